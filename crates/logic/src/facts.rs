@@ -1,0 +1,96 @@
+//! What is known of one position of a trace.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::interval::Time;
+use crate::term::{Atom, Term, Value, write_arguments};
+
+/// A name with values: `verified`, `consent("alice","marketing")`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Fact {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its values, in order.
+    pub values: Box<[Value]>,
+}
+
+impl Fact {
+    /// A fact with the given values.
+    pub fn new(name: impl Into<Arc<str>>, values: impl Into<Box<[Value]>>) -> Fact {
+        Fact { name: name.into(), values: values.into() }
+    }
+}
+
+impl From<&str> for Fact {
+    /// A fact without values.
+    fn from(name: &str) -> Fact {
+        Fact::new(name, [])
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        write_arguments(f, &self.values)
+    }
+}
+
+/// What is known of one position: the facts that are true, those that nobody could tell, and when it was.
+///
+/// Every fact that is neither known nor unknown is false.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// When it was; a position without a time is at the time of the one before it.
+    pub time: Option<Time>,
+    /// The facts that are true.
+    pub known: Vec<Fact>,
+    /// The facts that may be true or false; `_` in one stands for every value there.
+    pub unknown: Vec<Atom>,
+}
+
+impl Facts {
+    /// Facts without values and without a time.
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Facts {
+        Facts { known: names.into_iter().map(Fact::from).collect(), ..Facts::default() }
+    }
+
+    /// The same facts at a time.
+    #[must_use]
+    pub fn at(self, time: Time) -> Facts {
+        Facts { time: Some(time), ..self }
+    }
+}
+
+impl fmt::Display for Facts {
+    /// `{a, b("x")}`, with `?` behind what is unknown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        let known = self.known.iter().map(ToString::to_string);
+        let unknown = self.unknown.iter().map(|atom| format!("{atom}?"));
+        f.write_str(&known.chain(unknown).collect::<Vec<_>>().join(", "))?;
+        f.write_str("}")
+    }
+}
+
+/// Does a fact fit an atom without variables? Missing arguments of the atom stand for any.
+pub(crate) fn fits(atom: &Atom, fact: &Fact) -> bool {
+    atom.name == fact.name
+        && atom.terms.len() <= fact.values.len()
+        && atom.terms.iter().zip(&fact.values).all(|(term, value)| match term {
+            Term::Any => true,
+            Term::Value(wanted) => wanted == value,
+            Term::Var(_) => false,
+        })
+}
+
+/// Could a fact exist that fits both atoms?
+pub(crate) fn unify(left: &Atom, right: &Atom) -> bool {
+    left.name == right.name
+        && left.terms.iter().zip(&right.terms).all(|pair| match pair {
+            (Term::Value(a), Term::Value(b)) => a == b,
+            _ => true,
+        })
+}

@@ -1,0 +1,234 @@
+//! Formulas: hash-consed nodes in an arena.
+//!
+//! A [`Formula`] is a four-byte name of a node in an [`Arena`]. Equal names are equal formulas. The arena keeps a
+//! formula as it was written (`a -> b` stays an implication), so that it can be shown to people; what the engine works
+//! on is made from it in `normal.rs`.
+
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+use crate::interval::Interval;
+use crate::term::{Atom, Comparison, Term};
+
+/// The name of a formula in its [`Arena`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Formula(u32);
+
+/// Temporal operators with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unary {
+    /// `X`: there is a next position and it holds there.
+    Next,
+    /// `N`: if there is a next position, it holds there.
+    WeakNext,
+    /// `F`: now or at some later position.
+    Eventually,
+    /// `G`: now and at every later position.
+    Always,
+    /// `Y`: there is a position before this one and it held there.
+    Previous,
+    /// `Z`: if there is a position before this one, it held there.
+    WeakPrevious,
+    /// `O`: now or at some earlier position.
+    Once,
+    /// `H`: now and at every earlier position.
+    Historically,
+}
+
+/// Temporal operators with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Binary {
+    /// `U`: the right one holds at last, the left one until then.
+    Until,
+    /// `W`: until, or the left one for ever.
+    WeakUntil,
+    /// `R`: the right one up to and including where the left one holds, or for ever.
+    Release,
+    /// `M`: release, and the left one holds at last.
+    StrongRelease,
+    /// `S`: the right one held once, and the left one ever since.
+    Since,
+    /// `T`: the right one ever since (and including) the left one held, or from the beginning.
+    Trigger,
+}
+
+/// `forall` or `exists`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Quantifier {
+    /// For every value.
+    Forall,
+    /// For some value.
+    Exists,
+}
+
+/// One node of a formula.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// A fact of the position.
+    Fact(Atom),
+    /// A comparison of two terms.
+    Compare(Comparison, Term, Term),
+    /// `!`
+    Not(Formula),
+    /// `&` of at least two, none of them an `&` itself.
+    And(Box<[Formula]>),
+    /// `|` of at least two, none of them an `|` itself.
+    Or(Box<[Formula]>),
+    /// `->`
+    Implies(Formula, Formula),
+    /// `<->`
+    Iff(Formula, Formula),
+    /// A temporal operator with one operand; next and previous carry no bound.
+    Unary(Unary, Interval, Formula),
+    /// A temporal operator with two operands.
+    Binary(Binary, Interval, Formula, Formula),
+    /// A quantifier with at least one variable.
+    Quantified(Quantifier, Box<[Arc<str>]>, Formula),
+}
+
+impl Node {
+    /// The operands, from left to right.
+    pub fn operands(&self) -> Vec<Formula> {
+        match self {
+            Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => Vec::new(),
+            Node::Not(f) | Node::Unary(_, _, f) | Node::Quantified(_, _, f) => vec![*f],
+            Node::And(list) | Node::Or(list) => list.to_vec(),
+            Node::Implies(f, g) | Node::Iff(f, g) | Node::Binary(_, _, f, g) => vec![*f, *g],
+        }
+    }
+}
+
+/// Owns the nodes of formulas; the only way to build one.
+///
+/// ```
+/// use lictor_logic::Arena;
+/// let mut arena = Arena::new();
+/// let a = arena.fact("a");
+/// let b = arena.fact("b");
+/// let left = arena.and([a, b]);
+/// assert_eq!(left, arena.and([a, b]));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Arena {
+    nodes: IndexSet<Node, FxBuildHasher>,
+}
+
+impl Arena {
+    /// The deepest nesting a formula may have; what walks formulas recurses, and this keeps every stack safe.
+    pub const MAX_DEPTH: u32 = 300;
+
+    /// An arena without formulas.
+    pub fn new() -> Arena {
+        Arena::default()
+    }
+
+    /// The formula with this node.
+    ///
+    /// Prefer the methods below: they keep `&` and `|` flat.
+    pub fn insert(&mut self, node: Node) -> Formula {
+        Formula(self.nodes.insert_full(node).0 as u32)
+    }
+
+    /// `true` or `false`.
+    pub fn truth(&mut self, truth: bool) -> Formula {
+        self.insert(if truth { Node::True } else { Node::False })
+    }
+
+    /// The fact of this name, whatever its values.
+    pub fn fact(&mut self, name: &str) -> Formula {
+        self.insert(Node::Fact(Atom::new(name, [])))
+    }
+
+    /// `!f`
+    pub fn not(&mut self, f: Formula) -> Formula {
+        self.insert(Node::Not(f))
+    }
+
+    /// All of them; `true` if there are none.
+    pub fn and(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Formula {
+        let mut flat = Vec::new();
+        for f in formulas {
+            match &self[f] {
+                Node::And(inner) => flat.extend_from_slice(inner),
+                _ => flat.push(f),
+            }
+        }
+        match flat[..] {
+            [] => self.truth(true),
+            [single] => single,
+            _ => self.insert(Node::And(flat.into())),
+        }
+    }
+
+    /// One of them; `false` if there are none.
+    pub fn or(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Formula {
+        let mut flat = Vec::new();
+        for f in formulas {
+            match &self[f] {
+                Node::Or(inner) => flat.extend_from_slice(inner),
+                _ => flat.push(f),
+            }
+        }
+        match flat[..] {
+            [] => self.truth(false),
+            [single] => single,
+            _ => self.insert(Node::Or(flat.into())),
+        }
+    }
+
+    /// `f -> g`
+    pub fn implies(&mut self, f: Formula, g: Formula) -> Formula {
+        self.insert(Node::Implies(f, g))
+    }
+
+    /// `f <-> g`
+    pub fn iff(&mut self, f: Formula, g: Formula) -> Formula {
+        self.insert(Node::Iff(f, g))
+    }
+
+    /// A temporal operator with one operand and no bound.
+    pub fn unary(&mut self, operator: Unary, f: Formula) -> Formula {
+        self.insert(Node::Unary(operator, Interval::UNBOUNDED, f))
+    }
+
+    /// A temporal operator with two operands and no bound.
+    pub fn binary(&mut self, operator: Binary, f: Formula, g: Formula) -> Formula {
+        self.insert(Node::Binary(operator, Interval::UNBOUNDED, f, g))
+    }
+
+    /// `G f`
+    pub fn always(&mut self, f: Formula) -> Formula {
+        self.unary(Unary::Always, f)
+    }
+
+    /// `F f`
+    pub fn eventually(&mut self, f: Formula) -> Formula {
+        self.unary(Unary::Eventually, f)
+    }
+
+    /// How deep the nesting of a formula goes: 1 for a fact.
+    pub fn depth(&self, f: Formula) -> u32 {
+        // Operands are always older than the node that holds them, so one pass over the older nodes is enough and no
+        // stack is needed, however deep the formula.
+        let mut depths: Vec<u32> = Vec::with_capacity(f.0 as usize + 1);
+        for node in self.nodes.iter().take(f.0 as usize + 1) {
+            let below = node.operands().iter().map(|operand| depths[operand.0 as usize]).max();
+            depths.push(below.unwrap_or(0) + 1);
+        }
+        depths.last().copied().unwrap_or(0)
+    }
+}
+
+impl std::ops::Index<Formula> for Arena {
+    type Output = Node;
+
+    fn index(&self, f: Formula) -> &Node {
+        &self.nodes[f.0 as usize]
+    }
+}

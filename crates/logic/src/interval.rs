@@ -1,0 +1,127 @@
+//! Time, and the bounds of temporal operators.
+//!
+//! A bound counts positions (`[0,4]`) or event time (`[0,30s]`). Both ends belong to it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A moment in event time: nanoseconds since the Unix epoch, or since any other origin a trace keeps to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// The moment this many whole seconds after the origin.
+    pub const fn from_seconds(seconds: i64) -> Time {
+        Time(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// The moment this much later, at most the last one that can be told.
+    #[must_use]
+    pub const fn plus(self, span: Span) -> Time {
+        Time(self.0.saturating_add_unsigned(span.0))
+    }
+
+    /// How long ago `earlier` was; zero if it is not earlier.
+    pub fn since(self, earlier: Time) -> Span {
+        Span(u64::try_from(i128::from(self.0) - i128::from(earlier.0)).unwrap_or(0))
+    }
+}
+
+/// A length of time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Span(pub u64);
+
+impl Span {
+    /// The units a bound can be written in, the largest first, in nanoseconds.
+    pub const UNITS: [(&'static str, u64); 5] = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+    ];
+
+    /// A span of this many whole seconds.
+    pub const fn from_seconds(seconds: u64) -> Span {
+        Span(seconds.saturating_mul(1_000_000_000))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0s");
+        }
+        match Span::UNITS.iter().find(|(_, size)| self.0.is_multiple_of(*size)) {
+            Some((unit, size)) => write!(f, "{}{unit}", self.0 / size),
+            // Bounds are written in milliseconds or more, so this is only reached by what remains of one.
+            None => write!(f, "{}ms", self.0 as f64 / 1e6),
+        }
+    }
+}
+
+/// The bound of a temporal operator: from one distance to another, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Interval {
+    /// Counted in positions; `to: None` has no end.
+    Steps {
+        /// The least distance.
+        from: u32,
+        /// The greatest distance.
+        to: Option<u32>,
+    },
+    /// Measured in event time; `to: None` has no end.
+    Time {
+        /// The least distance.
+        from: Span,
+        /// The greatest distance.
+        to: Option<Span>,
+    },
+}
+
+impl Interval {
+    /// No bound at all.
+    pub const UNBOUNDED: Interval = Interval::Steps { from: 0, to: None };
+
+    /// Is there no bound at all?
+    pub fn is_unbounded(self) -> bool {
+        matches!(self, Interval::Steps { from: 0, to: None })
+    }
+
+    /// Is it measured in event time?
+    pub fn is_time(self) -> bool {
+        matches!(self, Interval::Time { .. })
+    }
+
+    /// Does it hold a distance of so many positions and so much time?
+    pub fn contains(self, steps: u32, span: Span) -> bool {
+        match self {
+            Interval::Steps { from, to } => from <= steps && to.is_none_or(|to| steps <= to),
+            Interval::Time { from, to } => from <= span && to.is_none_or(|to| span <= to),
+        }
+    }
+
+    /// Is a distance of so many positions and so much time beyond its end?
+    pub fn is_past(self, steps: u32, span: Span) -> bool {
+        match self {
+            Interval::Steps { to, .. } => to.is_some_and(|to| steps > to),
+            Interval::Time { to, .. } => to.is_some_and(|to| span > to),
+        }
+    }
+}
+
+impl fmt::Display for Interval {
+    /// Nothing where there is no bound, else `[from,to]`, with `inf` for no end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Interval::Steps { from: 0, to: None } => Ok(()),
+            Interval::Steps { from, to: Some(to) } => write!(f, "[{from},{to}]"),
+            Interval::Steps { from, to: None } => write!(f, "[{from},inf]"),
+            Interval::Time { from, to: Some(to) } => write!(f, "[{from},{to}]"),
+            Interval::Time { from, to: None } => write!(f, "[{from},inf]"),
+        }
+    }
+}

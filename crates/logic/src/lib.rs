@@ -1,0 +1,13 @@
+//! Decides temporal-logic formulas over sequences of facts.
+
+pub mod facts;
+pub mod formula;
+pub mod interval;
+pub mod term;
+pub mod verdict;
+
+pub use facts::{Fact, Facts};
+pub use formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+pub use interval::{Interval, Span, Time};
+pub use term::{Atom, Comparison, Decimal, Term, Value};
+pub use verdict::Verdict;

@@ -1,0 +1,235 @@
+//! Values, variables and atoms: the vocabulary of facts.
+//!
+//! A fact is a name with values, `consent("alice", 3)`. A formula speaks of facts through atoms, whose arguments are
+//! terms: a value, a variable of an enclosing quantifier, or `_` for any. Missing arguments stand for any as well.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A datum inside a fact.
+///
+/// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number that is not whole, or too large for an integer.
+    Decimal(Decimal),
+    /// A string.
+    Text(Arc<str>),
+}
+
+impl Value {
+    /// A number, whole if it can be; `None` for NaN and the infinities, which no event can carry.
+    pub fn number(number: f64) -> Option<Value> {
+        if !number.is_finite() {
+            return None;
+        }
+        // Every whole number below 2^63 in magnitude survives the cast both ways.
+        if number.fract() == 0.0 && number.abs() < 9.2e18 {
+            return Some(Value::Integer(number as i64));
+        }
+        Some(Value::Decimal(Decimal(number)))
+    }
+
+    /// A string value.
+    pub fn text(text: impl Into<Arc<str>>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// The order of two values of one kind; values of different kinds have none.
+    pub fn order(&self, other: &Value) -> Option<Ordering> {
+        match (self, other) {
+            (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
+            (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+            (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
+            (Value::Decimal(a), Value::Decimal(b)) => Some(a.cmp(b)),
+            (Value::Integer(a), Value::Decimal(b)) => Some(b.cmp_integer(*a).reverse()),
+            (Value::Decimal(a), Value::Integer(b)) => Some(a.cmp_integer(*b)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Decimal(value) => write!(f, "{}", value.0),
+            Value::Text(value) => write_quoted(f, value),
+        }
+    }
+}
+
+/// Writes a string so that the parser reads the same string back.
+fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    use fmt::Write;
+    f.write_char('"')?;
+    for character in text.chars() {
+        match character {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// A finite number that is not whole (or exceeds an integer's range), with a total order.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Decimal(f64);
+
+impl Decimal {
+    /// The number itself.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    fn cmp_integer(self, integer: i64) -> Ordering {
+        // A decimal within the integers' range has a fraction, so its floor decides; beyond the range its sign does.
+        if self.0 >= 9.2e18 {
+            return Ordering::Greater;
+        }
+        if self.0 <= -9.2e18 {
+            return Ordering::Less;
+        }
+        if (self.0.floor() as i64) < integer { Ordering::Less } else { Ordering::Greater }
+    }
+}
+
+impl PartialEq for Decimal {
+    fn eq(&self, other: &Decimal) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Decimal {}
+impl Hash for Decimal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Decimal) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Decimal {
+    fn cmp(&self, other: &Decimal) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// An argument of an atom or a side of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Term {
+    /// `_`: any value.
+    Any,
+    /// A variable bound by an enclosing quantifier.
+    Var(Arc<str>),
+    /// A value.
+    Value(Value),
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Term::Any => f.write_str("_"),
+            Term::Var(name) => f.write_str(name),
+            Term::Value(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+/// What a formula asks of the facts of a position: is there a fact of this name whose values fit these terms?
+///
+/// A fact fits if it has at least as many values as the atom has terms and each term fits the value at its place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Atom {
+    /// The name of the fact.
+    pub name: Arc<str>,
+    /// Its arguments, from the first on.
+    pub terms: Box<[Term]>,
+}
+
+impl Atom {
+    /// An atom with the given arguments.
+    pub fn new(name: impl Into<Arc<str>>, terms: impl Into<Box<[Term]>>) -> Atom {
+        Atom { name: name.into(), terms: terms.into() }
+    }
+}
+
+impl fmt::Display for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        write_arguments(f, &self.terms)
+    }
+}
+
+/// Writes `(a,b)`, or nothing where there are no arguments.
+pub(crate) fn write_arguments<T: fmt::Display>(f: &mut fmt::Formatter<'_>, arguments: &[T]) -> fmt::Result {
+    for (index, argument) in arguments.iter().enumerate() {
+        f.write_str(if index == 0 { "(" } else { "," })?;
+        write!(f, "{argument}")?;
+    }
+    if arguments.is_empty() { Ok(()) } else { f.write_str(")") }
+}
+
+/// How two terms are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+impl Comparison {
+    /// Every comparison with its spelling.
+    pub const ALL: [(Comparison, &'static str); 6] = [
+        (Comparison::Equal, "="),
+        (Comparison::Unequal, "!="),
+        (Comparison::Less, "<"),
+        (Comparison::AtMost, "<="),
+        (Comparison::Greater, ">"),
+        (Comparison::AtLeast, ">="),
+    ];
+
+    /// Does it hold between two values? Values of different kinds are unequal and in no order.
+    pub fn holds(self, left: &Value, right: &Value) -> bool {
+        let order = left.order(right);
+        match self {
+            Comparison::Equal => order == Some(Ordering::Equal),
+            Comparison::Unequal => order != Some(Ordering::Equal),
+            Comparison::Less => order == Some(Ordering::Less),
+            Comparison::AtMost => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Comparison::Greater => order == Some(Ordering::Greater),
+            Comparison::AtLeast => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+
+    /// Its spelling.
+    pub fn symbol(self) -> &'static str {
+        Comparison::ALL.iter().find(|(comparison, _)| *comparison == self).map_or("", |(_, symbol)| symbol)
+    }
+}
