@@ -1,0 +1,611 @@
+//! What has been learnt about a formula: its states and the transitions between them, found as traces need them.
+//!
+//! A step on a known state by a known letter is a look-up. Everything else is computed once and kept, within the bounds
+//! of [`Limits`]: transitions are dropped and counted when there are too many; states are never dropped, since traces
+//! stand at them, but once there are too many further ones are computed anew at each step and kept by the traces
+//! themselves. No bound changes a verdict.
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::sync::Arc;
+
+use crate::interval::{Span, Time};
+use crate::normal::{Clock, Norm, Norms, Slot};
+use crate::progress::{Progress, Reading};
+use crate::residual::Dnf;
+use crate::satisfy::Satisfy;
+use crate::slots::{Numbering, Sources, expire};
+use crate::state::{Handle, Member, Point, Portable, Residual};
+use crate::verdict::Verdict;
+
+/// The bounds of a [`Cache`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// States kept by number, the two definite ones included.
+    pub states: usize,
+    /// Transitions kept outside of tables, and answers about continuations.
+    pub transitions: usize,
+}
+
+impl Limits {
+    /// Some tens of megabytes for a formula that really needs them; most need some kilobytes.
+    pub const DEFAULT: Limits = Limits { states: 20_000, transitions: 200_000 };
+}
+
+/// What a [`Cache`] holds and how often it had to let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheUse {
+    /// States kept by number.
+    pub states: usize,
+    /// Transitions kept, in tables or outside.
+    pub transitions: usize,
+    /// How often transitions were dropped because of the limit or on demand.
+    pub clears: u64,
+    /// Steps that had to be computed although all was known before, because their state was not kept.
+    pub uncached_steps: u64,
+    /// Some search for a continuation was cut short: verdicts stay true but may come later than they could.
+    pub is_partial: bool,
+}
+
+/// The compiled, quantifier-free part of a formula.
+#[derive(Clone, Debug)]
+pub(crate) struct Skeleton {
+    pub(crate) norms: Norms,
+    /// The formula and its negation, for each valuation of the rigid bits.
+    pub(crate) starts: Vec<(Norm, Norm)>,
+    pub(crate) clocks: Vec<Clock>,
+    /// How many letter bits there are.
+    pub(crate) width: u32,
+}
+
+/// Formulas with at most this many letter bits have their transitions in a table.
+const TABLE_WIDTH: u32 = 8;
+const UNKNOWN: u32 = u32::MAX;
+
+/// The numbers of the two definite states.
+pub(crate) const SATISFIED: u32 = 0;
+pub(crate) const VIOLATED: u32 = 1;
+
+/// What is asked of a state, once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Info {
+    pub(crate) verdict: Verdict,
+    pub(crate) at_end: Verdict,
+    /// Does an empty letter leave it where it is? Unknown until it has been asked.
+    idle: Option<bool>,
+    /// The letter bits that can matter.
+    support: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    state: u32,
+    letter: Letter,
+}
+
+/// What is read at a position, or the passing of time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Letter {
+    /// Facts that are true and facts nobody could tell; which slots have reached their lower bound.
+    Facts { bits: u64, unknown: u64, ripe: Flags },
+    /// Slots whose upper bound has passed.
+    Expired(Flags),
+}
+
+/// A set of slots, as words of bits without empty words at the end.
+type Flags = Box<[u64]>;
+
+#[derive(Clone, Debug)]
+struct Transition {
+    handle: Handle,
+    /// Where the content of the new slots comes from; none if all stay as they are.
+    sources: Option<Sources>,
+}
+
+/// What has been learnt about one formula.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    norms: Norms,
+    satisfy: Satisfy,
+    states: IndexSet<Residual, FxBuildHasher>,
+    info: Vec<Info>,
+    table: Vec<u32>,
+    transitions: FxHashMap<Key, Transition>,
+    limits: Limits,
+    clears: u64,
+    uncached_steps: u64,
+    is_partial: bool,
+}
+
+impl Cache {
+    pub(crate) fn new(skeleton: &Skeleton, limits: Limits) -> Cache {
+        let mut cache = Cache {
+            norms: skeleton.norms.clone(),
+            satisfy: Satisfy::default(),
+            states: IndexSet::default(),
+            info: Vec::new(),
+            table: Vec::new(),
+            transitions: FxHashMap::default(),
+            limits,
+            clears: 0,
+            uncached_steps: 0,
+            is_partial: false,
+        };
+        for member in [Member::satisfied(), Member::violated()] {
+            cache.insert(skeleton, Residual::single(member));
+        }
+        cache
+    }
+
+    /// What it holds, and how often it had to let go.
+    pub fn usage(&self) -> CacheUse {
+        CacheUse {
+            states: self.states.len(),
+            transitions: self.transitions.len() + self.table.iter().filter(|target| **target != UNKNOWN).count(),
+            clears: self.clears,
+            uncached_steps: self.uncached_steps,
+            is_partial: self.is_partial || self.satisfy.is_partial,
+        }
+    }
+
+    /// Drops all transitions and answers. Traces stay where they are.
+    pub fn clear(&mut self) {
+        self.table.fill(UNKNOWN);
+        self.transitions.clear();
+        self.satisfy.clear();
+        self.clears += 1;
+    }
+
+    /// Where a trace stands before its first position, for a valuation of the rigid bits.
+    pub(crate) fn start(&mut self, skeleton: &Skeleton, rigid: usize) -> Point {
+        let (holds, fails) = skeleton.starts[rigid];
+        let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
+        let member = Member { holds: stepper.initial(holds), fails: stepper.initial(fails) };
+        let member = stepper.settled(member);
+        let handle = self.keep(skeleton, Residual::single(member));
+        Point { handle, times: [].into() }
+    }
+
+    /// The state after a letter of known facts, for a state without slots: the hot path.
+    #[inline]
+    pub(crate) fn look_up(&self, state: u32, bits: u64, width: u32) -> Option<u32> {
+        if width > TABLE_WIDTH {
+            return None;
+        }
+        match self.table.get((state as usize) << width | bits as usize) {
+            Some(&target) if target != UNKNOWN => Some(target),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn verdict(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
+        self.ask(skeleton, point, |info| info.verdict, Residual::verdict)
+    }
+
+    pub(crate) fn at_end(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
+        self.ask(skeleton, point, |info| info.at_end, Residual::at_end)
+    }
+
+    fn ask<T>(
+        &self,
+        skeleton: &Skeleton,
+        point: &Point,
+        known: impl Fn(&Info) -> T,
+        computed: impl Fn(&Residual) -> T,
+    ) -> T {
+        match &point.handle {
+            Handle::Cached(id) => known(&self.info[*id as usize]),
+            Handle::Loose(portable) => {
+                let residual = portable.import(&mut skeleton.norms.clone());
+                computed(&residual.unwrap_or_else(|| Residual::single(Member::violated())))
+            }
+        }
+    }
+
+    /// Reads a residual together with the arena of its norms.
+    pub(crate) fn with_residual<T>(
+        &self,
+        skeleton: &Skeleton,
+        point: &Point,
+        read: impl FnOnce(&Residual, &mut Norms) -> T,
+    ) -> T {
+        match &point.handle {
+            Handle::Cached(id) => read(&self.states[*id as usize], &mut self.norms.clone()),
+            Handle::Loose(portable) => {
+                let mut norms = skeleton.norms.clone();
+                let residual = portable.import(&mut norms);
+                read(&residual.unwrap_or_else(|| Residual::single(Member::violated())), &mut norms)
+            }
+        }
+    }
+
+    /// Would an empty letter, without any time passing, leave a trace where it is?
+    pub(crate) fn is_idle(&mut self, skeleton: &Skeleton, point: &Point) -> bool {
+        let Handle::Cached(id) = point.handle else { return false };
+        if let Some(idle) = self.info[id as usize].idle {
+            return idle;
+        }
+        // A slot that waits for its lower bound changes its state by the mere passing of time.
+        let idle = self.states[id as usize].clocks.iter().all(|clock| skeleton.clocks[usize::from(*clock)].from.0 == 0)
+            && {
+                let transition = self.transition(skeleton, id, Letter::Facts { bits: 0, unknown: 0, ripe: [].into() });
+                matches!(transition.handle, Handle::Cached(target) if target == id) && transition.sources.is_none()
+            };
+        self.info[id as usize].idle = Some(idle);
+        idle
+    }
+
+    /// Does the state of a trace stand apart from times?
+    pub(crate) fn has_slots(&self, id: u32) -> bool {
+        !self.states[id as usize].clocks.is_empty()
+    }
+
+    /// Where a trace stands after a position with these facts at this time.
+    ///
+    /// Deadlines before that time must have been expired.
+    pub(crate) fn step(&mut self, skeleton: &Skeleton, point: &Point, bits: u64, unknown: u64, time: Time) -> Point {
+        // A bound that begins at once has no lower end to reach.
+        let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
+        let ripe = flags(skeleton, self.clocks(point), &point.times, time, is_ripe);
+        self.advance(skeleton, point, Letter::Facts { bits, unknown, ripe }, time)
+    }
+
+    /// Where a trace stands once this time is reached, `inclusive` of deadlines that end right then; none if nothing
+    /// expires.
+    pub(crate) fn expire(&mut self, skeleton: &Skeleton, point: &Point, time: Time, inclusive: bool) -> Option<Point> {
+        let is_over = |clock: Clock, span: Span| {
+            clock.to.is_some_and(|to| if inclusive { span >= to } else { span > to })
+        };
+        let expired = flags(skeleton, self.clocks(point), &point.times, time, is_over);
+        if expired.is_empty() {
+            return None;
+        }
+        Some(self.advance(skeleton, point, Letter::Expired(expired), time))
+    }
+
+    /// The earliest moment after which something expires.
+    pub(crate) fn deadline(&self, skeleton: &Skeleton, point: &Point) -> Option<Time> {
+        let ends = self.clocks(point).iter().zip(&point.times).filter_map(|(clock, start)| {
+            skeleton.clocks[usize::from(*clock)].to.map(|to| start.plus(to))
+        });
+        ends.min()
+    }
+
+    fn clocks<'a>(&'a self, point: &'a Point) -> &'a [u8] {
+        match &point.handle {
+            Handle::Cached(id) => &self.states[*id as usize].clocks,
+            Handle::Loose(portable) => portable.clocks(),
+        }
+    }
+
+    fn advance(&mut self, skeleton: &Skeleton, point: &Point, letter: Letter, time: Time) -> Point {
+        let transition = match &point.handle {
+            Handle::Cached(id) => self.transition(skeleton, *id, letter),
+            Handle::Loose(portable) => self.uncached(skeleton, portable, &letter),
+        };
+        let times = match &transition.sources {
+            None => point.times.clone(),
+            Some(sources) => {
+                sources.iter().map(|source| source.map_or(time, |slot| point.times[usize::from(slot)])).collect()
+            }
+        };
+        Point { handle: transition.handle, times }
+    }
+
+    /// A step of a state that is not kept: in an arena of its own, which is dropped afterwards.
+    fn uncached(&mut self, skeleton: &Skeleton, portable: &Portable, letter: &Letter) -> Transition {
+        self.uncached_steps += 1;
+        let mut norms = skeleton.norms.clone();
+        let mut satisfy = Satisfy::default();
+        let mut stepper = Stepper { norms: &mut norms, satisfy: &mut satisfy, skeleton };
+        // INVARIANT: a loose residual was exported by this cache or checked when it was adopted.
+        let Some(residual) = portable.import(stepper.norms) else {
+            return Transition { handle: Handle::Cached(VIOLATED), sources: Some([].into()) };
+        };
+        let (residual, sources) = stepper.step(&residual, letter);
+        self.is_partial |= satisfy.is_partial;
+        Transition { handle: self.keep_from(skeleton, residual, &norms), sources }
+    }
+
+    fn transition(&mut self, skeleton: &Skeleton, id: u32, mut letter: Letter) -> Transition {
+        let width = skeleton.width;
+        let mut in_table = None;
+        if let Letter::Facts { bits, unknown, ripe } = &mut letter {
+            let support = self.info[id as usize].support;
+            *bits &= support;
+            *unknown &= support;
+            if *unknown == 0 && ripe.is_empty() && width <= TABLE_WIDTH && !self.has_slots(id) {
+                in_table = Some(*bits);
+                if let Some(target) = self.look_up(id, *bits, width) {
+                    return Transition { handle: Handle::Cached(target), sources: None };
+                }
+            }
+        }
+        let key = Key { state: id, letter };
+        if let Some(known) = self.transitions.get(&key) {
+            return known.clone();
+        }
+        let residual = self.states[id as usize].clone();
+        let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
+        let (residual, sources) = stepper.step(&residual, &key.letter);
+        let transition = Transition { handle: self.keep(skeleton, residual), sources };
+        if self.transitions.len() + self.satisfy.len() >= self.limits.transitions {
+            self.clear();
+        }
+        match (in_table, &transition) {
+            (Some(bits), Transition { handle: Handle::Cached(target), sources: None }) => {
+                self.fill_row(id, bits, width, *target);
+            }
+            (_, Transition { handle: Handle::Cached(_), .. }) => {
+                self.transitions.insert(key, transition.clone());
+            }
+            // A loose target is not worth keeping: it would outgrow the limit that made it loose.
+            (_, Transition { handle: Handle::Loose(_), .. }) => self.uncached_steps += 1,
+        }
+        transition
+    }
+
+    /// Every letter that agrees on the bits that matter leads to the same state.
+    fn fill_row(&mut self, id: u32, bits: u64, width: u32, target: u32) {
+        let free = !self.info[id as usize].support & ((1 << width) - 1);
+        let row = (id as usize) << width;
+        let mut rest = 0;
+        loop {
+            self.table[row | (bits | rest) as usize] = target;
+            if rest == free {
+                return;
+            }
+            rest = rest.wrapping_sub(free) & free;
+        }
+    }
+
+    /// Keeps a residual by number if there is room.
+    fn keep(&mut self, skeleton: &Skeleton, residual: Residual) -> Handle {
+        match self.states.get_index_of(&residual) {
+            Some(index) => Handle::Cached(index as u32),
+            None if self.is_full() => Handle::Loose(Arc::new(Portable::export(&residual, &self.norms))),
+            None => Handle::Cached(self.insert(skeleton, residual)),
+        }
+    }
+
+    /// The same for a residual over another arena.
+    fn keep_from(&mut self, skeleton: &Skeleton, residual: Residual, norms: &Norms) -> Handle {
+        match residual.verdict() {
+            Verdict::Satisfied if residual.members.len() == 1 => return Handle::Cached(SATISFIED),
+            Verdict::Violated if residual.members.len() == 1 => return Handle::Cached(VIOLATED),
+            _ => {}
+        }
+        let portable = Portable::export(&residual, norms);
+        if self.is_full() {
+            return Handle::Loose(Arc::new(portable));
+        }
+        match portable.import(&mut self.norms) {
+            Some(residual) => self.keep(skeleton, residual),
+            None => Handle::Loose(Arc::new(portable)),
+        }
+    }
+
+    /// The residual of a snapshot, kept like any other; none if it is not a residual of this formula.
+    pub(crate) fn adopt(&mut self, skeleton: &Skeleton, portable: &Portable) -> Option<Handle> {
+        let mut norms = skeleton.norms.clone();
+        let residual = portable.import(&mut norms)?;
+        let fits = norms.highest_bit().is_none_or(|bit| u32::from(bit) < skeleton.width)
+            && residual.clocks.iter().all(|clock| usize::from(*clock) < skeleton.clocks.len());
+        fits.then(|| self.keep_from(skeleton, residual, &norms))
+    }
+
+    /// The residual of a point by itself.
+    pub(crate) fn portable(&self, point: &Point) -> Portable {
+        match &point.handle {
+            Handle::Cached(id) => Portable::export(&self.states[*id as usize], &self.norms),
+            Handle::Loose(portable) => Portable::clone(portable),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.states.len() >= self.limits.states.max(2) || self.norms.len() >= self.limits.states.saturating_mul(64)
+    }
+
+    fn insert(&mut self, skeleton: &Skeleton, residual: Residual) -> u32 {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let support = residual
+            .members
+            .iter()
+            .flat_map(Member::clauses)
+            .flatten()
+            .fold(0, |bits, obligation| bits | self.norms.support(obligation.norm(), &mut seen));
+        let (verdict, at_end) = (residual.verdict(), residual.at_end());
+        let (index, _) = self.states.insert_full(residual);
+        self.info.push(Info { verdict, at_end, idle: None, support });
+        if skeleton.width <= TABLE_WIDTH {
+            self.table.resize((index + 1) << skeleton.width, UNKNOWN);
+        }
+        index as u32
+    }
+}
+
+/// The slots for which something holds of their clock and how long ago they began.
+fn flags(
+    skeleton: &Skeleton,
+    clocks: &[u8],
+    times: &[Time],
+    now: Time,
+    holds: impl Fn(Clock, Span) -> bool,
+) -> Flags {
+    let mut words: Vec<u64> = Vec::new();
+    for (index, (clock, start)) in clocks.iter().zip(times).enumerate() {
+        if holds(skeleton.clocks[usize::from(*clock)], now.since(*start)) {
+            words.resize(index / 64 + 1, 0);
+            words[index / 64] |= 1 << (index % 64);
+        }
+    }
+    words.into()
+}
+
+/// Computes what the cache does not know.
+struct Stepper<'a> {
+    norms: &'a mut Norms,
+    satisfy: &'a mut Satisfy,
+    skeleton: &'a Skeleton,
+}
+
+impl Stepper<'_> {
+    /// A formula before the first position. On a trace without positions, a fact is false and its negation true, so
+    /// each part says for itself whether it needs a position.
+    fn initial(&mut self, norm: Norm) -> Dnf {
+        use crate::normal::NormNode;
+        use crate::residual::Obligation;
+        match self.norms.node(norm).clone() {
+            NormNode::And(list) => {
+                let parts: Vec<Dnf> = list.iter().map(|norm| self.initial(*norm)).collect();
+                parts.iter().fold(Dnf::top(), |dnf, part| dnf.and(part, self.norms))
+            }
+            NormNode::Or(list) => {
+                let parts: Vec<Dnf> = list.iter().map(|norm| self.initial(*norm)).collect();
+                parts.iter().fold(Dnf::bottom(), |dnf, part| dnf.or(part, self.norms))
+            }
+            NormNode::True => Dnf::top(),
+            NormNode::False => Dnf::bottom(),
+            NormNode::Literal { positive, .. } => Dnf::of(Obligation::new(norm, positive), self.norms),
+            NormNode::Previous { was, .. } => Dnf::of(Obligation::new(norm, !was), self.norms),
+            NormNode::Next(_)
+            | NormNode::Until { .. }
+            | NormNode::TimedUntil { .. }
+            | NormNode::Since { .. }
+            | NormNode::TimedSince { .. } => Dnf::of(Obligation::new(norm, true), self.norms),
+            NormNode::WeakNext(_)
+            | NormNode::Release { .. }
+            | NormNode::TimedRelease { .. }
+            | NormNode::Trigger { .. }
+            | NormNode::TimedTrigger { .. } => Dnf::of(Obligation::new(norm, false), self.norms),
+        }
+    }
+
+    fn step(&mut self, residual: &Residual, letter: &Letter) -> (Residual, Option<Sources>) {
+        let mut members: Vec<Member> = Vec::new();
+        let slots = residual.clocks.len();
+        for member in &residual.members {
+            if member.verdict().is_definite() {
+                members.push(member.clone());
+                continue;
+            }
+            match letter {
+                Letter::Expired(expired) => {
+                    let expired = spread(expired, slots);
+                    let mut forget = |norms: &mut Norms, norm: Norm| expire(norm, norms, &expired);
+                    let holds = member.holds.rewrite(self.norms, &mut forget);
+                    let fails = member.fails.rewrite(self.norms, &mut forget);
+                    members.push(self.settled(Member { holds, fails }));
+                }
+                Letter::Facts { bits, unknown, ripe } => {
+                    let ripe = spread(ripe, slots);
+                    // Every way the unknown bits could be.
+                    let mut resolution = 0;
+                    loop {
+                        let reading = Reading::Letter { bits: *bits & !unknown | resolution, ripe: &ripe };
+                        let member = self.read(member, reading);
+                        members.push(self.settled(member));
+                        if resolution == *unknown {
+                            break;
+                        }
+                        resolution = resolution.wrapping_sub(*unknown) & unknown;
+                    }
+                }
+            }
+        }
+        members.sort_unstable();
+        members.dedup();
+        self.renumbered(members, slots)
+    }
+
+    fn read(&mut self, member: &Member, reading: Reading<'_>) -> Member {
+        let mut progress = Progress::new(self.norms, &self.skeleton.clocks, reading);
+        let mut unfold = |dnf: &Dnf| {
+            let Dnf::Clauses(clauses) = dnf else { return Dnf::TooMany };
+            let mut result = Dnf::bottom();
+            for clause in clauses {
+                let mut part = Dnf::top();
+                for obligation in clause {
+                    let next = progress.unfold(obligation.norm());
+                    part = part.and(&next, progress.norms);
+                }
+                result = result.or(&part, progress.norms);
+            }
+            result
+        };
+        Member { holds: unfold(&member.holds), fails: unfold(&member.fails) }
+    }
+
+    /// A member that no continuation can satisfy is violated, one that every continuation satisfies is satisfied.
+    fn settled(&mut self, member: Member) -> Member {
+        match member.verdict() {
+            Verdict::Satisfied => return Member::satisfied(),
+            Verdict::Violated => return Member::violated(),
+            Verdict::Inconclusive => {}
+        }
+        if !self.can_be_met(&member.holds) {
+            Member::violated()
+        } else if !self.can_be_met(&member.fails) {
+            Member::satisfied()
+        } else {
+            member
+        }
+    }
+
+    fn can_be_met(&mut self, dnf: &Dnf) -> bool {
+        match dnf {
+            Dnf::Clauses(clauses) => clauses
+                .iter()
+                .any(|clause| self.satisfy.can_be_met(clause, self.norms, &self.skeleton.clocks)),
+            Dnf::TooMany => {
+                self.satisfy.is_partial = true;
+                true
+            }
+        }
+    }
+
+    /// Gives the slots that are still referred to their places.
+    fn renumbered(&mut self, mut members: Vec<Member>, slots: usize) -> (Residual, Option<Sources>) {
+        let ripe = |clock: u8| self.skeleton.clocks[usize::from(clock)].from.0 == 0;
+        let mut total: Option<Sources> = None;
+        loop {
+            let mut found: Vec<(u8, Option<Slot>)> = Vec::new();
+            for obligation in members.iter().flat_map(Member::clauses).flatten() {
+                self.norms.slots(obligation.norm(), &mut found);
+            }
+            let numbering = Numbering::new(found);
+            if numbering.is_identity(total.as_ref().map_or(slots, |sources| sources.len())) {
+                return (Residual { members: members.into(), clocks: numbering.clocks }, total);
+            }
+            let mut renumber = |norms: &mut Norms, norm: Norm| numbering.apply(norm, norms, ripe);
+            for member in &mut members {
+                member.holds = member.holds.rewrite(self.norms, &mut renumber);
+                member.fails = member.fails.rewrite(self.norms, &mut renumber);
+            }
+            members.sort_unstable();
+            members.dedup();
+            // Renaming can make one obligation imply another and so free a slot: number once more.
+            total = Some(match total {
+                None => numbering.sources,
+                Some(before) => {
+                    let through = |slot: &Option<Slot>| slot.and_then(|slot| before[usize::from(slot)]);
+                    numbering.sources.iter().map(through).collect()
+                }
+            });
+        }
+    }
+}
+
+fn spread(flags: &Flags, count: usize) -> Vec<bool> {
+    (0..count).map(|index| flags.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)).collect()
+}
+
+impl Point {
+    /// The number of its state, if it is in the cache and stands apart from times.
+    pub(crate) fn id(&self) -> Option<u32> {
+        match self.handle {
+            Handle::Cached(id) if self.times.is_empty() => Some(id),
+            _ => None,
+        }
+    }
+}

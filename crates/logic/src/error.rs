@@ -1,0 +1,237 @@
+//! What is wrong with a text, and where: every error at once, each with its place, the source line and a hint.
+
+use std::fmt;
+use std::ops::Range;
+
+/// How many errors are reported one by one.
+const LIMIT: usize = 20;
+
+/// The longest source line that is shown whole, and how much of a longer one is shown, in characters.
+const WHOLE: usize = 120;
+const WINDOW: usize = 100;
+
+/// Everything that is wrong with a text, in the order of the places.
+///
+/// ```
+/// use lictor_logic::Arena;
+/// let errors = Arena::new().parse("alwyas (a -> b)").unwrap_err();
+/// assert_eq!(errors.iter().count(), 1);
+/// assert!(errors.to_string().contains("hint: did you mean `always`?"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseErrors {
+    errors: Vec<ParseError>,
+    more: usize,
+}
+
+impl ParseErrors {
+    pub(crate) fn new(source: &str, faults: Faults) -> ParseErrors {
+        let Faults { mut list, mut more } = faults;
+        list.sort_by_key(|fault| fault.span.start);
+        more += list.len().saturating_sub(LIMIT);
+        list.truncate(LIMIT);
+        ParseErrors { errors: list.into_iter().map(|fault| ParseError::new(source, fault)).collect(), more }
+    }
+
+    /// The errors, the first in the text first; there is at least one, and of very many only the first.
+    pub fn iter(&self) -> std::slice::Iter<'_, ParseError> {
+        self.errors.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a ParseErrors {
+    type Item = &'a ParseError;
+    type IntoIter = std::slice::Iter<'a, ParseError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for ParseErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.errors.iter().enumerate() {
+            let end = if index == 0 { "" } else { "\n" };
+            write!(f, "{end}{error}")?;
+        }
+        if self.more > 0 { write!(f, "\nand {} more", self.more) } else { Ok(()) }
+    }
+}
+
+impl std::error::Error for ParseErrors {}
+
+/// One thing that is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    fault: Fault,
+    line: usize,
+    column: usize,
+    /// What is shown of the source line, how far the caret is indented under it and how wide it is.
+    excerpt: String,
+    indent: usize,
+    width: usize,
+}
+
+impl ParseError {
+    fn new(source: &str, fault: Fault) -> ParseError {
+        let place = fault.span.start.min(source.len());
+        let before = source.get(..place).unwrap_or(source);
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let rest = source.get(start..).unwrap_or("");
+        let text: Vec<char> = rest.split('\n').next().unwrap_or("").trim_end_matches('\r').chars().collect();
+        let first = before.get(start..).unwrap_or("").chars().count().min(text.len());
+        let marked = source.get(fault.span.clone()).unwrap_or("").split('\n').next().unwrap_or("").chars().count();
+
+        let shown = if text.len() <= WHOLE {
+            0..text.len()
+        } else {
+            let from = first.saturating_sub(WINDOW / 2).min(text.len() - WINDOW);
+            from..from + WINDOW
+        };
+        let cut_left = if shown.start > 0 { "…" } else { "" };
+        let cut_right = if shown.end < text.len() { "…" } else { "" };
+        let draw = |range: Range<usize>| draw(text.get(range).unwrap_or(&[]));
+        ParseError {
+            line: before.matches('\n').count() + 1,
+            column: first + 1,
+            excerpt: format!("{cut_left}{}{cut_right}", draw(shown.clone())),
+            indent: columns(cut_left) + columns(&draw(shown.start..first)),
+            width: columns(&draw(first..(first + marked).min(shown.end))).max(1),
+            fault,
+        }
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.fault.message
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &str {
+        &self.fault.hint
+    }
+
+    /// Where it is, in bytes of the text.
+    pub fn span(&self) -> Range<usize> {
+        self.fault.span.clone()
+    }
+
+    /// The line it begins in, the first being 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The character of that line it begins with, the first being 1.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}:{}: {}", self.line, self.column, self.fault.message)?;
+        writeln!(f, "  {}", self.excerpt)?;
+        writeln!(f, "  {:indent$}{:^<width$}", "", "", indent = self.indent, width = self.width)?;
+        write!(f, "  hint: {}", self.fault.hint)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// An error whose line is not looked up yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    span: Range<usize>,
+    message: String,
+    hint: String,
+}
+
+/// The errors found so far; beyond the first ones they are only counted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults {
+    list: Vec<Fault>,
+    more: usize,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        if self.list.len() < LIMIT {
+            self.list.push(Fault { span, message: message.into(), hint: hint.into() });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(crate) fn join(mut self, other: Faults) -> Faults {
+        self.list.extend(other.list);
+        Faults { list: self.list, more: self.more + other.more }
+    }
+}
+
+/// The candidate a misspelt word was probably meant to be.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = word.to_lowercase().chars().collect();
+    // Longer words than these are no operators, and comparing them would cost.
+    if wanted.len() > 40 {
+        return None;
+    }
+    let allowed = match wanted.len() {
+        0..=3 => 0,
+        4..=7 => 1,
+        _ => 2,
+    };
+    let distances = candidates.into_iter().map(|candidate| (distance(&wanted, candidate), candidate));
+    distances.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, found)| found)
+}
+
+/// How many letters must be put in, left out, replaced or swapped with their neighbor.
+fn distance(left: &[char], right: &str) -> usize {
+    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in right.iter().enumerate() {
+            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last.last().copied().unwrap_or(0)
+}
+
+/// Characters as an excerpt shows them: nothing that moves the cursor or turns the direction of writing.
+fn draw(characters: &[char]) -> String {
+    let mut drawn = String::with_capacity(characters.len());
+    for character in characters {
+        match character {
+            '\t' => drawn.push_str("    "),
+            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                drawn.push(char::REPLACEMENT_CHARACTER);
+            }
+            c => drawn.push(*c),
+        }
+    }
+    drawn
+}
+
+/// How many columns of a terminal a text takes.
+fn columns(text: &str) -> usize {
+    let width = |character| match character {
+        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' => 0,
+        '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}' | '\u{feff}' => 0,
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{303e}' | '\u{3041}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' => 2,
+        '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' => 2,
+        '\u{1f300}'..='\u{1f64f}' | '\u{1f680}'..='\u{1f6ff}' | '\u{1f900}'..='\u{1f9ff}' => 2,
+        '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    };
+    text.chars().map(width).sum()
+}

@@ -1,0 +1,292 @@
+//! Text to tokens.
+//!
+//! Tokens of a formula and of a bare fact differ in one thing: a formula reserves the words of the operators, a fact
+//! does not. What cannot be read is reported and becomes a [`Kind::Bad`] token, so that the parser stays quiet about it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::error::Faults;
+use crate::spelling::{COMPARISONS, Sign};
+use crate::term::Comparison;
+
+/// What is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grammar {
+    Formula,
+    Fact,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Token<'a> {
+    pub(crate) kind: Kind<'a>,
+    pub(crate) span: Range<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind<'a> {
+    Sign(Sign),
+    Compare(Comparison),
+    Name { name: Cow<'a, str>, quoted: bool },
+    Text(Cow<'a, str>),
+    /// The digits with sign, fraction and exponent, and the letters right behind them.
+    Number { digits: &'a str, unit: &'a str },
+    /// `_`
+    Any,
+    /// `∞`
+    Infinity,
+    Open,
+    Close,
+    OpenBracket,
+    CloseBracket,
+    Comma,
+    Dot,
+    Colon,
+    /// Reported already.
+    Bad,
+    End,
+}
+
+/// All tokens of a text, the last one being [`Kind::End`].
+pub(crate) fn lex<'a>(text: &'a str, grammar: Grammar, faults: &mut Faults) -> Vec<Token<'a>> {
+    let mut lexer = Lexer { text, at: 0, grammar, binding: false, faults };
+    let mut tokens = Vec::new();
+    loop {
+        let token = lexer.token();
+        // A dot ends the variables of a quantifier and is part of any other name: `forall x.p(x)`, `args.amount`.
+        lexer.binding = match token.kind {
+            Kind::Sign(Sign::Quantifier(_)) => true,
+            Kind::Name { .. } | Kind::Comma => lexer.binding,
+            _ => false,
+        };
+        let done = token.kind == Kind::End;
+        tokens.push(token);
+        if done {
+            return tokens;
+        }
+    }
+}
+
+/// Can this be read as a name without backticks, if no operator is called so?
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut parts = text.split('.');
+    let plain = |part: &str| !part.is_empty() && part.chars().all(continues_name);
+    parts.next().is_some_and(|first| first.starts_with(begins_name) && plain(first)) && parts.all(plain) && text != "_"
+}
+
+fn begins_name(character: char) -> bool {
+    (character.is_alphabetic() && !is_symbol(character)) || character == '_'
+}
+
+fn continues_name(character: char) -> bool {
+    (character.is_alphanumeric() && !is_symbol(character)) || character == '_'
+}
+
+/// Letters such as `𝒰` are operators wherever they stand.
+fn is_symbol(character: char) -> bool {
+    !character.is_ascii() && Sign::from_symbol(character.encode_utf8(&mut [0; 4])).is_some()
+}
+
+struct Lexer<'a, 'f> {
+    text: &'a str,
+    at: usize,
+    grammar: Grammar,
+    /// Are the variables of a quantifier being read?
+    binding: bool,
+    faults: &'f mut Faults,
+}
+
+impl<'a> Lexer<'a, '_> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn slice(&self, range: Range<usize>) -> &'a str {
+        self.text.get(range).unwrap_or("")
+    }
+
+    fn skip(&mut self, wanted: impl Fn(char) -> bool) {
+        let rest = self.rest();
+        self.at += rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+    }
+
+    fn token(&mut self) -> Token<'a> {
+        self.skip(|c| c.is_whitespace() || c == '\u{feff}');
+        let start = self.at;
+        let kind = match self.peek() {
+            None => Kind::End,
+            Some('"' | '\'') => Kind::Text(self.quoted("string")),
+            Some('`') => self.quoted_name(),
+            Some(c) if c.is_ascii_digit() || (c == '-' && self.digit_follows(1)) => self.number(),
+            Some(c) if begins_name(c) => self.word(),
+            Some(c) => self.symbol(c),
+        };
+        Token { kind, span: start..self.at }
+    }
+
+    fn digit_follows(&self, offset: usize) -> bool {
+        self.rest().as_bytes().get(offset).is_some_and(u8::is_ascii_digit)
+    }
+
+    fn word(&mut self) -> Kind<'a> {
+        let start = self.at;
+        self.skip(continues_name);
+        while !self.binding && self.rest().strip_prefix('.').is_some_and(|rest| rest.starts_with(continues_name)) {
+            self.at += 1;
+            self.skip(continues_name);
+        }
+        let word = self.slice(start..self.at);
+        match Sign::from_word(word) {
+            _ if word == "_" => Kind::Any,
+            Some(sign) if self.grammar == Grammar::Formula => Kind::Sign(sign),
+            _ => Kind::Name { name: Cow::Borrowed(word), quoted: false },
+        }
+    }
+
+    fn number(&mut self) -> Kind<'a> {
+        let start = self.at;
+        self.at += 1;
+        self.skip(|c| c.is_ascii_digit());
+        if self.rest().starts_with('.') && self.digit_follows(1) {
+            self.at += 1;
+            self.skip(|c| c.is_ascii_digit());
+        }
+        if self.rest().starts_with(['e', 'E']) {
+            let sign = usize::from(matches!(self.rest().as_bytes().get(1), Some(b'+' | b'-')));
+            if self.digit_follows(1 + sign) {
+                self.at += 1 + sign;
+                self.skip(|c| c.is_ascii_digit());
+            }
+        }
+        let digits = self.slice(start..self.at);
+        let end = self.at;
+        self.skip(continues_name);
+        Kind::Number { digits, unit: self.slice(end..self.at) }
+    }
+
+    fn quoted_name(&mut self) -> Kind<'a> {
+        let start = self.at;
+        let name = self.quoted("name");
+        if name.is_empty() {
+            self.faults.add(start..self.at, "a name is empty", "write the name of a fact between the backticks");
+        }
+        Kind::Name { name, quoted: true }
+    }
+
+    /// Reads up to the quote that is next, with escapes; a quoted text ends in its line.
+    fn quoted(&mut self, what: &str) -> Cow<'a, str> {
+        let start = self.at;
+        let quote = self.peek().unwrap_or('"');
+        self.at += 1;
+        let content = self.at;
+        let mut text = Cow::Borrowed("");
+        loop {
+            let from = self.at;
+            self.skip(|c| c != quote && c != '\\' && c != '\n');
+            let part = self.slice(from..self.at);
+            match &mut text {
+                Cow::Borrowed(_) if from == content => text = Cow::Borrowed(part),
+                _ => text.to_mut().push_str(part),
+            }
+            match self.peek() {
+                Some('\\') => {
+                    let escaped = self.escape();
+                    text.to_mut().extend(escaped);
+                }
+                Some(c) if c == quote => {
+                    self.at += 1;
+                    return text;
+                }
+                _ => {
+                    let hint = format!("close it with `{quote}` in the same line; `\\n` stands for a new line");
+                    self.faults.add(start..start + 1, format!("a {what} is never closed"), hint);
+                    return text;
+                }
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Option<char> {
+        let start = self.at;
+        self.at += 1;
+        let character = self.peek().filter(|c| *c != '\n');
+        self.at += character.map_or(0, char::len_utf8);
+        let read = match character {
+            Some('n') => Some('\n'),
+            Some('r') => Some('\r'),
+            Some('t') => Some('\t'),
+            Some(c @ ('"' | '\'' | '`' | '\\')) => Some(c),
+            Some('u') if self.rest().starts_with('{') => {
+                self.at += 1;
+                let from = self.at;
+                self.skip(|c| c.is_ascii_hexdigit());
+                let code = u32::from_str_radix(self.slice(from..self.at), 16).ok().and_then(char::from_u32);
+                let closed = self.rest().starts_with('}');
+                self.at += usize::from(closed);
+                code.filter(|_| closed)
+            }
+            _ => None,
+        };
+        if read.is_none() {
+            let hint = "the escapes are `\\\"` `\\'` `\\\\` `\\n` `\\r` `\\t` and `\\u{1f600}`; `\\\\` is one backslash";
+            self.faults.add(start..self.at, format!("unknown escape `{}`", self.slice(start..self.at)), hint);
+        }
+        read
+    }
+
+    fn symbol(&mut self, character: char) -> Kind<'a> {
+        let rest = self.rest();
+        let comparison = COMPARISONS.iter().find(|(symbol, _)| rest.starts_with(symbol));
+        let sign = Sign::from_symbol(rest);
+        if let Some((symbol, comparison)) = comparison
+            && sign.is_none_or(|(_, length)| length < symbol.len())
+        {
+            self.at += symbol.len();
+            return Kind::Compare(*comparison);
+        }
+        if let Some((sign, length)) = sign {
+            self.at += length;
+            return Kind::Sign(sign);
+        }
+        let start = self.at;
+        self.at += character.len_utf8();
+        match character {
+            '(' => Kind::Open,
+            ')' => Kind::Close,
+            '[' => Kind::OpenBracket,
+            ']' => Kind::CloseBracket,
+            ',' => Kind::Comma,
+            '.' => Kind::Dot,
+            ':' => Kind::Colon,
+            '∞' => Kind::Infinity,
+            _ => {
+                self.strange(character, start);
+                Kind::Bad
+            }
+        }
+    }
+
+    fn strange(&mut self, character: char, start: usize) {
+        let hint = match character {
+            '-' | '@' | '/' | '$' | '#' => {
+                "a name is made of letters, digits, `_` and inner dots; any other goes in backticks: `` `my-fact` ``"
+            }
+            '“' | '”' | '„' | '‘' | '’' | '«' | '»' => "a string goes in straight quotes: `\"text\"`",
+            '{' | '}' => "group with `(` and `)`",
+            ';' => "join formulas with `&`",
+            '+' | '*' | '%' => "there is no arithmetic; numbers are written `5`, `-5`, `2.5`, `1e6`",
+            _ => "remove it; a name with such a character goes in backticks: `` `name` ``",
+        };
+        let message = match character {
+            c if c.is_control() || c.is_whitespace() || !c.is_ascii() => {
+                format!("unknown character `{}` (U+{:04X})", c.escape_debug(), u32::from(c))
+            }
+            c => format!("unknown character `{c}`"),
+        };
+        self.faults.add(start..self.at, message, hint);
+    }
+}

@@ -1,0 +1,227 @@
+//! Where one trace stands for one formula.
+//!
+//! A [`Residual`] is what the formula leaves for the rest of the trace, in canonical form. Usually a trace stands at one
+//! [`Member`]; unknown facts make it stand at several at once, one for every way the unknown could have been. Inside a
+//! cache a residual is a number; outside of one it is [`Portable`], which needs no arena to be understood.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::interval::Time;
+use crate::normal::{Norm, NormNode, Norms, Slot};
+use crate::residual::{Clause, Dnf, Obligation};
+use crate::verdict::Verdict;
+
+/// One way a trace can stand: what must still hold, and what must still hold for the negation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Member {
+    pub(crate) holds: Dnf,
+    pub(crate) fails: Dnf,
+}
+
+impl Member {
+    pub(crate) fn satisfied() -> Member {
+        Member { holds: Dnf::top(), fails: Dnf::bottom() }
+    }
+
+    pub(crate) fn violated() -> Member {
+        Member { holds: Dnf::bottom(), fails: Dnf::top() }
+    }
+
+    /// What its form alone tells, without looking at continuations.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.holds.is_top() || self.fails.is_bottom() {
+            Verdict::Satisfied
+        } else if self.holds.is_bottom() || self.fails.is_top() {
+            Verdict::Violated
+        } else {
+            Verdict::Inconclusive
+        }
+    }
+
+    /// The verdict if the trace stops here.
+    pub(crate) fn at_end(&self) -> Verdict {
+        let truth = self.holds.at_end().or_else(|| self.fails.at_end().map(|fails| !fails));
+        match self.verdict() {
+            Verdict::Inconclusive => Verdict::from_truth(truth),
+            definite => definite,
+        }
+    }
+
+    pub(crate) fn clauses(&self) -> impl Iterator<Item = &Clause> {
+        self.holds.clauses().iter().chain(self.fails.clauses())
+    }
+}
+
+/// Everything that decides the future of a trace but the content of its slots.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Residual {
+    /// The ways it can stand: sorted, at least one.
+    pub(crate) members: Box<[Member]>,
+    /// The clock of each slot.
+    pub(crate) clocks: Box<[u8]>,
+}
+
+impl Residual {
+    pub(crate) fn single(member: Member) -> Residual {
+        Residual { members: [member].into(), clocks: [].into() }
+    }
+
+    /// The verdict that all members share.
+    pub(crate) fn verdict(&self) -> Verdict {
+        agreed(self.members.iter().map(Member::verdict))
+    }
+
+    /// The verdict at the end that all members share.
+    pub(crate) fn at_end(&self) -> Verdict {
+        agreed(self.members.iter().map(Member::at_end))
+    }
+}
+
+/// One verdict if all are the same, else inconclusive.
+fn agreed(mut verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let first = verdicts.next().unwrap_or(Verdict::Inconclusive);
+    if verdicts.all(|verdict| verdict == first) { first } else { Verdict::Inconclusive }
+}
+
+/// A residual that carries its own norms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Portable {
+    /// The norms in use, operands before the norms that hold them, which refer to them by their place in this list.
+    nodes: Vec<NormNode>,
+    members: Vec<Member>,
+    clocks: Vec<u8>,
+}
+
+impl Portable {
+    pub(crate) fn clocks(&self) -> &[u8] {
+        &self.clocks
+    }
+
+    pub(crate) fn export(residual: &Residual, norms: &Norms) -> Portable {
+        let mut export = Export { norms, places: FxHashMap::default(), nodes: Vec::new() };
+        let members = residual.members.iter().map(|member| export.member(member)).collect();
+        Portable { nodes: export.nodes, members, clocks: residual.clocks.to_vec() }
+    }
+
+    /// The residual in an arena; none if this is not a residual at all (a damaged snapshot).
+    pub(crate) fn import(&self, norms: &mut Norms) -> Option<Residual> {
+        let mut places: Vec<Norm> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let node = map_operands(node, &mut |norm| places.get(norm.0 as usize).copied())?;
+            places.push(norms.adopt(node));
+        }
+        let members = self.members.iter().map(|member| {
+            let mut place = |dnf: &Dnf| {
+                map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied())
+            };
+            Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)? })
+        });
+        let mut members: Vec<Member> = members.collect::<Option<_>>()?;
+        members.sort_unstable();
+        let slots_exist = |dnf: &Dnf| {
+            let mut found = Vec::new();
+            for obligation in dnf.clauses().iter().flatten() {
+                norms.slots(obligation.norm(), &mut found);
+            }
+            found.iter().all(|(_, slot)| slot.is_some_and(|slot: Slot| usize::from(slot) < self.clocks.len()))
+        };
+        let sound = !members.is_empty()
+            && members.iter().all(|member| slots_exist(&member.holds) && slots_exist(&member.fails));
+        sound.then(|| Residual { members: members.into(), clocks: self.clocks.clone().into() })
+    }
+}
+
+struct Export<'a> {
+    norms: &'a Norms,
+    places: FxHashMap<Norm, Norm>,
+    nodes: Vec<NormNode>,
+}
+
+impl Export<'_> {
+    fn member(&mut self, member: &Member) -> Member {
+        let mut place = |norm: Norm| Some(self.place(norm));
+        // INVARIANT: every norm of a residual is in its arena, so nothing is missing.
+        Member {
+            holds: map_dnf(&member.holds, &mut place).unwrap_or(Dnf::TooMany),
+            fails: map_dnf(&member.fails, &mut place).unwrap_or(Dnf::TooMany),
+        }
+    }
+
+    fn place(&mut self, norm: Norm) -> Norm {
+        if let Some(place) = self.places.get(&norm) {
+            return *place;
+        }
+        let node = self.norms.node(norm).clone();
+        let node = map_operands(&node, &mut |operand| Some(self.place(operand))).unwrap_or(node);
+        let place = Norm(self.nodes.len() as u32);
+        self.nodes.push(node);
+        self.places.insert(norm, place);
+        place
+    }
+}
+
+fn map_dnf(dnf: &Dnf, place: &mut impl FnMut(Norm) -> Option<Norm>) -> Option<Dnf> {
+    let Dnf::Clauses(clauses) = dnf else { return Some(Dnf::TooMany) };
+    let mut mapped = Vec::with_capacity(clauses.len());
+    for clause in clauses {
+        let mut obligations = Vec::with_capacity(clause.len());
+        for obligation in clause {
+            obligations.push(Obligation::new(place(obligation.norm())?, obligation.is_strong()));
+        }
+        obligations.sort_unstable();
+        mapped.push(Clause::from(obligations));
+    }
+    mapped.sort_unstable();
+    Some(Dnf::Clauses(mapped.into()))
+}
+
+/// The same node over other operands.
+fn map_operands(node: &NormNode, place: &mut impl FnMut(Norm) -> Option<Norm>) -> Option<NormNode> {
+    let mut node = node.clone();
+    match &mut node {
+        NormNode::True | NormNode::False | NormNode::Literal { .. } => {}
+        NormNode::And(list) | NormNode::Or(list) => {
+            for norm in list.iter_mut() {
+                *norm = place(*norm)?;
+            }
+        }
+        NormNode::Next(f) | NormNode::WeakNext(f) | NormNode::Previous { f, .. } => *f = place(*f)?,
+        NormNode::Until { f, g, .. }
+        | NormNode::Release { f, g, .. }
+        | NormNode::TimedUntil { f, g, .. }
+        | NormNode::TimedRelease { f, g, .. }
+        | NormNode::Since { f, g, .. }
+        | NormNode::Trigger { f, g, .. }
+        | NormNode::TimedSince { f, g, .. }
+        | NormNode::TimedTrigger { f, g, .. } => {
+            *f = place(*f)?;
+            *g = place(*g)?;
+        }
+    }
+    Some(node)
+}
+
+/// A residual, wherever it is kept.
+#[derive(Clone, Debug)]
+pub(crate) enum Handle {
+    /// In the cache, by its number.
+    Cached(u32),
+    /// By itself, because the cache is full.
+    Loose(Arc<Portable>),
+}
+
+/// A residual with the content of its slots: where one trace stands for one ground formula.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub(crate) handle: Handle,
+    pub(crate) times: Box<[Time]>,
+}
+
+impl Point {
+    pub(crate) fn cached(id: u32) -> Point {
+        Point { handle: Handle::Cached(id), times: [].into() }
+    }
+}

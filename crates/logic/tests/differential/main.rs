@@ -1,0 +1,208 @@
+//! Engines against the definition, on random formulas and traces.
+//!
+//! Every engine that gives verdicts is listed in `engines` and judges the same pairs. A disagreement is made small and
+//! shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of pairs for a long run.
+
+mod generate;
+mod replay;
+mod shrink;
+
+#[path = "../support/claim.rs"]
+mod claim;
+#[path = "../support/oracle.rs"]
+mod oracle;
+#[path = "../support/random.rs"]
+mod random;
+#[path = "../support/trace.rs"]
+mod trace;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lictor_logic::{Ending, Facts, Span, Word, evaluate};
+
+use claim::{Claim, Effort, Engine, disprove, listen};
+use generate::{Fragment, Pair, generate};
+use oracle::Oracle;
+use replay::{DEFINITION, HINDSIGHT, KLEENE};
+use trace::Entry;
+
+/// What is compared with the definition.
+fn engines() -> Vec<Box<dyn Engine>> {
+    vec![]
+}
+
+impl Fragment {
+    /// How hard to look; where bounds in time or quantifiers interact an engine may be late, but never wrong.
+    fn effort(self) -> Effort {
+        match self {
+            Fragment::Future | Fragment::Past | Fragment::Mixed | Fragment::Steps | Fragment::Unknown => {
+                Effort { absent: 500, present: 60_000 }
+            }
+            Fragment::Timed | Fragment::Quantified => Effort { absent: 300, present: 0 },
+        }
+    }
+}
+
+fn complaint(engine: &dyn Engine, pair: &Pair, effort: Effort) -> Option<String> {
+    let claims = listen(engine, &pair.arena, pair.f, &pair.trace);
+    let oracle = Oracle::new(&pair.arena, pair.f, &pair.trace);
+    disprove(&oracle, &pair.trace, &claims, effort).map(|complaint| format!("{}: {complaint}", engine.name()))
+}
+
+/// The first disagreement found among so many pairs, made small and told in full.
+fn disagreement(engines: &[Box<dyn Engine>], fragment: Fragment, pairs: u64) -> Option<String> {
+    let next = AtomicU64::new(0);
+    let found: Mutex<Option<(u64, usize, String)>> = Mutex::new(None);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= pairs || found.lock().unwrap().is_some() {
+                return;
+            }
+            let pair = generate(fragment, number);
+            for (index, engine) in engines.iter().enumerate() {
+                if let Some(complaint) = complaint(&**engine, &pair, fragment.effort()) {
+                    *found.lock().unwrap() = Some((number, index, complaint));
+                    return;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let (number, index, first) = found.into_inner().unwrap()?;
+    let fails = |pair: &Pair| complaint(&*engines[index], pair, fragment.effort());
+    let (pair, complaint) = shrink::shrink(generate(fragment, number), first, fails);
+    let trace: String = pair.trace.iter().map(|entry| format!("\n    {entry}")).collect();
+    let formula = format!("{:?}", pair.arena[pair.f]);
+    Some(format!("pair {number} of {fragment:?}\n  {complaint}\n  formula {formula}\n  trace{trace}"))
+}
+
+fn check(fragment: Fragment, pairs: u64) {
+    let factor = std::env::var("LICTOR_DIFFERENTIAL_PAIRS").ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(told) = disagreement(&engines(), fragment, pairs * factor.unwrap_or(1)) {
+        panic!("{told}");
+    }
+}
+
+#[test]
+fn future_formulas_get_the_exact_verdict() {
+    check(Fragment::Future, 4000);
+}
+
+#[test]
+fn past_formulas_get_the_exact_verdict() {
+    check(Fragment::Past, 2000);
+}
+
+#[test]
+fn formulas_of_past_and_future_get_the_exact_verdict() {
+    check(Fragment::Mixed, 4000);
+}
+
+#[test]
+fn bounds_in_steps_get_the_exact_verdict() {
+    check(Fragment::Steps, 2000);
+}
+
+#[test]
+fn bounds_in_time_never_get_a_wrong_verdict() {
+    check(Fragment::Timed, 2000);
+}
+
+#[test]
+fn quantified_formulas_never_get_a_wrong_verdict() {
+    check(Fragment::Quantified, 1000);
+}
+
+#[test]
+fn unknown_facts_get_the_verdict_of_every_resolution() {
+    check(Fragment::Unknown, 2000);
+}
+
+/// Every fragment, for the tests of the comparison itself.
+const FRAGMENTS: [Fragment; 7] = [
+    Fragment::Future,
+    Fragment::Past,
+    Fragment::Mixed,
+    Fragment::Steps,
+    Fragment::Timed,
+    Fragment::Quantified,
+    Fragment::Unknown,
+];
+
+#[test]
+fn the_definition_agrees_with_itself() {
+    for fragment in FRAGMENTS {
+        let told = disagreement(&[Box::new(DEFINITION)], fragment, 40);
+        assert!(told.is_none(), "{}", told.unwrap_or_default());
+    }
+}
+
+#[test]
+fn three_valued_evaluation_is_never_wrong() {
+    for fragment in FRAGMENTS {
+        for number in 0..300 {
+            let pair = generate(fragment, number);
+            let live_only = |claim| Claim { end: None, ..claim };
+            let claims: Vec<Claim> =
+                listen(&KLEENE, &pair.arena, pair.f, &pair.trace).into_iter().map(live_only).collect();
+            let oracle = Oracle::new(&pair.arena, pair.f, &pair.trace);
+            let told = disprove(&oracle, &pair.trace, &claims, Effort { absent: 300, present: 0 });
+            assert!(told.is_none(), "pair {number} of {fragment:?}: {}", told.unwrap_or_default());
+        }
+    }
+}
+
+/// One round more before the loop, two rounds in the loop, or a loop that begins one position later: the same word.
+#[test]
+fn a_lasso_means_the_same_however_it_is_written() {
+    for fragment in FRAGMENTS {
+        for number in 0..3000 {
+            let Pair { arena, f, trace } = generate(fragment, number);
+            let mut positions: Vec<Facts> = Vec::new();
+            for entry in trace {
+                if let Entry::Position(facts) = entry {
+                    positions.push(facts);
+                }
+            }
+            for from in 0..positions.len() {
+                let last = positions.iter().filter_map(|facts| facts.time).max().unwrap_or_default();
+                let start = positions[from].time.unwrap_or_default();
+                let period = Span(last.since(start).0 + 1_000_000_000 * (number % 3));
+                let judge = |positions: &[Facts], from, period| {
+                    evaluate(&arena, f, &Word { positions, ending: Ending::Repeats { from, period } })
+                };
+                let expected = judge(&positions, from, period);
+                let again = |facts: &Facts| Facts { time: facts.time.map(|time| time.plus(period)), ..facts.clone() };
+                let twice: Vec<Facts> =
+                    positions.iter().cloned().chain(positions[from..].iter().map(again)).collect();
+                let double = Span(2 * period.0);
+                assert_eq!(judge(&twice, positions.len(), period), expected, "pair {number} of {fragment:?}");
+                assert_eq!(judge(&twice, from, double), expected, "pair {number} of {fragment:?}");
+                assert_eq!(judge(&twice[..=positions.len()], from + 1, period), expected, "pair {number} of {fragment:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_engine_without_anticipation_is_found_out() {
+    for fragment in [Fragment::Future, Fragment::Mixed, Fragment::Steps, Fragment::Unknown] {
+        let told = disagreement(&[Box::new(KLEENE)], fragment, 2000).expect("progression alone misses verdicts");
+        assert!(told.contains("continuation was found"), "{told}");
+    }
+}
+
+#[test]
+fn an_engine_that_takes_the_present_for_the_end_is_found_out() {
+    for fragment in FRAGMENTS {
+        let told = disagreement(&[Box::new(HINDSIGHT)], fragment, 2000).expect("a finite trace is not its future");
+        assert!(told.contains("here is a continuation"), "{told}");
+    }
+}

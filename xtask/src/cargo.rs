@@ -1,0 +1,62 @@
+//! Calls of cargo, as every step makes them.
+//!
+//! The cargo that started this process is the one that is called, from the root of the repository.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+/// The root of the repository.
+pub(crate) fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// A call of cargo that has not been made yet; shown as it would be typed.
+#[derive(Clone, Debug)]
+pub(crate) struct Cargo {
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+impl Cargo {
+    /// A call with these arguments.
+    pub(crate) fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Cargo {
+        Cargo { arguments: arguments.into_iter().map(String::from).collect(), variables: Vec::new() }
+    }
+
+    /// The same call with an environment variable.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Cargo {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Makes the call; its output goes where ours goes.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        let status = self.command().status().map_err(|error| format!("could not start `{self}`: {error}"))?;
+        if status.success() { Ok(()) } else { Err(format!("`{self}` failed ({status})")) }
+    }
+
+    fn command(&self) -> Command {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.current_dir(root()).args(&self.arguments);
+        if std::env::var("CI").is_ok_and(|value| value == "true" || value == "1") {
+            // A build server throws the target folder away: debug information and incremental state only fill it.
+            command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+            command.env("CARGO_PROFILE_TEST_DEBUG", "0");
+            command.env("CARGO_INCREMENTAL", "0");
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+impl fmt::Display for Cargo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.variables {
+            write!(f, "{name}={value:?} ")?;
+        }
+        write!(f, "cargo {}", self.arguments.join(" "))
+    }
+}

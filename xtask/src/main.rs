@@ -1,0 +1,105 @@
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `bench`, `nightly`.
+//!
+//! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
+//! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
+//!
+//! INVARIANT: a step that fails, or that could not be started, makes the process exit with a failure.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people prints")]
+
+mod cargo;
+mod console;
+mod docs;
+mod step;
+
+use std::process::ExitCode;
+
+use crate::cargo::Cargo;
+use crate::step::{Outcome, Tally};
+
+const HELP: &str = "\
+usage: cargo xtask COMMAND
+
+  test             everything that must hold before a change lands: format, lints, tests, docs, console examples
+  docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
+  bench NAME …     run a benchmark of bench/ in release; what follows NAME is handed to it
+  nightly          the differential tests at a nightly size, in release (LICTOR_DIFFERENTIAL_PAIRS overrides it)
+  help             this text
+
+exit code: 0 all is well, 1 something failed, 2 the command was not understood
+with CI=true the build keeps no debug information and no incremental state";
+
+/// How many pairs of formula and trace the differential tests try at night.
+const NIGHTLY_PAIRS: &str = "1000000";
+
+/// The variable by which the differential tests learn their size.
+const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        ["test"] => return if test() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        ["docs"] => docs::check().and_then(Outcome::or_failure),
+        ["docs", "--bless"] => docs::bless(),
+        ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
+        ["nightly"] => nightly(),
+        [] => return misunderstood("no command given"),
+        ["bench", ..] => {
+            return misunderstood("`bench` needs the name of a benchmark, as in `cargo xtask bench logic`");
+        }
+        other => return misunderstood(&format!("unknown command `{}`", other.join(" "))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn misunderstood(message: &str) -> ExitCode {
+    eprintln!("error: {message}\n\n{HELP}");
+    ExitCode::from(2)
+}
+
+/// Runs every step, also after one has failed, and then says how many did; true if none did.
+fn test() -> bool {
+    let mut tally = Tally::default();
+    tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
+    if cargo::root().join("bench/Cargo.toml").exists() {
+        tally.cargo("format of bench", Cargo::new(["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]));
+    }
+    tally.cargo("lints", Cargo::new(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+    tally.cargo("tests", Cargo::new(["test", "--workspace", "--no-fail-fast"]));
+    tally.cargo(
+        "reference pages",
+        Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
+    );
+    tally.step("console examples: README.md, docs/", docs::check);
+    tally.finish()
+}
+
+/// Runs a benchmark. They are a workspace of their own, for they depend on other monitors.
+fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
+    if !cargo::root().join("bench/Cargo.toml").exists() {
+        return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
+    }
+    let arguments = ["run", "--release", "--manifest-path", "bench/Cargo.toml", "--", name];
+    Cargo::new(arguments.iter().chain(rest).copied()).run()
+}
+
+/// Runs the differential tests at a size that takes longer than anybody would wait for.
+fn nightly() -> Result<(), String> {
+    let pairs = std::env::var(PAIRS).unwrap_or_else(|_| NIGHTLY_PAIRS.into());
+    println!("{PAIRS}={pairs}");
+    Cargo::new(["test", "--release", "--package", "lictor-logic", "--test", "differential"])
+        .variable(PAIRS, &pairs)
+        .run()
+}

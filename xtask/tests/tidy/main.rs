@@ -1,0 +1,297 @@
+//! What the compiler cannot keep, kept by tests: the shape of the tree, the words, the directions between crates.
+//!
+//! Each test collects everything that is wrong and names the place and the way out. The habits themselves are
+//! explained in STYLE.md and ARCHITECTURE.md; this is where they are decided.
+
+mod pages;
+mod source;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use toml::{Table, Value};
+
+use crate::source::{code_of, declared_names, identifiers, lines_without_tests, std_paths, without_tests, words};
+use crate::tree::{File, Tree};
+
+/// Which crates of the workspace each crate may depend on.
+const EDGES: [(&str, &[&str]); 7] = [
+    ("lictor-logic", &[]),
+    ("lictor", &["lictor-logic"]),
+    ("lictor-gateway", &["lictor"]),
+    ("lictor-lab", &["lictor"]),
+    ("lictor-py", &["lictor"]),
+    ("lictor-cli", &["lictor-logic", "lictor", "lictor-gateway", "lictor-lab"]),
+    ("xtask", &[]),
+];
+
+/// Names for files that say nothing about what is inside.
+const DRAWERS: [&str; 4] = ["util", "helper", "common", "misc"];
+
+/// Words that name no idea of ours, or name one that has its own word in the glossary.
+const SYNONYMS: [&str; 10] =
+    ["rule", "spec", "specification", "constraint", "guardrail", "manager", "handler", "util", "helper", "factory"];
+
+/// The most lines of a file that are not tests, and of a file that is nothing but tests.
+const MAX_LINES: usize = 600;
+const MAX_TEST_LINES: usize = 1000;
+
+/// Parts of the standard library that reach outside the program.
+const OUTSIDE: [&str; 7] = ["env", "fs", "io", "net", "os", "process", "thread"];
+
+/// Identifiers by which a clock, a runtime, a printer or a wire format would come into the logic.
+const IMPURE: [&str; 9] =
+    ["SystemTime", "Instant", "tokio", "async", "println", "eprintln", "print", "eprint", "serde_json"];
+
+/// What formulas are used for; the logic does not know.
+const FOREIGN: [&str; 4] = ["agent", "llm", "gdpr", "tool_call"];
+
+/// Fails with all complaints, one a line.
+fn expect_none(complaints: impl IntoIterator<Item = String>) {
+    let complaints: Vec<String> = complaints.into_iter().collect();
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn every_source_says_what_it_is_for() {
+    let tree = Tree::read().unwrap();
+    let silent = tree.sources().filter(|file| !file.text.starts_with("//!"));
+    expect_none(silent.map(|file| format!("{}:1: a file begins with `//!` and says what it is for", file.path)));
+}
+
+#[test]
+fn no_file_is_a_drawer() {
+    let tree = Tree::read().unwrap();
+    let code = tree.files.iter().filter(|file| matches!(file.extension(), "rs" | "py"));
+    expect_none(code.filter(|file| is_drawer(&file.path)).map(|file| {
+        format!("{}: name a file after the one thing in it; a module is `foo.rs`, never `mod.rs`", file.path)
+    }));
+}
+
+fn is_drawer(path: &str) -> bool {
+    let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));
+    path.ends_with("/mod.rs") || names.any(|name| DRAWERS.iter().any(|drawer| name.starts_with(drawer)))
+}
+
+#[test]
+fn drawers_are_recognised() {
+    for path in ["crates/a/src/b/mod.rs", "crates/a/src/utils.rs", "crates/a/tests/common/x.rs", "helper.py"] {
+        assert!(is_drawer(path), "{path}");
+    }
+    for path in ["crates/a/src/model.rs", "crates/a/src/uncommon.rs", "docs/module.py"] {
+        assert!(!is_drawer(path), "{path}");
+    }
+}
+
+#[test]
+fn files_can_be_read_in_one_sitting() {
+    let tree = Tree::read().unwrap();
+    expect_none(tree.sources().filter_map(|file| {
+        let (lines, most) = match is_test(file) {
+            true => (file.text.lines().count(), MAX_TEST_LINES),
+            false => (lines_without_tests(&file.text), MAX_LINES),
+        };
+        (lines > most)
+            .then(|| format!("{}: {lines} lines where {most} are the most; find the two ideas in it", file.path))
+    }));
+}
+
+fn is_test(file: &File) -> bool {
+    file.path.split('/').any(|name| matches!(name, "tests" | "tests.rs"))
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let tree = Tree::read().unwrap();
+    expect_none(tree.sources().flat_map(|file| {
+        let code = code_of(&file.text);
+        let left = ["#[ignore", "todo!(", "unimplemented!("].into_iter().filter(move |mark| code.contains(mark));
+        left.map(move |mark| {
+            format!("{}: `{mark}`: a test runs or is deleted, a function works or is absent", file.path)
+        })
+    }));
+}
+
+#[test]
+fn the_logic_is_pure() {
+    let tree = Tree::read().unwrap();
+    let logic = tree.sources().filter(|file| file.path.starts_with("crates/logic/src/") && !is_test(file));
+    expect_none(logic.flat_map(|file| {
+        impurities(&file.text)
+            .into_iter()
+            .map(move |(line, name)| format!("{}:{line}: the logic has no use for `{name}`", file.path))
+    }));
+}
+
+/// What in a source reaches outside the program or knows what formulas are used for.
+fn impurities(source: &str) -> Vec<(usize, String)> {
+    let code = without_tests(&code_of(source));
+    let outside = std_paths(&code).into_iter().filter(|(_, name)| OUTSIDE.contains(name));
+    let mut found: Vec<(usize, String)> = outside.map(|(line, name)| (line, format!("std::{name}"))).collect();
+    found.extend(identifiers(&code).filter(|(_, name)| is_impure(name)).map(|(line, name)| (line, name.into())));
+    found
+}
+
+fn is_impure(name: &str) -> bool {
+    let snake = format!("_{}_", words(name).join("_"));
+    let foreign = |word: &&str| snake.contains(&format!("_{word}_")) || snake.contains(&format!("_{word}s_"));
+    IMPURE.contains(&name) || FOREIGN.iter().any(foreign)
+}
+
+#[test]
+fn impurities_are_recognised() {
+    let names = |source: &str| impurities(source).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+    assert_eq!(names("use std::{fmt, fs};\nlet t = std::time::Instant::now();"), ["std::fs", "Instant"]);
+    assert_eq!(names("struct AgentId; fn tool_calls() { println!() }"), ["AgentId", "tool_calls", "println"]);
+    assert_eq!(names("//! An agent.\nlet x = \"tool_call\"; #[cfg(test)] mod tests { use std::fs; }"), [""; 0]);
+    assert_eq!(names("fn magenta(instant: u8, prints: u8) { write!(f) }"), [""; 0]);
+}
+
+#[test]
+fn types_and_modules_go_by_the_words_of_the_glossary() {
+    let tree = Tree::read().unwrap();
+    expect_none(tree.sources().flat_map(|file| {
+        let code = code_of(&file.text);
+        let mut names: Vec<(usize, String)> =
+            declared_names(&code).into_iter().map(|(line, name)| (line, name.into())).collect();
+        names.push((1, file.name().trim_end_matches(".rs").into()));
+        names.into_iter().filter(|(_, name)| has_synonym(name)).map(|(line, name)| {
+            format!("{}:{line}: `{name}` is not among our words; see the glossary in ARCHITECTURE.md", file.path)
+        })
+    }));
+}
+
+fn has_synonym(name: &str) -> bool {
+    words(name).iter().any(|word| {
+        let singular = word.strip_suffix('s').unwrap_or(word);
+        SYNONYMS.contains(&word.as_str()) || SYNONYMS.contains(&singular)
+    })
+}
+
+#[test]
+fn synonyms_are_recognised() {
+    assert!(["Rule", "RuleSet", "trace_specs", "EventHandler", "utils"].into_iter().all(has_synonym));
+    assert!(!["Property", "Ruler", "respect", "handle", "Specific"].into_iter().any(has_synonym));
+}
+
+#[test]
+fn crates_depend_in_one_direction() {
+    let tree = Tree::read().unwrap();
+    let ours: BTreeSet<&str> = EDGES.iter().map(|(name, _)| *name).collect();
+    expect_none(tree.manifests().flat_map(|(folder, file)| {
+        let manifest: Table = file.text.parse().unwrap();
+        let name = text_at(&manifest, &["package", "name"]);
+        let Some((_, allowed)) = EDGES.iter().find(|(package, _)| *package == name) else {
+            return vec![format!("{folder}/Cargo.toml: crate `{name}` has no line in EDGES of the tidy test")];
+        };
+        let dependencies = dependencies_of(&manifest);
+        let wrong =
+            dependencies.iter().filter(|name| ours.contains(name.as_str()) && !allowed.contains(&name.as_str()));
+        wrong.map(|wrong| format!("{folder}/Cargo.toml: `{name}` may not depend on `{wrong}`")).collect()
+    }));
+}
+
+/// The packages named in any of a manifest's dependency tables.
+fn dependencies_of(manifest: &Table) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (key, value) in manifest {
+        let Value::Table(table) = value else { continue };
+        if key.ends_with("dependencies") {
+            names.extend(table.iter().map(|(name, dependency)| {
+                dependency.get("package").and_then(Value::as_str).unwrap_or(name).to_string()
+            }));
+        } else if key == "target" {
+            names.extend(table.values().filter_map(Value::as_table).flat_map(dependencies_of));
+        }
+    }
+    names
+}
+
+#[test]
+fn dependencies_are_found_in_every_table() {
+    let manifest = "[dependencies]\na = '1'\nb = { package = 'c', version = '1' }\n[dev-dependencies]\nd.workspace = true\n\
+                    [target.'cfg(unix)'.build-dependencies]\ne = '1'\n";
+    assert_eq!(dependencies_of(&manifest.parse().unwrap()).into_iter().collect::<String>(), "acde");
+}
+
+#[test]
+fn every_crate_shares_the_workspace_settings() {
+    let tree = Tree::read().unwrap();
+    let shared = [&["package", "version"][..], &["package", "edition"], &["package", "license"], &["lints"]];
+    expect_none(tree.manifests().flat_map(|(folder, file)| {
+        let manifest: Table = file.text.parse().unwrap();
+        let mut complaints = Vec::new();
+        for path in shared {
+            let inherited = at(&manifest, path).and_then(|value| value.get("workspace")).and_then(Value::as_bool);
+            if inherited != Some(true) {
+                complaints.push(format!("{folder}/Cargo.toml: `{}.workspace = true` is missing", path.join(".")));
+            }
+        }
+        if manifest.contains_key("features") {
+            complaints.push(format!("{folder}/Cargo.toml: no cargo features; what is optional is chosen at run time"));
+        }
+        complaints
+    }));
+}
+
+#[test]
+fn locked_packages_come_from_the_public_registry() {
+    let tree = Tree::read().unwrap();
+    let locks = tree.files.iter().filter(|file| file.name() == "Cargo.lock");
+    let mut complaints = Vec::new();
+    for file in locks {
+        let lock: Table = file.text.parse().unwrap();
+        for package in lock.get("package").and_then(Value::as_array).into_iter().flatten() {
+            let source = package.get("source").and_then(Value::as_str);
+            if source.is_some_and(|source| source != "registry+https://github.com/rust-lang/crates.io-index") {
+                let name = package.get("name").and_then(Value::as_str).unwrap_or_default();
+                complaints.push(format!("{}: `{name}` is not locked to crates.io", file.path));
+            }
+        }
+    }
+    for word in ["source", "registry", "registries"] {
+        if tree.text(".cargo/config.toml").parse::<Table>().unwrap().contains_key(word) {
+            complaints.push(format!(".cargo/config.toml: `{word}` is a machine's own setting"));
+        }
+    }
+    expect_none(complaints);
+}
+
+#[test]
+fn no_text_names_a_place_on_one_machine() {
+    let tree = Tree::read().unwrap();
+    let kinds = ["rs", "toml", "md", "lock", "sh", "yml", "py", ""];
+    let texts = tree.files.iter().filter(|file| kinds.contains(&file.extension()) || file.path.starts_with(".ci/"));
+    expect_none(texts.flat_map(|file| {
+        let lines = file.text.lines().enumerate();
+        lines.filter(|(_, line)| names_a_machine(line)).map(|(index, line)| {
+            format!("{}:{}: a path that exists on one machine only: {}", file.path, index + 1, line.trim())
+        })
+    }));
+}
+
+/// Is there an absolute path into somebody's own folders?
+fn names_a_machine(line: &str) -> bool {
+    let inside_a_path = |c: char| c.is_alphanumeric() || "_.-~/}>*".contains(c);
+    ["root", "home", "Users", "work", "workspace", "tmp", "mnt", "builds"].iter().any(|folder| {
+        let path = format!("/{folder}/");
+        line.match_indices(&path).any(|(index, _)| !line[..index].ends_with(inside_a_path))
+    })
+}
+
+#[test]
+fn machine_paths_are_recognised() {
+    let slash = '/';
+    assert!(names_a_machine(&format!("see {slash}home/x/y")));
+    assert!(names_a_machine(&format!("path = \"{slash}work/x\"")));
+    assert!(!names_a_machine("docs/work/x, https://example.org/home/x, ./tmp/x"));
+}
+
+fn at<'a>(table: &'a Table, path: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(table.get(*first)?, |value, key| value.get(key))
+}
+
+fn text_at<'a>(table: &'a Table, path: &[&str]) -> &'a str {
+    at(table, path).and_then(Value::as_str).unwrap_or_default()
+}
