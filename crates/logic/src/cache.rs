@@ -10,6 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
 use crate::interval::{Span, Time};
+use crate::joint::Joint;
 use crate::normal::{Clock, Norm, Norms, Slot};
 use crate::progress::{Progress, Reading};
 use crate::residual::Dnf;
@@ -56,6 +57,11 @@ pub(crate) struct Skeleton {
     pub(crate) clocks: Vec<Clock>,
     /// How many letter bits there are.
     pub(crate) width: u32,
+    /// How many families of untils there are.
+    pub(crate) families: u32,
+    /// For each bit, the bits that are set whenever it is, and the bits that are not unless it is; itself among both.
+    pub(crate) generals: Vec<u64>,
+    pub(crate) specials: Vec<u64>,
 }
 
 /// Formulas with at most this many letter bits have their transitions in a table.
@@ -111,6 +117,8 @@ pub struct Cache {
     info: Vec<Info>,
     table: Vec<u32>,
     transitions: FxHashMap<Key, Transition>,
+    /// Sets of states whose bindings exclude each other, or do not.
+    joint: FxHashMap<Box<[u32]>, bool>,
     limits: Limits,
     clears: u64,
     uncached_steps: u64,
@@ -126,6 +134,7 @@ impl Cache {
             info: Vec::new(),
             table: Vec::new(),
             transitions: FxHashMap::default(),
+            joint: FxHashMap::default(),
             limits,
             clears: 0,
             uncached_steps: 0,
@@ -153,6 +162,7 @@ impl Cache {
         self.table.fill(UNKNOWN);
         self.transitions.clear();
         self.satisfy.clear();
+        self.joint.clear();
         self.clears += 1;
     }
 
@@ -221,7 +231,14 @@ impl Cache {
 
     /// Would an empty letter, without any time passing, leave a trace where it is?
     pub(crate) fn is_idle(&mut self, skeleton: &Skeleton, point: &Point) -> bool {
-        let Handle::Cached(id) = point.handle else { return false };
+        match point.handle {
+            Handle::Cached(id) => self.is_idle_at(skeleton, id),
+            Handle::Loose(_) => false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_idle_at(&mut self, skeleton: &Skeleton, id: u32) -> bool {
         if let Some(idle) = self.info[id as usize].idle {
             return idle;
         }
@@ -250,12 +267,9 @@ impl Cache {
         self.advance(skeleton, point, Letter::Facts { bits, unknown, ripe }, time)
     }
 
-    /// Where a trace stands once this time is reached, `inclusive` of deadlines that end right then; none if nothing
-    /// expires.
-    pub(crate) fn expire(&mut self, skeleton: &Skeleton, point: &Point, time: Time, inclusive: bool) -> Option<Point> {
-        let is_over = |clock: Clock, span: Span| {
-            clock.to.is_some_and(|to| if inclusive { span >= to } else { span > to })
-        };
+    /// Where a trace stands when no position before this time can come any more; none if nothing expires.
+    pub(crate) fn expire(&mut self, skeleton: &Skeleton, point: &Point, time: Time) -> Option<Point> {
+        let is_over = |clock: Clock, span: Span| clock.to.is_some_and(|to| span > to);
         let expired = flags(skeleton, self.clocks(point), &point.times, time, is_over);
         if expired.is_empty() {
             return None;
@@ -271,7 +285,7 @@ impl Cache {
         ends.min()
     }
 
-    fn clocks<'a>(&'a self, point: &'a Point) -> &'a [u8] {
+    pub(crate) fn clocks<'a>(&'a self, point: &'a Point) -> &'a [u8] {
         match &point.handle {
             Handle::Cached(id) => &self.states[*id as usize].clocks,
             Handle::Loose(portable) => portable.clocks(),
@@ -392,6 +406,27 @@ impl Cache {
         let fits = norms.highest_bit().is_none_or(|bit| u32::from(bit) < skeleton.width)
             && residual.clocks.iter().all(|clock| usize::from(*clock) < skeleton.clocks.len());
         fits.then(|| self.keep_from(skeleton, residual, &norms))
+    }
+
+    /// Can points of bindings that share some facts not all be satisfied together? `own` are the bits each binding has
+    /// for itself. One binding stands for all that stand where it stands: they can do as it does.
+    pub(crate) fn conflict(&mut self, skeleton: &Skeleton, points: &[Point], own: u64) -> bool {
+        let mut states: Vec<u32> = points.iter().filter_map(Point::id).collect();
+        states.sort_unstable();
+        states.dedup();
+        if let Some(known) = self.joint.get(&states[..]) {
+            return *known;
+        }
+        let conflict = Joint::new(skeleton, own, states.len()).is_some_and(|mut joint| {
+            let parts = states.iter().enumerate().map(|(index, state)| {
+                let residual = &self.states[*state as usize];
+                joint.add(residual, &self.norms, index)
+            });
+            let parts: Vec<Norm> = parts.collect();
+            !joint.can_be_met(&parts)
+        });
+        self.joint.insert(states.into(), conflict);
+        conflict
     }
 
     /// The residual of a point by itself.
@@ -556,7 +591,7 @@ impl Stepper<'_> {
         match dnf {
             Dnf::Clauses(clauses) => clauses
                 .iter()
-                .any(|clause| self.satisfy.can_be_met(clause, self.norms, &self.skeleton.clocks)),
+                .any(|clause| self.satisfy.can_be_met(clause, self.norms, self.skeleton)),
             Dnf::TooMany => {
                 self.satisfy.is_partial = true;
                 true

@@ -10,6 +10,9 @@ const LIMIT: usize = 20;
 const WHOLE: usize = 120;
 const WINDOW: usize = 100;
 
+/// The longest message, in characters.
+const MESSAGE: usize = 240;
+
 /// Everything that is wrong with a text, in the order of the places.
 ///
 /// ```
@@ -155,15 +158,20 @@ pub(crate) struct Faults {
 
 impl Faults {
     pub(crate) fn add(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        if self.list.len() < LIMIT {
-            self.list.push(Fault { span, message: message.into(), hint: hint.into() });
-        } else {
+        if self.is_full() {
             self.more += 1;
+        } else {
+            self.list.push(Fault { span, message: short(&message.into()), hint: short(&hint.into()) });
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Are further errors only counted? Then a hint is not worth looking for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= LIMIT
     }
 
     pub(crate) fn join(mut self, other: Faults) -> Faults {
@@ -184,7 +192,8 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         4..=7 => 1,
         _ => 2,
     };
-    let distances = candidates.into_iter().map(|candidate| (distance(&wanted, candidate), candidate));
+    let near = |candidate: &&str| candidate.chars().count().abs_diff(wanted.len()) <= allowed;
+    let distances = candidates.into_iter().filter(near).map(|candidate| (distance(&wanted, candidate), candidate));
     distances.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, found)| found)
 }
 
@@ -205,6 +214,16 @@ fn distance(left: &[char], right: &str) -> usize {
         before = std::mem::replace(&mut last, row);
     }
     last.last().copied().unwrap_or(0)
+}
+
+/// A message without what the user's text may bring into it: lines, control characters, endless names.
+fn short(message: &str) -> String {
+    let mut characters: Vec<char> = message.chars().take(MESSAGE + 1).collect();
+    if characters.len() > MESSAGE {
+        characters.truncate(MESSAGE);
+        characters.push('…');
+    }
+    draw(&characters)
 }
 
 /// Characters as an excerpt shows them: nothing that moves the cursor or turns the direction of writing.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Time;
-use crate::term::{Atom, Term, Value, write_arguments};
+use crate::term::{Atom, Term, Value, write_arguments, write_name};
 
 /// A name with values: `verified`, `consent("alice","marketing")`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl From<&str> for Fact {
 
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        write_name(f, &self.name)?;
         write_arguments(f, &self.values)
     }
 }

@@ -104,6 +104,26 @@ impl Node {
     }
 }
 
+impl Node {
+    /// The same node over other operands.
+    #[must_use]
+    pub fn map(&self, mut operand: impl FnMut(Formula) -> Formula) -> Node {
+        match self {
+            Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => self.clone(),
+            Node::Not(f) => Node::Not(operand(*f)),
+            Node::And(list) => Node::And(list.iter().map(|f| operand(*f)).collect()),
+            Node::Or(list) => Node::Or(list.iter().map(|f| operand(*f)).collect()),
+            Node::Implies(f, g) => Node::Implies(operand(*f), operand(*g)),
+            Node::Iff(f, g) => Node::Iff(operand(*f), operand(*g)),
+            Node::Unary(operator, interval, f) => Node::Unary(*operator, *interval, operand(*f)),
+            Node::Binary(operator, interval, f, g) => Node::Binary(*operator, *interval, operand(*f), operand(*g)),
+            Node::Quantified(quantifier, variables, f) => {
+                Node::Quantified(*quantifier, variables.clone(), operand(*f))
+            }
+        }
+    }
+}
+
 /// Owns the nodes of formulas; the only way to build one.
 ///
 /// ```
@@ -222,6 +242,39 @@ impl Arena {
             depths.push(below.unwrap_or(0) + 1);
         }
         depths.last().copied().unwrap_or(0)
+    }
+}
+
+impl Arena {
+    /// How many nodes a formula has when written out, shared parts counted each time; at most `u64::MAX`.
+    pub fn size(&self, f: Formula) -> u64 {
+        let mut sizes: Vec<u64> = Vec::with_capacity(f.0 as usize + 1);
+        for node in self.nodes.iter().take(f.0 as usize + 1) {
+            let below = node.operands().iter().fold(0u64, |sum, operand| sum.saturating_add(sizes[operand.0 as usize]));
+            sizes.push(below.saturating_add(1));
+        }
+        sizes.last().copied().unwrap_or(0)
+    }
+
+    /// The same formula in another arena.
+    pub fn copy(&mut self, from: &Arena, f: Formula) -> Formula {
+        // Operands are older than what holds them, so one pass in order finds each already copied.
+        let mut copies: Vec<Option<Formula>> = vec![None; f.0 as usize + 1];
+        let mut wanted = vec![false; f.0 as usize + 1];
+        wanted[f.0 as usize] = true;
+        for index in (0..=f.0 as usize).rev() {
+            if wanted[index] {
+                from.nodes[index].operands().iter().for_each(|operand| wanted[operand.0 as usize] = true);
+            }
+        }
+        for index in 0..=f.0 as usize {
+            if wanted[index] {
+                let copied = |operand: Formula| copies[operand.0 as usize].unwrap_or(operand);
+                let node = from.nodes[index].map(copied);
+                copies[index] = Some(self.insert(node));
+            }
+        }
+        copies[f.0 as usize].unwrap_or(f)
     }
 }
 

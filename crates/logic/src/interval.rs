@@ -57,8 +57,11 @@ impl fmt::Display for Span {
         }
         match Span::UNITS.iter().find(|(_, size)| self.0.is_multiple_of(*size)) {
             Some((unit, size)) => write!(f, "{}{unit}", self.0 / size),
-            // Bounds are written in milliseconds or more, so this is only reached by what remains of one.
-            None => write!(f, "{}ms", self.0 as f64 / 1e6),
+            // Bounds are mostly written in milliseconds or more, so this is reached by what remains of one.
+            None => {
+                let fraction = format!("{:06}", self.0 % 1_000_000);
+                write!(f, "{}.{}ms", self.0 / 1_000_000, fraction.trim_end_matches('0'))
+            }
         }
     }
 }
@@ -120,6 +123,7 @@ impl fmt::Display for Interval {
             Interval::Steps { from: 0, to: None } => Ok(()),
             Interval::Steps { from, to: Some(to) } => write!(f, "[{from},{to}]"),
             Interval::Steps { from, to: None } => write!(f, "[{from},inf]"),
+            Interval::Time { from: Span(0), to: Some(to) } if to.0 > 0 => write!(f, "[0,{to}]"),
             Interval::Time { from, to: Some(to) } => write!(f, "[{from},{to}]"),
             Interval::Time { from, to: None } => write!(f, "[{from},inf]"),
         }

@@ -27,10 +27,16 @@ pub(crate) struct Token<'a> {
 pub(crate) enum Kind<'a> {
     Sign(Sign),
     Compare(Comparison),
-    Name { name: Cow<'a, str>, quoted: bool },
+    Name {
+        name: Cow<'a, str>,
+        quoted: bool,
+    },
     Text(Cow<'a, str>),
     /// The digits with sign, fraction and exponent, and the letters right behind them.
-    Number { digits: &'a str, unit: &'a str },
+    Number {
+        digits: &'a str,
+        unit: &'a str,
+    },
     /// `_`
     Any,
     /// `∞`
@@ -119,7 +125,7 @@ impl<'a> Lexer<'a, '_> {
         let start = self.at;
         let kind = match self.peek() {
             None => Kind::End,
-            Some('"' | '\'') => Kind::Text(self.quoted("string")),
+            Some('"' | '\'') => self.quoted("string").map_or(Kind::Bad, Kind::Text),
             Some('`') => self.quoted_name(),
             Some(c) if c.is_ascii_digit() || (c == '-' && self.digit_follows(1)) => self.number(),
             Some(c) if begins_name(c) => self.word(),
@@ -170,15 +176,18 @@ impl<'a> Lexer<'a, '_> {
 
     fn quoted_name(&mut self) -> Kind<'a> {
         let start = self.at;
-        let name = self.quoted("name");
-        if name.is_empty() {
-            self.faults.add(start..self.at, "a name is empty", "write the name of a fact between the backticks");
+        match self.quoted("name") {
+            Some(name) if name.is_empty() => {
+                self.faults.add(start..self.at, "a name is empty", "write the name of a fact between the backticks");
+                Kind::Bad
+            }
+            Some(name) => Kind::Name { name, quoted: true },
+            None => Kind::Bad,
         }
-        Kind::Name { name, quoted: true }
     }
 
-    /// Reads up to the quote that is next, with escapes; a quoted text ends in its line.
-    fn quoted(&mut self, what: &str) -> Cow<'a, str> {
+    /// Reads from a quote to the next one, with escapes; a quoted text ends in its line.
+    fn quoted(&mut self, what: &str) -> Option<Cow<'a, str>> {
         let start = self.at;
         let quote = self.peek().unwrap_or('"');
         self.at += 1;
@@ -199,12 +208,12 @@ impl<'a> Lexer<'a, '_> {
                 }
                 Some(c) if c == quote => {
                     self.at += 1;
-                    return text;
+                    return Some(text);
                 }
                 _ => {
                     let hint = format!("close it with `{quote}` in the same line; `\\n` stands for a new line");
                     self.faults.add(start..start + 1, format!("a {what} is never closed"), hint);
-                    return text;
+                    return None;
                 }
             }
         }
@@ -232,7 +241,8 @@ impl<'a> Lexer<'a, '_> {
             _ => None,
         };
         if read.is_none() {
-            let hint = "the escapes are `\\\"` `\\'` `\\\\` `\\n` `\\r` `\\t` and `\\u{1f600}`; `\\\\` is one backslash";
+            let hint =
+                "the escapes are `\\\"` `\\'` `\\\\` `\\n` `\\r` `\\t` and `\\u{1f600}`; `\\\\` is one backslash";
             self.faults.add(start..self.at, format!("unknown escape `{}`", self.slice(start..self.at)), hint);
         }
         read

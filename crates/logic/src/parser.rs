@@ -9,26 +9,27 @@
 mod atom;
 mod bound;
 mod call;
+mod recover;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Faults, ParseErrors, nearest};
+use crate::error::{Faults, ParseErrors};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::lexer::{Grammar, Kind, Token, lex};
 use crate::parser::call::Call;
-use crate::spelling::{Sign, Spelling};
-
-/// The longest text of a formula, in bytes.
-const MAX_LENGTH: usize = 1 << 20;
+use crate::spelling::Sign;
 
 /// The most nodes a formula may have once its patterns are written out; calls inside calls can double at every level.
 const MAX_SIZE: u32 = 1 << 20;
 
 impl Arena {
+    /// The longest text of a formula that is read, in bytes.
+    pub const MAX_LENGTH: usize = 1 << 20;
+
     /// Reads a formula in any mix of spellings.
     ///
     /// ```
@@ -42,8 +43,9 @@ impl Arena {
     /// ```
     pub fn parse(&mut self, text: &str) -> Result<Formula, ParseErrors> {
         let mut faults = Faults::default();
-        if text.len() > MAX_LENGTH {
-            let message = format!("formula too long: {} bytes, at most {MAX_LENGTH} are read", text.len());
+        if text.len() > Arena::MAX_LENGTH {
+            let most = Arena::MAX_LENGTH;
+            let message = format!("formula too long: {} bytes, at most {most} are read", text.len());
             faults.add(0..0, message, "split it into several formulas");
             return Err(ParseErrors::new(text.lines().next().unwrap_or(""), faults));
         }
@@ -126,7 +128,10 @@ pub(crate) struct Parser<'a> {
     stack: Vec<Frame<'a>>,
     /// How many quantifiers around the place bind a name.
     variables: FxHashMap<Arc<str>, usize>,
+    /// Operators that a quantifier was given as variables.
+    misnamed: FxHashSet<&'a str>,
     given: &'a Given,
+    grammar: Grammar,
     faults: Faults,
     /// Errors before this token follow from one that is reported already.
     quiet: usize,
@@ -135,8 +140,20 @@ pub(crate) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(arena: &'a mut Arena, text: &'a str, tokens: &'a [Token<'a>], given: &'a Given) -> Parser<'a> {
-        let (stack, variables, faults) = (Vec::new(), FxHashMap::default(), Faults::default());
-        Parser { arena, text, tokens, at: 0, stack, variables, given, faults, quiet: 0, is_too_large: false }
+        Parser {
+            arena,
+            text,
+            tokens,
+            at: 0,
+            stack: Vec::new(),
+            variables: FxHashMap::default(),
+            misnamed: FxHashSet::default(),
+            given,
+            grammar: Grammar::Formula,
+            faults: Faults::default(),
+            quiet: 0,
+            is_too_large: false,
+        }
     }
 
     pub(crate) fn parse(mut self) -> (Operand, Faults) {
@@ -164,30 +181,6 @@ impl<'a> Parser<'a> {
         let span = self.span();
         self.at += 1;
         span
-    }
-
-    /// Reports an error at the token at hand, unless it follows from the one before.
-    fn complain(&mut self, message: impl Into<String>, hint: impl Into<String>) {
-        if self.at >= self.quiet {
-            self.faults.add(self.span(), message, hint);
-        }
-        self.quiet = self.at + 1;
-    }
-
-    /// Leaves out the token at hand, which is reported already.
-    fn skip(&mut self) {
-        self.at += 1;
-        self.quiet = self.at + 1;
-    }
-
-    /// The token at hand as it is written, for a message.
-    fn found(&self) -> String {
-        let written = self.text.get(self.span()).unwrap_or("");
-        match written.char_indices().nth(30) {
-            _ if written.is_empty() => "the end".to_owned(),
-            Some((end, _)) => format!("`{}…`", written.get(..end).unwrap_or("")),
-            None => format!("`{written}`"),
-        }
     }
 
     /// Reads prefixes and opening parentheses up to the next thing that stands for itself.
@@ -232,30 +225,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn no_operand(&mut self) {
-        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
-        let before = before.and_then(|token| self.text.get(token.span.clone()));
-        let hint = match (before, self.kind(0)) {
-            (None, Kind::End) => "write a formula, such as `always (a implies eventually b)`".to_owned(),
-            (None, _) => "begin with a fact, such as `a`, or with `!`, `(` or a temporal operator".to_owned(),
-            (Some("("), Kind::Close) => "write a formula between the parentheses".to_owned(),
-            (Some(before), _) => format!("write a formula after `{before}`"),
-        };
-        self.complain(format!("expected a formula, found {}", self.found()), hint);
-    }
-
-    fn misplaced(&mut self) {
-        let hint = match self.kind(0) {
-            Kind::Compare(_) => "a comparison has a variable or a value on both sides: `x > 10`",
-            Kind::OpenBracket => "a bound stands right after a temporal operator: `F[0,5] a`",
-            Kind::Infinity => "infinity is the end of a bound only: `F[3,inf] a`",
-            Kind::Dot | Kind::Colon => "a dot ends the variables of a quantifier: `forall x. p(x)`",
-            _ => "remove it",
-        };
-        self.complain(format!("unexpected {}", self.found()), hint);
-        self.skip();
-    }
-
     fn quantifier(&mut self, quantifier: Quantifier) {
         let span = self.advance();
         let word = self.text.get(span.clone()).unwrap_or("forall");
@@ -271,10 +240,11 @@ impl<'a> Parser<'a> {
                     }
                     self.advance();
                 }
-                Kind::Sign(sign) if sign.spell(Spelling::Unicode) != self.text.get(self.span()).unwrap_or("") => {
+                Kind::Sign(_) if self.written().starts_with(|c: char| c.is_ascii_alphabetic()) => {
                     let message = format!("{} is an operator, not a variable", self.found());
                     self.complain(message, "choose another name, such as `x`");
-                    self.skip();
+                    self.misnamed.insert(self.written());
+                    self.advance();
                 }
                 _ => {
                     let message = format!("expected a variable, found {}", self.found());
@@ -312,7 +282,7 @@ impl<'a> Parser<'a> {
                 match self.stack.pop() {
                     None => Then::End(operand),
                     Some(Frame::Call(Call { open: span, .. }) | Frame::Group { span }) => {
-                        self.faults.add(span, "`(` is never closed", "add a `)`");
+                        self.unclosed(span);
                         Then::Grown(operand)
                     }
                     Some(_) => Then::Grown(operand),
@@ -328,40 +298,6 @@ impl<'a> Parser<'a> {
             }
             _ => self.no_operator(operand),
         }
-    }
-
-    /// Two operands side by side: says what is missing and goes on as if it were there.
-    fn no_operator(&mut self, operand: Operand) -> Then {
-        let message = format!("expected an operator, found {}", self.found());
-        if let Kind::Name { name, quoted: false } = self.kind(0)
-            && let Some(word) = nearest(name, Sign::words(true))
-            && let Some(sign) = Sign::from_word(word)
-        {
-            self.complain(message, format!("did you mean `{word}`?"));
-            self.infix(sign, operand);
-            return Then::Operand;
-        }
-        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map(|token| &token.kind);
-        let meant = match before {
-            Some(Kind::Name { name, quoted: false }) => nearest(name, Sign::words(false)),
-            _ => None,
-        };
-        let hint = match (meant, self.kind(0)) {
-            (Some(word), _) => format!("did you mean `{word}` before it?"),
-            (None, Kind::Compare(_)) => "compare a variable: `exists x. p(x) & x > 10`".to_owned(),
-            (None, Kind::OpenBracket) => "a bound stands right after a temporal operator: `F[0,5] a`".to_owned(),
-            _ => "join two formulas with `&`, `|`, `->`, `<->` or a temporal operator such as `U`".to_owned(),
-        };
-        self.complain(message, hint);
-        if matches!(self.kind(0), Kind::Compare(_) | Kind::OpenBracket) {
-            self.skip();
-            while !matches!(self.kind(0), Kind::Sign(_) | Kind::Open | Kind::Close | Kind::End) {
-                self.skip();
-            }
-            return Then::Grown(operand);
-        }
-        self.list(Sign::And, operand, self.span());
-        Then::Operand
     }
 
     fn infix(&mut self, sign: Sign, operand: Operand) {
@@ -465,7 +401,8 @@ impl<'a> Parser<'a> {
                 let message = format!("formula nested deeper than {} levels", Arena::MAX_DEPTH);
                 self.faults.add(span, message, "split it into several formulas");
             } else {
-                let message = format!("formula too large: more than {MAX_SIZE} operators with its patterns written out");
+                let message =
+                    format!("formula too large: more than {MAX_SIZE} operators with its patterns written out");
                 self.faults.add(span, message, "nest fewer patterns in each other");
             }
         }

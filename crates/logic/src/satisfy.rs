@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::normal::{Clock, FOREVER, Mark, Norm, NormNode, Norms, Start};
+use crate::cache::Skeleton;
+use crate::normal::{FOREVER, Mark, Norm, NormNode, Norms, Start};
 use crate::progress::{Progress, Reading, Undetermined, clock_bit, shorter};
 use crate::residual::{Clause, Obligation, joined};
 use crate::slots::rewrite_times;
@@ -79,102 +80,106 @@ impl Satisfy {
     }
 
     /// Is there an infinite word that meets all obligations of the clause?
-    pub(crate) fn can_be_met(&mut self, clause: &[Obligation], norms: &mut Norms, clocks: &[Clock]) -> bool {
+    pub(crate) fn can_be_met(&mut self, clause: &[Obligation], norms: &mut Norms, skeleton: &Skeleton) -> bool {
         let Some(root) = timeless(clause, norms) else { return false };
         if let Some(known) = self.met.get(&root) {
             return *known;
         }
         let (order, nodes) = (Vec::new(), FxHashMap::default());
-        Search { satisfy: self, norms, clocks, order, nodes, path: Vec::new(), open: Vec::new() }.run(root)
+        Search { satisfy: self, norms, skeleton, order, nodes, path: Vec::new(), open: Vec::new() }.run(root)
     }
 
-    fn ways_of(&mut self, norm: Norm, norms: &mut Norms, clocks: &[Clock]) -> Option<Arc<[Way]>> {
+    fn ways_of(&mut self, norm: Norm, norms: &mut Norms, skeleton: &Skeleton) -> Option<Arc<[Way]>> {
         if let Some(known) = self.ways.get(&norm) {
             return known.clone();
         }
-        let result = self.list_ways(norm, norms, clocks).map(Arc::from);
+        let result = self.list_ways(norm, norms, skeleton).map(Arc::from);
         self.ways.insert(norm, result.clone());
         result
     }
 
     /// Every way to meet a norm; none if there are too many.
-    fn list_ways(&mut self, norm: Norm, norms: &mut Norms, clocks: &[Clock]) -> Option<Vec<Way>> {
+    fn list_ways(&mut self, norm: Norm, norms: &mut Norms, skeleton: &Skeleton) -> Option<Vec<Way>> {
         let free = || vec![Way::FREE];
         let later = |norm: Norm, put_off: u64| vec![Way { next: vec![norm], put_off, ..Way::FREE }];
-        let at_once = |clock: u8| clocks[usize::from(clock)].from.0 == 0;
+        let at_once = |clock: u8| skeleton.clocks[usize::from(clock)].from.0 == 0;
         match norms.node(norm).clone() {
             NormNode::True => Some(free()),
             NormNode::False => Some(Vec::new()),
-            NormNode::Literal { bit, positive: true } => Some(vec![Way { positive: 1 << bit, ..Way::FREE }]),
-            NormNode::Literal { bit, positive: false } => Some(vec![Way { negative: 1 << bit, ..Way::FREE }]),
+            NormNode::Literal { bit, positive: true } => {
+                Some(vec![Way { positive: skeleton.generals[usize::from(bit)].into(), ..Way::FREE }])
+            }
+            NormNode::Literal { bit, positive: false } => {
+                Some(vec![Way { negative: skeleton.specials[usize::from(bit)].into(), ..Way::FREE }])
+            }
             NormNode::And(list) => {
                 let mut result = free();
                 for norm in list {
-                    result = product(&result, &*self.ways_of(norm, norms, clocks)?)?;
+                    result = product(&result, &*self.ways_of(norm, norms, skeleton)?)?;
                 }
                 Some(result)
             }
             NormNode::Or(list) => {
                 let mut result = Vec::new();
                 for norm in list {
-                    result = union(result, &*self.ways_of(norm, norms, clocks)?)?;
+                    result = union(result, &*self.ways_of(norm, norms, skeleton)?)?;
                 }
                 Some(result)
             }
             NormNode::Next(f) | NormNode::WeakNext(f) => Some(later(f, 0)),
             NormNode::Until { family, from, to, f, g } => {
-                let now = if from == 0 { self.ways_of(g, norms, clocks)?.to_vec() } else { Vec::new() };
+                let now = if from == 0 { self.ways_of(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 if to == 0 {
                     return Some(now);
                 }
                 let rest = norms.until(family, from.saturating_sub(1), shorter(to), f, g);
                 // A bounded until ends by itself: it needs no fairness.
                 let put_off = if to == FOREVER { 1 << family } else { 0 };
-                let postponed = product(&later(rest, put_off), &*self.ways_of(f, norms, clocks)?)?;
+                let postponed = product(&later(rest, put_off), &*self.ways_of(f, norms, skeleton)?)?;
                 union(now, &postponed)
             }
             NormNode::Release { from, to, f, g } => {
-                let now = if from == 0 { self.ways_of(g, norms, clocks)?.to_vec() } else { free() };
+                let now = if from == 0 { self.ways_of(g, norms, skeleton)?.to_vec() } else { free() };
                 if to == 0 {
                     return Some(now);
                 }
                 let rest = norms.release(from.saturating_sub(1), shorter(to), f, g);
-                let kept_up = union(self.ways_of(f, norms, clocks)?.to_vec(), &later(rest, 0))?;
+                let kept_up = union(self.ways_of(f, norms, skeleton)?.to_vec(), &later(rest, 0))?;
                 product(&now, &kept_up)
             }
             NormNode::TimedUntil { family, clock, start, f, g } => {
                 let within = matches!(start, Start::At { .. }) || at_once(clock);
-                let now = if within { self.ways_of(g, norms, clocks)?.to_vec() } else { Vec::new() };
+                let now = if within { self.ways_of(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 let rest = norms.timed_until(family, clock, Start::At { slot: 0, ripe: true }, f, g);
-                let postponed = product(&later(rest, 1 << family), &*self.ways_of(f, norms, clocks)?)?;
+                let postponed = product(&later(rest, 1 << family), &*self.ways_of(f, norms, skeleton)?)?;
                 union(now, &postponed)
             }
             // Whatever remains of it may have expired before the next position.
             NormNode::TimedRelease { clock, start: Start::Unstarted, g, .. } if at_once(clock) => {
-                Some(self.ways_of(g, norms, clocks)?.to_vec())
+                Some(self.ways_of(g, norms, skeleton)?.to_vec())
             }
             NormNode::TimedRelease { .. } => Some(free()),
             NormNode::Previous { was, .. } => Some(if was { free() } else { Vec::new() }),
             NormNode::Since { left, f, g, .. } => {
-                let before = if left > 0 { self.ways_of(f, norms, clocks)?.to_vec() } else { Vec::new() };
-                union(before, &*self.ways_of(g, norms, clocks)?)
+                let before = if left > 0 { self.ways_of(f, norms, skeleton)?.to_vec() } else { Vec::new() };
+                union(before, &*self.ways_of(g, norms, skeleton)?)
             }
             NormNode::Trigger { left, f, g, .. } => {
-                let before = if left > 0 { self.ways_of(f, norms, clocks)?.to_vec() } else { free() };
-                product(&before, &*self.ways_of(g, norms, clocks)?)
+                let before = if left > 0 { self.ways_of(f, norms, skeleton)?.to_vec() } else { free() };
+                product(&before, &*self.ways_of(g, norms, skeleton)?)
             }
             NormNode::TimedSince { clock, marks, f, g } => {
                 let guess = vec![Way { positive: 1 << clock_bit(clock), ..Way::FREE }];
                 let before =
-                    if marks.is_empty() { Vec::new() } else { product(&guess, &*self.ways_of(f, norms, clocks)?)? };
-                let now = if at_once(clock) { self.ways_of(g, norms, clocks)?.to_vec() } else { Vec::new() };
+                    if marks.is_empty() { Vec::new() } else { product(&guess, &*self.ways_of(f, norms, skeleton)?)? };
+                let now = if at_once(clock) { self.ways_of(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 union(before, &now)
             }
             NormNode::TimedTrigger { clock, marks, f, g } => {
                 let guess = vec![Way { negative: 1 << clock_bit(clock), ..Way::FREE }];
                 let before =
-                    if marks.is_empty() { free() } else { union(guess, &*self.ways_of(f, norms, clocks)?)? };
-                let now = if at_once(clock) { self.ways_of(g, norms, clocks)?.to_vec() } else { free() };
+                    if marks.is_empty() { free() } else { union(guess, &*self.ways_of(f, norms, skeleton)?)? };
+                let now = if at_once(clock) { self.ways_of(g, norms, skeleton)?.to_vec() } else { free() };
                 product(&before, &now)
             }
         }
@@ -282,7 +287,7 @@ struct Component {
 struct Search<'a> {
     satisfy: &'a mut Satisfy,
     norms: &'a mut Norms,
-    clocks: &'a [Clock],
+    skeleton: &'a Skeleton,
     /// The clauses whose component is not yet known, in the order of discovery, and the number of each.
     order: Vec<Clause>,
     nodes: FxHashMap<Clause, usize>,
@@ -297,7 +302,7 @@ impl Search<'_> {
             return true;
         }
         while let Some(visit) = self.path.last_mut() {
-            let Some(edge) = next_edge(&mut visit.edges, self.norms, self.clocks) else {
+            let Some(edge) = next_edge(&mut visit.edges, self.norms, self.skeleton) else {
                 self.leave();
                 continue;
             };
@@ -331,7 +336,7 @@ impl Search<'_> {
     fn enter(&mut self, clause: Clause, entered: u64) -> bool {
         let mut ways = Vec::with_capacity(clause.len());
         for obligation in &clause {
-            match self.satisfy.ways_of(obligation.norm(), self.norms, self.clocks) {
+            match self.satisfy.ways_of(obligation.norm(), self.norms, self.skeleton) {
                 Some(list) => ways.push(list),
                 None => {
                     self.satisfy.is_partial = true;
@@ -387,15 +392,16 @@ impl Search<'_> {
 }
 
 /// The next edge: choose a way for each obligation, then decide the bits that memory needs.
-fn next_edge(edges: &mut Edges, norms: &mut Norms, clocks: &[Clock]) -> Option<Edge> {
+fn next_edge(edges: &mut Edges, norms: &mut Norms, skeleton: &Skeleton) -> Option<Edge> {
     loop {
         if let Some(way) = edges.undecided.pop() {
-            match successor(&way, norms, clocks) {
+            match successor(&way, norms, skeleton) {
                 Ok(Some(target)) => return Some(Edge { target, put_off: way.put_off }),
                 Ok(None) => {}
                 Err(Undetermined(bit)) => {
-                    edges.undecided.push(Way { positive: way.positive | 1 << bit, ..way.clone() });
-                    edges.undecided.push(Way { negative: way.negative | 1 << bit, ..way });
+                    let (positive, negative) = decided(bit, skeleton);
+                    edges.undecided.extend(way.and(&Way { positive, ..Way::FREE }));
+                    edges.undecided.extend(way.and(&Way { negative, ..Way::FREE }));
                 }
             }
             continue;
@@ -415,9 +421,17 @@ fn next_edge(edges: &mut Edges, norms: &mut Norms, clocks: &[Clock]) -> Option<E
     }
 }
 
-fn successor(way: &Way, norms: &mut Norms, clocks: &[Clock]) -> Result<Option<Clause>, Undetermined> {
+/// What a bit settles when it is set, and when it is not.
+fn decided(bit: u8, skeleton: &Skeleton) -> (u128, u128) {
+    match (skeleton.generals.get(usize::from(bit)), skeleton.specials.get(usize::from(bit))) {
+        (Some(generals), Some(specials)) => ((*generals).into(), (*specials).into()),
+        _ => (1 << bit, 1 << bit),
+    }
+}
+
+fn successor(way: &Way, norms: &mut Norms, skeleton: &Skeleton) -> Result<Option<Clause>, Undetermined> {
     let mut progress =
-        Progress::new(norms, clocks, Reading::Partial { positive: way.positive, negative: way.negative });
+        Progress::new(norms, &skeleton.clocks, Reading::Partial { positive: way.positive, negative: way.negative });
     let mut list = Vec::with_capacity(way.next.len());
     for norm in &way.next {
         let updated = progress.update(*norm)?;

@@ -136,12 +136,7 @@ const OPERATORS: &[Operator] = &[
     row(Sign::Or, ["or", "|", "∨"], &["||", "\\/"], "at least one holds"),
     row(Sign::Implies, ["implies", "->", "→"], &["=>", "⇒", "⟶", "⟹"], "if the left one holds, the right one does"),
     row(Sign::Iff, ["iff", "<->", "↔"], &["<=>", "⇔", "⟷", "⟺"], "both hold or neither"),
-    row(
-        Sign::Unary(Unary::Next),
-        ["next", "X", "○"],
-        &["◯", "∘"],
-        "there is a next step, and it holds there",
-    ),
+    row(Sign::Unary(Unary::Next), ["next", "X", "○"], &["◯", "∘"], "there is a next step, and it holds there"),
     row(
         Sign::Unary(Unary::WeakNext),
         ["weak_next", "N", "◎"],
@@ -172,30 +167,15 @@ const OPERATORS: &[Operator] = &[
         &["wprevious"],
         "if there is a step before this one, it held there",
     ),
-    row(
-        Sign::Unary(Unary::Once),
-        ["once", "O", "◆"],
-        &["⧫", "♦"],
-        "it held at this step or an earlier one",
-    ),
+    row(Sign::Unary(Unary::Once), ["once", "O", "◆"], &["⧫", "♦"], "it held at this step or an earlier one"),
     row(
         Sign::Unary(Unary::Historically),
         ["historically", "H", "■"],
         &["⊟", "◼"],
         "it held at this step and every earlier one",
     ),
-    row(
-        Sign::Binary(Binary::Until),
-        ["until", "U", "𝒰"],
-        &[],
-        "the right one holds at last, the left one until then",
-    ),
-    row(
-        Sign::Binary(Binary::WeakUntil),
-        ["weak_until", "W", "𝒲"],
-        &["unless"],
-        "until, or the left one for ever",
-    ),
+    row(Sign::Binary(Binary::Until), ["until", "U", "𝒰"], &[], "the right one holds at last, the left one until then"),
+    row(Sign::Binary(Binary::WeakUntil), ["weak_until", "W", "𝒲"], &["unless"], "until, or the left one for ever"),
     row(
         Sign::Binary(Binary::Release),
         ["release", "R", "ℛ"],
@@ -208,12 +188,7 @@ const OPERATORS: &[Operator] = &[
         &[],
         "release, and the left one holds at last",
     ),
-    row(
-        Sign::Binary(Binary::Since),
-        ["since", "S", "𝒮"],
-        &[],
-        "the right one held once, and the left one ever since",
-    ),
+    row(Sign::Binary(Binary::Since), ["since", "S", "𝒮"], &[], "the right one held once, and the left one ever since"),
     row(
         Sign::Binary(Binary::Trigger),
         ["trigger", "T", "𝒯"],

@@ -108,10 +108,19 @@ impl Portable {
 
     /// The residual in an arena; none if this is not a residual at all (a damaged snapshot).
     pub(crate) fn import(&self, norms: &mut Norms) -> Option<Residual> {
+        self.import_with(norms, |node| node)
+    }
+
+    /// The same with every node changed on the way.
+    pub(crate) fn import_with(
+        &self,
+        norms: &mut Norms,
+        change: impl Fn(NormNode) -> NormNode,
+    ) -> Option<Residual> {
         let mut places: Vec<Norm> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let node = map_operands(node, &mut |norm| places.get(norm.0 as usize).copied())?;
-            places.push(norms.adopt(node));
+            places.push(norms.adopt(change(node)));
         }
         let members = self.members.iter().map(|member| {
             let mut place = |dnf: &Dnf| {

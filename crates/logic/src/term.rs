@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::lexer::is_name;
+
 /// A datum inside a fact.
 ///
 /// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value.
@@ -32,8 +34,7 @@ impl Value {
         if !number.is_finite() {
             return None;
         }
-        // Every whole number below 2^63 in magnitude survives the cast both ways.
-        if number.fract() == 0.0 && number.abs() < 9.2e18 {
+        if number.fract() == 0.0 && is_in_range(number) {
             return Some(Value::Integer(number as i64));
         }
         Some(Value::Decimal(Decimal(number)))
@@ -58,25 +59,31 @@ impl Value {
     }
 }
 
+/// Is the floor of a number an integer that can be told? Both limits are powers of two, so they are exact.
+fn is_in_range(number: f64) -> bool {
+    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number)
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Bool(value) => write!(f, "{value}"),
             Value::Integer(value) => write!(f, "{value}"),
-            Value::Decimal(value) => write!(f, "{}", value.0),
-            Value::Text(value) => write_quoted(f, value),
+            // Digits without a point or an exponent would be read as a whole number.
+            Value::Decimal(value) if value.0.fract() == 0.0 => write!(f, "{:e}", value.0),
+            Value::Decimal(value) => write!(f, "{:?}", value.0),
+            Value::Text(value) => write_quoted(f, value, '"'),
         }
     }
 }
 
-/// Writes a string so that the parser reads the same string back.
-fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+/// Writes a string or a name so that the parser reads the same one back.
+pub(crate) fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str, quote: char) -> fmt::Result {
     use fmt::Write;
-    f.write_char('"')?;
+    f.write_char(quote)?;
     for character in text.chars() {
         match character {
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
+            c if c == quote || c == '\\' => write!(f, "\\{c}")?,
             '\n' => f.write_str("\\n")?,
             '\r' => f.write_str("\\r")?,
             '\t' => f.write_str("\\t")?,
@@ -84,7 +91,7 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
             c => f.write_char(c)?,
         }
     }
-    f.write_char('"')
+    f.write_char(quote)
 }
 
 /// A finite number that is not whole (or exceeds an integer's range), with a total order.
@@ -100,11 +107,8 @@ impl Decimal {
 
     fn cmp_integer(self, integer: i64) -> Ordering {
         // A decimal within the integers' range has a fraction, so its floor decides; beyond the range its sign does.
-        if self.0 >= 9.2e18 {
-            return Ordering::Greater;
-        }
-        if self.0 <= -9.2e18 {
-            return Ordering::Less;
+        if !is_in_range(self.0) {
+            return if self.0 > 0.0 { Ordering::Greater } else { Ordering::Less };
         }
         if (self.0.floor() as i64) < integer { Ordering::Less } else { Ordering::Greater }
     }
@@ -173,9 +177,14 @@ impl Atom {
 
 impl fmt::Display for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        write_name(f, &self.name)?;
         write_arguments(f, &self.terms)
     }
+}
+
+/// Writes the name of a fact, in backticks where it would not be read as one.
+pub(crate) fn write_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    if is_name(name) { f.write_str(name) } else { write_quoted(f, name, '`') }
 }
 
 /// Writes `(a,b)`, or nothing where there are no arguments.

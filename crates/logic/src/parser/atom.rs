@@ -124,11 +124,11 @@ impl<'a> Parser<'a> {
 
     /// The first name among the arguments from a token on that no quantifier binds.
     fn stranger(&self, from: usize) -> Option<&'a str> {
-        let arguments = self.tokens.get(from..).unwrap_or(&[]).iter().take_while(|token| token.kind != Kind::Close);
-        arguments.filter_map(|token| match &token.kind {
+        let tokens = self.tokens.get(from..).unwrap_or(&[]).iter();
+        tokens.take_while(|token| token.kind != Kind::Close).find_map(|token| match &token.kind {
             Kind::Name { name, quoted: false } if !self.binds(name) => Some(&**name),
             _ => None,
-        }).next()
+        })
     }
 
     fn binds(&self, name: &str) -> bool {
@@ -152,9 +152,7 @@ impl<'a> Parser<'a> {
                     return terms;
                 }
                 Kind::End => {
-                    if self.at >= self.quiet {
-                        self.faults.add(open, "`(` is never closed", "add a `)`");
-                    }
+                    self.unclosed(open);
                     return terms;
                 }
                 _ => {
@@ -169,7 +167,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on behind the parenthesis that closes the arguments; the token at hand is one of theirs.
-    fn skip_arguments(&mut self) {
+    pub(super) fn skip_arguments(&mut self) {
         let mut open = 1usize;
         while open > 0 && *self.kind(0) != Kind::End {
             self.at += 1;
@@ -203,7 +201,8 @@ impl<'a> Parser<'a> {
             }),
             Kind::Name { name, .. } if self.binds(name) => Term::Var(Arc::from(&**name)),
             Kind::Name { name, .. } => {
-                let hint = match nearest(name, self.bound_names()) {
+                let near = if self.faults.is_full() { None } else { nearest(name, self.bound_names()) };
+                let hint = match near {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("write `\"{name}\"` for a value, or bind it with `forall {name}.`"),
                 };
@@ -238,6 +237,7 @@ fn number(digits: &str, unit: &str) -> Result<Value, (String, String)> {
         let number = digits.parse().ok().and_then(Value::number);
         return number.ok_or_else(|| (format!("the number `{written}` is too large"), quote));
     }
-    let exponent = digits.parse::<f64>().map_or_else(|_| quote.clone(), |near| format!("{quote}; `{near:e}` is near it"));
+    let exponent =
+        digits.parse::<f64>().map_or_else(|_| quote.clone(), |near| format!("{quote}; `{near:e}` is near it"));
     digits.parse().map(Value::Integer).map_err(|_| (format!("the whole number `{written}` is too large"), exponent))
 }

@@ -175,7 +175,10 @@ impl Parser<'_> {
 pub(super) fn end(digits: &str, unit: &str) -> Result<End, (String, String)> {
     let written = format!("{digits}{unit}");
     if digits.starts_with('-') {
-        return Err((format!("`{written}` is negative"), "a bound begins at 0 or later; use `O` to look back".to_owned()));
+        return Err((
+            format!("`{written}` is negative"),
+            "a bound begins at 0 or later; use `O` to look back".to_owned(),
+        ));
     }
     if unit.is_empty() {
         if !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -3,16 +3,13 @@
 use std::ops::Range;
 
 use super::bound::{End, end};
-use super::{Given, Operand, Parser, Then};
+use super::{Frame, Given, Operand, Parser, Then};
 use crate::error::nearest;
-use crate::formula::Arena;
 use crate::interval::{Interval, Span};
-use crate::lexer::Kind;
+use crate::lexer::{Kind, Token};
 use crate::pattern::{self, Parameter, Pattern};
 use crate::spelling::Sign;
 use crate::term::Comparison;
-
-use super::Frame;
 
 /// A pattern whose arguments are being read.
 #[derive(Debug)]
@@ -43,6 +40,11 @@ impl<'a> Parser<'a> {
     /// Reads `name(`: a fact as a whole, of a pattern as much as is no formula. `None` if a formula comes next.
     pub(super) fn call(&mut self) -> Option<Operand> {
         let Kind::Name { name, quoted } = self.kind(0) else { return None };
+        if self.has_misnamed() {
+            self.advance();
+            self.skip_arguments();
+            return Some(self.placeholder());
+        }
         let is_pattern = !quoted && pattern::names().any(|known| known == name);
         if !is_pattern && !self.has_formulas() {
             return Some(self.fact());
@@ -59,6 +61,15 @@ impl<'a> Parser<'a> {
         self.advance();
         let open = self.advance();
         self.arguments(Call { name, span, open, arguments: Vec::new(), is_bad: !is_pattern })
+    }
+
+    /// Is an operator among the arguments that was meant to be a variable? That is reported at its quantifier.
+    fn has_misnamed(&self) -> bool {
+        let written = |token: &Token<'_>| self.text.get(token.span.clone()).unwrap_or("");
+        let tokens = self.tokens.get(self.at..).unwrap_or(&[]).iter();
+        // A call that is never closed must not be searched to the end of the text again and again.
+        let mut arguments = tokens.take(64).take_while(|token| token.kind != Kind::Close);
+        !self.misnamed.is_empty() && arguments.any(|token| self.misnamed.contains(written(token)))
     }
 
     /// Is there anything among the arguments at hand that only a formula has?
@@ -85,6 +96,12 @@ impl<'a> Parser<'a> {
             let is_whole = matches!(self.kind(1), Kind::Comma | Kind::Close);
             match self.kind(0) {
                 Kind::Number { digits, unit } if is_whole => {
+                    if !unit.is_empty()
+                        && let Err((message, hint)) = end(digits, unit)
+                    {
+                        self.complain(message, hint);
+                        call.is_bad = true;
+                    }
                     call.arguments.push(Argument::Number { digits, unit });
                     self.advance();
                 }
@@ -148,7 +165,12 @@ impl<'a> Parser<'a> {
             let mut forms: Vec<String> = rows().map(|row| format!("`{row}`")).collect();
             let last = forms.pop().unwrap_or_default();
             let forms = if forms.is_empty() { last } else { format!("{} or {last}", forms.join(", ")) };
-            let hint = format!("write {forms}; a fact of this name goes in backticks");
+            let note = match rows().flat_map(|row| row.parameters).map(|name| Parameter::of(name)).max() {
+                Some(Parameter::Count) => " with a number `n`",
+                Some(Parameter::Bound) => " with a bound such as `30s` or `[1,5]`",
+                _ => "",
+            };
+            let hint = format!("write {forms}{note}; a fact of this name goes in backticks");
             self.faults.add(span, format!("the arguments do not fit the pattern `{}`", call.name), hint);
             return self.placeholder();
         };

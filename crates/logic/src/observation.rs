@@ -1,0 +1,62 @@
+//! One position with its names as numbers, for callers that cannot afford strings.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::{Fact, Facts};
+use crate::interval::Time;
+use crate::term::Value;
+
+/// The number of a fact's name in a [`Watch`](crate::Watch).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Name(pub(crate) u32);
+
+/// The facts of one position; a buffer to be filled again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Observation {
+    /// When it was; none is the time of the position before.
+    pub time: Option<Time>,
+    facts: Vec<(Name, u32)>,
+    values: Vec<Value>,
+}
+
+impl Observation {
+    /// A position without facts.
+    pub fn new() -> Observation {
+        Observation::default()
+    }
+
+    /// Takes all facts and the time out.
+    pub fn clear(&mut self) {
+        self.time = None;
+        self.facts.clear();
+        self.values.clear();
+    }
+
+    /// Adds a fact.
+    pub fn push(&mut self, name: Name, values: &[Value]) {
+        self.facts.push((name, self.values.len() as u32));
+        self.values.extend_from_slice(values);
+    }
+
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (Name, &[Value])> {
+        (0..self.facts.len()).map(|place| (self.facts[place].0, self.values(place as u32)))
+    }
+
+    /// The values of the fact at a place.
+    pub(crate) fn values(&self, place: u32) -> &[Value] {
+        let start = self.facts[place as usize].1 as usize;
+        let end = self.facts.get(place as usize + 1).map_or(self.values.len(), |(_, start)| *start as usize);
+        &self.values[start..end]
+    }
+
+    /// The same with names as strings.
+    pub(crate) fn to_facts(&self, names: &FxHashMap<Arc<str>, Name>) -> Facts {
+        let known = self.facts().filter_map(|(name, values)| {
+            let (text, _) = names.iter().find(|(_, other)| **other == name)?;
+            Some(Fact::new(text.clone(), values.to_vec()))
+        });
+        Facts { time: self.time, known: known.collect(), unknown: Vec::new() }
+    }
+}

@@ -1,0 +1,293 @@
+//! What a letter bit asks of the facts of one position.
+//!
+//! A formula's bits are its distinct questions to a position: does a fact fit this pattern, is there a value such that …
+//! A question may hold variables of the quantifier prefix; then each binding of values asks it for itself, and every
+//! value that does not occur in the position gives the same answer.
+
+use std::sync::Arc;
+
+use crate::facts::{Facts, fits, unify};
+use crate::formula::{Arena, Formula, Node, Quantifier};
+use crate::term::{Atom, Comparison, Term, Value};
+
+/// The value of a prefix variable: one that was seen, or any of the others.
+pub(crate) type Binding = [Option<Value>];
+
+/// What a letter bit asks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Probe {
+    /// Does a fact fit? Variables of the prefix are numbered by [`Term::Var`] names in `Variables`.
+    Pattern(Pattern),
+    /// Is there a choice of values for these variables that makes a formula over one position true?
+    Local { variables: Box<[Arc<str>]>, body: Formula },
+}
+
+/// An atom whose variables are places in the prefix.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pattern {
+    pub(crate) name: Arc<str>,
+    pub(crate) slots: Box<[Argument]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Argument {
+    Any,
+    Value(Value),
+    Variable(usize),
+}
+
+impl Pattern {
+    pub(crate) fn new(atom: &Atom, prefix: &[Arc<str>]) -> Option<Pattern> {
+        let argument = |term: &Term| match term {
+            Term::Any => Some(Argument::Any),
+            Term::Value(value) => Some(Argument::Value(value.clone())),
+            Term::Var(name) => prefix.iter().position(|variable| variable == name).map(Argument::Variable),
+        };
+        let slots = atom.terms.iter().map(argument).collect::<Option<_>>()?;
+        Some(Pattern { name: atom.name.clone(), slots })
+    }
+
+    /// Does it ask for a name only, whatever the values?
+    pub(crate) fn is_bare(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Do the values fit, for a binding?
+    pub(crate) fn fits(&self, values: &[Value], binding: &Binding) -> bool {
+        self.slots.len() <= values.len()
+            && self.slots.iter().zip(values).all(|(argument, value)| match argument {
+                Argument::Any => true,
+                Argument::Value(wanted) => wanted == value,
+                Argument::Variable(index) => binding.get(*index).is_some_and(|bound| bound.as_ref() == Some(value)),
+            })
+    }
+
+    /// The binding under which the values fit, with nothing for the variables it does not have.
+    pub(crate) fn bind(&self, values: &[Value], width: usize) -> Option<Vec<Option<Value>>> {
+        if self.slots.len() > values.len() {
+            return None;
+        }
+        let mut binding: Vec<Option<Value>> = vec![None; width];
+        for (argument, value) in self.slots.iter().zip(values) {
+            match argument {
+                Argument::Any => {}
+                Argument::Value(wanted) if wanted == value => {}
+                Argument::Value(_) => return None,
+                Argument::Variable(index) => match &binding[*index] {
+                    None => binding[*index] = Some(value.clone()),
+                    Some(bound) if bound == value => {}
+                    Some(_) => return None,
+                },
+            }
+        }
+        Some(binding)
+    }
+
+    /// Does every fact that fits the other fit this one, whatever the binding?
+    pub(crate) fn is_more_general_than(&self, other: &Pattern) -> bool {
+        self.name == other.name
+            && self.slots.len() <= other.slots.len()
+            && self.slots.iter().zip(&other.slots).all(|(mine, theirs)| *mine == Argument::Any || mine == theirs)
+    }
+
+    /// The variables it holds, as bits.
+    pub(crate) fn mask(&self) -> u32 {
+        self.slots.iter().fold(0, |mask, argument| match argument {
+            Argument::Variable(index) => mask | 1 << index,
+            _ => mask,
+        })
+    }
+
+    /// The atom it asks for under a binding; none if it holds a variable for which no value was seen.
+    fn ground(&self, binding: &Binding) -> Option<Atom> {
+        let term = |argument: &Argument| match argument {
+            Argument::Any => Some(Term::Any),
+            Argument::Value(value) => Some(Term::Value(value.clone())),
+            Argument::Variable(index) => binding.get(*index).and_then(|bound| bound.clone()).map(Term::Value),
+        };
+        let terms = self.slots.iter().map(term).collect::<Option<Box<[Term]>>>()?;
+        Some(Atom { name: self.name.clone(), terms })
+    }
+
+    /// The answer of a position for a binding; none if it is unknown.
+    pub(crate) fn answer(&self, facts: &Facts, binding: &Binding) -> Option<bool> {
+        let known = facts.known.iter().any(|fact| fact.name == self.name && self.fits(&fact.values, binding));
+        if known {
+            return Some(true);
+        }
+        let unknown = facts.unknown.iter().filter(|atom| atom.name == self.name);
+        let mut possible = unknown.filter(|atom| match self.ground(binding) {
+            Some(asked) => unify(&asked, atom),
+            // A value that was never seen can only be meant by `_`.
+            None => self.slots.iter().zip(&atom.terms).all(|(argument, term)| match (argument, term) {
+                (Argument::Variable(index), Term::Value(value)) => binding[*index].as_ref() == Some(value),
+                (Argument::Value(wanted), Term::Value(value)) => wanted == value,
+                _ => true,
+            }),
+        });
+        if possible.next().is_some() { None } else { Some(false) }
+    }
+}
+
+/// Answers questions that choose values within one position.
+#[derive(Debug)]
+pub(crate) struct Local<'a> {
+    pub(crate) arena: &'a Arena,
+    pub(crate) prefix: &'a [Arc<str>],
+    pub(crate) binding: &'a Binding,
+    pub(crate) facts: &'a Facts,
+}
+
+/// A value in a comparison: a real one, or one never seen, which is equal to itself alone.
+#[derive(Clone, PartialEq)]
+enum Datum {
+    Value(Value),
+    Unseen(usize),
+}
+
+impl Local<'_> {
+    /// Is there a choice of values?
+    pub(crate) fn answer(&self, variables: &[Arc<str>], body: Formula) -> Option<bool> {
+        let mut chosen = Vec::new();
+        self.choose(variables, body, &mut chosen)
+    }
+
+    fn choose(&self, variables: &[Arc<str>], body: Formula, chosen: &mut Vec<(Arc<str>, Value)>) -> Option<bool> {
+        let [variable, rest @ ..] = variables else { return self.evaluate(body, chosen) };
+        // Guarded variables can only take values that occur in the position.
+        let mut answer = Some(false);
+        for value in self.values() {
+            chosen.push((variable.clone(), value));
+            let part = self.choose(rest, body, chosen);
+            chosen.pop();
+            answer = or(answer, part);
+            if answer == Some(true) {
+                break;
+            }
+        }
+        answer
+    }
+
+    /// Every value that occurs in the position, known or unknown.
+    fn values(&self) -> Vec<Value> {
+        let known = self.facts.known.iter().flat_map(|fact| fact.values.iter().cloned());
+        let unknown = self.facts.unknown.iter().flat_map(|atom| atom.terms.iter()).filter_map(|term| match term {
+            Term::Value(value) => Some(value.clone()),
+            _ => None,
+        });
+        let mut values: Vec<Value> = known.chain(unknown).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    fn evaluate(&self, f: Formula, chosen: &mut Vec<(Arc<str>, Value)>) -> Option<bool> {
+        match &self.arena[f] {
+            Node::True => Some(true),
+            Node::False => Some(false),
+            Node::Fact(atom) => self.fact(atom, chosen),
+            Node::Compare(comparison, left, right) => {
+                Some(compare(*comparison, &self.datum(left, chosen), &self.datum(right, chosen)))
+            }
+            Node::Not(g) => self.evaluate(*g, chosen).map(|truth| !truth),
+            Node::And(list) => {
+                let mut answer = Some(true);
+                for part in list {
+                    answer = and(answer, self.evaluate(*part, chosen));
+                }
+                answer
+            }
+            Node::Or(list) => {
+                let mut answer = Some(false);
+                for part in list {
+                    answer = or(answer, self.evaluate(*part, chosen));
+                }
+                answer
+            }
+            Node::Implies(left, right) => {
+                let left = self.evaluate(*left, chosen).map(|truth| !truth);
+                or(left, self.evaluate(*right, chosen))
+            }
+            Node::Iff(left, right) => {
+                let (left, right) = (self.evaluate(*left, chosen)?, self.evaluate(*right, chosen)?);
+                Some(left == right)
+            }
+            Node::Quantified(Quantifier::Exists, variables, body) => self.choose(variables, *body, chosen),
+            // INVARIANT: the compiler writes every inner `forall` as a negated `exists`, and no temporal operator
+            // stands inside of a question to one position.
+            Node::Quantified(Quantifier::Forall, ..) | Node::Unary(..) | Node::Binary(..) => None,
+        }
+    }
+
+    fn datum(&self, term: &Term, chosen: &[(Arc<str>, Value)]) -> Datum {
+        match term {
+            Term::Value(value) => Datum::Value(value.clone()),
+            Term::Any => Datum::Unseen(usize::MAX),
+            Term::Var(name) => {
+                if let Some((_, value)) = chosen.iter().rev().find(|(other, _)| other == name) {
+                    return Datum::Value(value.clone());
+                }
+                let index = self.prefix.iter().position(|variable| variable == name).unwrap_or(usize::MAX);
+                match self.binding.get(index) {
+                    Some(Some(value)) => Datum::Value(value.clone()),
+                    _ => Datum::Unseen(index),
+                }
+            }
+        }
+    }
+
+    fn fact(&self, atom: &Atom, chosen: &[(Arc<str>, Value)]) -> Option<bool> {
+        let mut unseen = false;
+        let terms: Box<[Term]> = atom
+            .terms
+            .iter()
+            .map(|term| match term {
+                Term::Any => Term::Any,
+                _ => match self.datum(term, chosen) {
+                    Datum::Value(value) => Term::Value(value),
+                    Datum::Unseen(_) => {
+                        unseen = true;
+                        Term::Any
+                    }
+                },
+            })
+            .collect();
+        let asked = Atom { name: atom.name.clone(), terms };
+        if !unseen && self.facts.known.iter().any(|fact| fits(&asked, fact)) {
+            return Some(true);
+        }
+        let is_possible = |unknown: &Atom| {
+            unify(&asked, unknown)
+                && atom.terms.iter().zip(&unknown.terms).all(|(term, given)| {
+                    !matches!(given, Term::Value(_))
+                        || matches!(term, Term::Any)
+                        || matches!(self.datum(term, chosen), Datum::Value(_))
+                })
+        };
+        if self.facts.unknown.iter().any(is_possible) { None } else { Some(false) }
+    }
+}
+
+fn compare(comparison: Comparison, left: &Datum, right: &Datum) -> bool {
+    match (left, right) {
+        (Datum::Value(left), Datum::Value(right)) => comparison.holds(left, right),
+        _ => match comparison {
+            Comparison::Equal => left == right,
+            Comparison::Unequal => left != right,
+            Comparison::AtMost | Comparison::AtLeast => left == right,
+            Comparison::Less | Comparison::Greater => false,
+        },
+    }
+}
+
+fn and(left: Option<bool>, right: Option<bool>) -> Option<bool> {
+    match (left, right) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+fn or(left: Option<bool>, right: Option<bool>) -> Option<bool> {
+    and(left.map(|truth| !truth), right.map(|truth| !truth)).map(|truth| !truth)
+}

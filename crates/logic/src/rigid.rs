@@ -1,0 +1,232 @@
+//! Comparisons that do not depend on the position: `amount > 1000` for a quantified `amount`.
+//!
+//! They are settled once for each binding. All bindings with the same answers run the same norm, so the answers, taken
+//! together a *valuation*, choose where a binding starts.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::formula::{Arena, Formula, Node};
+use crate::probe::Binding;
+use crate::term::{Comparison, Term, Value};
+
+type Compare = (Comparison, Term, Term);
+
+/// The rigid comparisons of a formula and the valuations that values can give them.
+#[derive(Clone, Debug)]
+pub(crate) struct Rigid {
+    comparisons: Vec<Compare>,
+    prefix: Vec<Arc<str>>,
+    /// The valuations that some values give, as bits; the index in this list names a valuation.
+    valuations: Vec<u32>,
+    /// For each valuation: do the constants of the formula and values never seen give it?
+    from_start: Vec<bool>,
+}
+
+/// Most rigid comparisons in a formula.
+const MOST: usize = 8;
+
+/// A value a variable could take: a real one or one never seen.
+#[derive(Clone, PartialEq)]
+enum Datum {
+    Value(Value),
+    Unseen(usize),
+}
+
+impl Rigid {
+    pub(crate) fn new(arena: &Arena, body: Formula, prefix: &[Arc<str>]) -> Result<Rigid, (String, String)> {
+        let mut comparisons = Vec::new();
+        collect(arena, body, &mut comparisons);
+        if comparisons.len() > MOST {
+            return Err((
+                format!("the formula compares quantified values in more than {MOST} ways"),
+                "split it into several formulas".into(),
+            ));
+        }
+        for (comparison, left, right) in &comparisons {
+            let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
+            if ordered && prefix.len() > 1 {
+                return Err((
+                    format!("`{left} {} {right}` orders values while several variables are bound at the front", comparison.symbol()),
+                    "put the comparison beside the fact that gives the value, inside of one temporal operator".into(),
+                ));
+            }
+            for term in [left, right] {
+                match term {
+                    Term::Var(name) if !prefix.contains(name) => {
+                        return Err((
+                            format!("variable `{name}` in a comparison is not bound"),
+                            format!("put `forall {name}.` before it"),
+                        ));
+                    }
+                    Term::Any => {
+                        return Err((
+                            "`_` cannot be compared: it stands for any value".into(),
+                            "name the value by a variable".into(),
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut rigid =
+            Rigid { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), from_start: Vec::new() };
+        rigid.find_valuations();
+        Ok(rigid)
+    }
+
+    /// Does no comparison tell bindings apart?
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.valuations.len() == 1
+    }
+
+    pub(crate) fn valuations(&self) -> std::ops::Range<usize> {
+        0..self.valuations.len()
+    }
+
+    /// Is a valuation given by values never seen, or by the constants of the formula?
+    pub(crate) fn holds_from_start(&self, valuation: usize) -> bool {
+        self.from_start[valuation]
+    }
+
+    /// What each comparison says under a valuation.
+    pub(crate) fn truths(&self, valuation: usize) -> FxHashMap<Compare, bool> {
+        let bits = self.valuations[valuation];
+        self.comparisons.iter().enumerate().map(|(index, compare)| (compare.clone(), bits >> index & 1 == 1)).collect()
+    }
+
+    /// The valuations that a binding can have, whatever the values of its open variables turn out to be.
+    pub(crate) fn compatible(&self, binding: &Binding) -> Vec<usize> {
+        if self.is_trivial() {
+            return vec![0];
+        }
+        self.valuations().filter(|valuation| self.agrees(*valuation, binding)).collect()
+    }
+
+    fn agrees(&self, valuation: usize, binding: &Binding) -> bool {
+        let value = |term: &Term| match term {
+            Term::Value(value) => Some(value.clone()),
+            Term::Var(name) => self.prefix.iter().position(|other| other == name).and_then(|index| binding[index].clone()),
+            Term::Any => None,
+        };
+        self.comparisons.iter().enumerate().all(|(index, (comparison, left, right))| {
+            match (value(left), value(right)) {
+                (Some(left), Some(right)) => {
+                    comparison.holds(&left, &right) == (self.valuations[valuation] >> index & 1 == 1)
+                }
+                _ => true,
+            }
+        })
+    }
+
+    /// Tries values on, below, between and above the constants, and values never seen, for every variable.
+    fn find_valuations(&mut self) {
+        let constants = self.constants();
+        let mut samples: Vec<(Datum, bool)> = Vec::new();
+        let mut add = |datum: Datum, from_start: bool| {
+            if !samples.iter().any(|(other, _)| *other == datum) {
+                samples.push((datum, from_start));
+            }
+        };
+        constants.iter().for_each(|value| add(Datum::Value(value.clone()), true));
+        (0..self.prefix.len()).for_each(|index| add(Datum::Unseen(index), true));
+        if !self.comparisons.is_empty() {
+            around(&constants).into_iter().for_each(|value| add(Datum::Value(value), false));
+        }
+        let mut chosen = Vec::new();
+        self.sample(&samples, &mut chosen);
+    }
+
+    fn sample(&mut self, samples: &[(Datum, bool)], chosen: &mut Vec<(Datum, bool)>) {
+        if chosen.len() < self.prefix.len() {
+            for sample in samples {
+                chosen.push(sample.clone());
+                self.sample(samples, chosen);
+                chosen.pop();
+            }
+            return;
+        }
+        let datum = |term: &Term| match term {
+            Term::Value(value) => Datum::Value(value.clone()),
+            Term::Var(name) => {
+                let index = self.prefix.iter().position(|other| other == name).unwrap_or(0);
+                chosen[index].0.clone()
+            }
+            Term::Any => Datum::Unseen(usize::MAX),
+        };
+        let bits = self.comparisons.iter().enumerate().fold(0, |bits, (index, (comparison, left, right))| {
+            bits | u32::from(holds(*comparison, &datum(left), &datum(right))) << index
+        });
+        let from_start = chosen.iter().all(|(_, from_start)| *from_start);
+        match self.valuations.iter().position(|other| *other == bits) {
+            Some(index) => self.from_start[index] |= from_start,
+            None => {
+                self.valuations.push(bits);
+                self.from_start.push(from_start);
+            }
+        }
+    }
+
+    fn constants(&self) -> Vec<Value> {
+        let mut constants: Vec<Value> = Vec::new();
+        for (_, left, right) in &self.comparisons {
+            for term in [left, right] {
+                if let Term::Value(value) = term {
+                    if !constants.contains(value) {
+                        constants.push(value.clone());
+                    }
+                }
+            }
+        }
+        constants
+    }
+}
+
+/// Every comparison outside of inner quantifiers.
+fn collect(arena: &Arena, f: Formula, found: &mut Vec<Compare>) {
+    match &arena[f] {
+        Node::Compare(comparison, left, right) => {
+            let compare = (*comparison, left.clone(), right.clone());
+            if !found.contains(&compare) {
+                found.push(compare);
+            }
+        }
+        Node::Quantified(..) => {}
+        node => node.operands().iter().for_each(|operand| collect(arena, *operand, found)),
+    }
+}
+
+/// Values in every gap between constants of a kind.
+fn around(constants: &[Value]) -> Vec<Value> {
+    let mut values = vec![Value::Bool(false), Value::Bool(true), Value::Integer(0), Value::text("")];
+    let mut numbers: Vec<f64> = constants
+        .iter()
+        .filter_map(|value| match value {
+            Value::Integer(number) => Some(*number as f64),
+            Value::Decimal(number) => Some(number.get()),
+            _ => None,
+        })
+        .collect();
+    numbers.sort_by(f64::total_cmp);
+    let gaps = numbers.windows(2).map(|pair| pair[0] / 2.0 + pair[1] / 2.0);
+    let ends = numbers.first().map(|first| first - 1.0).into_iter().chain(numbers.last().map(|last| last + 1.0));
+    values.extend(gaps.chain(ends).filter_map(Value::number));
+    for value in constants {
+        if let Value::Text(text) = value {
+            values.push(Value::text(format!("{text}\u{0}")));
+        }
+    }
+    values
+}
+
+fn holds(comparison: Comparison, left: &Datum, right: &Datum) -> bool {
+    match (left, right) {
+        (Datum::Value(left), Datum::Value(right)) => comparison.holds(left, right),
+        _ => match comparison {
+            Comparison::Equal | Comparison::AtMost | Comparison::AtLeast => left == right,
+            Comparison::Unequal => left != right,
+            Comparison::Less | Comparison::Greater => false,
+        },
+    }
+}

@@ -1,0 +1,97 @@
+//! The cases in `conformance/`, run by the definition and by every engine.
+//!
+//! The definition bears out a case by evaluating lassos that continue its trace; an engine must say what the case says.
+
+#[path = "../support/claim.rs"]
+mod claim;
+mod case;
+#[path = "../support/notation.rs"]
+mod notation;
+#[path = "../support/oracle.rs"]
+mod oracle;
+#[path = "../support/random.rs"]
+mod random;
+#[path = "../support/trace.rs"]
+mod trace;
+
+use case::{Case, load};
+use claim::{Effort, Engine, disprove, listen};
+use lictor_logic::Arena;
+use oracle::Oracle;
+
+/// What runs the cases beside the definition.
+fn engines() -> Vec<Box<dyn Engine>> {
+    vec![]
+}
+
+/// Runs something on every case and tells all complaints at once.
+fn for_every_case(check: impl Fn(&Case) -> Vec<String> + Sync) {
+    let cases = load();
+    let half = cases.len() / 2;
+    let work = |cases: &[Case]| -> Vec<String> {
+        let tell = |case: &Case| -> Vec<String> {
+            check(case).into_iter().map(|complaint| format!("{case}\n    {complaint}")).collect()
+        };
+        cases.iter().flat_map(tell).collect()
+    };
+    let (first, second) = cases.split_at(half);
+    let complaints = std::thread::scope(|scope| {
+        let first = scope.spawn(|| work(first));
+        let second = work(second);
+        [first.join().unwrap(), second].concat()
+    });
+    assert!(complaints.is_empty(), "{} complaints\n{}", complaints.len(), complaints.join("\n"));
+}
+
+#[test]
+fn the_definition_bears_out_every_case() {
+    for_every_case(|case| {
+        let mut arena = Arena::new();
+        let f = match arena.parse(&case.formula) {
+            Ok(f) => f,
+            Err(errors) => return vec![errors.to_string()],
+        };
+        let oracle = Oracle::new(&arena, f, &case.trace());
+        let effort = Effort { absent: 4000, present: 100_000 };
+        case.runs().iter().filter_map(|run| disprove(&oracle, &run.trace, &run.claims, effort)).collect()
+    });
+}
+
+#[test]
+fn every_engine_says_what_the_case_says() {
+    for_every_case(|case| {
+        let mut arena = Arena::new();
+        let f = match arena.parse(&case.formula) {
+            Ok(f) => f,
+            Err(errors) => return vec![errors.to_string()],
+        };
+        let mut complaints = Vec::new();
+        for engine in engines() {
+            for run in case.runs() {
+                let said = listen(&*engine, &arena, f, &run.trace);
+                for (index, (said, wanted)) in said.iter().zip(&run.claims).enumerate() {
+                    let live = wanted.live.is_none_or(|live| said.live == Some(live));
+                    let end = wanted.end.is_none_or(|end| said.end == Some(end));
+                    if !live || !end {
+                        let name = engine.name();
+                        complaints.push(format!("{name} after entry {index} of a run: {said:?}, not {wanted:?}"));
+                    }
+                }
+            }
+        }
+        complaints
+    });
+}
+
+#[test]
+fn every_case_is_well_formed() {
+    let cases = load();
+    assert!(cases.len() > 300, "only {} cases were found", cases.len());
+    for (index, case) in cases.iter().enumerate() {
+        let twin = cases[..index].iter().find(|other| other.name == case.name);
+        assert!(twin.is_none(), "{case} has the name of another case");
+        assert_eq!(case.verdicts.len(), case.trace.len(), "{case}");
+        assert!(case.presumptive.as_ref().is_none_or(|text| text.len() == case.trace.len()), "{case}");
+        assert!(case.after.as_ref().is_none_or(|after| after == "reset" || after == "latch"), "{case}");
+    }
+}
