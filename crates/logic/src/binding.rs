@@ -190,7 +190,8 @@ impl Bindings {
         if violated > 0 {
             return Verdict::Violated;
         }
-        let open = self.engines.iter().any(|engine| engine.classes.tally.count(Verdict::Satisfied) < engine.population());
+        let open =
+            self.engines.iter().any(|engine| engine.classes.tally.count(Verdict::Satisfied) < engine.population());
         if !open {
             return Verdict::Satisfied;
         }
@@ -450,7 +451,8 @@ impl Engine {
     fn step_background(&mut self, scene: &mut Scene<'_>, (bits, unknown): (u64, u64), decided: &mut Vec<Decided>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let (width, time) = (skeleton.width, scene.time);
-        let next = |cache: &mut Cache, point: &Point| advance_in(cache, scene.monitor, point, bits, unknown, width, time);
+        let next =
+            |cache: &mut Cache, point: &Point| advance_in(cache, scene.monitor, point, bits, unknown, width, time);
         self.classes.advance(scene.cache, skeleton, next);
         let moved: Vec<ClassId> = self.classes.occupied().collect();
         for class in moved {

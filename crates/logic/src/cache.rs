@@ -13,7 +13,7 @@ use crate::interval::{Span, Time};
 use crate::joint::Joint;
 use crate::normal::{Clock, Norm, Norms, Slot};
 use crate::progress::{Progress, Reading};
-use crate::residual::Dnf;
+use crate::residual::{Dnf, Obligation};
 use crate::satisfy::Satisfy;
 use crate::slots::{Numbering, Sources, expire};
 use crate::state::{Handle, Member, Point, Portable, Residual};
@@ -52,8 +52,8 @@ pub struct CacheUse {
 #[derive(Clone, Debug)]
 pub(crate) struct Skeleton {
     pub(crate) norms: Norms,
-    /// The formula and its negation, for each valuation of the rigid bits.
-    pub(crate) starts: Vec<(Norm, Norm)>,
+    /// Where traces begin, for each valuation of the rigid comparisons.
+    pub(crate) starts: Vec<Beginning>,
     pub(crate) clocks: Vec<Clock>,
     /// How many letter bits there are.
     pub(crate) width: u32,
@@ -62,6 +62,15 @@ pub(crate) struct Skeleton {
     /// For each bit, the bits that are set whenever it is, and the bits that are not unless it is; itself among both.
     pub(crate) generals: Vec<u64>,
     pub(crate) specials: Vec<u64>,
+}
+
+/// A formula before its first position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
+    pub(crate) holds: Norm,
+    pub(crate) fails: Norm,
+    /// Its value on a trace without positions.
+    pub(crate) on_empty: bool,
 }
 
 /// Formulas with at most this many letter bits have their transitions in a table.
@@ -168,10 +177,10 @@ impl Cache {
 
     /// Where a trace stands before its first position, for a valuation of the rigid bits.
     pub(crate) fn start(&mut self, skeleton: &Skeleton, rigid: usize) -> Point {
-        let (holds, fails) = skeleton.starts[rigid];
+        let Beginning { holds, fails, on_empty } = skeleton.starts[rigid];
         let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
-        let member = Member { holds: stepper.initial(holds), fails: stepper.initial(fails) };
-        let member = stepper.settled(member);
+        let (holds, fails) = (stepper.initial(holds, on_empty), stepper.initial(fails, !on_empty));
+        let member = stepper.settled(Member { holds, fails });
         let handle = self.keep(skeleton, Residual::single(member));
         Point { handle, times: [].into() }
     }
@@ -279,9 +288,11 @@ impl Cache {
 
     /// The earliest moment after which something expires.
     pub(crate) fn deadline(&self, skeleton: &Skeleton, point: &Point) -> Option<Time> {
-        let ends = self.clocks(point).iter().zip(&point.times).filter_map(|(clock, start)| {
-            skeleton.clocks[usize::from(*clock)].to.map(|to| start.plus(to))
-        });
+        let ends = self
+            .clocks(point)
+            .iter()
+            .zip(&point.times)
+            .filter_map(|(clock, start)| skeleton.clocks[usize::from(*clock)].to.map(|to| start.plus(to)));
         ends.min()
     }
 
@@ -460,13 +471,7 @@ impl Cache {
 }
 
 /// The slots for which something holds of their clock and how long ago they began.
-fn flags(
-    skeleton: &Skeleton,
-    clocks: &[u8],
-    times: &[Time],
-    now: Time,
-    holds: impl Fn(Clock, Span) -> bool,
-) -> Flags {
+fn flags(skeleton: &Skeleton, clocks: &[u8], times: &[Time], now: Time, holds: impl Fn(Clock, Span) -> bool) -> Flags {
     let mut words: Vec<u64> = Vec::new();
     for (index, (clock, start)) in clocks.iter().zip(times).enumerate() {
         if holds(skeleton.clocks[usize::from(*clock)], now.since(*start)) {
@@ -485,34 +490,15 @@ struct Stepper<'a> {
 }
 
 impl Stepper<'_> {
-    /// A formula before the first position. On a trace without positions, a fact is false and its negation true, so
-    /// each part says for itself whether it needs a position.
-    fn initial(&mut self, norm: Norm) -> Dnf {
-        use crate::normal::NormNode;
-        use crate::residual::Obligation;
-        match self.norms.node(norm).clone() {
-            NormNode::And(list) => {
-                let parts: Vec<Dnf> = list.iter().map(|norm| self.initial(*norm)).collect();
-                parts.iter().fold(Dnf::top(), |dnf, part| dnf.and(part, self.norms))
-            }
-            NormNode::Or(list) => {
-                let parts: Vec<Dnf> = list.iter().map(|norm| self.initial(*norm)).collect();
-                parts.iter().fold(Dnf::bottom(), |dnf, part| dnf.or(part, self.norms))
-            }
-            NormNode::True => Dnf::top(),
-            NormNode::False => Dnf::bottom(),
-            NormNode::Literal { positive, .. } => Dnf::of(Obligation::new(norm, positive), self.norms),
-            NormNode::Previous { was, .. } => Dnf::of(Obligation::new(norm, !was), self.norms),
-            NormNode::Next(_)
-            | NormNode::Until { .. }
-            | NormNode::TimedUntil { .. }
-            | NormNode::Since { .. }
-            | NormNode::TimedSince { .. } => Dnf::of(Obligation::new(norm, true), self.norms),
-            NormNode::WeakNext(_)
-            | NormNode::Release { .. }
-            | NormNode::TimedRelease { .. }
-            | NormNode::Trigger { .. }
-            | NormNode::TimedTrigger { .. } => Dnf::of(Obligation::new(norm, false), self.norms),
+    /// A formula before the first position, which may never come: then it has the value it has on an empty trace.
+    fn initial(&mut self, norm: Norm, on_empty: bool) -> Dnf {
+        let (none, some) = (Obligation::new(Norms::FALSE, false), Obligation::new(Norms::TRUE, true));
+        let at_first = Dnf::of(Obligation::new(norm, !on_empty), self.norms);
+        match (at_first.at_end(), on_empty) {
+            // Where simplification has left nothing to say so, it is said: there is no position, or there is one.
+            (Some(false), true) => at_first.or(&Dnf::of(none, self.norms), self.norms),
+            (Some(true), false) => at_first.and(&Dnf::of(some, self.norms), self.norms),
+            _ => at_first,
         }
     }
 
@@ -589,9 +575,9 @@ impl Stepper<'_> {
 
     fn can_be_met(&mut self, dnf: &Dnf) -> bool {
         match dnf {
-            Dnf::Clauses(clauses) => clauses
-                .iter()
-                .any(|clause| self.satisfy.can_be_met(clause, self.norms, self.skeleton)),
+            Dnf::Clauses(clauses) => {
+                clauses.iter().any(|clause| self.satisfy.can_be_met(clause, self.norms, self.skeleton))
+            }
             Dnf::TooMany => {
                 self.satisfy.is_partial = true;
                 true

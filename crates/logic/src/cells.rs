@@ -87,7 +87,9 @@ impl Cells {
 
     /// For a single variable, without making a binding of the value.
     pub(crate) fn find_value(&self, value: &Value) -> Option<CellId> {
-        self.index.find(hash_of([Some(value)].into_iter()), |cell| self.keys[*cell as usize].as_ref() == Some(value)).copied()
+        self.index
+            .find(hash_of([Some(value)].into_iter()), |cell| self.keys[*cell as usize].as_ref() == Some(value))
+            .copied()
     }
 
     pub(crate) fn insert(&mut self, binding: &Binding, class: ClassId) -> CellId {

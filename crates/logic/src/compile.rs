@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::cache::Skeleton;
+use crate::cache::{Beginning, Skeleton};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::normal::{Clock, FOREVER, Norm, NormNode, Norms, Start};
@@ -111,12 +111,21 @@ pub(crate) fn compile(source: &Arena, formula: Formula) -> Result<Compiled, Comp
         compiler.built.clear();
         let holds = compiler.norm(body)?;
         let fails = compiler.negate(holds)?;
-        starts.push((holds, fails));
+        let on_empty = compiler.on_empty(body);
+        starts.push(Beginning { holds, fails, on_empty });
     }
     let Compiler { norms, probes, clocks, families, .. } = compiler;
     let probes: Vec<Probe> = probes.into_iter().collect();
     let (generals, specials) = relations(&probes);
-    let skeleton = Skeleton { norms, starts, clocks, width: probes.len() as u32, families: families.len() as u32, generals, specials };
+    let skeleton = Skeleton {
+        norms,
+        starts,
+        clocks,
+        width: probes.len() as u32,
+        families: families.len() as u32,
+        generals,
+        specials,
+    };
     Ok(Compiled { arena, prefix, negated, skeleton, probes, rigid })
 }
 
@@ -288,6 +297,30 @@ impl<'a> Compiler<'a> {
         };
         self.built.insert(f, result);
         Ok(result)
+    }
+
+    /// The value on a trace without positions: no fact holds, nothing lies ahead and nothing behind.
+    fn on_empty(&self, f: Formula) -> bool {
+        match &self.arena[f] {
+            Node::True => true,
+            Node::False | Node::Fact(_) => false,
+            Node::Compare(comparison, left, right) => {
+                self.rigid.get(&(*comparison, left.clone(), right.clone())).copied().unwrap_or(false)
+            }
+            Node::Not(g) => !self.on_empty(*g),
+            Node::And(list) => list.iter().all(|part| self.on_empty(*part)),
+            Node::Or(list) => list.iter().any(|part| self.on_empty(*part)),
+            Node::Implies(left, right) => !self.on_empty(*left) || self.on_empty(*right),
+            Node::Iff(left, right) => self.on_empty(*left) == self.on_empty(*right),
+            Node::Unary(operator, ..) => {
+                matches!(operator, Unary::WeakNext | Unary::Always | Unary::WeakPrevious | Unary::Historically)
+            }
+            Node::Binary(operator, ..) => {
+                matches!(operator, Binary::WeakUntil | Binary::Release | Binary::Trigger)
+            }
+            // What is left of quantifiers is guarded by a fact.
+            Node::Quantified(quantifier, ..) => *quantifier == Quantifier::Forall,
+        }
     }
 
     fn unary(&mut self, operator: Unary, interval: Interval, g: Norm) -> Result<Norm, CompileError> {
@@ -518,7 +551,9 @@ impl<'a> Compiler<'a> {
         for variable in variables {
             if is_temporal(self.arena, body) {
                 return Err(CompileError::new(
-                    format!("`{word} {variable}` binds a value across several positions in a place where that cannot be decided yet"),
+                    format!(
+                        "`{word} {variable}` binds a value across several positions in a place where that cannot be decided yet"
+                    ),
                     format!(
                         "use `{variable}` in one temporal operator only, as in `O exists {variable}. (p({variable}) & q({variable}))`, or quantify with `forall` at the front"
                     ),
@@ -570,8 +605,13 @@ impl<'a> Compiler<'a> {
                 let inner = matches!(other, Term::Var(other) if !self.prefix.contains(other));
                 if !equality || !inner {
                     return Err(CompileError::new(
-                        format!("`{left} {} {right}` compares `{name}` where no fact of the position holds it", comparison.symbol()),
-                        format!("move the comparison out of the inner quantifier, or add a fact with `{name}` beside it"),
+                        format!(
+                            "`{left} {} {right}` compares `{name}` where no fact of the position holds it",
+                            comparison.symbol()
+                        ),
+                        format!(
+                            "move the comparison out of the inner quantifier, or add a fact with `{name}` beside it"
+                        ),
                     ));
                 }
             }

@@ -117,9 +117,7 @@ impl Node {
             Node::Iff(f, g) => Node::Iff(operand(*f), operand(*g)),
             Node::Unary(operator, interval, f) => Node::Unary(*operator, *interval, operand(*f)),
             Node::Binary(operator, interval, f, g) => Node::Binary(*operator, *interval, operand(*f), operand(*g)),
-            Node::Quantified(quantifier, variables, f) => {
-                Node::Quantified(*quantifier, variables.clone(), operand(*f))
-            }
+            Node::Quantified(quantifier, variables, f) => Node::Quantified(*quantifier, variables.clone(), operand(*f)),
         }
     }
 }

@@ -59,9 +59,7 @@ impl Joint {
             NormNode::Literal { bit, positive } if own >> bit & 1 == 1 => {
                 NormNode::Literal { bit: bit + shift, positive }
             }
-            NormNode::Until { family, from, to, f, g } => {
-                NormNode::Until { family: family + families, from, to, f, g }
-            }
+            NormNode::Until { family, from, to, f, g } => NormNode::Until { family: family + families, from, to, f, g },
             node => node,
         };
         let Some(moved) = Portable::export(residual, norms).import_with(&mut self.skeleton.norms, place) else {

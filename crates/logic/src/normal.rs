@@ -43,26 +43,74 @@ pub(crate) enum Start {
 pub(crate) enum NormNode {
     True,
     False,
-    Literal { bit: u8, positive: bool },
+    Literal {
+        bit: u8,
+        positive: bool,
+    },
     And(Box<[Norm]>),
     Or(Box<[Norm]>),
     Next(Norm),
     WeakNext(Norm),
     /// `family` tells apart the untils of a formula, whatever their operands remember by now.
-    Until { family: u8, from: u32, to: u32, f: Norm, g: Norm },
-    Release { from: u32, to: u32, f: Norm, g: Norm },
-    TimedUntil { family: u8, clock: u8, start: Start, f: Norm, g: Norm },
-    TimedRelease { clock: u8, start: Start, f: Norm, g: Norm },
+    Until {
+        family: u8,
+        from: u32,
+        to: u32,
+        f: Norm,
+        g: Norm,
+    },
+    Release {
+        from: u32,
+        to: u32,
+        f: Norm,
+        g: Norm,
+    },
+    TimedUntil {
+        family: u8,
+        clock: u8,
+        start: Start,
+        f: Norm,
+        g: Norm,
+    },
+    TimedRelease {
+        clock: u8,
+        start: Start,
+        f: Norm,
+        g: Norm,
+    },
     /// What `f` was at the position before; for a first position, what the operator says of none.
-    Previous { f: Norm, was: bool },
+    Previous {
+        f: Norm,
+        was: bool,
+    },
     /// `left` is how many more positions the last `g` may be looked back upon (0: none), `span` what a fresh one gets.
-    Since { span: u32, left: u32, f: Norm, g: Norm },
+    Since {
+        span: u32,
+        left: u32,
+        f: Norm,
+        g: Norm,
+    },
     /// The dual: `left` counts from the last position without `g`.
-    Trigger { span: u32, left: u32, f: Norm, g: Norm },
+    Trigger {
+        span: u32,
+        left: u32,
+        f: Norm,
+        g: Norm,
+    },
     /// `marks` are the moments of `g` that may still count, oldest first.
-    TimedSince { clock: u8, marks: Box<[Mark]>, f: Norm, g: Norm },
+    TimedSince {
+        clock: u8,
+        marks: Box<[Mark]>,
+        f: Norm,
+        g: Norm,
+    },
     /// The dual: `marks` are the moments without `g`.
-    TimedTrigger { clock: u8, marks: Box<[Mark]>, f: Norm, g: Norm },
+    TimedTrigger {
+        clock: u8,
+        marks: Box<[Mark]>,
+        f: Norm,
+        g: Norm,
+    },
 }
 
 /// A remembered moment of a timed past operator.
@@ -290,7 +338,11 @@ impl Norms {
             }
             // What stands under a next is read one position later, but its memory is written now.
             NormNode::Next(f) | NormNode::WeakNext(f) => {
-                if self.remembers(*f) { self.support(*f, seen) } else { 0 }
+                if self.remembers(*f) {
+                    self.support(*f, seen)
+                } else {
+                    0
+                }
             }
             NormNode::Previous { f, .. } => self.support(*f, seen),
             NormNode::Until { f, g, .. }

@@ -117,12 +117,12 @@ impl Dnf {
         match norms.node(obligation.norm()) {
             NormNode::True if !strong => Dnf::top(),
             NormNode::False if strong => Dnf::bottom(),
-            NormNode::And(list) => list.iter().fold(Dnf::top(), |dnf, norm| {
-                dnf.and(&Dnf::of(Obligation::new(*norm, strong), norms), norms)
-            }),
-            NormNode::Or(list) => list.iter().fold(Dnf::bottom(), |dnf, norm| {
-                dnf.or(&Dnf::of(Obligation::new(*norm, strong), norms), norms)
-            }),
+            NormNode::And(list) => list
+                .iter()
+                .fold(Dnf::top(), |dnf, norm| dnf.and(&Dnf::of(Obligation::new(*norm, strong), norms), norms)),
+            NormNode::Or(list) => list
+                .iter()
+                .fold(Dnf::bottom(), |dnf, norm| dnf.or(&Dnf::of(Obligation::new(*norm, strong), norms), norms)),
             _ => Dnf::Clauses([[obligation].into()].into()),
         }
     }
@@ -222,8 +222,7 @@ pub(crate) fn joined(left: &[Obligation], right: &[Obligation], norms: &Norms) -
     let mut index = 0;
     while index < all.len() {
         let obligation = all[index];
-        let implied =
-            all.iter().enumerate().any(|(other, given)| other != index && given.implies(obligation, norms));
+        let implied = all.iter().enumerate().any(|(other, given)| other != index && given.implies(obligation, norms));
         if implied {
             all.remove(index);
         } else {

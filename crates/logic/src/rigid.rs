@@ -48,7 +48,10 @@ impl Rigid {
             let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
             if ordered && prefix.len() > 1 {
                 return Err((
-                    format!("`{left} {} {right}` orders values while several variables are bound at the front", comparison.symbol()),
+                    format!(
+                        "`{left} {} {right}` orders values while several variables are bound at the front",
+                        comparison.symbol()
+                    ),
                     "put the comparison beside the fact that gives the value, inside of one temporal operator".into(),
                 ));
             }
@@ -70,8 +73,7 @@ impl Rigid {
                 }
             }
         }
-        let mut rigid =
-            Rigid { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), from_start: Vec::new() };
+        let mut rigid = Rigid { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), from_start: Vec::new() };
         rigid.find_valuations();
         Ok(rigid)
     }
@@ -107,7 +109,9 @@ impl Rigid {
     fn agrees(&self, valuation: usize, binding: &Binding) -> bool {
         let value = |term: &Term| match term {
             Term::Value(value) => Some(value.clone()),
-            Term::Var(name) => self.prefix.iter().position(|other| other == name).and_then(|index| binding[index].clone()),
+            Term::Var(name) => {
+                self.prefix.iter().position(|other| other == name).and_then(|index| binding[index].clone())
+            }
             Term::Any => None,
         };
         self.comparisons.iter().enumerate().all(|(index, (comparison, left, right))| {

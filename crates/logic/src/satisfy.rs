@@ -133,8 +133,8 @@ impl Satisfy {
                     return Some(now);
                 }
                 let rest = norms.until(family, from.saturating_sub(1), shorter(to), f, g);
-                // A bounded until ends by itself: it needs no fairness.
-                let put_off = if to == FOREVER { 1 << family } else { 0 };
+                // Counting down to a bound ends by itself: only what has no bound left needs fairness.
+                let put_off = if from == 0 && to == FOREVER { 1 << family } else { 0 };
                 let postponed = product(&later(rest, put_off), &*self.ways_of(f, norms, skeleton)?)?;
                 union(now, &postponed)
             }
@@ -151,7 +151,9 @@ impl Satisfy {
                 let within = matches!(start, Start::At { .. }) || at_once(clock);
                 let now = if within { self.ways_of(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 let rest = norms.timed_until(family, clock, Start::At { slot: 0, ripe: true }, f, g);
-                let postponed = product(&later(rest, 1 << family), &*self.ways_of(f, norms, skeleton)?)?;
+                // Before its lower bound it waits for time, not for its goal.
+                let put_off = if within { 1 << family } else { 0 };
+                let postponed = product(&later(rest, put_off), &*self.ways_of(f, norms, skeleton)?)?;
                 union(now, &postponed)
             }
             // Whatever remains of it may have expired before the next position.
@@ -177,8 +179,7 @@ impl Satisfy {
             }
             NormNode::TimedTrigger { clock, marks, f, g } => {
                 let guess = vec![Way { negative: 1 << clock_bit(clock), ..Way::FREE }];
-                let before =
-                    if marks.is_empty() { free() } else { union(guess, &*self.ways_of(f, norms, skeleton)?)? };
+                let before = if marks.is_empty() { free() } else { union(guess, &*self.ways_of(f, norms, skeleton)?)? };
                 let now = if at_once(clock) { self.ways_of(g, norms, skeleton)?.to_vec() } else { free() };
                 product(&before, &now)
             }

@@ -64,7 +64,9 @@ pub(crate) fn lift(arena: &mut Arena, f: Formula, kind: Quantifier, taken: &mut 
     let plain = |body: Formula| Prefixed { variables: Vec::new(), body };
     match arena[f].clone() {
         Node::True | Node::False | Node::Fact(_) | Node::Compare(..) | Node::Iff(..) => plain(f),
-        Node::Quantified(quantifier, variables, body) if quantifier == kind && is_wide(arena, kind, &variables, body) => {
+        Node::Quantified(quantifier, variables, body)
+            if quantifier == kind && is_wide(arena, kind, &variables, body) =>
+        {
             let (mut names, body) = freshly_named(arena, &variables, body, taken);
             let inner = lift(arena, body, kind, taken);
             names.extend(inner.variables);
@@ -101,10 +103,7 @@ pub(crate) fn lift(arena: &mut Arena, f: Formula, kind: Quantifier, taken: &mut 
             let through_left = passes_left(operator, kind);
             let inner = lift(arena, if through_left { left } else { right }, kind, taken);
             let (left, right) = if through_left { (inner.body, right) } else { (left, inner.body) };
-            Prefixed {
-                variables: inner.variables,
-                body: arena.insert(Node::Binary(operator, interval, left, right)),
-            }
+            Prefixed { variables: inner.variables, body: arena.insert(Node::Binary(operator, interval, left, right)) }
         }
     }
 }

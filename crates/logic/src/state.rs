@@ -112,20 +112,14 @@ impl Portable {
     }
 
     /// The same with every node changed on the way.
-    pub(crate) fn import_with(
-        &self,
-        norms: &mut Norms,
-        change: impl Fn(NormNode) -> NormNode,
-    ) -> Option<Residual> {
+    pub(crate) fn import_with(&self, norms: &mut Norms, change: impl Fn(NormNode) -> NormNode) -> Option<Residual> {
         let mut places: Vec<Norm> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let node = map_operands(node, &mut |norm| places.get(norm.0 as usize).copied())?;
             places.push(norms.adopt(change(node)));
         }
         let members = self.members.iter().map(|member| {
-            let mut place = |dnf: &Dnf| {
-                map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied())
-            };
+            let mut place = |dnf: &Dnf| map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied());
             Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)? })
         });
         let mut members: Vec<Member> = members.collect::<Option<_>>()?;

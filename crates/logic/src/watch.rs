@@ -186,9 +186,7 @@ impl Watch {
 
     /// The monitors, in the order they were added.
     pub fn monitors(&self) -> impl Iterator<Item = (MonitorId, &Monitor)> {
-        let present = |(index, entry): (usize, &'_ Option<Entry>)| {
-            entry.as_ref().map(|_| MonitorId(index as u32))
-        };
+        let present = |(index, entry): (usize, &'_ Option<Entry>)| entry.as_ref().map(|_| MonitorId(index as u32));
         let ids: Vec<MonitorId> = self.entries.iter().enumerate().filter_map(present).collect();
         ids.into_iter().filter_map(|id| self.monitor(id).map(|monitor| (id, monitor)))
     }

@@ -2,9 +2,11 @@
 //!
 //! The definition bears out a case by evaluating lassos that continue its trace; an engine must say what the case says.
 
+mod case;
 #[path = "../support/claim.rs"]
 mod claim;
-mod case;
+#[path = "../support/engine.rs"]
+mod engine;
 #[path = "../support/notation.rs"]
 mod notation;
 #[path = "../support/oracle.rs"]
@@ -21,7 +23,7 @@ use oracle::Oracle;
 
 /// What runs the cases beside the definition.
 fn engines() -> Vec<Box<dyn Engine>> {
-    vec![]
+    engine::configurations()
 }
 
 /// Runs something on every case and tells all complaints at once.

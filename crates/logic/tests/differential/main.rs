@@ -9,6 +9,8 @@ mod shrink;
 
 #[path = "../support/claim.rs"]
 mod claim;
+#[path = "../support/engine.rs"]
+mod engine;
 #[path = "../support/oracle.rs"]
 mod oracle;
 #[path = "../support/random.rs"]
@@ -19,7 +21,7 @@ mod trace;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lictor_logic::{Ending, Facts, Span, Word, evaluate};
+use lictor_logic::{Ending, Facts, Span, Spelling, Word, evaluate};
 
 use claim::{Claim, Effort, Engine, disprove, listen};
 use generate::{Fragment, Pair, generate};
@@ -29,7 +31,7 @@ use trace::Entry;
 
 /// What is compared with the definition.
 fn engines() -> Vec<Box<dyn Engine>> {
-    vec![]
+    engine::configurations()
 }
 
 impl Fragment {
@@ -79,7 +81,7 @@ fn disagreement(engines: &[Box<dyn Engine>], fragment: Fragment, pairs: u64) -> 
     let fails = |pair: &Pair| complaint(&*engines[index], pair, fragment.effort());
     let (pair, complaint) = shrink::shrink(generate(fragment, number), first, fails);
     let trace: String = pair.trace.iter().map(|entry| format!("\n    {entry}")).collect();
-    let formula = format!("{:?}", pair.arena[pair.f]);
+    let formula = pair.arena.show(pair.f, Spelling::Ascii);
     Some(format!("pair {number} of {fragment:?}\n  {complaint}\n  formula {formula}\n  trace{trace}"))
 }
 
@@ -180,12 +182,15 @@ fn a_lasso_means_the_same_however_it_is_written() {
                 };
                 let expected = judge(&positions, from, period);
                 let again = |facts: &Facts| Facts { time: facts.time.map(|time| time.plus(period)), ..facts.clone() };
-                let twice: Vec<Facts> =
-                    positions.iter().cloned().chain(positions[from..].iter().map(again)).collect();
+                let twice: Vec<Facts> = positions.iter().cloned().chain(positions[from..].iter().map(again)).collect();
                 let double = Span(2 * period.0);
                 assert_eq!(judge(&twice, positions.len(), period), expected, "pair {number} of {fragment:?}");
                 assert_eq!(judge(&twice, from, double), expected, "pair {number} of {fragment:?}");
-                assert_eq!(judge(&twice[..=positions.len()], from + 1, period), expected, "pair {number} of {fragment:?}");
+                assert_eq!(
+                    judge(&twice[..=positions.len()], from + 1, period),
+                    expected,
+                    "pair {number} of {fragment:?}"
+                );
             }
         }
     }

@@ -71,8 +71,8 @@ impl Engine for Replay {
         self.name
     }
 
-    fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Box<dyn Run + 'a> {
-        Box::new(Replaying { engine: self, arena, f, trace: Vec::new() })
+    fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Option<Box<dyn Run + 'a>> {
+        Some(Box::new(Replaying { engine: self, arena, f, trace: Vec::new() }))
     }
 }
 

@@ -10,8 +10,8 @@ pub(crate) trait Engine: Sync {
     /// What to call it in a failure.
     fn name(&self) -> &str;
 
-    /// Begins to judge a trace by a formula.
-    fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Box<dyn Run + 'a>;
+    /// Begins to judge a trace by a formula, unless it refuses the formula.
+    fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Option<Box<dyn Run + 'a>>;
 }
 
 /// The judging of one trace.
@@ -41,9 +41,9 @@ pub(crate) struct Effort {
     pub(crate) present: usize,
 }
 
-/// What an engine says: before the first entry, and after each.
+/// What an engine says: before the first entry, and after each; nothing if it refuses the formula.
 pub(crate) fn listen(engine: &dyn Engine, arena: &Arena, f: Formula, trace: &[Entry]) -> Vec<Claim> {
-    let mut run = engine.start(arena, f);
+    let Some(mut run) = engine.start(arena, f) else { return Vec::new() };
     let claim = |run: &mut dyn Run| Claim { live: Some(run.verdict()), end: Some(run.end()) };
     let mut claims = vec![claim(&mut *run)];
     for entry in trace {

@@ -74,9 +74,7 @@ fn read_value(text: &str) -> Value {
         "false" => Value::Bool(false),
         _ => match text.parse::<i64>() {
             Ok(integer) => Value::Integer(integer),
-            Err(_) => {
-                text.parse().ok().and_then(Value::number).unwrap_or_else(|| panic!("`{text}` is not a value"))
-            }
+            Err(_) => text.parse().ok().and_then(Value::number).unwrap_or_else(|| panic!("`{text}` is not a value")),
         },
     }
 }

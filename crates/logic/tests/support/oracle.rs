@@ -102,6 +102,8 @@ impl<'a> Oracle<'a> {
     /// an earlier position is a bound ago.
     fn delays(&self, prefix: &Prefix) -> Vec<Span> {
         let mut delays = vec![Span(0)];
+        // Where there are bounds time must be able to pass, even if all of them are zero.
+        delays.extend(self.bounds.first().map(|_| Span::from_seconds(1)));
         for bound in &self.bounds {
             delays.extend([Span(bound.0 / 2), *bound, Span(bound.0 + bound.0 / 2)]);
             let times = prefix.positions.iter().filter_map(|facts| facts.time);

@@ -1,0 +1,78 @@
+//! The engine under test, in every configuration that must not change a verdict.
+
+use lictor_logic::{After, Arena, Facts, Formula, Limits, Monitor, MonitorId, Standing, Time, Verdict, Watch};
+
+use crate::claim::{Engine, Run};
+
+/// A watch with one monitor, and what is done to it between entries.
+pub(crate) struct Configuration {
+    name: &'static str,
+    limits: Limits,
+    habit: Habit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Habit {
+    None,
+    Clear,
+}
+
+/// Every configuration.
+pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
+    let few = Limits { states: 4, transitions: 8 };
+    vec![
+        Box::new(Configuration { name: "watch", limits: Limits::DEFAULT, habit: Habit::None }),
+        Box::new(Configuration { name: "watch with four states", limits: few, habit: Habit::None }),
+        Box::new(Configuration { name: "watch cleared at every entry", limits: Limits::DEFAULT, habit: Habit::Clear }),
+    ]
+}
+
+struct Watching {
+    watch: Watch,
+    standing: Standing,
+    id: MonitorId,
+    habit: Habit,
+}
+
+impl Engine for Configuration {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Option<Box<dyn Run + 'a>> {
+        let monitor = Monitor::new(arena, f).ok()?;
+        let mut watch = Watch::with_limits(self.limits);
+        let id = watch.add(monitor, After::Latch);
+        let standing = watch.start();
+        Some(Box::new(Watching { watch, standing, id, habit: self.habit }))
+    }
+}
+
+impl Watching {
+    fn indulge(&mut self) {
+        match self.habit {
+            Habit::None => {}
+            Habit::Clear => self.watch.clear(),
+        }
+    }
+}
+
+impl Run for Watching {
+    fn step(&mut self, facts: &Facts) {
+        self.indulge();
+        self.watch.step(&mut self.standing, facts);
+    }
+
+    fn tick(&mut self, now: Time) {
+        self.indulge();
+        self.watch.tick(&mut self.standing, now);
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        self.watch.verdict(&mut self.standing, self.id)
+    }
+
+    fn end(&mut self) -> Verdict {
+        self.watch.end(&mut self.standing, self.id)
+    }
+}
