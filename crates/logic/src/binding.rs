@@ -218,10 +218,10 @@ impl Bindings {
             return false;
         }
         let changes = self.engines.iter().map(|engine| engine.classes.changes).sum();
-        if let Some((at, conflict)) = self.joint {
-            if at == changes {
-                return conflict;
-            }
+        if let Some((at, conflict)) = self.joint
+            && at == changes
+        {
+            return conflict;
         }
         let mut points: Vec<Point> = Vec::new();
         for engine in &self.engines {
@@ -628,10 +628,10 @@ fn advance_in(
     width: u32,
     time: Time,
 ) -> Point {
-    if unknown == 0 {
-        if let Some(target) = point.id().and_then(|id| cache.look_up(id, bits, width)) {
-            return Point::cached(target);
-        }
+    if unknown == 0
+        && let Some(target) = point.id().and_then(|id| cache.look_up(id, bits, width))
+    {
+        return Point::cached(target);
     }
     cache.step(&monitor.compiled.skeleton, point, bits, unknown, time)
 }

@@ -221,19 +221,20 @@ impl Cache {
         }
     }
 
-    /// Reads a residual together with the arena of its norms.
+    /// Reads a residual together with its norms and what is known of continuations.
     pub(crate) fn with_residual<T>(
-        &self,
+        &mut self,
         skeleton: &Skeleton,
         point: &Point,
-        read: impl FnOnce(&Residual, &mut Norms) -> T,
+        read: impl FnOnce(&Residual, &mut Norms, &mut Satisfy) -> T,
     ) -> T {
         match &point.handle {
-            Handle::Cached(id) => read(&self.states[*id as usize], &mut self.norms.clone()),
+            Handle::Cached(id) => read(&self.states[*id as usize], &mut self.norms, &mut self.satisfy),
             Handle::Loose(portable) => {
                 let mut norms = skeleton.norms.clone();
                 let residual = portable.import(&mut norms);
-                read(&residual.unwrap_or_else(|| Residual::single(Member::violated())), &mut norms)
+                let residual = residual.unwrap_or_else(|| Residual::single(Member::violated()));
+                read(&residual, &mut norms, &mut Satisfy::default())
             }
         }
     }

@@ -173,10 +173,10 @@ impl Classes {
         self.restless -= usize::from(entry.restless);
         entry.restless = false;
         entry.stamp = entry.stamp.wrapping_add(1);
-        if let Some(state) = entry.point.id() {
-            if self.of_state.get(state as usize) == Some(&class) {
-                self.of_state[state as usize] = NONE;
-            }
+        if let Some(state) = entry.point.id()
+            && self.of_state.get(state as usize) == Some(&class)
+        {
+            self.of_state[state as usize] = NONE;
         }
         self.free.push(class);
     }
@@ -205,10 +205,10 @@ impl Classes {
         self.changes += 1;
         let members = self.list[class as usize].members;
         self.count(cache, skeleton, class, members, false);
-        if let Some(state) = self.list[class as usize].point.id() {
-            if self.of_state[state as usize] == class {
-                self.of_state[state as usize] = NONE;
-            }
+        if let Some(state) = self.list[class as usize].point.id()
+            && self.of_state[state as usize] == class
+        {
+            self.of_state[state as usize] = NONE;
         }
         let restless = !cache.is_idle(skeleton, &target);
         let state = target.id();

@@ -135,11 +135,11 @@ fn relations(probes: &[Probe]) -> (Vec<u64>, Vec<u64>) {
     let mut specials = vec![0; probes.len()];
     for (special, probe) in probes.iter().enumerate() {
         for (general, other) in probes.iter().enumerate() {
-            if let (Probe::Pattern(probe), Probe::Pattern(other)) = (probe, other) {
-                if other.is_more_general_than(probe) {
-                    generals[special] |= 1 << general;
-                    specials[general] |= 1 << special;
-                }
+            if let (Probe::Pattern(probe), Probe::Pattern(other)) = (probe, other)
+                && other.is_more_general_than(probe)
+            {
+                generals[special] |= 1 << general;
+                specials[general] |= 1 << special;
             }
         }
     }

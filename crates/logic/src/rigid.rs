@@ -176,10 +176,10 @@ impl Rigid {
         let mut constants: Vec<Value> = Vec::new();
         for (_, left, right) in &self.comparisons {
             for term in [left, right] {
-                if let Term::Value(value) = term {
-                    if !constants.contains(value) {
-                        constants.push(value.clone());
-                    }
+                if let Term::Value(value) = term
+                    && !constants.contains(value)
+                {
+                    constants.push(value.clone());
                 }
             }
         }

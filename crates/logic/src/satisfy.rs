@@ -115,14 +115,14 @@ impl Satisfy {
             NormNode::And(list) => {
                 let mut result = free();
                 for norm in list {
-                    result = product(&result, &*self.ways_of(norm, norms, skeleton)?)?;
+                    result = product(&result, &self.ways_of(norm, norms, skeleton)?)?;
                 }
                 Some(result)
             }
             NormNode::Or(list) => {
                 let mut result = Vec::new();
                 for norm in list {
-                    result = union(result, &*self.ways_of(norm, norms, skeleton)?)?;
+                    result = union(result, &self.ways_of(norm, norms, skeleton)?)?;
                 }
                 Some(result)
             }
@@ -135,7 +135,7 @@ impl Satisfy {
                 let rest = norms.until(family, from.saturating_sub(1), shorter(to), f, g);
                 // Counting down to a bound ends by itself: only what has no bound left needs fairness.
                 let put_off = if from == 0 && to == FOREVER { 1 << family } else { 0 };
-                let postponed = product(&later(rest, put_off), &*self.ways_of(f, norms, skeleton)?)?;
+                let postponed = product(&later(rest, put_off), &self.ways_of(f, norms, skeleton)?)?;
                 union(now, &postponed)
             }
             NormNode::Release { from, to, f, g } => {
@@ -153,7 +153,7 @@ impl Satisfy {
                 let rest = norms.timed_until(family, clock, Start::At { slot: 0, ripe: true }, f, g);
                 // Before its lower bound it waits for time, not for its goal.
                 let put_off = if within { 1 << family } else { 0 };
-                let postponed = product(&later(rest, put_off), &*self.ways_of(f, norms, skeleton)?)?;
+                let postponed = product(&later(rest, put_off), &self.ways_of(f, norms, skeleton)?)?;
                 union(now, &postponed)
             }
             // Whatever remains of it may have expired before the next position.
@@ -164,22 +164,22 @@ impl Satisfy {
             NormNode::Previous { was, .. } => Some(if was { free() } else { Vec::new() }),
             NormNode::Since { left, f, g, .. } => {
                 let before = if left > 0 { self.ways_of(f, norms, skeleton)?.to_vec() } else { Vec::new() };
-                union(before, &*self.ways_of(g, norms, skeleton)?)
+                union(before, &self.ways_of(g, norms, skeleton)?)
             }
             NormNode::Trigger { left, f, g, .. } => {
                 let before = if left > 0 { self.ways_of(f, norms, skeleton)?.to_vec() } else { free() };
-                product(&before, &*self.ways_of(g, norms, skeleton)?)
+                product(&before, &self.ways_of(g, norms, skeleton)?)
             }
             NormNode::TimedSince { clock, marks, f, g } => {
                 let guess = vec![Way { positive: 1 << clock_bit(clock), ..Way::FREE }];
                 let before =
-                    if marks.is_empty() { Vec::new() } else { product(&guess, &*self.ways_of(f, norms, skeleton)?)? };
+                    if marks.is_empty() { Vec::new() } else { product(&guess, &self.ways_of(f, norms, skeleton)?)? };
                 let now = if at_once(clock) { self.ways_of(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 union(before, &now)
             }
             NormNode::TimedTrigger { clock, marks, f, g } => {
                 let guess = vec![Way { negative: 1 << clock_bit(clock), ..Way::FREE }];
-                let before = if marks.is_empty() { free() } else { union(guess, &*self.ways_of(f, norms, skeleton)?)? };
+                let before = if marks.is_empty() { free() } else { union(guess, &self.ways_of(f, norms, skeleton)?)? };
                 let now = if at_once(clock) { self.ways_of(g, norms, skeleton)?.to_vec() } else { free() };
                 product(&before, &now)
             }

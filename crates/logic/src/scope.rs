@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
-use crate::term::{Atom, Term};
+use crate::term::{Atom, Term, Value};
 
 impl Quantifier {
     fn dual(self) -> Quantifier {
@@ -270,22 +270,60 @@ fn map_operands(arena: &mut Arena, f: Formula, map: &mut impl FnMut(&mut Arena, 
 
 /// The formula with a free variable under another name, which must not be bound in it.
 fn rename(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Arc<str>) -> Formula {
-    if from == to || !is_free(arena, f, from) {
+    if from == to { f } else { replace(arena, f, from, &Term::Var(to.clone())) }
+}
+
+impl Arena {
+    /// The formula with a value in place of a free variable.
+    pub fn substitute(&mut self, f: Formula, variable: &Arc<str>, value: &Value) -> Formula {
+        replace(self, f, variable, &Term::Value(value.clone()))
+    }
+}
+
+impl Arena {
+    /// The formula for one value of the variable that the `forall` in front of it binds; the formula itself if none
+    /// does.
+    pub fn instantiate(&mut self, f: Formula, variable: &Arc<str>, value: &Value) -> Formula {
+        match self[f].clone() {
+            Node::Quantified(Quantifier::Forall, variables, body) if variables.contains(variable) => {
+                let rest: Vec<Arc<str>> = variables.iter().filter(|other| *other != variable).cloned().collect();
+                let body = self.substitute(body, variable, value);
+                if rest.is_empty() {
+                    body
+                } else {
+                    self.insert(Node::Quantified(Quantifier::Forall, rest.into(), body))
+                }
+            }
+            Node::Quantified(Quantifier::Forall, variables, body) => {
+                let body = self.instantiate(body, variable, value);
+                self.insert(Node::Quantified(Quantifier::Forall, variables, body))
+            }
+            Node::Unary(operator, interval, g) if passes_unary(operator, Quantifier::Forall) => {
+                let g = self.instantiate(g, variable, value);
+                self.insert(Node::Unary(operator, interval, g))
+            }
+            _ => f,
+        }
+    }
+}
+
+fn replace(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Term) -> Formula {
+    if !is_free(arena, f, from) {
         return f;
     }
-    let renamed = |term: &Term| match term {
-        Term::Var(name) if name == from => Term::Var(to.clone()),
+    let replaced = |term: &Term| match term {
+        Term::Var(name) if name == from => to.clone(),
         other => other.clone(),
     };
     match arena[f].clone() {
         Node::Fact(atom) => {
-            let terms: Box<[Term]> = atom.terms.iter().map(renamed).collect();
+            let terms: Box<[Term]> = atom.terms.iter().map(replaced).collect();
             arena.insert(Node::Fact(Atom { name: atom.name, terms }))
         }
         Node::Compare(comparison, left, right) => {
-            arena.insert(Node::Compare(comparison, renamed(&left), renamed(&right)))
+            arena.insert(Node::Compare(comparison, replaced(&left), replaced(&right)))
         }
-        _ => map_operands(arena, f, &mut |arena, operand| rename(arena, operand, from, to)),
+        _ => map_operands(arena, f, &mut |arena, operand| replace(arena, operand, from, to)),
     }
 }
 

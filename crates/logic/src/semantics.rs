@@ -101,11 +101,11 @@ impl<'a> Evaluation<'a> {
             }
             Node::And(list) => {
                 let list: Vec<Table> = list.iter().map(|g| self.table(*g, scope)).collect();
-                self.tabulate(|i| list.iter().fold(Some(true), |all, g| and(all, g[i])))
+                self.tabulate(|i| list.iter().map(|g| g[i]).reduce(and).unwrap_or(Some(true)))
             }
             Node::Or(list) => {
                 let list: Vec<Table> = list.iter().map(|g| self.table(*g, scope)).collect();
-                self.tabulate(|i| list.iter().fold(Some(false), |any, g| or(any, g[i])))
+                self.tabulate(|i| list.iter().map(|g| g[i]).reduce(or).unwrap_or(Some(false)))
             }
             Node::Implies(g, h) => {
                 let (g, h) = (self.table(*g, scope), self.table(*h, scope));

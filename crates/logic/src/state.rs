@@ -119,7 +119,7 @@ impl Portable {
             places.push(norms.adopt(change(node)));
         }
         let members = self.members.iter().map(|member| {
-            let mut place = |dnf: &Dnf| map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied());
+            let place = |dnf: &Dnf| map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied());
             Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)? })
         });
         let mut members: Vec<Member> = members.collect::<Option<_>>()?;

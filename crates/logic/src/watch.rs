@@ -12,10 +12,13 @@ use rustc_hash::FxHashMap;
 use crate::binding::{Bindings, Hit, Scene};
 use crate::cache::{Cache, CacheUse, Limits, SATISFIED, VIOLATED};
 use crate::facts::Facts;
+use crate::formula::Arena;
 use crate::interval::Time;
 use crate::letter::read;
 use crate::monitor::Monitor;
 use crate::observation::{Name, Observation};
+use crate::probe::Binding;
+use crate::sentence::{Sentence, residual_of};
 use crate::state::Point;
 use crate::term::Value;
 use crate::verdict::Verdict;
@@ -137,7 +140,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    fn of(point: Point) -> State {
+    pub(crate) fn of(point: Point) -> State {
         match point.id() {
             Some(id) => State::At(id),
             None => State::Point(Box::new(point)),
@@ -197,7 +200,28 @@ impl Watch {
     }
 
     pub(crate) fn entry(&self, id: MonitorId) -> Option<&Entry> {
-        self.entries.get(id.0 as usize).and_then(Option::as_ref)
+        self.entry_at(id.0 as usize)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn entry_at(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index).and_then(Option::as_ref)
+    }
+
+    pub(crate) fn entry_at_mut(&mut self, index: usize) -> Option<&mut Entry> {
+        self.entries.get_mut(index).and_then(Option::as_mut)
+    }
+
+    /// A trace that goes on from where its seats say it stood.
+    pub(crate) fn resume(&mut self, seats: Vec<Option<Seat>>, positions: u64, clock: Option<Time>) -> Standing {
+        let words = seats.len().div_ceil(64);
+        let mut standing = Standing { seats, positions, clock, restless: vec![0; words], timed: vec![0; words] };
+        (0..standing.seats.len()).for_each(|index| self.note(&mut standing, index as u32));
+        self.seat_all(&mut standing);
+        standing
     }
 
     /// The number of a name, for observations that are made without strings.
@@ -518,10 +542,10 @@ impl Watch {
             State::Point(point) => {
                 let Some(point) = entry.cache.expire(&entry.monitor.compiled.skeleton, point, time) else { return };
                 seat.state = State::of(point);
-                if let State::At(at) = seat.state {
-                    if at <= VIOLATED {
-                        self.settle(standing, monitor, at);
-                    }
+                if let State::At(at) = seat.state
+                    && at <= VIOLATED
+                {
+                    self.settle(standing, monitor, at);
                 }
             }
             State::Bindings(bindings) => {
@@ -591,6 +615,41 @@ impl Watch {
         entry.monitor.outward(verdict)
     }
 
+    /// What must still hold, as a formula about the rest of the trace. Of the bindings of a quantified formula, the
+    /// first few that stand apart are written out, and then all other values as one.
+    pub fn residual(&mut self, standing: &mut Standing, id: MonitorId) -> Option<Sentence> {
+        const MOST_BINDINGS: usize = 5;
+        self.seat_all(standing);
+        let now = standing.clock.unwrap_or_default();
+        let entry = self.entries.get_mut(id.0 as usize)?.as_mut()?;
+        let seat = standing.seats.get(id.0 as usize)?.as_ref()?;
+        let (compiled, cache) = (&entry.monitor.compiled, &mut entry.cache);
+        let mut arena = Arena::new();
+        let formula = match &seat.state {
+            State::At(at) => residual_of(compiled, cache, &mut arena, &Point::cached(*at), &[], now),
+            State::Point(point) => residual_of(compiled, cache, &mut arena, point, &[], now),
+            State::Bindings(bindings) => {
+                let mut parts = Vec::new();
+                let mut standings: Vec<_> = bindings.standings().collect();
+                standings
+                    .sort_by_key(|(valuation, binding, _)| (binding.is_none(), *valuation, binding.map(<[_]>::to_vec)));
+                for (valuation, binding, point) in standings {
+                    if binding.is_some() && parts.len() >= MOST_BINDINGS {
+                        continue;
+                    }
+                    if binding.is_none() && !bindings.is_realised(valuation) {
+                        continue;
+                    }
+                    parts.push(residual_of(compiled, cache, &mut arena, point, binding.unwrap_or(&[]), now));
+                }
+                let unit = arena.truth(!compiled.negated);
+                parts.retain(|part| *part != unit);
+                if compiled.negated { arena.or(parts) } else { arena.and(parts) }
+            }
+        };
+        Some(Sentence { arena, formula })
+    }
+
     /// How often a monitor that resets has been satisfied and violated; for one that latches, whether.
     pub fn counts(&self, standing: &Standing, id: MonitorId) -> Counts {
         match standing.seats.get(id.0 as usize) {
@@ -609,6 +668,20 @@ impl Watch {
             Some(Some(Seat { state: State::Bindings(bindings), .. })) => bindings.len(),
             _ => 0,
         }
+    }
+
+    /// A binding for which the formula would be violated if the trace ended here.
+    pub(crate) fn failing(&self, standing: &Standing, id: MonitorId) -> Option<Vec<Option<Value>>> {
+        let entry = self.entry(id)?;
+        let Some(Some(Seat { state: State::Bindings(bindings), .. })) = standing.seats.get(id.0 as usize) else {
+            return None;
+        };
+        let skeleton = &entry.monitor.compiled.skeleton;
+        let fails = |(_, _, point): &(usize, Option<&Binding>, &Point)| {
+            entry.cache.at_end(skeleton, point) == Verdict::Violated
+        };
+        let failing = bindings.standings().filter(fails).filter_map(|(_, binding, _)| binding);
+        failing.min().map(<[Option<Value>]>::to_vec)
     }
 
     /// The next moment at which a tick may change something.

@@ -26,6 +26,9 @@ fn engines() -> Vec<Box<dyn Engine>> {
     engine::configurations()
 }
 
+/// Cases whose formula the engine does not take: it compares two variables that no one fact binds together.
+const REFUSED: [&str; 1] = ["every-pair-in-order"];
+
 /// Runs something on every case and tells all complaints at once.
 fn for_every_case(check: impl Fn(&Case) -> Vec<String> + Sync) {
     let cases = load();
@@ -71,6 +74,9 @@ fn every_engine_says_what_the_case_says() {
         for engine in engines() {
             for run in case.runs() {
                 let said = listen(&*engine, &arena, f, &run.trace);
+                if said.is_empty() != REFUSED.contains(&&*case.name) {
+                    complaints.push(format!("{} refuses the formula, or unexpectedly does not", engine.name()));
+                }
                 for (index, (said, wanted)) in said.iter().zip(&run.claims).enumerate() {
                     let live = wanted.live.is_none_or(|live| said.live == Some(live));
                     let end = wanted.end.is_none_or(|end| said.end == Some(end));

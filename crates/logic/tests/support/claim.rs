@@ -84,7 +84,7 @@ pub(crate) fn disprove(oracle: &Oracle<'_>, trace: &[Entry], claims: &[Claim], e
             _ => {}
         }
         if let Some(end) = claim.end {
-            let expected = settled.unwrap_or_else(|| oracle.end(&prefix, effort.present));
+            let expected = settled.unwrap_or_else(|| oracle.end(&prefix, effort.present.min(8 * effort.absent)));
             if end != expected {
                 return Some(format!("{place}: the end here would be {expected}, not {end}"));
             }

@@ -15,6 +15,8 @@ pub(crate) struct Configuration {
 enum Habit {
     None,
     Clear,
+    /// Save, forget everything that was learnt, and restore.
+    Save,
 }
 
 /// Every configuration.
@@ -24,10 +26,13 @@ pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
         Box::new(Configuration { name: "watch", limits: Limits::DEFAULT, habit: Habit::None }),
         Box::new(Configuration { name: "watch with four states", limits: few, habit: Habit::None }),
         Box::new(Configuration { name: "watch cleared at every entry", limits: Limits::DEFAULT, habit: Habit::Clear }),
+        Box::new(Configuration { name: "watch restored at every entry", limits: Limits::DEFAULT, habit: Habit::Save }),
     ]
 }
 
 struct Watching {
+    /// The watch before it has learnt anything.
+    fresh: Watch,
     watch: Watch,
     standing: Standing,
     id: MonitorId,
@@ -44,7 +49,7 @@ impl Engine for Configuration {
         let mut watch = Watch::with_limits(self.limits);
         let id = watch.add(monitor, After::Latch);
         let standing = watch.start();
-        Some(Box::new(Watching { watch, standing, id, habit: self.habit }))
+        Some(Box::new(Watching { fresh: watch.clone(), watch, standing, id, habit: self.habit }))
     }
 }
 
@@ -53,6 +58,11 @@ impl Watching {
         match self.habit {
             Habit::None => {}
             Habit::Clear => self.watch.clear(),
+            Habit::Save => {
+                let saved = serde_json::to_string(&self.watch.snapshot(&self.standing)).unwrap();
+                self.watch = self.fresh.clone();
+                self.standing = self.watch.restore(&serde_json::from_str(&saved).unwrap()).unwrap();
+            }
         }
     }
 }

@@ -1,0 +1,52 @@
+//! `lictor-bench logic [WORKLOAD …]`: the logic engine and other monitors on the same events in the same run.
+//!
+//! One thread, events made ahead of time from a fixed seed, processor time, medians after a warm-up. What is compared
+//! and why is in README.md.
+
+mod floor;
+mod letters;
+mod measure;
+mod ours;
+mod random;
+mod table;
+mod workload;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use crate::table::Table;
+
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((name, wanted)) if name == "logic" => match logic(wanted) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn logic(wanted: &[String]) -> Result<(), Box<dyn Error>> {
+    if let Some(unknown) = wanted.iter().find(|name| workload::ALL.iter().all(|workload| workload.name != **name)) {
+        let names = workload::ALL.map(|workload| workload.name).join(", ");
+        return Err(format!("there is no workload `{unknown}`\nhint: there are {names}").into());
+    }
+    let mut table = Table::default();
+    for workload in workload::ALL {
+        if !wanted.is_empty() && !wanted.iter().any(|name| name == workload.name) {
+            continue;
+        }
+        (workload.run)(&mut table)?;
+    }
+    table.finish();
+    Ok(())
+}

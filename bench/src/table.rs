@@ -1,0 +1,126 @@
+//! What was measured, as a table for people and a list of targets at the end.
+
+use std::fmt;
+
+/// What a figure is measured against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Target {
+    fn is_met(self, figure: f64) -> bool {
+        match self {
+            Target::AtMost(limit) => figure <= limit,
+            Target::AtLeast(limit) => figure >= limit,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::AtMost(limit) => write!(f, "<= {limit}"),
+            Target::AtLeast(limit) => write!(f, ">= {limit}"),
+        }
+    }
+}
+
+/// One measured figure.
+#[derive(Clone, Debug)]
+struct Row {
+    who: String,
+    figure: f64,
+    unit: &'static str,
+    note: String,
+    target: Option<Target>,
+}
+
+/// The figures of one workload. The first row in nanoseconds is what the others are compared with.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    title: String,
+    rows: Vec<Row>,
+}
+
+/// All sections, printed as they come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    targets: usize,
+    met: usize,
+}
+
+impl Table {
+    pub(crate) fn print(&mut self, section: &Section) {
+        println!("{section}");
+        self.targets += section.outcomes().count();
+        self.met += section.outcomes().filter(|met| *met).count();
+    }
+
+    pub(crate) fn finish(&self) {
+        println!("{} of {} targets met", self.met, self.targets);
+    }
+}
+
+/// The unit whose figures are compared within a section.
+const NANOSECONDS: &str = "ns/event";
+
+impl Section {
+    pub(crate) fn new(title: impl Into<String>) -> Section {
+        let title = title.into();
+        eprintln!("measuring: {title}");
+        Section { title, rows: Vec::new() }
+    }
+
+    /// Adds a time per event.
+    pub(crate) fn time(&mut self, who: impl Into<String>, figure: f64, note: impl Into<String>) -> &mut Section {
+        self.figure(who, figure, NANOSECONDS, note)
+    }
+
+    /// Adds a figure in another unit.
+    pub(crate) fn figure(
+        &mut self,
+        who: impl Into<String>,
+        figure: f64,
+        unit: &'static str,
+        note: impl Into<String>,
+    ) -> &mut Section {
+        self.rows.push(Row { who: who.into(), figure, unit, note: note.into(), target: None });
+        self
+    }
+
+    /// Gives the last figure a target.
+    pub(crate) fn target(&mut self, target: Target) -> &mut Section {
+        if let Some(row) = self.rows.last_mut() {
+            row.target = Some(target);
+        }
+        self
+    }
+
+    /// Whether each target is met.
+    fn outcomes(&self) -> impl Iterator<Item = bool> {
+        self.rows.iter().filter_map(|row| row.target.map(|target| target.is_met(row.figure)))
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.title)?;
+        let first = self.rows.iter().find(|row| row.unit == NANOSECONDS).map(|row| row.figure);
+        for row in &self.rows {
+            let ratio = match first {
+                Some(first) if row.unit == NANOSECONDS => format!("{:.2} x", row.figure / first),
+                _ => String::new(),
+            };
+            let outcome = match row.target {
+                Some(target) if target.is_met(row.figure) => format!("{target} met"),
+                Some(target) => format!("{target} MISSED"),
+                None => String::new(),
+            };
+            let figure = format!("{:.*} {}", if row.figure < 100.0 { 2 } else { 0 }, row.figure, row.unit);
+            writeln!(f, "  {:<46} {figure:>18} {ratio:>10}  {outcome:<16} {}", row.who, row.note)?;
+        }
+        Ok(())
+    }
+}

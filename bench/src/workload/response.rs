@@ -1,0 +1,75 @@
+//! One response property over ten million random steps, and whether a step costs more the longer a trace gets.
+
+use std::error::Error;
+
+use lictor_logic::After;
+
+use crate::floor::Automaton;
+use crate::letters::Letters;
+use crate::measure::{median, per_event, rounds};
+use crate::ours::Ours;
+use crate::random::Random;
+use crate::table::{Section, Table, Target};
+
+const FORMULA: &str = "G(request -> F answer)";
+const EVENTS: usize = 1_000_000;
+/// Length of the pieces that are compared early and late in a trace.
+const PIECE: usize = 100_000;
+const EARLY: usize = 10_000;
+const LATE: usize = 10_000_000;
+
+pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let letters = letters();
+    let mut section = Section::new(format!("one property, {FORMULA}, ring of {EVENTS} random events, 4 letters"));
+    let mut ours = Ours::new(&[FORMULA], After::Latch)?;
+    let observations = ours.observations(&letters);
+    let names = ours.names(&letters);
+    let facts = letters.facts();
+
+    let prepared = per_event(EVENTS, || ours.read_prepared(&observations, &letters.events));
+    section.time("lictor, interned facts", prepared, format!("{} states", ours.states()));
+    section.target(Target::AtMost(10.0));
+    let filled = per_event(EVENTS, || ours.read_filled(&names, &letters.distinct, &letters.events));
+    section.time("lictor, interned facts, filled each time", filled, "");
+    let strings = per_event(EVENTS, || ours.read_strings(&facts, &letters.events));
+    section.time("lictor, facts with strings", strings, "");
+
+    let bytes: Vec<u8> = letters.events.iter().map(|event| letters.distinct[*event as usize] as u8).collect();
+    let mut automaton = Automaton::response();
+    section.time("floor: automaton by hand", per_event(EVENTS, || automaton.read(&bytes)), "");
+
+    table.print(&section);
+    table.print(&length(&letters)?);
+    Ok(())
+}
+
+fn letters() -> Letters {
+    let mut random = Random::new(1);
+    Letters::draw(&["request", "answer"], EVENTS, || {
+        u64::from(random.percent(25)) | u64::from(random.percent(25)) << 1
+    })
+}
+
+/// The cost of a step at the beginning of a trace and after ten million of them.
+fn length(letters: &Letters) -> Result<Section, Box<dyn Error>> {
+    let mut section = Section::new(format!("the same property, cost of a step at step {EARLY} and at step {LATE}"));
+    let mut ours = Ours::new(&[FORMULA], After::Latch)?;
+    let observations = ours.observations(letters);
+    let pieces = 41;
+    let mut early: Vec<f64> = Vec::new();
+    for _ in 0..pieces {
+        ours.restart();
+        ours.read_prepared(&observations, &letters.events[..EARLY]);
+        early.extend(rounds(PIECE, 0, 1, || ours.read_prepared(&observations, &letters.events[..PIECE])));
+    }
+    let states = ours.states();
+    while ours.standing.positions() < LATE as u64 {
+        ours.read_prepared(&observations, &letters.events);
+    }
+    let mut late = rounds(PIECE, 0, pieces, || ours.read_prepared(&observations, &letters.events[..PIECE]));
+    let (early, late) = (median(&mut early), median(&mut late));
+    section.time(format!("lictor, from step {EARLY}"), early, format!("{states} states"));
+    section.time(format!("lictor, from step {LATE}"), late, format!("{} states", ours.states()));
+    section.figure("late / early", late / early, "x", "").target(Target::AtMost(1.1));
+    Ok(section)
+}

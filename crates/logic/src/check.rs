@@ -1,0 +1,124 @@
+//! Is a witness a proof? Trusts the definition and nothing else.
+//!
+//! Whatever a witness does not mention is made unknown, and the future (unless the trace ends) is open. If the
+//! definition still gives the verdict, the witness proves it. A verdict that only follows from looking at all futures,
+//! like that on `F a & G !a`, is more than three-valued evaluation can see; then the futures are tried one by one.
+
+use crate::facts::{Fact, Facts, fits};
+use crate::formula::{Arena, Formula};
+use crate::interval::{Span, Time};
+use crate::semantics::evaluate;
+use crate::term::{Atom, Term, Value};
+use crate::verdict::Verdict;
+use crate::witness::{Moment, Witness, collect_atoms};
+use crate::word::{Ending, Word};
+
+/// What became of checking a witness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The verdict follows from what the witness mentions.
+    Proved,
+    /// It follows on every one of so many continuations that were tried.
+    Upheld(usize),
+    /// It does not follow: here something else is true.
+    Refuted,
+    /// Neither could be shown.
+    Open,
+}
+
+/// Checks a witness against the definition.
+pub fn check(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) -> Check {
+    let (arena, formula) = bound(arena, formula, witness);
+    let positions = masked(&arena, formula, trace, witness);
+    let wanted = witness.verdict == Verdict::Satisfied;
+    let ending = if witness.at_end { Ending::Stops } else { Ending::Open };
+    match evaluate(&arena, formula, &Word { positions: &positions, ending }) {
+        Some(truth) if truth == wanted => return Check::Proved,
+        Some(_) => return Check::Refuted,
+        None if witness.at_end => return Check::Open,
+        None => {}
+    }
+    let mut tried = 0;
+    for (continuation, from) in continuations(&arena, formula, &positions) {
+        let ending = Ending::Repeats { from, period: Span::from_seconds(1) };
+        match evaluate(&arena, formula, &Word { positions: &continuation, ending }) {
+            Some(truth) if truth == wanted => tried += 1,
+            Some(_) => return Check::Refuted,
+            None => return Check::Open,
+        }
+    }
+    Check::Upheld(tried)
+}
+
+/// The formula with the values of the witness in place of its variables.
+fn bound(arena: &Arena, formula: Formula, witness: &Witness) -> (Arena, Formula) {
+    let mut arena = arena.clone();
+    let formula = witness.binding.iter().fold(formula, |f, (variable, value)| arena.instantiate(f, variable, value));
+    (arena, formula)
+}
+
+/// The positions with everything unknown that the witness does not mention.
+fn masked(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) -> Vec<Facts> {
+    let mut atoms = Vec::new();
+    collect_atoms(arena, formula, &mut atoms);
+    let mut positions: Vec<Facts> = Vec::new();
+    let mut clock: Option<Time> = None;
+    for (entry, moment) in trace.iter().take(witness.entries).enumerate() {
+        match moment {
+            Moment::Tick(now) => clock = clock.max(Some(Time(now.0.saturating_add(1)))),
+            Moment::Position(facts) => {
+                let step = witness.steps.iter().find(|step| step.entry == entry);
+                let (present, absent) = step.map_or((&[][..], &[][..]), |step| (&step.present[..], &step.absent[..]));
+                let settled =
+                    |atom: &&Atom| absent.contains(atom) || present.iter().any(|fact: &Fact| fits(atom, fact));
+                let unknown = atoms.iter().filter(|atom| !settled(atom)).cloned().collect();
+                let time = facts.time.max(clock);
+                positions.push(Facts { time, known: present.to_vec(), unknown });
+                clock = None;
+            }
+        }
+    }
+    // After a tick something may happen, but only later.
+    if let Some(time) = clock {
+        positions.push(Facts { time: Some(time), known: Vec::new(), unknown: atoms });
+    }
+    positions
+}
+
+/// Every way to go on for up to two positions and repeat the last one or two, over the formula's own facts.
+fn continuations(arena: &Arena, formula: Formula, positions: &[Facts]) -> Vec<(Vec<Facts>, usize)> {
+    const MOST_FACTS: usize = 5;
+    let mut atoms = Vec::new();
+    collect_atoms(arena, formula, &mut atoms);
+    let ground = |atom: &Atom| {
+        let value = |term: &Term| match term {
+            Term::Value(value) => value.clone(),
+            _ => Value::text("some value"),
+        };
+        Fact { name: atom.name.clone(), values: atom.terms.iter().map(value).collect() }
+    };
+    let facts: Vec<Fact> = atoms.iter().take(MOST_FACTS).map(ground).collect();
+    let letter = |bits: usize| Facts {
+        known: facts
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| bits >> index & 1 == 1)
+            .map(|(_, fact)| fact.clone())
+            .collect(),
+        ..Facts::default()
+    };
+    let letters = 1usize << facts.len();
+    let length = positions.len();
+    let with = |further: &[usize]| {
+        positions.iter().cloned().chain(further.iter().map(|bits| letter(*bits))).collect::<Vec<Facts>>()
+    };
+    let mut words = Vec::new();
+    for first in 0..letters {
+        words.push((with(&[first]), length));
+        for second in 0..letters {
+            words.push((with(&[first, second]), length));
+            words.push((with(&[first, second]), length + 1));
+        }
+    }
+    words
+}

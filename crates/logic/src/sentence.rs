@@ -1,0 +1,333 @@
+//! From what the engine works on back to formulas that people read.
+//!
+//! A residual is written as a formula about the rest of the trace, with nothing before it. What was remembered is said
+//! in that language: a `since` that has been going on is `(f S g) | H f`, the last `k` positions that a bound still
+//! allows are those within `k` of the first. Only moments have no name there; a deadline is shown as the time left.
+
+use std::fmt;
+
+use crate::cache::Skeleton;
+use crate::compile::Compiled;
+use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::interval::{Interval, Span, Time};
+use crate::normal::{FOREVER, Norm, NormNode, Norms, Slot, Start};
+use crate::probe::{Argument, Binding, Pattern, Probe};
+use crate::residual::Dnf;
+use crate::satisfy::Satisfy;
+use crate::spelling::Spelling;
+use crate::state::{Point, Residual};
+use crate::term::{Atom, Term};
+
+/// A formula together with its arena.
+#[derive(Clone, Debug)]
+pub struct Sentence {
+    /// Where the formula lives.
+    pub arena: Arena,
+    /// The formula.
+    pub formula: Formula,
+}
+
+impl Sentence {
+    /// The formula in a spelling.
+    pub fn show(&self, spelling: Spelling) -> impl fmt::Display + '_ {
+        self.arena.show(self.formula, spelling)
+    }
+
+    /// The formula in English.
+    pub fn english(&self) -> String {
+        self.arena.english(self.formula)
+    }
+}
+
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.show(Spelling::Ascii))
+    }
+}
+
+/// Writes residuals and letters of one compiled formula.
+pub(crate) struct Writer<'a> {
+    pub(crate) arena: &'a mut Arena,
+    pub(crate) compiled: &'a Compiled,
+    /// Values to write in place of variables.
+    pub(crate) binding: &'a Binding,
+    /// The content of the slots, and the time they are seen from.
+    pub(crate) times: &'a [Time],
+    pub(crate) now: Time,
+}
+
+impl Writer<'_> {
+    /// What must still hold; for a negated formula, what must hold for its negation.
+    pub(crate) fn residual(&mut self, residual: &Residual, norms: &mut Norms, satisfy: &mut Satisfy) -> Formula {
+        let members: Vec<Formula> = residual
+            .members
+            .iter()
+            .map(|member| {
+                let dnf = if self.compiled.negated { &member.fails } else { &member.holds };
+                self.dnf(dnf, norms, satisfy)
+            })
+            .collect();
+        self.either(members)
+    }
+
+    fn dnf(&mut self, dnf: &Dnf, norms: &mut Norms, satisfy: &mut Satisfy) -> Formula {
+        let skeleton: &Skeleton = &self.compiled.skeleton;
+        let clauses = dnf.clauses();
+        let mut alternatives = Vec::with_capacity(clauses.len());
+        for clause in clauses {
+            // What no continuation can meet is of no use to a reader.
+            if clauses.len() > 1 && !satisfy.can_be_met(clause, norms, skeleton) {
+                continue;
+            }
+            let parts: Vec<Formula> = clause.iter().map(|obligation| self.norm(obligation.norm(), norms)).collect();
+            alternatives.push(self.arena.and(parts));
+        }
+        self.either(alternatives)
+    }
+
+    /// `|`, without repetition and without more than the truth.
+    fn either(&mut self, mut alternatives: Vec<Formula>) -> Formula {
+        let truth = self.arena.truth(true);
+        if alternatives.contains(&truth) {
+            return truth;
+        }
+        let mut seen = Vec::new();
+        alternatives.retain(|formula| {
+            let new = !seen.contains(formula);
+            seen.push(*formula);
+            new
+        });
+        self.arena.or(alternatives)
+    }
+
+    fn norm(&mut self, norm: Norm, norms: &Norms) -> Formula {
+        match norms.node(norm) {
+            NormNode::True => self.arena.truth(true),
+            NormNode::False => self.arena.truth(false),
+            NormNode::Literal { bit, positive } => {
+                let asked = self.bit(*bit);
+                if *positive { asked } else { self.negated(asked) }
+            }
+            NormNode::And(list) => {
+                let parts: Vec<Formula> = list.iter().map(|part| self.norm(*part, norms)).collect();
+                self.arena.and(parts)
+            }
+            NormNode::Or(list) => self.disjunction(list, norms),
+            NormNode::Next(f) => self.unary(Unary::Next, Interval::UNBOUNDED, *f, norms),
+            NormNode::WeakNext(f) => self.unary(Unary::WeakNext, Interval::UNBOUNDED, *f, norms),
+            NormNode::Until { from, to, f, g, .. } => self.until(steps(*from, *to), *f, *g, norms),
+            NormNode::Release { from, to, f, g } => self.release(steps(*from, *to), *f, *g, norms),
+            NormNode::TimedUntil { clock, start, f, g, .. } => self.until(self.left(*clock, *start), *f, *g, norms),
+            NormNode::TimedRelease { clock, start, f, g } => self.release(self.left(*clock, *start), *f, *g, norms),
+            NormNode::Previous { f, was: true } => self.unary(Unary::WeakPrevious, Interval::UNBOUNDED, *f, norms),
+            NormNode::Previous { f, was: false } => self.unary(Unary::Previous, Interval::UNBOUNDED, *f, norms),
+            NormNode::Since { span, left, f, g } => {
+                let since = self.since(steps(0, *span), *f, *g, norms);
+                if *left == 0 { since } else { self.continued(since, *left, *f, norms, true) }
+            }
+            NormNode::Trigger { span, left, f, g } => {
+                let trigger = self.trigger(steps(0, *span), *f, *g, norms);
+                if *left == 0 { trigger } else { self.continued(trigger, *left, *f, norms, false) }
+            }
+            NormNode::TimedSince { clock, marks, f, g } => {
+                let since = self.since(self.bound(*clock), *f, *g, norms);
+                if marks.is_empty() { since } else { self.continued(since, FOREVER, *f, norms, true) }
+            }
+            NormNode::TimedTrigger { clock, marks, f, g } => {
+                let trigger = self.trigger(self.bound(*clock), *f, *g, norms);
+                if marks.is_empty() { trigger } else { self.continued(trigger, FOREVER, *f, norms, false) }
+            }
+        }
+    }
+
+    /// `a | b`, or `a -> b` where that reads better.
+    fn disjunction(&mut self, list: &[Norm], norms: &Norms) -> Formula {
+        let is_negative = |norm: &&Norm| matches!(norms.node(**norm), NormNode::Literal { positive: false, .. });
+        let (negative, positive): (Vec<&Norm>, Vec<&Norm>) = list.iter().partition(is_negative);
+        let positive: Vec<Formula> = positive.into_iter().map(|part| self.norm(*part, norms)).collect();
+        let mut conditions = Vec::with_capacity(negative.len());
+        for norm in negative {
+            if let NormNode::Literal { bit, .. } = norms.node(*norm) {
+                conditions.push(self.bit(*bit));
+            }
+        }
+        match (conditions.is_empty(), positive.is_empty()) {
+            (true, _) => self.arena.or(positive),
+            (false, true) => {
+                let all = self.arena.and(conditions);
+                self.negated(all)
+            }
+            (false, false) => {
+                let (condition, duty) = (self.arena.and(conditions), self.arena.or(positive));
+                self.arena.implies(condition, duty)
+            }
+        }
+    }
+
+    fn negated(&mut self, f: Formula) -> Formula {
+        match self.arena[f] {
+            Node::Not(inner) => inner,
+            _ => self.arena.not(f),
+        }
+    }
+
+    /// A since that was going on holds while `f` does, for so many positions more; a trigger that was broken, dually.
+    fn continued(&mut self, fresh: Formula, left: u32, f: Norm, norms: &Norms, since: bool) -> Formula {
+        let f = self.norm(f, norms);
+        let truth = self.arena.truth(true);
+        let first = self.arena.unary(Unary::Previous, truth);
+        let first = self.arena.not(first);
+        if since {
+            let held = self.arena.unary(Unary::Historically, f);
+            if left == FOREVER {
+                return self.arena.or([fresh, held]);
+            }
+            let soon = self.arena.insert(Node::Unary(Unary::Once, steps(0, left - 1), first));
+            let held = self.arena.and([held, soon]);
+            self.arena.or([fresh, held])
+        } else {
+            let mended = self.arena.unary(Unary::Once, f);
+            if left == FOREVER {
+                return self.arena.and([fresh, mended]);
+            }
+            let soon = self.arena.insert(Node::Unary(Unary::Once, steps(0, left - 1), first));
+            let late = self.arena.not(soon);
+            let mended = self.arena.or([mended, late]);
+            self.arena.and([fresh, mended])
+        }
+    }
+
+    fn unary(&mut self, operator: Unary, interval: Interval, f: Norm, norms: &Norms) -> Formula {
+        let f = self.norm(f, norms);
+        self.arena.insert(Node::Unary(operator, interval, f))
+    }
+
+    fn until(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+        if f == Norms::TRUE {
+            return self.unary(Unary::Eventually, interval, g, norms);
+        }
+        self.binary(Binary::Until, interval, f, g, norms)
+    }
+
+    fn release(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+        if f == Norms::FALSE {
+            return self.unary(Unary::Always, interval, g, norms);
+        }
+        // `g R (f | g)` is what the compiler makes of `f W g`.
+        if let NormNode::Or(list) = norms.node(g)
+            && interval.is_unbounded()
+            && list.contains(&f)
+        {
+            let rest: Vec<Formula> =
+                list.iter().filter(|part| **part != f).map(|part| self.norm(*part, norms)).collect();
+            let (rest, f) = (self.arena.or(rest), self.norm(f, norms));
+            return self.arena.binary(Binary::WeakUntil, rest, f);
+        }
+        self.binary(Binary::Release, interval, f, g, norms)
+    }
+
+    fn since(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+        if f == Norms::TRUE {
+            return self.unary(Unary::Once, interval, g, norms);
+        }
+        self.binary(Binary::Since, interval, f, g, norms)
+    }
+
+    fn trigger(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+        if f == Norms::FALSE {
+            return self.unary(Unary::Historically, interval, g, norms);
+        }
+        self.binary(Binary::Trigger, interval, f, g, norms)
+    }
+
+    fn binary(&mut self, operator: Binary, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+        let (f, g) = (self.norm(f, norms), self.norm(g, norms));
+        self.arena.insert(Node::Binary(operator, interval, f, g))
+    }
+
+    fn bound(&self, clock: u8) -> Interval {
+        let clock = self.compiled.skeleton.clocks[usize::from(clock)];
+        Interval::Time { from: clock.from, to: clock.to }
+    }
+
+    /// What is left of a bound, seen from now.
+    fn left(&self, clock: u8, start: Start) -> Interval {
+        let Start::At { slot, .. } = start else { return self.bound(clock) };
+        let Some(begun) = self.times.get(usize::from(slot as Slot)) else { return self.bound(clock) };
+        let clock = self.compiled.skeleton.clocks[usize::from(clock)];
+        let gone = self.now.since(*begun);
+        let rest = |span: Span| Span(span.0.saturating_sub(gone.0));
+        Interval::Time { from: rest(clock.from), to: clock.to.map(rest) }
+    }
+
+    /// The question that a letter bit stands for.
+    pub(crate) fn bit(&mut self, bit: u8) -> Formula {
+        match &self.compiled.probes[usize::from(bit)] {
+            Probe::Pattern(pattern) => {
+                let atom = self.atom(pattern);
+                self.arena.insert(Node::Fact(atom))
+            }
+            Probe::Local { variables, body } => {
+                let body = self.arena.copy(&self.compiled.arena, *body);
+                let body = self.substituted(body);
+                self.arena.insert(Node::Quantified(Quantifier::Exists, variables.clone(), body))
+            }
+        }
+    }
+
+    fn atom(&self, pattern: &Pattern) -> Atom {
+        let term = |argument: &Argument| match argument {
+            Argument::Any => Term::Any,
+            Argument::Value(value) => Term::Value(value.clone()),
+            Argument::Variable(index) => match self.binding.get(*index) {
+                Some(Some(value)) => Term::Value(value.clone()),
+                _ => Term::Var(self.compiled.prefix[*index].clone()),
+            },
+        };
+        Atom { name: pattern.name.clone(), terms: pattern.slots.iter().map(term).collect() }
+    }
+
+    /// A copied formula with values in place of the variables that have them.
+    fn substituted(&mut self, f: Formula) -> Formula {
+        let mut result = f;
+        for (variable, value) in self.compiled.prefix.iter().zip(self.binding) {
+            if let Some(value) = value {
+                result = self.arena.substitute(result, variable, value);
+            }
+        }
+        result
+    }
+
+    /// All bindings share it: `forall` in front, for the variables without a value.
+    pub(crate) fn quantified(&mut self, f: Formula) -> Formula {
+        let mut open = self.compiled.prefix.iter().enumerate().filter(|(index, variable)| {
+            !matches!(self.binding.get(*index), Some(Some(_))) && crate::scope::is_free(self.arena, f, variable)
+        });
+        let variables: Vec<_> = open.by_ref().map(|(_, variable)| variable.clone()).collect();
+        if variables.is_empty() {
+            return f;
+        }
+        let kind = if self.compiled.negated { Quantifier::Exists } else { Quantifier::Forall };
+        self.arena.insert(Node::Quantified(kind, variables.into(), f))
+    }
+}
+
+fn steps(from: u32, to: u32) -> Interval {
+    Interval::Steps { from, to: (to != FOREVER).then_some(to) }
+}
+
+/// The residual of a point as a formula.
+pub(crate) fn residual_of(
+    compiled: &Compiled,
+    cache: &mut crate::cache::Cache,
+    arena: &mut Arena,
+    point: &Point,
+    binding: &Binding,
+    now: Time,
+) -> Formula {
+    cache.with_residual(&compiled.skeleton, point, |residual, norms, satisfy| {
+        let mut writer = Writer { arena, compiled, binding, times: &point.times, now };
+        let f = writer.residual(residual, norms, satisfy);
+        writer.quantified(f)
+    })
+}

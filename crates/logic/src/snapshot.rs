@@ -1,0 +1,192 @@
+//! Where a trace stands, as data that outlives the process.
+//!
+//! A snapshot holds residuals, not numbers of states, so it can be restored by any watch with the same formulas,
+//! whatever that watch has learnt. It names its formulas, and is refused by others.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::binding::Bindings;
+use crate::interval::Time;
+use crate::state::{Point, Portable};
+use crate::term::Value;
+use crate::watch::{Entry, Seat, Standing, State, Watch};
+
+/// The version of the format that is written.
+const VERSION: u32 = 1;
+
+/// A [`Standing`] as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    version: u32,
+    positions: u64,
+    clock: Option<Time>,
+    seats: Vec<Option<SavedSeat>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedSeat {
+    formula: String,
+    satisfied: u32,
+    violated: u32,
+    decided_at: u64,
+    state: SavedState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedState {
+    Point(SavedPoint),
+    Bindings { residuals: Vec<Portable>, realised: Vec<bool>, bindings: Vec<SavedBinding> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedPoint {
+    residual: Portable,
+    times: Vec<Time>,
+}
+
+/// A binding (none: all values never seen) and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedBinding {
+    valuation: usize,
+    values: Option<Vec<Option<Value>>>,
+    /// A place in the list of residuals.
+    residual: usize,
+    times: Vec<Time>,
+}
+
+/// Why a snapshot was not restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotError {
+    message: String,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+impl Watch {
+    /// Where a trace stands, as data.
+    pub fn snapshot(&self, standing: &Standing) -> Snapshot {
+        let seats = standing.seats.iter().enumerate().map(|(index, seat)| {
+            let entry = self.entry_at(index)?;
+            seat.as_ref().map(|seat| SavedSeat {
+                formula: entry.monitor.text().to_owned(),
+                satisfied: seat.satisfied,
+                violated: seat.violated,
+                decided_at: seat.decided_at,
+                state: save(entry, &seat.state),
+            })
+        });
+        Snapshot { version: VERSION, positions: standing.positions, clock: standing.clock, seats: seats.collect() }
+    }
+
+    /// The trace of a snapshot, ready to go on. The monitors must be those it was taken with, in the same order.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Standing, SnapshotError> {
+        let refuse = |message: String| Err(SnapshotError { message });
+        if snapshot.version != VERSION {
+            return refuse(format!("the snapshot has version {}, this is version {VERSION}", snapshot.version));
+        }
+        let monitors = self.len();
+        if snapshot.seats.len() > monitors {
+            return refuse(format!("the snapshot has {} formulas, there are only {monitors}", snapshot.seats.len()));
+        }
+        let mut seats = Vec::with_capacity(snapshot.seats.len());
+        for (index, saved) in snapshot.seats.iter().enumerate() {
+            let (Some(entry), Some(saved)) = (self.entry_at_mut(index), saved) else {
+                seats.push(None);
+                continue;
+            };
+            let text = entry.monitor.text().to_owned();
+            if saved.formula != text {
+                return refuse(format!("the snapshot is of `{}`, not of `{text}`", saved.formula));
+            }
+            let Some(state) = load(entry, &saved.state) else {
+                return refuse(format!("the snapshot of `{text}` is damaged"));
+            };
+            seats.push(Some(Seat {
+                state,
+                satisfied: saved.satisfied,
+                violated: saved.violated,
+                decided_at: saved.decided_at,
+            }));
+        }
+        Ok(self.resume(seats, snapshot.positions, snapshot.clock))
+    }
+}
+
+fn save(entry: &Entry, state: &State) -> SavedState {
+    let point = |point: &Point| SavedPoint { residual: entry.cache.portable(point), times: point.times.to_vec() };
+    match state {
+        State::At(at) => SavedState::Point(point(&Point::cached(*at))),
+        State::Point(it) => SavedState::Point(point(it)),
+        State::Bindings(bindings) => {
+            let mut residuals: Vec<Portable> = Vec::new();
+            let mut places = rustc_hash::FxHashMap::default();
+            let mut saved = Vec::new();
+            for (valuation, binding, point) in bindings.standings() {
+                let place = match point.id().and_then(|id| places.get(&id).copied()) {
+                    Some(place) => place,
+                    None => {
+                        residuals.push(entry.cache.portable(point));
+                        let place = residuals.len() - 1;
+                        point.id().map(|id| places.insert(id, place));
+                        place
+                    }
+                };
+                saved.push(SavedBinding {
+                    valuation,
+                    values: binding.map(<[Option<Value>]>::to_vec),
+                    residual: place,
+                    times: point.times.to_vec(),
+                });
+            }
+            // The same trace gives the same snapshot, whatever order a table keeps its cells in.
+            saved.sort_by(|a, b| (a.valuation, &a.values).cmp(&(b.valuation, &b.values)));
+            let valuations = entry.monitor.compiled.rigid.valuations();
+            let realised = valuations.map(|valuation| bindings.is_realised(valuation)).collect();
+            SavedState::Bindings { residuals, realised, bindings: saved }
+        }
+    }
+}
+
+/// None if the data is not a state of the monitor.
+fn load(entry: &mut Entry, saved: &SavedState) -> Option<State> {
+    let monitor = entry.monitor.clone();
+    let skeleton = &monitor.compiled.skeleton;
+    match saved {
+        SavedState::Point(saved) => {
+            if saved.residual.clocks().len() != saved.times.len() {
+                return None;
+            }
+            let handle = entry.cache.adopt(skeleton, &saved.residual)?;
+            let point = Point { handle, times: saved.times.clone().into() };
+            Some(State::of(point))
+        }
+        SavedState::Bindings { residuals, realised, bindings } => {
+            if !monitor.is_quantified() || realised.len() != monitor.compiled.rigid.valuations().len() {
+                return None;
+            }
+            let mut handles = Vec::with_capacity(residuals.len());
+            for residual in residuals {
+                handles.push((entry.cache.adopt(skeleton, residual)?, residual.clocks().len()));
+            }
+            let mut standings = Vec::with_capacity(bindings.len());
+            for saved in bindings {
+                let (handle, slots) = handles.get(saved.residual)?;
+                if *slots != saved.times.len() {
+                    return None;
+                }
+                let point = Point { handle: handle.clone(), times: saved.times.clone().into() };
+                standings.push((saved.valuation, saved.values.clone().map(Vec::into_boxed_slice), point));
+            }
+            Some(State::Bindings(Box::new(Bindings::restore(&monitor, &mut entry.cache, realised, standings)?)))
+        }
+    }
+}
