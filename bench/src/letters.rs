@@ -6,12 +6,13 @@ use rustc_hash::FxHashMap;
 /// A ring of events, as numbers of distinct letters.
 #[derive(Clone, Debug)]
 pub(crate) struct Letters {
-    /// The names of the facts; the place of each is its bit.
+    /// The names of the facts.
     pub(crate) names: Vec<String>,
-    /// The sets of facts that occur, as bits.
+    /// The sets of facts that occur: as bits, or as places of names where there are too many for bits.
     pub(crate) distinct: Vec<u64>,
     /// For each event, the place of its letter in `distinct`.
     pub(crate) events: Vec<u32>,
+    are_places: bool,
 }
 
 impl Letters {
@@ -27,16 +28,24 @@ impl Letters {
             })
         });
         let events = events.collect();
-        Letters { names: names.iter().map(ToString::to_string).collect(), distinct, events }
+        Letters { names: names.iter().map(ToString::to_string).collect(), distinct, events, are_places: false }
     }
 
-    /// The names in a letter.
-    pub(crate) fn names_in(&self, letter: u64) -> impl Iterator<Item = &str> {
-        self.names.iter().enumerate().filter(move |(bit, _)| letter >> bit & 1 == 1).map(|(_, name)| name.as_str())
+    /// Events of one fact each, given by the place of its name.
+    pub(crate) fn single(names: Vec<String>, events: Vec<u32>) -> Letters {
+        Letters { distinct: (0..names.len() as u64).collect(), names, events, are_places: true }
+    }
+
+    /// The places of the names in a letter.
+    pub(crate) fn places(&self, letter: u64) -> impl Iterator<Item = usize> {
+        let bits = if self.are_places { 1 } else { letter };
+        let first = if self.are_places { letter as usize } else { 0 };
+        (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| first + bit)
     }
 
     /// Each distinct letter as facts with strings.
     pub(crate) fn facts(&self) -> Vec<Facts> {
-        self.distinct.iter().map(|letter| Facts::of(self.names_in(*letter))).collect()
+        let names = |letter: &u64| Facts::of(self.places(*letter).map(|place| self.names[place].as_str()));
+        self.distinct.iter().map(names).collect()
     }
 }

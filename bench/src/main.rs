@@ -7,6 +7,7 @@ mod floor;
 mod letters;
 mod measure;
 mod ours;
+mod progression;
 mod random;
 mod table;
 mod workload;

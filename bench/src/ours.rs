@@ -1,6 +1,7 @@
 //! The engine under measurement: a watch, one trace, and the ways to hand it events.
 
 use std::error::Error;
+use std::fmt;
 use std::hint::black_box;
 
 use lictor_logic::{After, Arena, Facts, Monitor, MonitorId, Name, Observation, Standing, Verdict, Watch};
@@ -20,6 +21,12 @@ pub(crate) struct Ours {
 pub(crate) struct Tally {
     pub(crate) satisfied: u64,
     pub(crate) violated: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} satisfied, {} violated", self.satisfied, self.violated)
+    }
 }
 
 impl Ours {
@@ -47,7 +54,7 @@ impl Ours {
         let names = self.names(letters);
         let observation = |letter: &u64| {
             let mut observation = Observation::new();
-            fill(&mut observation, &names, *letter);
+            letters.places(*letter).for_each(|place| observation.push(names[place], &[]));
             observation
         };
         letters.distinct.iter().map(observation).collect()

@@ -1,6 +1,7 @@
 //! What was measured, as a table for people and a list of targets at the end.
 
 use std::fmt;
+use std::io::Write;
 
 /// What a figure is measured against.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,8 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn print(&mut self, section: &Section) {
         println!("{section}");
+        // Whoever waits at the other end of a pipe sees each section when it is there.
+        std::io::stdout().flush().unwrap_or_default();
         self.targets += section.outcomes().count();
         self.met += section.outcomes().filter(|met| *met).count();
     }

@@ -65,6 +65,9 @@ struct Due {
     stamp: u32,
 }
 
+/// The class of a cell that has left one and not yet entered another.
+const MOVING: ClassId = ClassId::MAX;
+
 /// A binding that a position touches, and the letter it reads.
 struct Touch {
     binding: Box<Binding>,
@@ -424,6 +427,7 @@ impl Engine {
         for (_, cell, _) in &moves {
             if let Some(cell) = cell {
                 self.classes.leave(scene.cache, skeleton, self.cells.class(*cell));
+                self.cells.assign(*cell, MOVING);
             }
         }
         if background != (0, 0) || !self.classes.are_idle() {
@@ -551,7 +555,10 @@ impl Engine {
             decided.push((verdict, None));
         }
         if scene.reset || verdict == Verdict::Violated {
-            let of_class = |cell: &CellId| self.classes.find(self.cells.class(*cell)) == class;
+            let of_class = |cell: &CellId| {
+                let held = self.cells.class(*cell);
+                held != MOVING && self.classes.find(held) == class
+            };
             let cells: Vec<CellId> = self.cells.iter().filter(of_class).collect();
             decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
         }

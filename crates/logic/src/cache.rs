@@ -117,6 +117,16 @@ struct Transition {
     sources: Option<Sources>,
 }
 
+/// Norms that belong to no kept state.
+#[derive(Clone, Debug, Default)]
+struct Aside {
+    norms: Norms,
+    satisfy: Satisfy,
+}
+
+/// However few states are kept, so many may be computed aside before it is emptied.
+const MOST_ASIDE: usize = 1000;
+
 /// What has been learnt about one formula.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -126,6 +136,8 @@ pub struct Cache {
     info: Vec<Info>,
     table: Vec<u32>,
     transitions: FxHashMap<Key, Transition>,
+    /// Where states that are not kept are stepped.
+    aside: Option<Box<Aside>>,
     /// Sets of states whose bindings exclude each other, or do not.
     joint: FxHashMap<Box<[u32]>, bool>,
     limits: Limits,
@@ -143,6 +155,7 @@ impl Cache {
             info: Vec::new(),
             table: Vec::new(),
             transitions: FxHashMap::default(),
+            aside: None,
             joint: FxHashMap::default(),
             limits,
             clears: 0,
@@ -172,6 +185,7 @@ impl Cache {
         self.transitions.clear();
         self.satisfy.clear();
         self.joint.clear();
+        self.aside = None;
         self.clears += 1;
     }
 
@@ -287,6 +301,22 @@ impl Cache {
         Some(self.advance(skeleton, point, Letter::Expired(expired), time))
     }
 
+    /// Where a trace would stand if one of its deadlines had passed.
+    pub(crate) fn expirations(&mut self, skeleton: &Skeleton, point: &Point) -> Vec<Point> {
+        let clocks: Vec<u8> = self.clocks(point).to_vec();
+        let mut points = Vec::new();
+        for slot in 0..clocks.len() {
+            // The oldest deadline of a clock passes first.
+            let is_oldest = slot == 0 || clocks[slot - 1] != clocks[slot];
+            if is_oldest && skeleton.clocks[usize::from(clocks[slot])].to.is_some() {
+                let mut words = vec![0u64; slot / 64 + 1];
+                words[slot / 64] = 1 << (slot % 64);
+                points.push(self.advance(skeleton, point, Letter::Expired(words.into()), Time(0)));
+            }
+        }
+        points
+    }
+
     /// The earliest moment after which something expires.
     pub(crate) fn deadline(&self, skeleton: &Skeleton, point: &Point) -> Option<Time> {
         let ends = self
@@ -318,19 +348,25 @@ impl Cache {
         Point { handle: transition.handle, times }
     }
 
-    /// A step of a state that is not kept: in an arena of its own, which is dropped afterwards.
+    /// A step of a state that is not kept: in an arena aside, which is dropped when it has grown.
     fn uncached(&mut self, skeleton: &Skeleton, portable: &Portable, letter: &Letter) -> Transition {
         self.uncached_steps += 1;
-        let mut norms = skeleton.norms.clone();
-        let mut satisfy = Satisfy::default();
-        let mut stepper = Stepper { norms: &mut norms, satisfy: &mut satisfy, skeleton };
+        // What earlier uncached steps found out is of use to this one, within the same bounds as the rest.
+        let mut aside = self.aside.take().unwrap_or_default();
+        let most = self.limits.states.max(MOST_ASIDE).saturating_mul(64);
+        if aside.norms.len() == 0 || aside.norms.len() + aside.satisfy.len() > most {
+            *aside = Aside { norms: skeleton.norms.clone(), satisfy: Satisfy::default() };
+        }
+        let mut stepper = Stepper { norms: &mut aside.norms, satisfy: &mut aside.satisfy, skeleton };
         // INVARIANT: a loose residual was exported by this cache or checked when it was adopted.
         let Some(residual) = portable.import(stepper.norms) else {
             return Transition { handle: Handle::Cached(VIOLATED), sources: Some([].into()) };
         };
         let (residual, sources) = stepper.step(&residual, letter);
-        self.is_partial |= satisfy.is_partial;
-        Transition { handle: self.keep_from(skeleton, residual, &norms), sources }
+        self.is_partial |= aside.satisfy.is_partial;
+        let handle = self.keep_from(skeleton, residual, &aside.norms);
+        self.aside = Some(aside);
+        Transition { handle, sources }
     }
 
     fn transition(&mut self, skeleton: &Skeleton, id: u32, mut letter: Letter) -> Transition {

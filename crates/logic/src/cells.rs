@@ -23,10 +23,13 @@ pub(crate) struct Cells {
     free: Vec<CellId>,
     /// For several variables: the cells of a mask, and those that agree on some of its variables.
     by_mask: FxHashMap<u32, Vec<CellId>>,
-    by_part: FxHashMap<(u32, Box<[Option<Value>]>), Vec<CellId>>,
+    by_part: FxHashMap<Part, Vec<CellId>>,
     /// The parts by which cells are looked up.
     parts: Vec<u32>,
 }
+
+/// The mask of a cell, and the values it has for some of its variables.
+type Part = (u32, Box<[Option<Value>]>);
 
 fn hash_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> u64 {
     let mut hasher = FxHasher::default();

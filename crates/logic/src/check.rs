@@ -39,15 +39,36 @@ pub fn check(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witnes
         None => {}
     }
     let mut tried = 0;
-    for (continuation, from) in continuations(&arena, formula, &positions) {
-        let ending = Ending::Repeats { from, period: Span::from_seconds(1) };
-        match evaluate(&arena, formula, &Word { positions: &continuation, ending }) {
-            Some(truth) if truth == wanted => tried += 1,
-            Some(_) => return Check::Refuted,
-            None => return Check::Open,
+    for resolved in resolutions(&positions) {
+        for (continuation, from) in continuations(&arena, formula, &resolved) {
+            let ending = Ending::Repeats { from, period: Span::from_seconds(1) };
+            match evaluate(&arena, formula, &Word { positions: &continuation, ending }) {
+                Some(truth) if truth == wanted => tried += 1,
+                Some(_) => return Check::Refuted,
+                None => return Check::Open,
+            }
         }
     }
     Check::Upheld(tried)
+}
+
+/// Two ways the unknown could have been: nothing of it, and all of it.
+fn resolutions(positions: &[Facts]) -> [Vec<Facts>; 2] {
+    let none = |facts: &Facts| Facts { unknown: Vec::new(), ..facts.clone() };
+    let all = |facts: &Facts| {
+        let known = facts.known.iter().cloned().chain(facts.unknown.iter().map(ground)).collect();
+        Facts { known, unknown: Vec::new(), ..facts.clone() }
+    };
+    [positions.iter().map(none).collect(), positions.iter().map(all).collect()]
+}
+
+/// A fact that fits an atom.
+fn ground(atom: &Atom) -> Fact {
+    let value = |term: &Term| match term {
+        Term::Value(value) => value.clone(),
+        _ => Value::text("some value"),
+    };
+    Fact { name: atom.name.clone(), values: atom.terms.iter().map(value).collect() }
 }
 
 /// The formula with the values of the witness in place of its variables.
@@ -90,13 +111,6 @@ fn continuations(arena: &Arena, formula: Formula, positions: &[Facts]) -> Vec<(V
     const MOST_FACTS: usize = 5;
     let mut atoms = Vec::new();
     collect_atoms(arena, formula, &mut atoms);
-    let ground = |atom: &Atom| {
-        let value = |term: &Term| match term {
-            Term::Value(value) => value.clone(),
-            _ => Value::text("some value"),
-        };
-        Fact { name: atom.name.clone(), values: atom.terms.iter().map(value).collect() }
-    };
     let facts: Vec<Fact> = atoms.iter().take(MOST_FACTS).map(ground).collect();
     let letter = |bits: usize| Facts {
         known: facts

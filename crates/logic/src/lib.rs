@@ -1,5 +1,7 @@
 //! Decides temporal-logic formulas over sequences of facts.
 
+pub mod analysis;
+pub mod automaton;
 mod binding;
 pub mod cache;
 mod cells;
@@ -9,6 +11,7 @@ pub mod compile;
 mod english;
 pub mod error;
 pub mod facts;
+mod fair;
 pub mod formula;
 pub mod interval;
 mod joint;
@@ -38,6 +41,8 @@ pub mod watch;
 pub mod witness;
 pub mod word;
 
+pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
+pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
 pub use cache::{CacheUse, Limits};
 pub use check::{Check, check};
 pub use compile::CompileError;

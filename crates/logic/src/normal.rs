@@ -128,7 +128,7 @@ pub(crate) struct Clock {
 }
 
 /// Owns norms; simplifies on construction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Norms {
     nodes: IndexSet<NormNode, FxBuildHasher>,
     /// Beside each node: does anything below it remember?

@@ -89,6 +89,41 @@ impl Satisfy {
         Search { satisfy: self, norms, skeleton, order, nodes, path: Vec::new(), open: Vec::new() }.run(root)
     }
 
+    /// The clause as the search sees it; none if it contradicts itself.
+    pub(crate) fn node(clause: &[Obligation], norms: &mut Norms) -> Option<Clause> {
+        timeless(clause, norms)
+    }
+
+    /// Every edge out of a clause, or those that read a given letter; none if there are too many.
+    pub(crate) fn edges(
+        &mut self,
+        clause: &Clause,
+        letter: Option<u64>,
+        norms: &mut Norms,
+        skeleton: &Skeleton,
+    ) -> Option<Vec<Edge>> {
+        const MOST: usize = 2000;
+        let mut ways = Vec::with_capacity(clause.len());
+        for obligation in clause {
+            ways.push(self.ways_of(obligation.norm(), norms, skeleton)?);
+        }
+        let all = u64::MAX.checked_shr(64 - skeleton.width).unwrap_or(0);
+        let given =
+            letter.map_or(Way::FREE, |bits| Way { positive: bits.into(), negative: (all & !bits).into(), ..Way::FREE });
+        let mut open = Edges { ways, pending: vec![(0, given)], undecided: Vec::new() };
+        let mut edges: Vec<Edge> = Vec::new();
+        while let Some(edge) = next_edge(&mut open, norms, skeleton) {
+            let known = |other: &Edge| other.target == edge.target && other.put_off == edge.put_off;
+            if !edges.iter().any(known) {
+                edges.push(edge);
+            }
+            if edges.len() > MOST {
+                return None;
+            }
+        }
+        Some(edges)
+    }
+
     fn ways_of(&mut self, norm: Norm, norms: &mut Norms, skeleton: &Skeleton) -> Option<Arc<[Way]>> {
         if let Some(known) = self.ways.get(&norm) {
             return known.clone();
@@ -256,9 +291,12 @@ fn abstracted(norm: Norm, norms: &mut Norms) -> Norm {
 }
 
 /// One edge of the tableau.
-struct Edge {
-    target: Clause,
-    put_off: u64,
+#[derive(Clone, Debug)]
+pub(crate) struct Edge {
+    pub(crate) target: Clause,
+    pub(crate) put_off: u64,
+    /// The facts that must be there.
+    pub(crate) letter: u64,
 }
 
 /// The edges out of a clause, one at a time.
@@ -397,7 +435,10 @@ fn next_edge(edges: &mut Edges, norms: &mut Norms, skeleton: &Skeleton) -> Optio
     loop {
         if let Some(way) = edges.undecided.pop() {
             match successor(&way, norms, skeleton) {
-                Ok(Some(target)) => return Some(Edge { target, put_off: way.put_off }),
+                Ok(Some(target)) => {
+                    // The upper half guesses about times and is no fact.
+                    return Some(Edge { target, put_off: way.put_off, letter: way.positive as u64 });
+                }
                 Ok(None) => {}
                 Err(Undetermined(bit)) => {
                     let (positive, negative) = decided(bit, skeleton);

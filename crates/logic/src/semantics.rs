@@ -17,7 +17,7 @@ use crate::facts::{Fact, Facts};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::term::{Atom, Comparison, Term, Value};
-use crate::word::{Layout, Word};
+use crate::word::{Ending, Layout, Word};
 
 /// Does a formula without free variables hold at the first position of a word? `None` where that is not determined.
 ///
@@ -26,8 +26,8 @@ use crate::word::{Layout, Word};
 ///
 /// Quantifiers range over every value there could be: those in the word and in the formula, and values never seen.
 /// One of the latter is as good as another, so as many stand for all of them as the formula has variables. A value
-/// never seen is in no known fact, equal to itself alone and in no order with others. A comparison with `_`, or with a
-/// variable that nothing binds, is false.
+/// never seen is in no known fact, equal to itself alone and in no order with others; while facts may still come or are
+/// unknown, its order is not determined. A comparison with `_`, or with a variable that nothing binds, is false.
 ///
 /// ```
 /// use lictor_logic::{Arena, Ending, Facts, Word, evaluate};
@@ -41,7 +41,8 @@ use crate::word::{Layout, Word};
 pub fn evaluate(arena: &Arena, f: Formula, word: &Word<'_>) -> Option<bool> {
     let layout = Layout::new(word, arena, f);
     let domain = domain(arena, f, word.positions);
-    Evaluation { arena, layout, domain }.table(f, &mut Scope::default()).first().copied().flatten()
+    let is_whole = word.ending != Ending::Open && word.positions.iter().all(|facts| facts.unknown.is_empty());
+    Evaluation { arena, layout, domain, is_whole }.table(f, &mut Scope::default()).first().copied().flatten()
 }
 
 /// The value of a subformula at every position that is laid out.
@@ -77,6 +78,8 @@ struct Evaluation<'a> {
     arena: &'a Arena,
     layout: Layout<'a>,
     domain: Vec<Datum<'a>>,
+    /// Have all values that ever come been seen?
+    is_whole: bool,
 }
 
 impl<'a> Evaluation<'a> {
@@ -93,7 +96,7 @@ impl<'a> Evaluation<'a> {
                 None => None,
             }),
             Node::Compare(comparison, left, right) => {
-                self.everywhere(Some(holds(*comparison, scope.datum(left), scope.datum(right))))
+                self.everywhere(self.compare(*comparison, scope.datum(left), scope.datum(right)))
             }
             Node::Not(g) => {
                 let g = self.table(*g, scope);
@@ -154,6 +157,20 @@ impl<'a> Evaluation<'a> {
             };
         }
         result
+    }
+
+    fn compare(&self, comparison: Comparison, left: Option<Datum<'_>>, right: Option<Datum<'_>>) -> Option<bool> {
+        let (Some(left), Some(right)) = (left, right) else { return Some(false) };
+        match (left, right) {
+            (Datum::Value(left), Datum::Value(right)) => Some(comparison.holds(left, right)),
+            // Whatever it is, a value compares with itself as any other does.
+            (left, right) if left == right => Some(comparison.holds(&Value::Bool(true), &Value::Bool(true))),
+            _ => match comparison {
+                Comparison::Equal => Some(false),
+                Comparison::Unequal => Some(true),
+                _ => self.is_whole.then_some(false),
+            },
+        }
     }
 
     fn unary(&self, operator: Unary, interval: Interval, f: &Table) -> Table {
@@ -286,17 +303,6 @@ fn known<'a>(atom: &'a Atom, facts: &Facts, scope: &Scope<'a>) -> Option<bool> {
         return Some(true);
     }
     if facts.unknown.iter().any(might_fit) { None } else { Some(false) }
-}
-
-fn holds(comparison: Comparison, left: Option<Datum<'_>>, right: Option<Datum<'_>>) -> bool {
-    match (left, right) {
-        (None, _) | (_, None) => false,
-        (Some(Datum::Value(left)), Some(Datum::Value(right))) => comparison.holds(left, right),
-        (left, right) if left == right => {
-            matches!(comparison, Comparison::Equal | Comparison::AtMost | Comparison::AtLeast)
-        }
-        _ => comparison == Comparison::Unequal,
-    }
 }
 
 /// Everything a variable can stand for; empty where the formula has none.

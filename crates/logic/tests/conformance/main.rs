@@ -2,6 +2,8 @@
 //!
 //! The definition bears out a case by evaluating lassos that continue its trace; an engine must say what the case says.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod case;
 #[path = "../support/claim.rs"]
 mod claim;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lictor_logic::{
-    Arena, Atom, Binary, Fact, Facts, Formula, Interval, Node, Quantifier, Span, Term, Time, Unary, Value,
+    Arena, Atom, Binary, Comparison, Fact, Facts, Formula, Interval, Node, Quantifier, Span, Term, Time, Unary, Value,
 };
 
 use crate::random::Random;
@@ -26,6 +26,18 @@ pub(crate) enum Fragment {
     Quantified,
     /// Mixed formulas on traces with unknown facts.
     Unknown,
+    /// All of these at once.
+    Everything,
+}
+
+impl Fragment {
+    fn is_timed(self) -> bool {
+        matches!(self, Fragment::Timed | Fragment::Everything)
+    }
+
+    fn is_quantified(self) -> bool {
+        matches!(self, Fragment::Quantified | Fragment::Everything)
+    }
 }
 
 /// A formula and a trace to judge by it.
@@ -68,7 +80,7 @@ impl Generator {
     fn root(&mut self, size: usize) -> Formula {
         match self.fragment {
             Fragment::Past => self.over_past(size),
-            Fragment::Quantified => self.quantified(size),
+            Fragment::Quantified | Fragment::Everything => self.quantified(size),
             _ => self.formula(size, true),
         }
     }
@@ -151,23 +163,33 @@ impl Generator {
             return self.arena.truth(truth);
         }
         let name = NAMES[self.random.below(self.atoms)];
-        if self.fragment != Fragment::Quantified || name == "r" || self.one_in(8) {
+        if !self.fragment.is_quantified() || name == "r" || self.one_in(8) {
             return self.arena.fact(name);
         }
-        let term = match self.random.below(8) {
-            0 => Term::Value(Value::text(VALUES[self.random.below(VALUES.len())])),
-            _ => Term::Var(Arc::clone(&self.variables[self.random.below(self.variables.len())])),
-        };
+        let term = if self.one_in(8) { self.value() } else { self.variable() };
+        if self.one_in(12) {
+            let (comparison, _) = Comparison::ALL[self.random.below(Comparison::ALL.len())];
+            let variable = self.variable();
+            return self.arena.insert(Node::Compare(comparison, variable, term));
+        }
         self.arena.insert(Node::Fact(Atom::new(name, [term])))
     }
 
+    fn value(&mut self) -> Term {
+        Term::Value(Value::text(VALUES[self.random.below(VALUES.len())]))
+    }
+
+    fn variable(&mut self) -> Term {
+        Term::Var(Arc::clone(&self.variables[self.random.below(self.variables.len())]))
+    }
+
     fn interval(&mut self) -> Interval {
-        let is_bounded = matches!(self.fragment, Fragment::Steps | Fragment::Timed) && !self.one_in(3);
-        if !is_bounded {
+        let has_steps = self.fragment == Fragment::Steps || self.fragment == Fragment::Everything && self.one_in(2);
+        if !has_steps && !self.fragment.is_timed() || self.one_in(3) {
             return Interval::UNBOUNDED;
         }
         let has_end = !self.one_in(6);
-        if self.fragment == Fragment::Steps {
+        if has_steps {
             let from = self.random.below(3) as u32;
             let length = self.random.below(3) as u32;
             return Interval::Steps { from, to: has_end.then_some(from + length) };
@@ -181,25 +203,29 @@ impl Generator {
 
     fn trace(&mut self) -> Vec<Entry> {
         let mut now = 0;
-        let mut unknown = 0;
+        // All ways to resolve them are tried, so there must be few.
+        let mut unknown = match self.fragment {
+            Fragment::Unknown => 4,
+            Fragment::Everything => 2,
+            _ => 0,
+        };
         let mut trace = Vec::new();
         for _ in 0..self.random.below(6) {
             let mut facts = self.facts();
-            if self.fragment == Fragment::Unknown {
-                for name in NAMES.iter().take(self.atoms) {
-                    if unknown < 4 && self.one_in(4) {
-                        facts.known.retain(|fact| *fact.name != **name);
-                        facts.unknown.push(Atom::new(*name, []));
-                        unknown += 1;
-                    }
+            for name in NAMES.iter().take(self.atoms) {
+                if unknown > 0 && self.one_in(4) {
+                    let atom = self.unknown(name);
+                    facts.known.retain(|fact| fact.name != atom.name);
+                    facts.unknown.push(atom);
+                    unknown -= 1;
                 }
             }
-            if self.fragment == Fragment::Timed {
+            if self.fragment.is_timed() {
                 now += 2 * self.random.below(3) as i64;
                 facts.time = Some(Time::from_seconds(now));
             }
             trace.push(Entry::Position(facts));
-            if self.fragment == Fragment::Timed && self.one_in(4) {
+            if self.fragment.is_timed() && self.one_in(4) {
                 let tick = now + 1 + self.random.below(4) as i64;
                 trace.push(Entry::Tick(Time::from_seconds(tick)));
                 now = tick + 1 + (tick + 1) % 2;
@@ -208,10 +234,18 @@ impl Generator {
         trace
     }
 
+    fn unknown(&mut self, name: &str) -> Atom {
+        if !self.fragment.is_quantified() || name == "r" {
+            return Atom::new(name, []);
+        }
+        let term = if self.one_in(3) { Term::Any } else { self.value() };
+        Atom::new(name, [term])
+    }
+
     fn facts(&mut self) -> Facts {
         let mut facts = Facts::default();
         for name in NAMES.iter().take(self.atoms) {
-            if self.fragment != Fragment::Quantified || *name == "r" {
+            if !self.fragment.is_quantified() || *name == "r" {
                 if self.one_in(2) {
                     facts.known.push(Fact::from(*name));
                 }

@@ -3,6 +3,8 @@
 //! Every engine that gives verdicts is listed in `engines` and judges the same pairs. A disagreement is made small and
 //! shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of pairs for a long run.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod generate;
 mod replay;
 mod shrink;
@@ -18,6 +20,7 @@ mod random;
 #[path = "../support/trace.rs"]
 mod trace;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,12 +45,18 @@ impl Fragment {
                 Effort { absent: 500, present: 60_000 }
             }
             Fragment::Timed | Fragment::Quantified => Effort { absent: 300, present: 0 },
+            Fragment::Everything => Effort { absent: 100, present: 0 },
         }
     }
 }
 
+/// What an engine says; nothing if it panics.
+fn hear(engine: &dyn Engine, pair: &Pair) -> Option<Vec<Claim>> {
+    catch_unwind(AssertUnwindSafe(|| listen(engine, &pair.arena, pair.f, &pair.trace))).ok()
+}
+
 fn complaint(engine: &dyn Engine, pair: &Pair, effort: Effort) -> Option<String> {
-    let claims = listen(engine, &pair.arena, pair.f, &pair.trace);
+    let Some(claims) = hear(engine, pair) else { return Some(format!("{} panics", engine.name())) };
     let oracle = Oracle::new(&pair.arena, pair.f, &pair.trace);
     disprove(&oracle, &pair.trace, &claims, effort).map(|complaint| format!("{}: {complaint}", engine.name()))
 }
@@ -63,9 +72,9 @@ fn disagreement(engines: &[Box<dyn Engine>], fragment: Fragment, effort: Effort,
                 return;
             }
             let pair = generate(fragment, number);
-            let mut borne_out: Vec<Vec<Claim>> = Vec::new();
+            let mut borne_out = Vec::new();
             for (index, engine) in engines.iter().enumerate() {
-                let claims = listen(&**engine, &pair.arena, pair.f, &pair.trace);
+                let claims = hear(&**engine, &pair);
                 // Engines mostly say the same, and looking for continuations is what takes time.
                 if borne_out.contains(&claims) {
                     continue;
@@ -134,11 +143,16 @@ fn unknown_facts_get_the_verdict_of_every_resolution() {
     check(Fragment::Unknown, 2000);
 }
 
+#[test]
+fn everything_at_once_never_gets_a_wrong_verdict() {
+    check(Fragment::Everything, 250);
+}
+
 /// Enough to find out an engine that is plainly wrong.
 const LITTLE: Effort = Effort { absent: 200, present: 2000 };
 
 /// Every fragment, for the tests of the comparison itself.
-const FRAGMENTS: [Fragment; 7] = [
+const FRAGMENTS: [Fragment; 8] = [
     Fragment::Future,
     Fragment::Past,
     Fragment::Mixed,
@@ -146,6 +160,7 @@ const FRAGMENTS: [Fragment; 7] = [
     Fragment::Timed,
     Fragment::Quantified,
     Fragment::Unknown,
+    Fragment::Everything,
 ];
 
 #[test]

@@ -1,0 +1,124 @@
+//! Formulas from the command line or from a file, read and compiled before any trace is opened.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use lictor_logic::{Arena, Formula, Monitor, Node, ParseErrors, Spelling};
+
+use crate::complaint::{self, Complaint, Fault};
+
+/// A formula and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    /// Its number, the first being 1.
+    pub(crate) number: usize,
+    /// The file and the line, if it came from a file.
+    pub(crate) place: Option<String>,
+    pub(crate) arena: Arena,
+    pub(crate) formula: Formula,
+    pub(crate) monitor: Monitor,
+}
+
+impl Listed {
+    /// The formula in a spelling.
+    pub(crate) fn show(&self, spelling: Spelling) -> String {
+        self.arena.show(self.formula, spelling).to_string()
+    }
+
+    /// The names of the facts it asks for.
+    pub(crate) fn names(&self) -> BTreeSet<Arc<str>> {
+        let mut names = BTreeSet::new();
+        collect_names(&self.arena, self.formula, &mut names);
+        names
+    }
+}
+
+fn collect_names(arena: &Arena, f: Formula, names: &mut BTreeSet<Arc<str>>) {
+    if let Node::Fact(atom) = &arena[f] {
+        names.insert(atom.name.clone());
+    }
+    arena[f].operands().iter().for_each(|operand| collect_names(arena, *operand, names));
+}
+
+/// Reads formulas given as arguments.
+pub(crate) fn from_arguments(texts: &[String]) -> anyhow::Result<Vec<Listed>> {
+    let mut collected = Collected::default();
+    for (index, text) in texts.iter().enumerate() {
+        let name = if texts.len() == 1 { "formula".to_owned() } else { format!("formula {}", index + 1) };
+        let before = collected.errors.len();
+        collected.add(text, &name, 1, None);
+        if collected.errors.len() > before && Path::new(text).is_file() {
+            let hint = "the formula comes first, then the trace; `--formulas FILE` reads formulas from a file";
+            collected.errors.push(format!("{name}: `{text}` is a file\n  hint: {hint}"));
+        }
+    }
+    collected.finish()
+}
+
+/// Reads a file with a formula a line; blank lines and lines that begin with `#` are skipped.
+pub(crate) fn from_file(path: &Path) -> anyhow::Result<Vec<Listed>> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the formulas in `{name}`"))?;
+    let mut collected = Collected::default();
+    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
+            collected.add(line, &name, index + 1, Some(format!("{name}:{}", index + 1)));
+        }
+    }
+    if collected.listed.is_empty() && collected.errors.is_empty() {
+        bail!("there is no formula in `{name}`\n  hint: write one formula a line; `#` begins a comment line");
+    }
+    collected.finish()
+}
+
+/// The formulas that can be judged, and what is wrong with the others.
+#[derive(Default)]
+struct Collected {
+    listed: Vec<Listed>,
+    errors: Vec<String>,
+}
+
+impl Collected {
+    /// `first_line` is the line of the file that the text begins in.
+    fn add(&mut self, text: &str, name: &str, first_line: usize, place: Option<String>) {
+        let mut arena = Arena::new();
+        let formula = match arena.parse(text) {
+            Ok(formula) => formula,
+            Err(errors) => return self.errors.extend(complaints(&errors, text, name, first_line)),
+        };
+        match Monitor::new(&arena, formula) {
+            Ok(monitor) => {
+                let number = self.listed.len() + 1;
+                self.listed.push(Listed { number, place, arena, formula, monitor });
+            }
+            Err(error) => {
+                let shown = arena.show(formula, Spelling::Ascii);
+                let (message, hint) = (error.message(), error.hint());
+                self.errors.push(format!("{name}:{first_line}: error: {message}\n  {shown}\n  hint: {hint}"));
+            }
+        }
+    }
+
+    fn finish(self) -> anyhow::Result<Vec<Listed>> {
+        self.errors.iter().for_each(|error| complaint::say(error));
+        match self.errors.len() {
+            0 => Ok(self.listed),
+            _ => bail!("nothing was judged, for not every formula could be read"),
+        }
+    }
+}
+
+fn complaints(errors: &ParseErrors, text: &str, name: &str, first_line: usize) -> Vec<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let show = |error: &lictor_logic::ParseError| {
+        // A formula on the command line may have several lines; a fault is shown in its own.
+        let start: usize = lines.iter().take(error.line() - 1).map(|line| line.len() + 1).sum();
+        let line = lines.get(error.line() - 1).copied().unwrap_or("");
+        let span = error.span().start.saturating_sub(start)..error.span().end.saturating_sub(start).min(line.len());
+        let fault = Fault::new(span, error.message(), error.hint());
+        Complaint::new(name, (first_line + error.line() - 1) as u64, line, fault).to_string()
+    };
+    errors.iter().map(show).collect()
+}

@@ -1,0 +1,56 @@
+//! The command `lictor`.
+//!
+//! A run is: read the arguments, let one command write its data to standard output, turn what it found into an exit
+//! code. Nothing is decided in this crate; whatever a command prints, a function of the logic has returned. Data goes
+//! to standard output, talk to standard error.
+
+mod args;
+mod commands;
+mod complaint;
+mod exit;
+mod formulas;
+mod judge;
+mod render;
+mod trace;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::exit::Outcome;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = run(&args.command, &mut out).and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(outcome) => outcome.into(),
+        // Whoever reads our output has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // What was said before the failure still stands; if it cannot be written, there is nobody to tell.
+            let _ = out.flush();
+            complaint::error(&format!("{error:#}"));
+            Outcome::Unjudged.into()
+        }
+    }
+}
+
+fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Eval(args) => commands::eval::run(args, out),
+        Command::Explain(args) => commands::explain::run(args, out),
+        Command::Check(args) => commands::check::run(args, out),
+        Command::Patterns(args) => commands::patterns::run(args, out),
+        Command::Demo => commands::demo::run(out),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

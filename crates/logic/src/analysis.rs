@@ -1,0 +1,479 @@
+//! Questions about formulas themselves: can it hold, can it fail, what kind is it, does it agree with another one.
+//!
+//! Each answer comes with an example. A quantified formula is looked at for one binding, whose values are named after
+//! its variables.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::automaton::{Automaton, Graph, facts_of, letters};
+use crate::cache::{Cache, Limits, SATISFIED, VIOLATED};
+use crate::compile::CompileError;
+use crate::facts::Facts;
+use crate::fair::{Arrow, Loop, fair_loop};
+use crate::formula::{Arena, Formula, Node};
+use crate::interval::{Span, Time};
+use crate::monitor::Monitor;
+use crate::residual::{Clause, Obligation};
+use crate::satisfy::Satisfy;
+use crate::semantics::evaluate;
+use crate::state::{Handle, Point};
+use crate::term::Atom;
+use crate::verdict::Verdict;
+use crate::watch::{After, Watch};
+use crate::word::{Ending, Word};
+
+/// An infinite word: a beginning and a part that repeats for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lasso {
+    /// The beginning.
+    pub stem: Vec<Facts>,
+    /// What repeats; never empty.
+    pub cycle: Vec<Facts>,
+}
+
+impl fmt::Display for Lasso {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for facts in &self.stem {
+            write!(f, "{facts} ")?;
+        }
+        let cycle: Vec<String> = self.cycle.iter().map(ToString::to_string).collect();
+        write!(f, "({})*", cycle.join(" "))
+    }
+}
+
+/// What kind of formula it is; `None` where it is too large to tell, or where it depends on times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Some infinite trace satisfies it.
+    pub satisfiable: bool,
+    /// Every infinite trace satisfies it.
+    pub valid: bool,
+    /// Every violation shows after finitely many positions.
+    pub safety: Option<bool>,
+    /// Every satisfaction shows after finitely many positions.
+    pub co_safety: Option<bool>,
+    /// Whatever has happened, a definite verdict is still possible.
+    pub monitorable: Option<bool>,
+    /// A definite verdict always comes, after at most so many positions.
+    pub bounded: Option<u32>,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.satisfiable {
+            return f.write_str("unsatisfiable: no trace can satisfy it");
+        }
+        if self.valid {
+            return f.write_str("valid: every trace satisfies it");
+        }
+        let kind = match (self.safety, self.co_safety) {
+            (Some(true), Some(true)) => "safety and co-safety: every verdict shows after finitely many steps",
+            (Some(true), _) => "safety: a violation shows when it happens",
+            (_, Some(true)) => "co-safety: satisfaction shows when it happens",
+            (Some(false), Some(false)) => "neither safety nor co-safety",
+            _ => "depends on times, or is too large to classify",
+        };
+        f.write_str(kind)?;
+        match self.monitorable {
+            Some(true) => f.write_str("; monitorable")?,
+            Some(false) => f.write_str("; not monitorable: a point can be reached from which no verdict comes")?,
+            None => {}
+        }
+        match self.bounded {
+            Some(1) => f.write_str("; decided after 1 step"),
+            Some(bound) => write!(f, "; decided after at most {bound} steps"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A formula under examination.
+#[derive(Debug)]
+pub struct Analysis {
+    monitor: Monitor,
+    cache: Cache,
+    arena: Arena,
+    formula: Formula,
+}
+
+/// The most clauses an example is searched in.
+const MOST_CLAUSES: usize = 20_000;
+
+impl Analysis {
+    /// Takes up a formula, or says why it cannot be monitored.
+    pub fn new(arena: &Arena, formula: Formula) -> Result<Analysis, CompileError> {
+        let monitor = Monitor::new(arena, formula)?;
+        let cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
+        Ok(Analysis { monitor, cache, arena: arena.clone(), formula })
+    }
+
+    /// An infinite word that satisfies it; none if it is unsatisfiable.
+    pub fn satisfying(&mut self) -> Option<Lasso> {
+        self.example(!self.monitor.compiled.negated)
+    }
+
+    /// An infinite word that violates it; none if it is valid.
+    pub fn violating(&mut self) -> Option<Lasso> {
+        self.example(self.monitor.compiled.negated)
+    }
+
+    fn example(&mut self, holds: bool) -> Option<Lasso> {
+        let start = self.cache.start(&self.monitor.compiled.skeleton, 0);
+        if start.id() == Some(if holds { VIOLATED } else { SATISFIED }) {
+            return None;
+        }
+        if self.monitor.is_timed() {
+            return self.timed_example(holds != self.monitor.compiled.negated);
+        }
+        let skeleton = &self.monitor.compiled.skeleton;
+        let beginning = skeleton.starts[0];
+        let norm = if holds { beginning.holds } else { beginning.fails };
+        let mut norms = skeleton.norms.clone();
+        let mut satisfy = Satisfy::default();
+        let root = Satisfy::node(&[Obligation::new(norm, true)], &mut norms)?;
+        let mut graph: Vec<Vec<Arrow>> = Vec::new();
+        let mut numbers: FxHashMap<Clause, usize> = FxHashMap::from_iter([(root.clone(), 0)]);
+        let mut queue: VecDeque<Clause> = VecDeque::from([root]);
+        while let Some(clause) = queue.pop_front() {
+            let edges = satisfy.edges(&clause, None, &mut norms, skeleton)?;
+            let mut arrows = Vec::with_capacity(edges.len());
+            for edge in edges {
+                let known = numbers.len();
+                let to = *numbers.entry(edge.target.clone()).or_insert(known);
+                if to == known {
+                    queue.push_back(edge.target);
+                }
+                arrows.push(Arrow { to, put_off: edge.put_off, letter: edge.letter });
+            }
+            graph.push(arrows);
+            if graph.len() > MOST_CLAUSES {
+                return None;
+            }
+        }
+        let Loop { stem, cycle } = fair_loop(&[0], &graph)?;
+        let facts = |letters: Vec<u64>| letters.into_iter().map(|letter| facts_of(&self.monitor, letter)).collect();
+        let lasso = Lasso { stem: facts(stem), cycle: facts(cycle) };
+        Some(self.shortened(lasso, holds != self.monitor.compiled.negated))
+    }
+
+    /// Leaves out positions as long as the definition still says the same.
+    fn shortened(&self, mut lasso: Lasso, satisfied: bool) -> Lasso {
+        let is_example = |lasso: &Lasso| {
+            let positions: Vec<Facts> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
+            let ending = Ending::Repeats { from: lasso.stem.len(), period: Span(0) };
+            evaluate(&self.arena, self.formula, &Word { positions: &positions, ending }) == Some(satisfied)
+        };
+        let mut place = 0;
+        while place < lasso.stem.len() + lasso.cycle.len() {
+            let mut shorter = lasso.clone();
+            match place.checked_sub(lasso.stem.len()) {
+                None => drop(shorter.stem.remove(place)),
+                Some(_) if lasso.cycle.len() == 1 => break,
+                Some(place) => drop(shorter.cycle.remove(place)),
+            }
+            if is_example(&shorter) {
+                lasso = shorter;
+            } else {
+                place += 1;
+            }
+        }
+        lasso
+    }
+
+    /// Where times matter, short traces are tried, followed by a letter for ever.
+    fn timed_example(&mut self, satisfied: bool) -> Option<Lasso> {
+        let wanted = if satisfied { Verdict::Satisfied } else { Verdict::Violated };
+        let stem = self.shortest(wanted)?;
+        for letter in letters(&self.monitor)? {
+            let last = stem.last().and_then(|facts| facts.time).unwrap_or_default();
+            let later = Time(last.0.saturating_add(1_000_000_000));
+            let repeated = Facts { time: Some(later), ..facts_of(&self.monitor, letter) };
+            let positions: Vec<Facts> = stem.iter().cloned().chain([repeated.clone()]).collect();
+            let ending = Ending::Repeats { from: stem.len(), period: Span::from_seconds(1) };
+            if evaluate(&self.arena, self.formula, &Word { positions: &positions, ending }) == Some(satisfied) {
+                return Some(Lasso { stem, cycle: vec![repeated] });
+            }
+        }
+        None
+    }
+
+    /// A shortest trace, of at least one position, at whose end it has this verdict.
+    pub fn shortest(&mut self, end: Verdict) -> Option<Vec<Facts>> {
+        let wanted = self.monitor.outward(end);
+        self.search(|cache, monitor, point| cache.at_end(&monitor.compiled.skeleton, point) == wanted)
+    }
+
+    /// A shortest trace after which it has this definite verdict, however the trace goes on.
+    pub fn shortest_definite(&mut self, verdict: Verdict) -> Option<Vec<Facts>> {
+        let wanted = self.monitor.outward(verdict);
+        self.search(|cache, monitor, point| cache.verdict(&monitor.compiled.skeleton, point) == wanted)
+    }
+
+    /// Breadth first over letters and, for a timed formula, over delays that bounds make interesting.
+    fn search(&mut self, found: impl Fn(&Cache, &Monitor, &Point) -> bool) -> Option<Vec<Facts>> {
+        const MOST: usize = 20_000;
+        let Analysis { monitor, cache, .. } = self;
+        let skeleton = &monitor.compiled.skeleton;
+        let mut letters = letters(monitor)?;
+        letters.sort_by_key(|letter| letter.count_ones());
+        let mut delays = vec![Span(0)];
+        for clock in &skeleton.clocks {
+            delays.extend([clock.from].into_iter().chain(clock.to));
+            delays.extend(clock.to.map(|to| Span(to.0.saturating_add(1_000_000_000))));
+        }
+        delays.sort_unstable();
+        delays.dedup();
+        let start = cache.start(skeleton, 0);
+        let mut nodes: Vec<Reached> = vec![(start, Time(0), None)];
+        let mut seen: FxHashSet<(u32, Vec<i64>)> = FxHashSet::default();
+        let mut at = 0;
+        while at < nodes.len() && nodes.len() < MOST {
+            for delay in &delays {
+                for letter in &letters {
+                    let (point, time, _) = &nodes[at];
+                    let time = time.plus(*delay);
+                    let expired = cache.expire(skeleton, point, time);
+                    let point = cache.step(skeleton, expired.as_ref().unwrap_or(point), *letter, 0, time);
+                    let Handle::Cached(id) = point.handle else { continue };
+                    let ages = point.times.iter().map(|start| time.0 - start.0).collect();
+                    if !seen.insert((id, ages)) {
+                        continue;
+                    }
+                    let done = found(cache, monitor, &point);
+                    nodes.push((point, time, Some((at, *letter))));
+                    if done {
+                        return Some(spell(monitor, &nodes));
+                    }
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// What kind of formula it is.
+    pub fn class(&mut self) -> Class {
+        let start = self.cache.start(&self.monitor.compiled.skeleton, 0).id();
+        let (top, bottom) = if self.monitor.compiled.negated { (VIOLATED, SATISFIED) } else { (SATISFIED, VIOLATED) };
+        let mut class = Class {
+            satisfiable: start != Some(bottom),
+            valid: start == Some(top),
+            safety: None,
+            co_safety: None,
+            monitorable: None,
+            bounded: None,
+        };
+        let Some(graph) = Graph::explore(&self.monitor, &mut self.cache) else { return class };
+        class.monitorable = Some(is_monitorable(&graph));
+        class.bounded = longest(&graph);
+        if !self.monitor.is_timed() {
+            let negated = self.monitor.compiled.negated;
+            // A violation that never shows is a word of the negation on which the verdict stays open.
+            class.safety = self.hidden(&graph, negated).map(|hidden| !hidden);
+            class.co_safety = self.hidden(&graph, !negated).map(|hidden| !hidden);
+        }
+        class
+    }
+
+    /// Is there a word that satisfies (or violates) the formula although no prefix of it shows that?
+    fn hidden(&mut self, graph: &Graph, satisfied: bool) -> Option<bool> {
+        let skeleton = &self.monitor.compiled.skeleton;
+        let beginning = skeleton.starts[0];
+        let norm = if satisfied { beginning.holds } else { beginning.fails };
+        let shown = if satisfied { SATISFIED } else { VIOLATED };
+        let mut norms = skeleton.norms.clone();
+        let mut satisfy = Satisfy::default();
+        let Some(root) = Satisfy::node(&[Obligation::new(norm, true)], &mut norms) else { return Some(false) };
+        let mut numbers: FxHashMap<(usize, Clause), usize> = FxHashMap::from_iter([((0, root.clone()), 0)]);
+        let mut queue: VecDeque<(usize, Clause)> = VecDeque::from([(0, root)]);
+        let mut product: Vec<Vec<Arrow>> = Vec::new();
+        while let Some((state, clause)) = queue.pop_front() {
+            let mut arrows = Vec::new();
+            for (letter, next) in graph.letters.iter().zip(&graph.next[state]) {
+                if graph.points[*next].id() == Some(shown) {
+                    continue;
+                }
+                for edge in satisfy.edges(&clause, Some(*letter), &mut norms, skeleton)? {
+                    let known = numbers.len();
+                    let to = *numbers.entry((*next, edge.target.clone())).or_insert(known);
+                    if to == known {
+                        queue.push_back((*next, edge.target));
+                    }
+                    arrows.push(Arrow { to, put_off: edge.put_off, letter: *letter });
+                }
+            }
+            product.push(arrows);
+            if product.len() > MOST_CLAUSES {
+                return None;
+            }
+        }
+        Some(graph.points[0].id() != Some(shown) && fair_loop(&[0], &product).is_some())
+    }
+
+    /// The states and the ways between them; none if there are too many to be of use.
+    pub fn automaton(&mut self) -> Option<Automaton> {
+        Automaton::new(&self.monitor, &mut self.cache)
+    }
+}
+
+/// A point, when it was reached, and from where by which letter.
+type Reached = (Point, Time, Option<(usize, u64)>);
+
+/// The facts on the way to the last node.
+fn spell(monitor: &Monitor, nodes: &[Reached]) -> Vec<Facts> {
+    let timed = monitor.is_timed();
+    let mut trace = Vec::new();
+    let mut at = nodes.len() - 1;
+    while let (_, time, Some((before, letter))) = &nodes[at] {
+        trace.push(Facts { time: timed.then_some(*time), ..facts_of(monitor, *letter) });
+        at = *before;
+    }
+    trace.reverse();
+    trace
+}
+
+/// Can a definite state be reached from every state?
+fn is_monitorable(graph: &Graph) -> bool {
+    let is_definite = |point: &Point| point.id().is_some_and(|id| id <= VIOLATED);
+    let mut reaches: Vec<bool> = graph.points.iter().map(is_definite).collect();
+    loop {
+        let before = reaches.iter().filter(|reached| **reached).count();
+        for state in 0..graph.points.len() {
+            let mut ways = graph.next[state].iter().chain(&graph.expired[state]);
+            reaches[state] = reaches[state] || ways.any(|next| reaches[*next]);
+        }
+        if reaches.iter().filter(|reached| **reached).count() == before {
+            return reaches.into_iter().all(|reached| reached);
+        }
+    }
+}
+
+/// The longest way to a definite state; none if there is a cycle without one.
+fn longest(graph: &Graph) -> Option<u32> {
+    let is_definite = |state: usize| graph.points[state].id().is_some_and(|id| id <= VIOLATED);
+    let mut lengths: Vec<Option<u32>> = (0..graph.points.len()).map(|state| is_definite(state).then_some(0)).collect();
+    // Each round settles the states all of whose ways are settled; without a cycle everything is settled in the end.
+    loop {
+        let mut changed = false;
+        for state in 0..graph.points.len() {
+            if lengths[state].is_none() {
+                let ways: Option<Vec<u32>> = graph.next[state].iter().map(|next| lengths[*next]).collect();
+                if let Some(ways) = ways {
+                    lengths[state] = Some(ways.into_iter().max().unwrap_or(0) + 1);
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return lengths[0];
+        }
+    }
+}
+
+/// How two formulas stand to each other.
+#[derive(Clone, Debug)]
+pub struct Relation {
+    /// No infinite trace satisfies both.
+    pub contradict: bool,
+    /// Whatever satisfies the first satisfies the second.
+    pub implies: bool,
+    /// Whatever satisfies the second satisfies the first.
+    pub implied: bool,
+    /// A trace that satisfies both.
+    pub both: Option<Lasso>,
+    /// A trace that satisfies the first alone.
+    pub left_only: Option<Lasso>,
+    /// A trace that satisfies the second alone.
+    pub right_only: Option<Lasso>,
+}
+
+/// Compares two formulas of one arena.
+pub fn relate(arena: &Arena, f: Formula, g: Formula) -> Result<Relation, CompileError> {
+    let mut arena = arena.clone();
+    let (not_f, not_g) = (arena.not(f), arena.not(g));
+    let mut joint = |left: Formula, right: Formula| -> Result<(bool, Option<Lasso>), CompileError> {
+        let both = arena.and([left, right]);
+        let mut analysis = Analysis::new(&arena, both)?;
+        let start = analysis.cache.start(&analysis.monitor.compiled.skeleton, 0);
+        let bottom = if analysis.monitor.compiled.negated { SATISFIED } else { VIOLATED };
+        Ok((start.id() == Some(bottom), analysis.satisfying()))
+    };
+    let (contradict, both) = joint(f, g)?;
+    let (implies, left_only) = joint(f, not_g)?;
+    let (implied, right_only) = joint(g, not_f)?;
+    Ok(Relation { contradict, implies, implied, both, left_only, right_only })
+}
+
+/// The duties of a formula that never came up on a trace: atoms it asks for, without which it would hold all the same.
+/// Empty if it does not hold at the end.
+pub fn vacuity(arena: &Arena, f: Formula, trace: &[Facts]) -> Vec<Formula> {
+    let mut arena = arena.clone();
+    if !holds(&arena, f, trace) {
+        return Vec::new();
+    }
+    let mut atoms = Vec::new();
+    occurrences(&arena, f, true, &mut atoms);
+    let mut vacuous = Vec::new();
+    for (atom, polarity) in &atoms {
+        // What the formula forbids, or asks for in one place and forbids in another, is no duty.
+        if !polarity || atoms.contains(&(atom.clone(), false)) {
+            continue;
+        }
+        let never = arena.truth(false);
+        let adverse = replace(&mut arena, f, atom, never);
+        if holds(&arena, adverse, trace) {
+            vacuous.push(arena.insert(Node::Fact(atom.clone())));
+        }
+    }
+    vacuous
+}
+
+fn holds(arena: &Arena, f: Formula, trace: &[Facts]) -> bool {
+    let Ok(monitor) = Monitor::new(arena, f) else { return false };
+    let mut watch = Watch::new();
+    let id = watch.add(monitor, After::Latch);
+    let mut standing = watch.start();
+    for facts in trace {
+        watch.step(&mut standing, facts);
+    }
+    watch.end(&mut standing, id) == Verdict::Satisfied
+}
+
+/// Each atom with the sides it stands on: does it help the formula, or hinder it?
+fn occurrences(arena: &Arena, f: Formula, polarity: bool, found: &mut Vec<(Atom, bool)>) {
+    match &arena[f] {
+        Node::Fact(atom) => {
+            if !found.contains(&(atom.clone(), polarity)) {
+                found.push((atom.clone(), polarity));
+            }
+        }
+        Node::Not(g) => occurrences(arena, *g, !polarity, found),
+        Node::Implies(left, right) => {
+            occurrences(arena, *left, !polarity, found);
+            occurrences(arena, *right, polarity, found);
+        }
+        Node::Iff(left, right) => {
+            for side in [left, right] {
+                occurrences(arena, *side, polarity, found);
+                occurrences(arena, *side, !polarity, found);
+            }
+        }
+        node => node.operands().iter().for_each(|operand| occurrences(arena, *operand, polarity, found)),
+    }
+}
+
+/// The formula with another one in place of an atom.
+fn replace(arena: &mut Arena, f: Formula, atom: &Atom, by: Formula) -> Formula {
+    if matches!(&arena[f], Node::Fact(other) if other == atom) {
+        return by;
+    }
+    let node = arena[f].clone();
+    match node.map(|operand| replace(arena, operand, atom, by)) {
+        Node::And(list) => arena.and(list),
+        Node::Or(list) => arena.or(list),
+        node => arena.insert(node),
+    }
+}
