@@ -22,16 +22,21 @@ const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …]";
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
-        Some((name, wanted)) if name == "logic" => match logic(wanted) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
-        },
+        Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
+        Some((name, [what])) if name == "weigh" => finish(workload::memory::weigh(what).map(|bytes| println!("{bytes}"))),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn finish(result: Result<(), Box<dyn Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,17 +1,21 @@
 //! Formula progression by the book (Bacchus & Kabanza 1998), as a baseline.
 //!
-//! Formulas are hash-consed; conjunctions and disjunctions are sorted sets without repetition, constants are folded, and
-//! nothing else is simplified. A position rewrites the whole formula into what must hold from the next one on.
+//! A position rewrites the whole formula into what must hold from the next one on. Formulas are hash-consed and
+//! constants are folded. That is [`Folding::Constants`]; with [`Folding::Sets`], conjunctions and disjunctions are also
+//! kept as sorted sets without repetition, which is what keeps residuals from growing where obligations recur.
 
 use std::error::Error;
 use std::hash::{Hash, Hasher};
+use std::hint::black_box;
 
 use hashbrown::HashTable;
 use lictor_logic as logic;
 use rustc_hash::FxHasher;
 
 use crate::letters::Letters;
+use crate::measure::per_event;
 use crate::ours::Tally;
+use crate::table::Section;
 
 type Id = u32;
 
@@ -36,9 +40,19 @@ enum Node {
     Or(Box<[Id]>),
 }
 
+/// How much is simplified after a rewriting step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folding {
+    /// `true & f` is `f`, `f & f` is `f`, and so on.
+    Constants,
+    /// Also associativity, commutativity and idempotence of `&` and `|`.
+    Sets,
+}
+
 /// The formulas met so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Formulas {
+    folding: Folding,
     nodes: Vec<Node>,
     table: HashTable<Id>,
 }
@@ -53,8 +67,8 @@ pub(crate) struct Progression {
 
 impl Progression {
     /// From formulas without past operators, values and quantifiers, over the facts of some letters.
-    pub(crate) fn new(texts: &[&str], letters: &Letters) -> Result<Progression, Box<dyn Error>> {
-        let mut formulas = Formulas::default();
+    pub(crate) fn new(texts: &[&str], letters: &Letters, folding: Folding) -> Result<Progression, Box<dyn Error>> {
+        let mut formulas = Formulas { folding, nodes: Vec::new(), table: HashTable::new() };
         formulas.intern(Node::True);
         formulas.intern(Node::False);
         let mut starts = Vec::new();
@@ -65,11 +79,6 @@ impl Progression {
             starts.push(start.ok_or_else(|| format!("`{text}` is beyond plain progression"))?);
         }
         Ok(Progression { formulas, states: starts.clone(), starts })
-    }
-
-    /// Begins anew.
-    pub(crate) fn restart(&mut self) {
-        self.states.clone_from(&self.starts);
     }
 
     pub(crate) fn read(&mut self, letters: &[u64], events: &[u32]) -> Tally {
@@ -87,11 +96,29 @@ impl Progression {
         }
         tally
     }
+}
 
-    /// How many formulas were met.
-    pub(crate) fn formulas(&self) -> usize {
-        self.formulas.nodes.len()
+/// Measures both foldings on the first `count` events; gives the time of the plain one.
+pub(crate) fn measure(
+    texts: &[&str],
+    letters: &Letters,
+    count: usize,
+    section: &mut Section,
+) -> Result<f64, Box<dyn Error>> {
+    let events = &letters.events[..count];
+    let mut figures = Vec::new();
+    for (title, folding) in [("plain progression", Folding::Constants), ("progression with sets", Folding::Sets)] {
+        let mut progression = Progression::new(texts, letters, folding)?;
+        let tally = progression.read(&letters.distinct, events);
+        let figure = per_event(count, || {
+            progression.states.clone_from(&progression.starts);
+            black_box(progression.read(&letters.distinct, events));
+        });
+        let formulas = progression.formulas.nodes.len();
+        section.time(title, figure, format!("{formulas} formulas, {tally} in {count} events"));
+        figures.push(figure);
     }
+    Ok(figures[0])
 }
 
 impl Formulas {
@@ -163,7 +190,7 @@ impl Formulas {
         self.join(parts, false)
     }
 
-    /// A sorted set of parts, flat, without constants.
+    /// All parts together, without constants.
     fn join(&mut self, parts: &[Id], is_and: bool) -> Id {
         let (neutral, decisive) = if is_and { (TRUE, FALSE) } else { (FALSE, TRUE) };
         if parts.contains(&decisive) {
@@ -174,6 +201,9 @@ impl Formulas {
             [left, right] if left == neutral || left == right => return right,
             [left, right] if right == neutral => return left,
             _ => {}
+        }
+        if self.folding == Folding::Constants {
+            return self.pair_up(parts, is_and);
         }
         let mut list: Vec<Id> = Vec::with_capacity(parts.len() + 4);
         for part in parts.iter().filter(|part| **part != neutral) {
@@ -188,7 +218,19 @@ impl Formulas {
         match list[..] {
             [] => neutral,
             [single] => single,
-            _ => self.intern_list(list, is_and),
+            _ => self.intern_list(&list, is_and),
+        }
+    }
+
+    /// Two parts as they stand; more of them nested to the right.
+    fn pair_up(&mut self, parts: &[Id], is_and: bool) -> Id {
+        match *parts {
+            [left, right] => self.intern_list(&[left, right], is_and),
+            [first, ref rest @ ..] => {
+                let rest = self.join(rest, is_and);
+                self.join(&[first, rest], is_and)
+            }
+            [] => Id::from(!is_and),
         }
     }
 
@@ -201,13 +243,13 @@ impl Formulas {
         }
     }
 
-    fn intern_list(&mut self, list: Vec<Id>, is_and: bool) -> Id {
+    fn intern_list(&mut self, list: &[Id], is_and: bool) -> Id {
         let is_same = |id: &Id| match &self.nodes[*id as usize] {
             Node::And(other) => is_and && **other == *list,
             Node::Or(other) => !is_and && **other == *list,
             _ => false,
         };
-        match self.table.find(hash_of(&(is_and, &list)), is_same) {
+        match self.table.find(hash_of(&(is_and, list)), is_same) {
             Some(id) => *id,
             None => self.insert(if is_and { Node::And(list.into()) } else { Node::Or(list.into()) }),
         }
@@ -232,7 +274,7 @@ impl Formulas {
     /// None if the formula needs more than facts, connectives and future operators counted in positions.
     fn translate(&mut self, arena: &logic::Arena, formula: logic::Formula, names: &[String]) -> Option<Id> {
         use logic::{Binary, Interval, Unary};
-        let mut inner = |this: &mut Formulas, formula: logic::Formula| this.translate(arena, formula, names);
+        let inner = |this: &mut Formulas, formula: logic::Formula| this.translate(arena, formula, names);
         let forever = |interval: &Interval| matches!(interval, Interval::Steps { from: 0, to: None });
         Some(match &arena[formula] {
             logic::Node::True => TRUE,

@@ -3,8 +3,8 @@
 pub(crate) mod agent;
 pub(crate) mod deadlines;
 pub(crate) mod index;
+pub(crate) mod memory;
 pub(crate) mod response;
-pub(crate) mod sessions;
 pub(crate) mod subjects;
 pub(crate) mod tree;
 
@@ -27,5 +27,5 @@ pub(crate) const ALL: [Workload; 7] = [
     Workload { name: "tree", run: tree::run },
     Workload { name: "subjects", run: subjects::run },
     Workload { name: "deadlines", run: deadlines::run },
-    Workload { name: "sessions", run: sessions::run },
+    Workload { name: "memory", run: memory::run },
 ];

@@ -11,7 +11,7 @@ use lictor_logic::After;
 use crate::letters::Letters;
 use crate::measure::per_event;
 use crate::ours::Ours;
-use crate::progression::Progression;
+use crate::progression;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
 
@@ -19,8 +19,16 @@ const EVENTS: usize = 1_000_000;
 
 const NAMES: [&str; 10] =
     ["request", "answer", "call", "result", "consent", "process", "login", "logout", "error", "alert"];
-const [REQUEST, ANSWER, CALL, RESULT, CONSENT, PROCESS, LOGIN, LOGOUT, ERROR, ALERT]: [u64; 10] =
-    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+const REQUEST: u64 = 1;
+const ANSWER: u64 = 1 << 1;
+const CALL: u64 = 1 << 2;
+const RESULT: u64 = 1 << 3;
+const CONSENT: u64 = 1 << 4;
+const PROCESS: u64 = 1 << 5;
+const LOGIN: u64 = 1 << 6;
+const LOGOUT: u64 = 1 << 7;
+const ERROR: u64 = 1 << 8;
+const ALERT: u64 = 1 << 9;
 
 /// The properties, and the same without past operators for monitors that have none.
 pub(crate) const PROPERTIES: [(&str, &str); 20] = [
@@ -76,13 +84,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     section.time("lictor, facts with strings", strings, "");
 
     let texts: Vec<&str> = PROPERTIES.iter().map(|(_, text)| *text).collect();
-    let mut progression = Progression::new(&texts, &letters)?;
-    let tally = progression.read(&letters.distinct, &letters.events);
-    let events = &letters.events[..EVENTS / 10];
-    let figure = per_event(events.len(), || {
-        std::hint::black_box(progression.read(&letters.distinct, events));
-    });
-    section.time("plain progression", figure, format!("{} formulas, {tally}", progression.formulas()));
+    progression::measure(&texts, &letters, EVENTS / 10, &mut section)?;
     table.print(&section);
     Ok(())
 }

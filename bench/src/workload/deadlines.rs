@@ -6,7 +6,7 @@ use std::hint::black_box;
 use lictor_logic::{After, Name, Observation, Time, Value};
 
 use crate::floor::Deadlines;
-use crate::measure::{per_event, resident};
+use crate::measure::per_event;
 use crate::ours::Ours;
 use crate::table::{Section, Table, Target};
 
@@ -40,7 +40,6 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
 fn measure(course: Course) -> Result<Section, Box<dyn Error>> {
     let events = 2 * PAIRS as usize;
     let mut section = Section::new(format!("{FORMULA}, {OPEN} open, {}, {events} events", course.title));
-    let before = resident();
     let mut ours = Ours::new(&[FORMULA], After::Reset)?;
     let (call, verified) = (ours.watch.name("call"), ours.watch.name("verified"));
     let mut observation = Observation::new();
@@ -68,7 +67,6 @@ fn measure(course: Course) -> Result<Section, Box<dyn Error>> {
     let bindings = ours.watch.bindings(&ours.standing, ours.monitors[0]);
     section.time("lictor", figure, format!("{bindings} bindings, {} states, {missed} missed", ours.states()));
     section.target(Target::AtMost(120.0));
-    section.figure("memory", (resident() - before) as f64 / 1e6, "MB", "");
 
     let mut floor = Deadlines::default();
     let mut next = 0;

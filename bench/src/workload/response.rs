@@ -1,7 +1,6 @@
 //! One response property over ten million random steps, and whether a step costs more the longer a trace gets.
 
 use std::error::Error;
-use std::hint::black_box;
 
 use lictor_logic::After;
 
@@ -9,7 +8,7 @@ use crate::floor::Automaton;
 use crate::letters::Letters;
 use crate::measure::{median, per_event, rounds};
 use crate::ours::Ours;
-use crate::progression::Progression;
+use crate::progression;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
 
@@ -36,11 +35,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let strings = per_event(EVENTS, || ours.read_strings(&facts, &letters.events));
     section.time("lictor, facts with strings", strings, "");
 
-    let mut progression = Progression::new(&[FORMULA], &letters)?;
-    let figure = per_event(EVENTS, || {
-        black_box(progression.read(&letters.distinct, &letters.events));
-    });
-    section.time("plain progression", figure, format!("{} formulas", progression.formulas()));
+    progression::measure(&[FORMULA], &letters, EVENTS, &mut section)?;
     let bytes: Vec<u8> = letters.events.iter().map(|event| letters.distinct[*event as usize] as u8).collect();
     let mut automaton = Automaton::response();
     section.time("floor: automaton by hand", per_event(EVENTS, || automaton.read(&bytes)), "");

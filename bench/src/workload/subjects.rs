@@ -7,17 +7,17 @@ use std::sync::Arc;
 use lictor_logic::{After, Observation, Value};
 
 use crate::floor::Erased;
-use crate::measure::{per_event, resident, rounds};
+use crate::measure::{per_event, rounds};
 use crate::ours::Ours;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
 
-const FORMULA: &str = "forall s. G(erasure(s) -> G !discloses(s))";
-const SUBJECTS: u64 = 1_000_000;
+pub(crate) const FORMULA: &str = "forall s. G(erasure(s) -> G !discloses(s))";
+pub(crate) const SUBJECTS: u64 = 1_000_000;
 const EVENTS: usize = 1_000_000;
 
 /// A kind of value that names a subject, for us and for the floor.
-trait Subject: Clone + Eq + std::hash::Hash {
+pub(crate) trait Subject: Clone + Eq + std::hash::Hash {
     fn numbered(number: u64) -> Self;
     fn value(&self) -> Value;
 }
@@ -57,7 +57,6 @@ fn measure<V: Subject>(kind: &str, limit: f64) -> Result<Section, Box<dyn Error>
     let (erasure, discloses) = (ours.watch.name("erasure"), ours.watch.name("discloses"));
     let mut observation = Observation::new();
 
-    let before = resident();
     let growth = rounds(SUBJECTS as usize, 0, 1, || {
         // Each event brings a string of its own, as it would from outside.
         for number in 0..SUBJECTS {
@@ -66,7 +65,6 @@ fn measure<V: Subject>(kind: &str, limit: f64) -> Result<Section, Box<dyn Error>
             black_box(ours.watch.observe(&mut ours.standing, &observation).len());
         }
     });
-    let memory = resident() - before;
     let bindings = ours.watch.bindings(&ours.standing, ours.monitors[0]);
 
     let mixed = events::<V>(90);
@@ -102,7 +100,6 @@ fn measure<V: Subject>(kind: &str, limit: f64) -> Result<Section, Box<dyn Error>
     };
     section.time("floor: hash table by hand, 9 of 10 disclose", per_event(EVENTS, || read(&mixed)), "");
     section.time("floor: hash table by hand, every event touches", per_event(EVENTS, || read(&touching)), "");
-    section.figure("memory of the bindings", memory as f64 / 1e6, "MB", "values included").target(Target::AtMost(100.0));
     Ok(section)
 }
 

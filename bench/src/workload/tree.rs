@@ -3,14 +3,13 @@
 //! An edge is "and strictly later", branching is "or", and all sixteen paths end with the same fact.
 
 use std::error::Error;
-use std::hint::black_box;
 
 use lictor_logic::After;
 
 use crate::letters::Letters;
-use crate::measure::{per_event, resident};
+use crate::measure::per_event;
 use crate::ours::Ours;
-use crate::progression::Progression;
+use crate::progression;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
 
@@ -37,7 +36,6 @@ fn measure(title: &str, letters: &Letters) -> Result<Section, Box<dyn Error>> {
         "tree of depth {DEPTH}, {FACTS} facts, {title}, ring of {EVENTS} random events, {} letters",
         letters.distinct.len()
     ));
-    let before = resident();
     let mut ours = Ours::new(&[formula()], After::Reset)?;
     let observations = ours.observations(letters);
     let tally = ours.tally(&observations, &letters.events);
@@ -46,16 +44,9 @@ fn measure(title: &str, letters: &Letters) -> Result<Section, Box<dyn Error>> {
     let note = usage.map(|usage| {
         format!("{} states, {} transitions, {} clears, {} uncached steps", usage.states, usage.transitions, usage.clears, usage.uncached_steps)
     });
-    section.time("lictor, interned facts", figure, note.unwrap_or_default());
-    let mut progression = Progression::new(&[formula().as_str()], letters)?;
-    let tally_by_hand = progression.read(&letters.distinct, &letters.events);
-    let events = &letters.events[..EVENTS / 10];
-    let plain = per_event(events.len(), || {
-        black_box(progression.read(&letters.distinct, events));
-    });
-    section.time("plain progression", plain, format!("{} formulas, {tally_by_hand}", progression.formulas()));
+    section.time("lictor, interned facts", figure, format!("{}, {tally}", note.unwrap_or_default()));
+    let plain = progression::measure(&[formula().as_str()], letters, EVENTS / 10, &mut section)?;
     section.figure("plain progression / lictor", plain / figure, "x", "").target(Target::AtLeast(20.0));
-    section.figure("memory", (resident() - before) as f64 / 1e6, "MB", tally.to_string());
     Ok(section)
 }
 

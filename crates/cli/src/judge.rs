@@ -27,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) ends: bool,
     /// Does the report want to hear of every step?
     pub(crate) steps: bool,
-    /// Which verdicts are given a witness, the worst first.
+    /// The least bad verdict that is given a witness.
     pub(crate) witness: Option<Verdict>,
     /// Is odd input remarked on?
     pub(crate) warn: bool,
@@ -131,12 +131,15 @@ pub(crate) fn judge(
             complaint::say(&format!("{place}: warning: the time goes back; the step is judged at the time before it"));
         }
         ticks += u64::from(matches!(entry.moment, Moment::Tick(_)));
+        let keep = judge.is_open();
         let readings = judge.read(&entry);
         if options.steps {
             let position = judge.standing.positions();
             report.step(&Step { position, moment: &entry.moment, clock: *trace.clock(), readings: &readings })?;
         }
-        judge.record(entry);
+        if keep {
+            judge.record(entry);
+        }
     }
     let positions = judge.standing.positions();
     let findings = if positions > 0 { judge.finish() } else { Vec::new() };
@@ -209,22 +212,19 @@ impl<'a> Judge<'a> {
         readings
     }
 
-    /// Keeps an entry for the witnesses, as long as one may still need it.
+    /// May a witness need what comes next?
+    fn is_open(&self) -> bool {
+        let undecided = self.courses.iter().any(|course| course.decision.is_none());
+        self.options.witness.is_some() && (undecided || self.options.after == After::Reset)
+    }
+
+    /// Keeps an entry for the witnesses.
     fn record(&mut self, entry: Entry) {
-        let latched = self.options.after == After::Latch && self.courses.iter().all(|course| course.decision.is_some());
-        if self.options.witness.is_none() || latched && self.moments.len() > self.last_needed() {
-            return;
-        }
         self.is_full |= self.moments.len() >= MOST_RECORDED;
         if !self.is_full {
             self.moments.push(entry.moment);
             self.lines.push(entry.line);
         }
-    }
-
-    fn last_needed(&self) -> usize {
-        let ends = self.courses.iter().filter_map(|course| course.decision.as_ref().map(|it| it.entries.end));
-        ends.max().unwrap_or(0).saturating_sub(1)
     }
 
     fn finish(mut self) -> Vec<Finding> {
@@ -249,7 +249,7 @@ impl<'a> Judge<'a> {
         let mut lines = Vec::new();
         let witness = if wanted && !unrecorded { self.witness(index, entries, !on_the_way, &mut lines) } else { None };
         let counts = self.watch.counts(&self.standing, id);
-        let decision = if on_the_way { course_decision(&self.courses[index]) } else { None };
+        let decision = if on_the_way { self.courses[index].decision.clone() } else { None };
         Finding { verdict, live, end, decision, counts, witness, lines, unrecorded }
     }
 

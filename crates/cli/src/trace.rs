@@ -17,6 +17,9 @@ use crate::complaint::{Complaint, Fault};
 pub(crate) use crate::trace::clock::Clock;
 pub(crate) use crate::trace::shape::SHAPES;
 
+/// What standard input is called in messages.
+pub(crate) const STDIN: &str = "<stdin>";
+
 /// The longest line that is read, in bytes.
 const LONGEST_LINE: usize = 16 << 20;
 
@@ -54,7 +57,7 @@ impl Trace {
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(path: &str) -> anyhow::Result<Trace> {
         if path == "-" {
-            return Ok(Trace::new("<stdin>", Box::new(BufReader::new(io::stdin()))));
+            return Ok(Trace::new(STDIN, Box::new(BufReader::new(io::stdin()))));
         }
         if Path::new(path).is_dir() {
             bail!("`{path}` is a folder\n  hint: name a file with one step a line");

@@ -83,7 +83,7 @@ impl Bindings {
         let engines = monitor.compiled.rigid.valuations().map(|valuation| {
             let mut classes = Classes::default();
             let start = cache.start(&monitor.compiled.skeleton, valuation);
-            let unseen = classes.enter(cache, &monitor.compiled.skeleton, start, 1);
+            let unseen = classes.enter(cache, &monitor.compiled.skeleton, start, None);
             Engine {
                 valuation,
                 is_realised: monitor.compiled.rigid.holds_from_start(valuation),
@@ -96,22 +96,22 @@ impl Bindings {
         Bindings { engines: engines.collect(), joint: None }
     }
 
-    /// Reads a position. `whole` is given if letters need more than a look at single facts.
+    /// Reads a position. `whole` is given if letters need more than a look at single facts. False if nothing moved.
     pub(crate) fn step(
         &mut self,
         scene: &mut Scene<'_>,
         hits: &[Hit<'_>],
         whole: Option<&Facts>,
         decided: &mut Vec<Decided>,
-    ) {
-        self.expire(scene, decided);
+    ) -> bool {
+        let shape = scene.monitor.shape;
         match whole {
-            None if is_sliced(scene.monitor) => {
+            None if shape.single => {
                 let background = background(scene.monitor, hits);
-                if scene.monitor.compiled.prefix.len() == 1 && self.engines.len() == 1 {
-                    self.engines[0].step_single(scene, hits, background, decided);
-                    return;
-                }
+                return self.engines[0].step_single(scene, hits, background, decided);
+            }
+            None if shape.sliced => {
+                let background = background(scene.monitor, hits);
                 let touches = sliced(scene.monitor, hits, background);
                 self.step_touched(scene, touches, (background, 0), decided);
             }
@@ -133,6 +133,7 @@ impl Bindings {
                 }
             }
         }
+        true
     }
 
     fn step_touched(
@@ -216,10 +217,7 @@ impl Bindings {
 
     /// Do bindings exclude each other through facts they share? For one variable; see `Cache::conflict`.
     fn conflict(&mut self, monitor: &Monitor, cache: &mut Cache) -> bool {
-        let own = own_bits(monitor);
-        if monitor.compiled.prefix.len() != 1 || own == (1u128 << monitor.compiled.probes.len()) - 1 {
-            return false;
-        }
+        let Some(own) = monitor.shape.own else { return false };
         let changes = self.engines.iter().map(|engine| engine.classes.changes).sum();
         if let Some((at, conflict)) = self.joint
             && at == changes
@@ -235,7 +233,7 @@ impl Bindings {
                 }
             }
         }
-        let conflict = cache.conflict(&monitor.compiled.skeleton, &points, own as u64);
+        let conflict = cache.conflict(&monitor.compiled.skeleton, &points, own);
         self.joint = Some((changes, conflict));
         conflict
     }
@@ -279,15 +277,16 @@ impl Bindings {
             match binding {
                 None => {
                     engine.classes.leave(cache, skeleton, engine.unseen);
-                    engine.unseen = engine.classes.enter(cache, skeleton, point, 1);
+                    engine.unseen = engine.classes.enter(cache, skeleton, point, None);
                     engine.note_all_due(monitor, cache, engine.unseen);
                 }
                 Some(binding) => {
                     if binding.len() != monitor.compiled.prefix.len() || engine.cells.find(&binding).is_some() {
                         return None;
                     }
-                    let class = engine.classes.enter(cache, skeleton, point, 1);
-                    engine.cells.insert(&binding, class);
+                    let class = engine.classes.enter(cache, skeleton, point, None);
+                    let cell = engine.cells.insert(&binding, class);
+                    engine.classes.name_sole(class, cell);
                     engine.note_all_due(monitor, cache, class);
                 }
             }
@@ -318,7 +317,14 @@ impl Engine {
     }
 
     /// One variable, and every fact that has it tells its value: the hot path.
-    fn step_single(&mut self, scene: &mut Scene<'_>, hits: &[Hit<'_>], background: u64, decided: &mut Vec<Decided>) {
+    /// False if nothing moved.
+    fn step_single(
+        &mut self,
+        scene: &mut Scene<'_>,
+        hits: &[Hit<'_>],
+        background: u64,
+        decided: &mut Vec<Decided>,
+    ) -> bool {
         let monitor = scene.monitor;
         let mut touches: [(Option<&Value>, u64); 4] = [(None, 0); 4];
         let mut count = 0;
@@ -334,7 +340,7 @@ impl Engine {
                         .map(|touch| Touch { cell: self.cells.find(&touch.binding), ..touch })
                         .collect();
                     self.step_touched(scene, touches, (background, 0), decided);
-                    return;
+                    return true;
                 }
                 None => {
                     touches[count] = (Some(value), 1 << bit);
@@ -352,16 +358,16 @@ impl Engine {
                 })
                 .collect();
             self.step_touched(scene, touches, (background, 0), decided);
-            return;
+            return true;
         }
-        let Some((Some(value), bits)) = touches.first().copied().filter(|_| count == 1) else { return };
+        let Some((Some(value), bits)) = touches.first().copied().filter(|_| count == 1) else { return false };
         let skeleton = &monitor.compiled.skeleton;
         match self.cells.find_value(value) {
             Some(cell) => {
                 let class = self.classes.find(self.cells.class(cell));
                 let target = advance(scene, self.classes.point(class), bits, 0);
                 if target.id().is_some() && target.id() == self.classes.point(class).id() {
-                    return;
+                    return false;
                 }
                 self.move_cell(scene, cell, target, decided);
             }
@@ -369,20 +375,22 @@ impl Engine {
                 let unseen = self.classes.find(self.unseen);
                 let target = advance(scene, self.classes.point(unseen), bits, 0);
                 if target.id().is_some() && target.id() == self.classes.point(unseen).id() {
-                    return;
+                    return false;
                 }
-                let class = self.classes.enter(scene.cache, skeleton, target, 1);
+                let class = self.classes.enter(scene.cache, skeleton, target, None);
                 let cell = self.cells.insert(&[Some(value.clone())], class);
+                self.classes.name_sole(class, cell);
                 self.settle(scene, cell, decided);
                 self.note_due(scene, class);
             }
         }
+        true
     }
 
     fn move_cell(&mut self, scene: &mut Scene<'_>, cell: CellId, target: Point, decided: &mut Vec<Decided>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let held = self.cells.class(cell);
-        let class = self.classes.enter(scene.cache, skeleton, target, 1);
+        let class = self.classes.enter(scene.cache, skeleton, target, Some(cell));
         self.classes.leave(scene.cache, skeleton, held);
         self.cells.assign(cell, class);
         self.settle(scene, cell, decided);
@@ -435,7 +443,7 @@ impl Engine {
         }
         let mut cells = Vec::with_capacity(moves.len());
         for (binding, cell, target) in moves {
-            let class = self.classes.enter(scene.cache, skeleton, target, 1);
+            let class = self.classes.enter(scene.cache, skeleton, target, cell);
             let cell = match cell {
                 Some(cell) => {
                     self.cells.assign(cell, class);
@@ -443,6 +451,7 @@ impl Engine {
                 }
                 None => self.cells.insert(&binding, class),
             };
+            self.classes.name_sole(class, cell);
             self.settle(scene, cell, decided);
             self.note_due(scene, class);
             cells.push(cell);
@@ -535,7 +544,7 @@ impl Engine {
         decided.push((verdict, Some(self.cells.key(cell).into())));
         if scene.reset {
             let start = scene.cache.start(skeleton, self.valuation);
-            let class = self.classes.enter(scene.cache, skeleton, start, 1);
+            let class = self.classes.enter(scene.cache, skeleton, start, Some(cell));
             self.classes.leave(scene.cache, skeleton, held);
             self.cells.assign(cell, class);
         }
@@ -559,7 +568,11 @@ impl Engine {
                 let held = self.cells.class(*cell);
                 held != MOVING && self.classes.find(held) == class
             };
-            let cells: Vec<CellId> = self.cells.iter().filter(of_class).collect();
+            let cells: Vec<CellId> = match self.classes.sole(class) {
+                Some(cell) => vec![cell],
+                None if unseen && self.classes.members(class) == 1 => Vec::new(),
+                None => self.cells.iter().filter(of_class).collect(),
+            };
             decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
         }
         if scene.reset && !already {
@@ -584,7 +597,7 @@ impl Engine {
             return;
         }
         let stamp = self.classes.stamp(class);
-        for (clock, start) in cache.clocks(point).iter().zip(&point.times) {
+        for (clock, start) in cache.clocks(point).iter().zip(point.times.iter()) {
             let clock = usize::from(*clock);
             if let Some(to) = monitor.compiled.skeleton.clocks[clock].to.filter(|_| is_new(*start)) {
                 self.due[clock].push_back(Due { end: start.plus(to), class, stamp });
@@ -680,14 +693,6 @@ fn sliced(monitor: &Monitor, hits: &[Hit<'_>], background: u64) -> Vec<Touch> {
     touches
 }
 
-/// Do all patterns bind all variables or none, and is nothing compared?
-fn is_sliced(monitor: &Monitor) -> bool {
-    let all = (1 << monitor.compiled.prefix.len()) - 1;
-    monitor.compiled.rigid.is_trivial()
-        && !monitor.has_local()
-        && monitor.patterns().all(|(_, pattern)| pattern.mask() == 0 || pattern.mask() == all)
-}
-
 /// The value of the only variable, if the other arguments fit.
 fn single_value<'a>(pattern: &Pattern, values: &'a [Value]) -> Option<&'a Value> {
     if let [Argument::Variable(0)] = pattern.slots[..] {
@@ -706,20 +711,6 @@ fn single_value<'a>(pattern: &Pattern, values: &'a [Value]) -> Option<&'a Value>
         }
     }
     found
-}
-
-/// The bits that belong to a binding of the only variable alone.
-fn own_bits(monitor: &Monitor) -> u128 {
-    let compiled = &monitor.compiled;
-    compiled.probes.iter().enumerate().fold(0, |bits, (bit, probe)| {
-        let is_own = match probe {
-            Probe::Pattern(pattern) => pattern.mask() != 0,
-            Probe::Local { body, .. } => {
-                compiled.prefix.iter().any(|variable| crate::scope::is_free(&compiled.arena, *body, variable))
-            }
-        };
-        bits | u128::from(is_own) << bit
-    })
 }
 
 /// The masks of the patterns, by which bindings are looked up.
@@ -756,7 +747,7 @@ fn thetas(monitor: &Monitor, facts: &Facts) -> Vec<Box<Binding>> {
         }
     }
     // An inner quantifier may compare a variable with any value of the position; so may a rigid comparison.
-    if monitor.has_local() || !compiled.rigid.is_trivial() {
+    if monitor.shape.whole {
         for value in values_of(facts) {
             for index in 0..width {
                 let mut binding = vec![None; width];

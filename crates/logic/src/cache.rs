@@ -11,12 +11,11 @@ use std::sync::Arc;
 
 use crate::interval::{Span, Time};
 use crate::joint::Joint;
-use crate::normal::{Clock, Norm, Norms, Slot};
-use crate::progress::{Progress, Reading};
-use crate::residual::{Dnf, Obligation};
+use crate::normal::{Clock, Norm, Norms};
 use crate::satisfy::Satisfy;
-use crate::slots::{Numbering, Sources, expire};
-use crate::state::{Handle, Member, Point, Portable, Residual};
+use crate::slots::Sources;
+use crate::state::{Handle, Member, Point, Portable, Residual, Times};
+use crate::stepper::{Beginning, Flags, Letter, Skeleton, Stepper};
 use crate::verdict::Verdict;
 
 /// The bounds of a [`Cache`].
@@ -48,34 +47,11 @@ pub struct CacheUse {
     pub is_partial: bool,
 }
 
-/// The compiled, quantifier-free part of a formula.
-#[derive(Clone, Debug)]
-pub(crate) struct Skeleton {
-    pub(crate) norms: Norms,
-    /// Where traces begin, for each valuation of the rigid comparisons.
-    pub(crate) starts: Vec<Beginning>,
-    pub(crate) clocks: Vec<Clock>,
-    /// How many letter bits there are.
-    pub(crate) width: u32,
-    /// How many families of untils there are.
-    pub(crate) families: u32,
-    /// For each bit, the bits that are set whenever it is, and the bits that are not unless it is; itself among both.
-    pub(crate) generals: Vec<u64>,
-    pub(crate) specials: Vec<u64>,
-}
-
-/// A formula before its first position.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Beginning {
-    pub(crate) holds: Norm,
-    pub(crate) fails: Norm,
-    /// Its value on a trace without positions.
-    pub(crate) on_empty: bool,
-}
-
 /// Formulas with at most this many letter bits have their transitions in a table.
 const TABLE_WIDTH: u32 = 8;
 const UNKNOWN: u32 = u32::MAX;
+/// Set in a table entry that names a move rather than a state.
+const MOVE: u32 = 1 << 31;
 
 /// The numbers of the two definite states.
 pub(crate) const SATISFIED: u32 = 0;
@@ -87,7 +63,7 @@ pub(crate) struct Info {
     pub(crate) verdict: Verdict,
     pub(crate) at_end: Verdict,
     /// Does an empty letter leave it where it is? Unknown until it has been asked.
-    idle: Option<bool>,
+    pub(crate) idle: Option<bool>,
     /// The letter bits that can matter.
     support: u64,
 }
@@ -98,23 +74,18 @@ struct Key {
     letter: Letter,
 }
 
-/// What is read at a position, or the passing of time.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Letter {
-    /// Facts that are true and facts nobody could tell; which slots have reached their lower bound.
-    Facts { bits: u64, unknown: u64, ripe: Flags },
-    /// Slots whose upper bound has passed.
-    Expired(Flags),
-}
-
-/// A set of slots, as words of bits without empty words at the end.
-type Flags = Box<[u64]>;
-
 #[derive(Clone, Debug)]
 struct Transition {
     handle: Handle,
     /// Where the content of the new slots comes from; none if all stay as they are.
     sources: Option<Sources>,
+}
+
+/// A transition that changes the file of times.
+#[derive(Clone, Debug)]
+struct Move {
+    target: u32,
+    sources: Sources,
 }
 
 /// Norms that belong to no kept state.
@@ -134,7 +105,9 @@ pub struct Cache {
     satisfy: Satisfy,
     states: IndexSet<Residual, FxBuildHasher>,
     info: Vec<Info>,
+    /// By state and letter: the state it leads to, or the number of a move.
     table: Vec<u32>,
+    moves: Vec<Move>,
     transitions: FxHashMap<Key, Transition>,
     /// Where states that are not kept are stepped.
     aside: Option<Box<Aside>>,
@@ -154,6 +127,7 @@ impl Cache {
             states: IndexSet::default(),
             info: Vec::new(),
             table: Vec::new(),
+            moves: Vec::new(),
             transitions: FxHashMap::default(),
             aside: None,
             joint: FxHashMap::default(),
@@ -182,6 +156,7 @@ impl Cache {
     /// Drops all transitions and answers. Traces stay where they are.
     pub fn clear(&mut self) {
         self.table.fill(UNKNOWN);
+        self.moves.clear();
         self.transitions.clear();
         self.satisfy.clear();
         self.joint.clear();
@@ -196,19 +171,16 @@ impl Cache {
         let (holds, fails) = (stepper.initial(holds, on_empty), stepper.initial(fails, !on_empty));
         let member = stepper.settled(Member { holds, fails });
         let handle = self.keep(skeleton, Residual::single(member));
-        Point { handle, times: [].into() }
+        Point { handle, times: Times::default() }
     }
 
-    /// The state after a letter of known facts, for a state without slots: the hot path.
+    /// The state after a letter of known facts, if it is known and no times change: the hot path.
     #[inline]
     pub(crate) fn look_up(&self, state: u32, bits: u64, width: u32) -> Option<u32> {
         if width > TABLE_WIDTH {
             return None;
         }
-        match self.table.get((state as usize) << width | bits as usize) {
-            Some(&target) if target != UNKNOWN => Some(target),
-            _ => None,
-        }
+        self.table.get((state as usize) << width | bits as usize).copied().filter(|target| *target < MOVE)
     }
 
     pub(crate) fn verdict(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
@@ -276,15 +248,15 @@ impl Cache {
         idle
     }
 
-    /// Does the state of a trace stand apart from times?
-    pub(crate) fn has_slots(&self, id: u32) -> bool {
-        !self.states[id as usize].clocks.is_empty()
-    }
-
     /// Where a trace stands after a position with these facts at this time.
     ///
     /// Deadlines before that time must have been expired.
     pub(crate) fn step(&mut self, skeleton: &Skeleton, point: &Point, bits: u64, unknown: u64, time: Time) -> Point {
+        if let (Handle::Cached(id), 0, false) = (&point.handle, unknown, skeleton.waits) {
+            if let Some(known) = self.known(*id, point, bits, skeleton.width, time) {
+                return known;
+            }
+        }
         // A bound that begins at once has no lower end to reach.
         let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
         let ripe = flags(skeleton, self.clocks(point), &point.times, time, is_ripe);
@@ -322,7 +294,7 @@ impl Cache {
         let ends = self
             .clocks(point)
             .iter()
-            .zip(&point.times)
+            .zip(point.times.iter())
             .filter_map(|(clock, start)| skeleton.clocks[usize::from(*clock)].to.map(|to| start.plus(to)));
         ends.min()
     }
@@ -334,6 +306,22 @@ impl Cache {
         }
     }
 
+    /// Where the table leads, if it knows.
+    #[inline]
+    fn known(&self, id: u32, point: &Point, bits: u64, width: u32, time: Time) -> Option<Point> {
+        if width > TABLE_WIDTH {
+            return None;
+        }
+        match *self.table.get((id as usize) << width | bits as usize)? {
+            UNKNOWN => None,
+            target if target < MOVE => Some(Point { handle: Handle::Cached(target), times: point.times.clone() }),
+            number => {
+                let Move { target, sources } = &self.moves[(number & !MOVE) as usize];
+                Some(Point { handle: Handle::Cached(*target), times: moved(&point.times, sources, time) })
+            }
+        }
+    }
+
     fn advance(&mut self, skeleton: &Skeleton, point: &Point, letter: Letter, time: Time) -> Point {
         let transition = match &point.handle {
             Handle::Cached(id) => self.transition(skeleton, *id, letter),
@@ -341,9 +329,7 @@ impl Cache {
         };
         let times = match &transition.sources {
             None => point.times.clone(),
-            Some(sources) => {
-                sources.iter().map(|source| source.map_or(time, |slot| point.times[usize::from(slot)])).collect()
-            }
+            Some(sources) => moved(&point.times, sources, time),
         };
         Point { handle: transition.handle, times }
     }
@@ -376,7 +362,7 @@ impl Cache {
             let support = self.info[id as usize].support;
             *bits &= support;
             *unknown &= support;
-            if *unknown == 0 && ripe.is_empty() && width <= TABLE_WIDTH && !self.has_slots(id) {
+            if *unknown == 0 && ripe.is_empty() && width <= TABLE_WIDTH {
                 in_table = Some(*bits);
                 if let Some(target) = self.look_up(id, *bits, width) {
                     return Transition { handle: Handle::Cached(target), sources: None };
@@ -391,12 +377,19 @@ impl Cache {
         let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
         let (residual, sources) = stepper.step(&residual, &key.letter);
         let transition = Transition { handle: self.keep(skeleton, residual), sources };
-        if self.transitions.len() + self.satisfy.len() >= self.limits.transitions {
+        if self.transitions.len() + self.moves.len() + self.satisfy.len() >= self.limits.transitions {
             self.clear();
         }
         match (in_table, &transition) {
-            (Some(bits), Transition { handle: Handle::Cached(target), sources: None }) => {
-                self.fill_row(id, bits, width, *target);
+            (Some(bits), Transition { handle: Handle::Cached(target), sources }) => {
+                let entry = match sources {
+                    None => *target,
+                    Some(sources) => {
+                        self.moves.push(Move { target: *target, sources: sources.clone() });
+                        (self.moves.len() - 1) as u32 | MOVE
+                    }
+                };
+                self.fill_row(id, bits, width, entry);
             }
             (_, Transition { handle: Handle::Cached(_), .. }) => {
                 self.transitions.insert(key, transition.clone());
@@ -507,6 +500,11 @@ impl Cache {
     }
 }
 
+/// The file of times after a transition.
+fn moved(times: &Times, sources: &Sources, now: Time) -> Times {
+    sources.iter().map(|source| source.map_or(now, |slot| times[usize::from(slot)])).collect()
+}
+
 /// The slots for which something holds of their clock and how long ago they began.
 fn flags(skeleton: &Skeleton, clocks: &[u8], times: &[Time], now: Time, holds: impl Fn(Clock, Span) -> bool) -> Flags {
     let mut words: Vec<u64> = Vec::new();
@@ -517,145 +515,6 @@ fn flags(skeleton: &Skeleton, clocks: &[u8], times: &[Time], now: Time, holds: i
         }
     }
     words.into()
-}
-
-/// Computes what the cache does not know.
-struct Stepper<'a> {
-    norms: &'a mut Norms,
-    satisfy: &'a mut Satisfy,
-    skeleton: &'a Skeleton,
-}
-
-impl Stepper<'_> {
-    /// A formula before the first position, which may never come: then it has the value it has on an empty trace.
-    fn initial(&mut self, norm: Norm, on_empty: bool) -> Dnf {
-        let (none, some) = (Obligation::new(Norms::FALSE, false), Obligation::new(Norms::TRUE, true));
-        let at_first = Dnf::of(Obligation::new(norm, !on_empty), self.norms);
-        match (at_first.at_end(), on_empty) {
-            // Where simplification has left nothing to say so, it is said: there is no position, or there is one.
-            (Some(false), true) => at_first.or(&Dnf::of(none, self.norms), self.norms),
-            (Some(true), false) => at_first.and(&Dnf::of(some, self.norms), self.norms),
-            _ => at_first,
-        }
-    }
-
-    fn step(&mut self, residual: &Residual, letter: &Letter) -> (Residual, Option<Sources>) {
-        let mut members: Vec<Member> = Vec::new();
-        let slots = residual.clocks.len();
-        for member in &residual.members {
-            if member.verdict().is_definite() {
-                members.push(member.clone());
-                continue;
-            }
-            match letter {
-                Letter::Expired(expired) => {
-                    let expired = spread(expired, slots);
-                    let mut forget = |norms: &mut Norms, norm: Norm| expire(norm, norms, &expired);
-                    let holds = member.holds.rewrite(self.norms, &mut forget);
-                    let fails = member.fails.rewrite(self.norms, &mut forget);
-                    members.push(self.settled(Member { holds, fails }));
-                }
-                Letter::Facts { bits, unknown, ripe } => {
-                    let ripe = spread(ripe, slots);
-                    // Every way the unknown bits could be.
-                    let mut resolution = 0;
-                    loop {
-                        let reading = Reading::Letter { bits: *bits & !unknown | resolution, ripe: &ripe };
-                        let member = self.read(member, reading);
-                        members.push(self.settled(member));
-                        if resolution == *unknown {
-                            break;
-                        }
-                        resolution = resolution.wrapping_sub(*unknown) & unknown;
-                    }
-                }
-            }
-        }
-        members.sort_unstable();
-        members.dedup();
-        self.renumbered(members, slots)
-    }
-
-    fn read(&mut self, member: &Member, reading: Reading<'_>) -> Member {
-        let mut progress = Progress::new(self.norms, &self.skeleton.clocks, reading);
-        let mut unfold = |dnf: &Dnf| {
-            let Dnf::Clauses(clauses) = dnf else { return Dnf::TooMany };
-            let mut result = Dnf::bottom();
-            for clause in clauses {
-                let mut part = Dnf::top();
-                for obligation in clause {
-                    let next = progress.unfold(obligation.norm());
-                    part = part.and(&next, progress.norms);
-                }
-                result = result.or(&part, progress.norms);
-            }
-            result
-        };
-        Member { holds: unfold(&member.holds), fails: unfold(&member.fails) }
-    }
-
-    /// A member that no continuation can satisfy is violated, one that every continuation satisfies is satisfied.
-    fn settled(&mut self, member: Member) -> Member {
-        match member.verdict() {
-            Verdict::Satisfied => return Member::satisfied(),
-            Verdict::Violated => return Member::violated(),
-            Verdict::Inconclusive => {}
-        }
-        if !self.can_be_met(&member.holds) {
-            Member::violated()
-        } else if !self.can_be_met(&member.fails) {
-            Member::satisfied()
-        } else {
-            member
-        }
-    }
-
-    fn can_be_met(&mut self, dnf: &Dnf) -> bool {
-        match dnf {
-            Dnf::Clauses(clauses) => {
-                clauses.iter().any(|clause| self.satisfy.can_be_met(clause, self.norms, self.skeleton))
-            }
-            Dnf::TooMany => {
-                self.satisfy.is_partial = true;
-                true
-            }
-        }
-    }
-
-    /// Gives the slots that are still referred to their places.
-    fn renumbered(&mut self, mut members: Vec<Member>, slots: usize) -> (Residual, Option<Sources>) {
-        let ripe = |clock: u8| self.skeleton.clocks[usize::from(clock)].from.0 == 0;
-        let mut total: Option<Sources> = None;
-        loop {
-            let mut found: Vec<(u8, Option<Slot>)> = Vec::new();
-            for obligation in members.iter().flat_map(Member::clauses).flatten() {
-                self.norms.slots(obligation.norm(), &mut found);
-            }
-            let numbering = Numbering::new(found);
-            if numbering.is_identity(total.as_ref().map_or(slots, |sources| sources.len())) {
-                return (Residual { members: members.into(), clocks: numbering.clocks }, total);
-            }
-            let mut renumber = |norms: &mut Norms, norm: Norm| numbering.apply(norm, norms, ripe);
-            for member in &mut members {
-                member.holds = member.holds.rewrite(self.norms, &mut renumber);
-                member.fails = member.fails.rewrite(self.norms, &mut renumber);
-            }
-            members.sort_unstable();
-            members.dedup();
-            // Renaming can make one obligation imply another and so free a slot: number once more.
-            total = Some(match total {
-                None => numbering.sources,
-                Some(before) => {
-                    let through = |slot: &Option<Slot>| slot.and_then(|slot| before[usize::from(slot)]);
-                    numbering.sources.iter().map(through).collect()
-                }
-            });
-        }
-    }
-}
-
-fn spread(flags: &Flags, count: usize) -> Vec<bool> {
-    (0..count).map(|index| flags.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)).collect()
 }
 
 impl Point {

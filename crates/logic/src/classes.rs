@@ -4,8 +4,10 @@
 //! only their classes step. Two classes that come to stand at the same state become one; the lesser one stays behind as
 //! a forwarding address until no binding refers to it.
 
-use crate::cache::{Cache, Skeleton};
+use crate::cache::Cache;
+use crate::cells::CellId;
 use crate::state::Point;
+use crate::stepper::Skeleton;
 use crate::verdict::Verdict;
 
 /// The number of a class.
@@ -26,6 +28,8 @@ struct Class {
     stamp: u32,
     /// Would an empty letter move it?
     restless: bool,
+    /// The cell of its only member, where that is known.
+    sole: CellId,
 }
 
 /// How many bindings have each verdict, now and if the trace stopped here.
@@ -95,8 +99,14 @@ impl Classes {
         self.list.iter().enumerate().filter(is_occupied).map(|(index, _)| index as ClassId)
     }
 
-    /// Adds bindings at a point; gives the class to hold.
-    pub(crate) fn enter(&mut self, cache: &mut Cache, skeleton: &Skeleton, point: Point, members: u64) -> ClassId {
+    /// Adds a binding at a point; gives the class to hold.
+    pub(crate) fn enter(
+        &mut self,
+        cache: &mut Cache,
+        skeleton: &Skeleton,
+        point: Point,
+        cell: Option<CellId>,
+    ) -> ClassId {
         let class = match point.id() {
             Some(state) => match self.of_state.get(state as usize) {
                 Some(&class) if class != NONE => class,
@@ -105,17 +115,34 @@ impl Classes {
             None => self.open(cache, skeleton, point),
         };
         let entry = &mut self.list[class as usize];
-        entry.members += members;
-        entry.references += members;
-        self.count(cache, skeleton, class, members, true);
+        entry.sole = if entry.members == 0 { cell.unwrap_or(NONE) } else { NONE };
+        entry.members += 1;
+        entry.references += 1;
+        self.count(cache, skeleton, class, 1, true);
         class
+    }
+
+    /// The cell of the only member of a class, if it has one and that is known.
+    pub(crate) fn sole(&self, class: ClassId) -> Option<CellId> {
+        let entry = &self.list[class as usize];
+        (entry.members == 1 && entry.sole != NONE).then_some(entry.sole)
+    }
+
+    /// Tells a class with one member which cell that is.
+    pub(crate) fn name_sole(&mut self, class: ClassId, cell: CellId) {
+        let entry = &mut self.list[class as usize];
+        if entry.members == 1 {
+            entry.sole = cell;
+        }
     }
 
     /// Takes one binding out of its class, given the number it holds.
     pub(crate) fn leave(&mut self, cache: &Cache, skeleton: &Skeleton, held: ClassId) {
         let class = self.find(held);
         self.count(cache, skeleton, class, 1, false);
-        self.list[class as usize].members -= 1;
+        let entry = &mut self.list[class as usize];
+        entry.members -= 1;
+        entry.sole = NONE;
         self.release(held, 1);
     }
 
@@ -145,12 +172,20 @@ impl Classes {
             Some(class) => {
                 let entry = &mut self.list[class as usize];
                 let stamp = entry.stamp.wrapping_add(1);
-                *entry = Class { point, members: 0, references: 0, forward: class, stamp, restless };
+                *entry = Class { point, members: 0, references: 0, forward: class, stamp, restless, sole: NONE };
                 class
             }
             None => {
                 let class = self.list.len() as ClassId;
-                self.list.push(Class { point, members: 0, references: 0, forward: class, stamp: 0, restless });
+                self.list.push(Class {
+                    point,
+                    members: 0,
+                    references: 0,
+                    forward: class,
+                    stamp: 0,
+                    restless,
+                    sole: NONE,
+                });
                 class
             }
         };
@@ -236,6 +271,7 @@ impl Classes {
                 let target = &mut self.list[other as usize];
                 target.members += members;
                 target.references += 1;
+                target.sole = NONE;
                 self.count(cache, skeleton, other, members, true);
             }
         }

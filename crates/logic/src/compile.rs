@@ -8,13 +8,13 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::cache::{Beginning, Skeleton};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::normal::{Clock, FOREVER, Norm, NormNode, Norms, Start};
 use crate::probe::{Pattern, Probe};
 use crate::rigid::Rigid;
 use crate::scope::{Prefixed, has_future, is_free, is_guarded, is_temporal, is_wide, lift, narrow, peel, push};
+use crate::stepper::{Beginning, Skeleton};
 use crate::term::{Atom, Comparison, Term};
 
 /// Why a formula cannot be monitored.
@@ -117,15 +117,9 @@ pub(crate) fn compile(source: &Arena, formula: Formula) -> Result<Compiled, Comp
     let Compiler { norms, probes, clocks, families, .. } = compiler;
     let probes: Vec<Probe> = probes.into_iter().collect();
     let (generals, specials) = relations(&probes);
-    let skeleton = Skeleton {
-        norms,
-        starts,
-        clocks,
-        width: probes.len() as u32,
-        families: families.len() as u32,
-        generals,
-        specials,
-    };
+    let waits = clocks.iter().any(|clock| clock.from.0 > 0);
+    let (width, families) = (probes.len() as u32, families.len() as u32);
+    let skeleton = Skeleton { norms, starts, clocks, waits, width, families, generals, specials };
     Ok(Compiled { arena, prefix, negated, skeleton, probes, rigid })
 }
 
@@ -134,6 +128,8 @@ fn relations(probes: &[Probe]) -> (Vec<u64>, Vec<u64>) {
     let mut generals = vec![0; probes.len()];
     let mut specials = vec![0; probes.len()];
     for (special, probe) in probes.iter().enumerate() {
+        generals[special] |= 1 << special;
+        specials[special] |= 1 << special;
         for (general, other) in probes.iter().enumerate() {
             if let (Probe::Pattern(probe), Probe::Pattern(other)) = (probe, other)
                 && other.is_more_general_than(probe)
@@ -568,6 +564,7 @@ impl<'a> Compiler<'a> {
                 ));
             }
         }
+        self.check_inner(body)?;
         self.check_local_comparisons(body, body)?;
         let body = if wanted { body } else { self.arena.not(body) };
         let body = self.without_forall(body);
@@ -577,6 +574,20 @@ impl<'a> Compiler<'a> {
         };
         let norm = self.bit(probe)?;
         if wanted { Ok(norm) } else { self.negate(norm) }
+    }
+
+    /// Quantifiers inside of a question to one position must be decided by it as well.
+    fn check_inner(&self, f: Formula) -> Result<(), CompileError> {
+        if let Node::Quantified(kind, variables, body) = &self.arena[f]
+            && is_wide(self.arena, *kind, variables, *body)
+        {
+            let names = variables.join(", ");
+            return Err(CompileError::new(
+                format!("the inner quantifier over `{names}` ranges over values that no fact of the position gives"),
+                format!("guard `{names}` by a fact that holds it"),
+            ));
+        }
+        self.arena[f].operands().iter().try_for_each(|operand| self.check_inner(*operand))
     }
 
     /// Inner `forall` as a negated `exists`, so that the evaluation of a position knows one quantifier.

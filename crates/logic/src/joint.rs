@@ -3,11 +3,11 @@
 //! Bindings have facts of their own and facts they share. Each residual gets its own copy of the own bits, the shared
 //! ones stay, and one search looks for a continuation that satisfies all of them.
 
-use crate::cache::Skeleton;
 use crate::normal::{Norm, NormNode, Norms};
 use crate::residual::Obligation;
 use crate::satisfy::Satisfy;
 use crate::state::{Portable, Residual};
+use crate::stepper::Skeleton;
 
 /// A conjunction of residuals over disjoint own bits.
 #[derive(Debug)]

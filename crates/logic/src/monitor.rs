@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::compile::{CompileError, Compiled, compile};
 use crate::formula::{Arena, Formula};
 use crate::probe::{Pattern, Probe};
+use crate::scope::is_free;
 use crate::spelling::Spelling;
 use crate::term::Value;
 use crate::verdict::Verdict;
@@ -21,14 +22,61 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug)]
 pub struct Monitor {
     pub(crate) compiled: Compiled,
+    pub(crate) shape: Shape,
     text: String,
+}
+
+/// How a formula reads positions; asked at every one, so answered once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// There is a state for each binding of values.
+    pub(crate) quantified: bool,
+    /// Some letter bit needs a look at all facts of a position together, or all values matter.
+    pub(crate) whole: bool,
+    /// Every pattern binds all variables or none: a fact tells at once which binding it touches.
+    pub(crate) sliced: bool,
+    /// Sliced, with one variable, and nothing compared.
+    pub(crate) single: bool,
+    /// The bits that belong to a binding alone, if there is one variable and bindings share other bits.
+    pub(crate) own: Option<u64>,
+}
+
+impl Shape {
+    fn new(compiled: &Compiled) -> Shape {
+        let variables = compiled.prefix.len();
+        let all = (1u32 << variables) - 1;
+        let masks = compiled.probes.iter().map(|probe| match probe {
+            Probe::Pattern(pattern) => Some(pattern.mask()),
+            Probe::Local { .. } => None,
+        });
+        let masks: Vec<Option<u32>> = masks.collect();
+        let whole = masks.contains(&None) || !compiled.rigid.is_trivial();
+        let sliced = !whole && masks.iter().flatten().all(|mask| *mask == 0 || *mask == all);
+        let is_own = |probe: &Probe| match probe {
+            Probe::Pattern(pattern) => pattern.mask() != 0,
+            Probe::Local { body, .. } => {
+                compiled.prefix.iter().any(|variable| is_free(&compiled.arena, *body, variable))
+            }
+        };
+        let own =
+            compiled.probes.iter().enumerate().fold(0, |bits, (bit, probe)| bits | u64::from(is_own(probe)) << bit);
+        let shares = own.count_ones() < compiled.skeleton.width;
+        Shape {
+            quantified: variables > 0,
+            whole,
+            sliced,
+            single: sliced && variables == 1,
+            own: (variables == 1 && shares).then_some(own),
+        }
+    }
 }
 
 impl Monitor {
     /// Compiles a formula, or says why it cannot be monitored and what to do about it.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
         let compiled = compile(arena, formula)?;
-        Ok(Monitor { compiled, text: arena.show(formula, Spelling::Ascii).to_string() })
+        let shape = Shape::new(&compiled);
+        Ok(Monitor { compiled, shape, text: arena.show(formula, Spelling::Ascii).to_string() })
     }
 
     /// The formula, in ASCII.
@@ -44,11 +92,6 @@ impl Monitor {
     /// Is there a time bound in it?
     pub fn is_timed(&self) -> bool {
         !self.compiled.skeleton.clocks.is_empty()
-    }
-
-    /// Does the formula have a state for each binding of values?
-    pub(crate) fn is_quantified(&self) -> bool {
-        !self.compiled.prefix.is_empty()
     }
 
     /// The verdict on the formula, from the verdict on what is run for it.
@@ -70,10 +113,5 @@ impl Monitor {
             Probe::Pattern(pattern) => pattern.fits(values, &[]),
             Probe::Local { .. } => false,
         }
-    }
-
-    /// Does some letter bit need a look at all facts of a position together?
-    pub(crate) fn has_local(&self) -> bool {
-        self.compiled.probes.iter().any(|probe| matches!(probe, Probe::Local { .. }))
     }
 }

@@ -40,7 +40,16 @@ impl Observation {
         self.values.extend_from_slice(values);
     }
 
-    pub(crate) fn facts(&self) -> impl Iterator<Item = (Name, &[Value])> {
+    pub(crate) fn len(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// The name of the fact at a place.
+    pub(crate) fn name(&self, place: usize) -> Name {
+        self.facts[place].0
+    }
+
+    fn facts(&self) -> impl Iterator<Item = (Name, &[Value])> {
         (0..self.facts.len()).map(|place| (self.facts[place].0, self.values(place as u32)))
     }
 

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::cache::Skeleton;
 use crate::normal::{FOREVER, Mark, Norm, NormNode, Norms, Start};
 use crate::progress::{Progress, Reading, Undetermined, clock_bit, shorter};
 use crate::residual::{Clause, Obligation, joined};
 use crate::slots::rewrite_times;
+use crate::stepper::Skeleton;
 
 /// One way to meet a norm at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -366,7 +366,16 @@ pub(crate) fn has_future(arena: &Arena, f: Formula) -> bool {
 /// Can the facts of one position not decide a quantifier?
 pub(crate) fn is_wide(arena: &Arena, kind: Quantifier, variables: &[Arc<str>], body: Formula) -> bool {
     let wanted = kind == Quantifier::Exists;
-    is_temporal(arena, body) || !variables.iter().all(|variable| is_guarded(arena, body, variable, wanted))
+    is_temporal(arena, body)
+        || !variables.iter().all(|variable| is_guarded(arena, body, variable, wanted))
+        || has_wide_inside(arena, body)
+}
+
+fn has_wide_inside(arena: &Arena, f: Formula) -> bool {
+    match &arena[f] {
+        Node::Quantified(kind, variables, body) => is_wide(arena, *kind, variables, *body),
+        node => node.operands().iter().any(|operand| has_wide_inside(arena, *operand)),
+    }
 }
 
 /// Can the formula (or, for `wanted` false, its negation) only hold for values of the variable that occur in a fact?

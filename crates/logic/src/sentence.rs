@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use crate::cache::Skeleton;
 use crate::compile::Compiled;
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span, Time};
@@ -16,6 +15,7 @@ use crate::residual::Dnf;
 use crate::satisfy::Satisfy;
 use crate::spelling::Spelling;
 use crate::state::{Point, Residual};
+use crate::stepper::Skeleton;
 use crate::term::{Atom, Term};
 
 /// A formula together with its arena.

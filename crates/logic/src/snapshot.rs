@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::binding::Bindings;
 use crate::interval::Time;
+use crate::standing::{Seat, Standing, Wide};
 use crate::state::{Point, Portable};
 use crate::term::Value;
-use crate::watch::{Entry, Seat, Standing, State, Watch};
+use crate::watch::{Entry, Watch};
 
 /// The version of the format that is written.
 const VERSION: u32 = 1;
@@ -30,7 +31,7 @@ struct SavedSeat {
     formula: String,
     satisfied: u32,
     violated: u32,
-    decided_at: u64,
+    decided_at: u32,
     state: SavedState,
 }
 
@@ -76,12 +77,12 @@ impl Watch {
     pub fn snapshot(&self, standing: &Standing) -> Snapshot {
         let seats = standing.seats.iter().enumerate().map(|(index, seat)| {
             let entry = self.entry_at(index)?;
-            seat.as_ref().map(|seat| SavedSeat {
+            Some(SavedSeat {
                 formula: entry.monitor.text().to_owned(),
                 satisfied: seat.satisfied,
                 violated: seat.violated,
                 decided_at: seat.decided_at,
-                state: save(entry, &seat.state),
+                state: save(entry, seat)?,
             })
         });
         Snapshot { version: VERSION, positions: standing.positions, clock: standing.clock, seats: seats.collect() }
@@ -100,7 +101,7 @@ impl Watch {
         let mut seats = Vec::with_capacity(snapshot.seats.len());
         for (index, saved) in snapshot.seats.iter().enumerate() {
             let (Some(entry), Some(saved)) = (self.entry_at_mut(index), saved) else {
-                seats.push(None);
+                seats.push(Seat::new(Wide::Vacant));
                 continue;
             };
             let text = entry.monitor.text().to_owned();
@@ -110,23 +111,24 @@ impl Watch {
             let Some(state) = load(entry, &saved.state) else {
                 return refuse(format!("the snapshot of `{text}` is damaged"));
             };
-            seats.push(Some(Seat {
-                state,
-                satisfied: saved.satisfied,
-                violated: saved.violated,
-                decided_at: saved.decided_at,
-            }));
+            let mut seat = Seat::new(state);
+            seat.satisfied = saved.satisfied;
+            seat.violated = saved.violated;
+            seat.decided_at = saved.decided_at;
+            seats.push(seat);
         }
         Ok(self.resume(seats, snapshot.positions, snapshot.clock))
     }
 }
 
-fn save(entry: &Entry, state: &State) -> SavedState {
+/// None if the monitor is gone.
+fn save(entry: &Entry, seat: &Seat) -> Option<SavedState> {
     let point = |point: &Point| SavedPoint { residual: entry.cache.portable(point), times: point.times.to_vec() };
-    match state {
-        State::At(at) => SavedState::Point(point(&Point::cached(*at))),
-        State::Point(it) => SavedState::Point(point(it)),
-        State::Bindings(bindings) => {
+    Some(match seat.wide.as_deref() {
+        None => SavedState::Point(point(&Point::cached(seat.at))),
+        Some(Wide::Vacant) => return None,
+        Some(Wide::Point(it)) => SavedState::Point(point(it)),
+        Some(Wide::Bindings(bindings)) => {
             let mut residuals: Vec<Portable> = Vec::new();
             let mut places = rustc_hash::FxHashMap::default();
             let mut saved = Vec::new();
@@ -153,11 +155,11 @@ fn save(entry: &Entry, state: &State) -> SavedState {
             let realised = valuations.map(|valuation| bindings.is_realised(valuation)).collect();
             SavedState::Bindings { residuals, realised, bindings: saved }
         }
-    }
+    })
 }
 
 /// None if the data is not a state of the monitor.
-fn load(entry: &mut Entry, saved: &SavedState) -> Option<State> {
+fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
     let monitor = entry.monitor.clone();
     let skeleton = &monitor.compiled.skeleton;
     match saved {
@@ -166,11 +168,10 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<State> {
                 return None;
             }
             let handle = entry.cache.adopt(skeleton, &saved.residual)?;
-            let point = Point { handle, times: saved.times.clone().into() };
-            Some(State::of(point))
+            Some(Wide::Point(Point { handle, times: saved.times.iter().copied().collect() }))
         }
         SavedState::Bindings { residuals, realised, bindings } => {
-            if !monitor.is_quantified() || realised.len() != monitor.compiled.rigid.valuations().len() {
+            if !monitor.shape.quantified || realised.len() != monitor.compiled.rigid.valuations().len() {
                 return None;
             }
             let mut handles = Vec::with_capacity(residuals.len());
@@ -183,10 +184,10 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<State> {
                 if *slots != saved.times.len() {
                     return None;
                 }
-                let point = Point { handle: handle.clone(), times: saved.times.clone().into() };
+                let point = Point { handle: handle.clone(), times: saved.times.iter().copied().collect() };
                 standings.push((saved.valuation, saved.values.clone().map(Vec::into_boxed_slice), point));
             }
-            Some(State::Bindings(Box::new(Bindings::restore(&monitor, &mut entry.cache, realised, standings)?)))
+            Some(Wide::Bindings(Bindings::restore(&monitor, &mut entry.cache, realised, standings)?))
         }
     }
 }

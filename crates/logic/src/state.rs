@@ -220,11 +220,50 @@ pub(crate) enum Handle {
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) handle: Handle,
-    pub(crate) times: Box<[Time]>,
+    pub(crate) times: Times,
+}
+
+/// The content of slots. Most formulas have one or two, which need no memory of their own.
+#[derive(Clone, Debug)]
+pub(crate) enum Times {
+    Few(u8, [Time; 2]),
+    Many(Box<[Time]>),
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        Times::Few(0, [Time(0); 2])
+    }
+}
+
+impl std::ops::Deref for Times {
+    type Target = [Time];
+
+    fn deref(&self) -> &[Time] {
+        match self {
+            Times::Few(count, times) => &times[..usize::from(*count)],
+            Times::Many(times) => times,
+        }
+    }
+}
+
+impl FromIterator<Time> for Times {
+    fn from_iter<I: IntoIterator<Item = Time>>(iterator: I) -> Times {
+        let mut iterator = iterator.into_iter();
+        let mut few = [Time(0); 2];
+        for count in 0..=few.len() {
+            match iterator.next() {
+                None => return Times::Few(count as u8, few),
+                Some(time) if count < few.len() => few[count] = time,
+                Some(time) => return Times::Many(few.into_iter().chain([time]).chain(iterator).collect()),
+            }
+        }
+        Times::Few(few.len() as u8, few)
+    }
 }
 
 impl Point {
     pub(crate) fn cached(id: u32) -> Point {
-        Point { handle: Handle::Cached(id), times: [].into() }
+        Point { handle: Handle::Cached(id), times: Times::default() }
     }
 }

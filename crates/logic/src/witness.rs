@@ -11,9 +11,10 @@ use crate::formula::{Arena, Formula, Node, Quantifier};
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::sentence::Sentence;
+use crate::standing::Standing;
 use crate::term::{Atom, Term, Value};
 use crate::verdict::Verdict;
-use crate::watch::{After, Decided, MonitorId, Standing, Watch};
+use crate::watch::{After, Decided, MonitorId, Watch};
 
 /// One entry of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -89,11 +89,9 @@ impl<'a> Reader<'a> {
         }
         Ok(match tick {
             Some((_, Some(now))) => Moment::Tick(now),
-            _ => Moment::Position(Facts {
-                time,
-                known: known.unwrap_or_default(),
-                unknown: unknown.unwrap_or_default(),
-            }),
+            _ => {
+                Moment::Position(Facts { time, known: known.unwrap_or_default(), unknown: unknown.unwrap_or_default() })
+            }
         })
     }
 

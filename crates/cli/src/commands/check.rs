@@ -1,0 +1,7 @@
+//! stub
+use crate::args::CheckArgs;
+use crate::exit::Outcome;
+use std::io::Write;
+pub(crate) fn run(_args: &CheckArgs, _out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    Ok(Outcome::Compliant)
+}

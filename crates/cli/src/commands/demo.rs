@@ -1,0 +1,6 @@
+//! stub
+use crate::exit::Outcome;
+use std::io::Write;
+pub(crate) fn run(_out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    Ok(Outcome::Compliant)
+}

@@ -1,0 +1,106 @@
+//! `lictor eval`: judges traces by formulas.
+
+use std::io::Write;
+
+use anyhow::bail;
+use lictor_logic::{After, Verdict};
+
+use crate::args::{End, EvalArgs, Format, WitnessArg};
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::formulas::{self, Listed};
+use crate::judge::{Judged, Options, judge};
+use crate::render::Report;
+use crate::render::json::Json;
+use crate::render::jsonl::Jsonl;
+use crate::render::text::Text;
+use crate::trace::{Clock, SHAPES, Trace};
+
+/// Judges every trace by every formula.
+pub(crate) fn run(args: &EvalArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let (formulas, traces) = inputs(args)?;
+    let options = options(args);
+    let mut report = report(args, &formulas, traces.len(), out);
+    let mut worst = None;
+    let mut outcome = Outcome::Compliant;
+    for path in traces {
+        let mut trace = Trace::open(path)?;
+        let judged = judge(&mut trace, &formulas, options, &mut *report)?;
+        report.end(&judged)?;
+        if options.warn {
+            remark(&judged, &formulas, trace.name());
+        }
+        if judged.positions > 0 {
+            worst = worst.max(Some(judged.worst()));
+            outcome = outcome.max(Outcome::of(judged.worst(), args.strict));
+        }
+        outcome = outcome.max(readable(&judged, trace.name()));
+    }
+    report.finish(worst)?;
+    Ok(outcome)
+}
+
+/// The formulas and the paths of the traces.
+fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<Listed>, &[String])> {
+    let (formulas, traces) = match (&args.formulas, args.inputs.split_first()) {
+        (Some(path), _) => (formulas::from_file(path)?, &args.inputs[..]),
+        (None, Some((formula, traces))) => (formulas::from_arguments(std::slice::from_ref(formula))?, traces),
+        (None, None) => bail!("no formula given"),
+    };
+    if traces.is_empty() {
+        bail!("no trace given\n  hint: name a file with one step a line behind the formula, or `-` for standard input");
+    }
+    if traces.iter().filter(|path| *path == "-").count() > 1 {
+        bail!("standard input can be read only once\n  hint: give `-` once");
+    }
+    Ok((formulas, traces))
+}
+
+fn options(args: &EvalArgs) -> Options {
+    let witness = match (args.witness, args.format) {
+        _ if args.quiet => None,
+        (Some(WitnessArg::None), _) | (None, Format::Jsonl) => None,
+        (Some(WitnessArg::All), _) => Some(Verdict::Satisfied),
+        (Some(WitnessArg::Violated), _) | (None, _) => Some(Verdict::Violated),
+    };
+    Options { after: args.after.into(), ends: args.end == End::Finite, steps: !args.quiet, witness, warn: !args.quiet }
+}
+
+fn report<'a>(args: &EvalArgs, formulas: &'a [Listed], traces: usize, out: &'a mut dyn Write) -> Box<dyn Report + 'a> {
+    let spelling = args.spelling.get();
+    let resets = After::from(args.after) == After::Reset;
+    match args.format {
+        Format::Text => {
+            let text = Text::new(out, formulas, spelling);
+            Box::new(text.many_traces(traces > 1).quiet(args.quiet).resets(resets))
+        }
+        Format::Json => Box::new(Json::new(out, formulas, spelling, resets)),
+        Format::Jsonl => Box::new(Jsonl::new(out, spelling, args.formulas.is_some(), traces > 1)),
+    }
+}
+
+/// Says what is odd about a trace and its formulas together.
+fn remark(judged: &Judged, formulas: &[Listed], name: &str) {
+    let is_timed = formulas.iter().any(|listed| listed.monitor.is_timed());
+    if is_timed && judged.clock == Clock::Unset && judged.positions > 0 {
+        let hint = "give the steps a time: {\"time\":12.5,\"facts\":[…]}";
+        complaint::warn(&format!("a formula has bounds in time, but no step of {name} has a time\n  hint: {hint}"));
+    }
+}
+
+/// Was all of a trace read, and was there anything to judge?
+fn readable(judged: &Judged, name: &str) -> Outcome {
+    let Judged { positions, ticks, bad_lines, .. } = *judged;
+    if bad_lines > 0 {
+        let lines = if bad_lines == 1 { "1 line".to_owned() } else { format!("{bad_lines} lines") };
+        let rest = if positions > 0 { "; only the rest was judged" } else { ", and nothing was left to judge" };
+        complaint::error(&format!("{lines} of {name} could not be read{rest}"));
+        return Outcome::Unjudged;
+    }
+    if positions == 0 {
+        let found = if ticks > 0 { "only ticks and no step" } else { "no step" };
+        complaint::error(&format!("there is {found} in {name}, so nothing was judged\n  hint: {SHAPES}"));
+        return Outcome::Unjudged;
+    }
+    Outcome::Compliant
+}

@@ -1,0 +1,28 @@
+//! How results are shown: for people, as one document, or line by line.
+
+pub(crate) mod json;
+pub(crate) mod jsonl;
+pub(crate) mod paint;
+pub(crate) mod text;
+pub(crate) mod witness;
+
+use std::io;
+
+use lictor_logic::Verdict;
+
+use crate::judge::{Judged, Step};
+
+/// Whoever wants to hear how traces are judged. The judge knows no format.
+pub(crate) trait Report {
+    /// A trace begins.
+    fn begin(&mut self, trace: &str) -> io::Result<()>;
+
+    /// A line of it was read.
+    fn step(&mut self, step: &Step<'_>) -> io::Result<()>;
+
+    /// It is over, or there is nothing more to read.
+    fn end(&mut self, judged: &Judged) -> io::Result<()>;
+
+    /// That was the last trace.
+    fn finish(&mut self, worst: Option<Verdict>) -> io::Result<()>;
+}

@@ -1,0 +1,44 @@
+//! Colors, where a terminal can show them and nobody asked for none. Nothing is said by color alone.
+
+use std::io::IsTerminal;
+
+use lictor_logic::Verdict;
+
+/// Colors text, or leaves it as it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paint {
+    is_on: bool,
+}
+
+impl Paint {
+    /// Colors if standard output is a terminal.
+    pub(crate) fn for_stdout() -> Paint {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Paint { is_on: std::io::stdout().is_terminal() && !refused && !dumb }
+    }
+
+    /// A text in the color of a verdict.
+    pub(crate) fn verdict(self, verdict: Verdict, text: &str) -> String {
+        let code = match verdict {
+            Verdict::Satisfied => "32",
+            Verdict::Inconclusive => "33",
+            Verdict::Violated => "31",
+        };
+        self.code(code, text)
+    }
+
+    /// A text that stands back.
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.code("2", text)
+    }
+
+    /// A text that stands out.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.code("1", text)
+    }
+
+    fn code(self, code: &str, text: &str) -> String {
+        if self.is_on && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}

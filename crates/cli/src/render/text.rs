@@ -1,0 +1,195 @@
+//! For people: every step as it is read, then the verdicts, then why.
+//!
+//! A verdict with a question mark is the presumptive one: what would be true if the trace ended at that step.
+
+use std::io::{self, Write};
+
+use lictor_logic::{Moment, Spelling, Verdict};
+
+use super::paint::Paint;
+use super::{Report, witness};
+use crate::formulas::Listed;
+use crate::judge::{Finding, Judged, Reading, Step};
+
+/// How far the facts of a step reach before its residual begins, where there is room.
+const FACTS_WIDTH: usize = 30;
+
+/// Writes text.
+pub(crate) struct Text<'a> {
+    out: &'a mut dyn Write,
+    paint: Paint,
+    formulas: &'a [Listed],
+    spelling: Spelling,
+    many_traces: bool,
+    quiet: bool,
+    resets: bool,
+    trace: String,
+    /// What was said of each formula last.
+    said: Vec<(String, String)>,
+    /// Steps not shown since every verdict latched.
+    silent: u64,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write, formulas: &'a [Listed], spelling: Spelling) -> Text<'a> {
+        Text {
+            out,
+            paint: Paint::for_stdout(),
+            formulas,
+            spelling,
+            many_traces: false,
+            quiet: false,
+            resets: false,
+            trace: String::new(),
+            said: Vec::new(),
+            silent: 0,
+        }
+    }
+
+    /// Several traces are told apart.
+    pub(crate) fn many_traces(self, many_traces: bool) -> Text<'a> {
+        Text { many_traces, ..self }
+    }
+
+    /// Verdicts only.
+    pub(crate) fn quiet(self, quiet: bool) -> Text<'a> {
+        Text { quiet, ..self }
+    }
+
+    /// Formulas begin anew after each definite verdict.
+    pub(crate) fn resets(self, resets: bool) -> Text<'a> {
+        Text { resets, ..self }
+    }
+
+    fn one(&mut self, step: &Step<'_>, number: &str, facts: &str) -> io::Result<()> {
+        let [reading] = step.readings else { return Ok(()) };
+        let (word, residual) = self.words(reading);
+        let changed = self.said.first().is_none_or(|(_, said)| *said != residual);
+        let padding = " ".repeat(FACTS_WIDTH.saturating_sub(facts.chars().count()));
+        let residual_shown =
+            if changed && !residual.is_empty() { format!("{padding}  {residual}") } else { String::new() };
+        let verdict = self.verdict(reading, &word);
+        writeln!(self.out, "{number:>4}  {verdict}  {facts}{residual_shown}")?;
+        self.said = vec![(word, residual)];
+        Ok(())
+    }
+
+    fn many(&mut self, step: &Step<'_>, number: &str, facts: &str) -> io::Result<()> {
+        writeln!(self.out, "{number:>4}  {facts}")?;
+        for (index, reading) in step.readings.iter().enumerate() {
+            let (word, residual) = self.words(reading);
+            let now = (word, residual);
+            if self.said.get(index) != Some(&now) || self.resets && reading.verdict.is_definite() {
+                let verdict = self.verdict(reading, &now.0);
+                let line = format!("      {:>3}. {verdict}  {}", index + 1, now.1);
+                writeln!(self.out, "{}", line.trim_end())?;
+            }
+            match self.said.get_mut(index) {
+                Some(said) => *said = now,
+                None => self.said.push(now),
+            }
+        }
+        Ok(())
+    }
+
+    fn words(&self, reading: &Reading) -> (String, String) {
+        let word = match reading.presumptive {
+            Some(Verdict::Satisfied) => "satisfied?".to_owned(),
+            Some(Verdict::Violated) => "violated?".to_owned(),
+            _ => reading.verdict.to_string(),
+        };
+        let residual = reading.residual.as_ref().map(|residual| residual.show(self.spelling).to_string());
+        (word, residual.unwrap_or_default())
+    }
+
+    fn verdict(&self, reading: &Reading, word: &str) -> String {
+        self.paint.verdict(reading.verdict, &format!("{word:12}"))
+    }
+
+    fn finding(&mut self, index: usize, finding: &Finding, judged: &Judged) -> io::Result<()> {
+        let Some(listed) = self.formulas.get(index) else { return Ok(()) };
+        let number = if self.formulas.len() > 1 { format!("{:>3}. ", listed.number) } else { String::new() };
+        let verdict = self.paint.verdict(finding.verdict, &finding.verdict.to_string());
+        let when = when(finding, judged);
+        let counts = match finding.counts {
+            counts if self.resets => format!(" (satisfied {}, violated {} times)", counts.satisfied, counts.violated),
+            _ => String::new(),
+        };
+        writeln!(self.out, "{number}{verdict}{when}{counts}: {}", self.paint.bold(&listed.show(self.spelling)))?;
+        for line in witness::excerpt(finding, judged, &self.trace, self.spelling) {
+            writeln!(self.out, "  {line}")?;
+        }
+        if finding.unrecorded {
+            writeln!(self.out, "  the trace is too long to be kept, so there is no witness")?;
+        }
+        Ok(())
+    }
+}
+
+/// When a verdict came about.
+pub(crate) fn when(finding: &Finding, judged: &Judged) -> String {
+    match (&finding.decision, finding.end) {
+        (Some(decision), _) if decision.position == 0 && decision.tick.is_none() => ", whatever the trace".to_owned(),
+        (Some(decision), _) => match decision.tick {
+            Some(tick) => format!(" after step {}, at {}", decision.position, judged.clock.show(tick)),
+            None => format!(" at step {}", decision.position),
+        },
+        (None, Some(_)) => " at the end".to_owned(),
+        (None, None) => " so far".to_owned(),
+    }
+}
+
+impl Report for Text<'_> {
+    fn begin(&mut self, trace: &str) -> io::Result<()> {
+        if self.many_traces {
+            let gap = if self.trace.is_empty() || self.quiet { "" } else { "\n" };
+            writeln!(self.out, "{gap}{}", self.paint.bold(trace))?;
+        }
+        self.trace = trace.to_owned();
+        self.said.clear();
+        self.silent = 0;
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step<'_>) -> io::Result<()> {
+        let latched = !self.resets && !self.said.is_empty() && self.said.iter().all(|(word, _)| is_definite(word));
+        if latched {
+            self.silent += 1;
+            return Ok(());
+        }
+        let (number, facts) = match step.moment {
+            Moment::Position(facts) => {
+                let time = facts.time.map_or(String::new(), |time| format!(" at {}", step.clock.show(time)));
+                (step.position.to_string(), format!("{facts}{time}"))
+            }
+            Moment::Tick(now) => (String::new(), format!("the time {} passes", step.clock.show(*now))),
+        };
+        match step.readings.len() {
+            1 => self.one(step, &number, &facts),
+            _ => self.many(step, &number, &facts),
+        }?;
+        if self.trace == crate::trace::STDIN { self.out.flush() } else { Ok(()) }
+    }
+
+    fn end(&mut self, judged: &Judged) -> io::Result<()> {
+        if self.silent > 0 {
+            let (what, change) = if self.silent == 1 { ("line changes", "") } else { ("lines change", "") };
+            writeln!(self.out, "      {} more {what} nothing{change}", self.silent)?;
+        }
+        if !self.quiet && judged.positions > 0 {
+            writeln!(self.out)?;
+        }
+        for (index, finding) in judged.findings.iter().enumerate() {
+            self.finding(index, finding, judged)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _worst: Option<Verdict>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_definite(word: &str) -> bool {
+    word == "satisfied" || word == "violated"
+}

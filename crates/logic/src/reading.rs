@@ -1,0 +1,297 @@
+//! How a watch reads a position: who is touched, what letter each reads, and where that leads.
+//!
+//! This is the hot path. A formula without quantifiers costs an index entry, a letter and a look-up in its table.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::binding::{Hit, Scene};
+use crate::cache::{SATISFIED, VIOLATED};
+use crate::facts::Facts;
+use crate::interval::Time;
+use crate::letter::read;
+use crate::observation::{Name, Observation};
+use crate::standing::{Standing, Wide};
+use crate::state::Point;
+use crate::term::Value;
+use crate::verdict::Verdict;
+use crate::watch::{After, Decided, MonitorId, Watch};
+
+/// What is read at a position.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) observation: &'a Observation,
+    /// The same with everything that an observation leaves out.
+    pub(crate) facts: Option<&'a Facts>,
+    /// Is there something nobody could tell?
+    pub(crate) unknown: bool,
+    pub(crate) now: Time,
+}
+
+impl Reading<'_> {
+    /// All facts, for letters that need them together.
+    fn whole(&self, names: &FxHashMap<Arc<str>, Name>) -> Facts {
+        self.facts.cloned().unwrap_or_else(|| self.observation.to_facts(names))
+    }
+}
+
+impl Watch {
+    pub(crate) fn read(&mut self, standing: &mut Standing, observation: &Observation, facts: Option<&Facts>) {
+        self.scratch.decided.clear();
+        if standing.seats.len() < self.len() {
+            self.seat_all(standing);
+        }
+        let time = facts.map_or(observation.time, |facts| facts.time);
+        let now = match (time, standing.clock) {
+            (Some(time), Some(clock)) => time.max(clock),
+            (Some(time), None) => time,
+            (None, clock) => clock.unwrap_or_default(),
+        };
+        standing.positions += 1;
+        if standing.clock != Some(now) {
+            standing.clock = Some(now);
+            self.expire(standing, now);
+        }
+        let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
+        let reading = Reading { observation, facts, unknown, now };
+        self.touch(observation);
+        if unknown || !self.whole.is_empty() {
+            self.touch_whole(facts, unknown);
+        }
+        let mut touched = std::mem::take(&mut self.scratch.touched);
+        for &monitor in &touched {
+            let bits = std::mem::take(&mut self.scratch.letters[monitor as usize]);
+            self.step_one(standing, monitor, bits, reading);
+        }
+        for group in 0..standing.groups() {
+            let mut bits = standing.restless(group);
+            while bits != 0 {
+                let monitor = group as u32 * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                if !self.scratch.is_touched[monitor as usize] {
+                    self.step_one(standing, monitor, 0, reading);
+                }
+            }
+        }
+        for &monitor in &touched {
+            self.scratch.is_touched[monitor as usize] = false;
+        }
+        touched.clear();
+        self.scratch.touched = touched;
+        self.scratch.hits.clear();
+    }
+
+    /// Finds the monitors that ask for the facts, and the letters that need no look at values.
+    #[inline]
+    fn touch(&mut self, observation: &Observation) {
+        let scratch = &mut self.scratch;
+        for place in 0..observation.len() {
+            let Some(askers) = self.index.get(observation.name(place).0 as usize) else { continue };
+            for asker in askers {
+                let monitor = asker.monitor as usize;
+                if asker.bare {
+                    scratch.letters[monitor] |= 1 << asker.bit;
+                } else if let Some(Some(entry)) = self.entries.get(monitor) {
+                    if entry.monitor.shape.quantified {
+                        scratch.hits.push((asker.monitor, asker.bit, place as u32));
+                    } else if entry.monitor.fits(asker.bit, observation.values(place as u32)) {
+                        scratch.letters[monitor] |= 1 << asker.bit;
+                    } else {
+                        continue;
+                    }
+                }
+                if !scratch.is_touched[monitor] {
+                    scratch.is_touched[monitor] = true;
+                    scratch.touched.push(asker.monitor);
+                }
+            }
+        }
+    }
+
+    /// Monitors that must look at all facts together, or at what is unknown.
+    fn touch_whole(&mut self, facts: Option<&Facts>, unknown: bool) {
+        let scratch = &mut self.scratch;
+        let mut touch = |monitor: u32| {
+            if !scratch.is_touched[monitor as usize] {
+                scratch.is_touched[monitor as usize] = true;
+                scratch.touched.push(monitor);
+            }
+        };
+        self.whole.iter().for_each(|monitor| touch(*monitor));
+        if let Some(facts) = facts.filter(|_| unknown) {
+            for name in facts.unknown.iter().filter_map(|atom| self.names.get(&atom.name)) {
+                self.index[name.0 as usize].iter().for_each(|asker| touch(asker.monitor));
+            }
+        }
+    }
+
+    #[inline]
+    fn step_one(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
+        let Some(Some(entry)) = self.entries.get(monitor as usize) else { return };
+        let seat = &mut standing.seats[monitor as usize];
+        if seat.wide.is_none() {
+            if seat.at <= VIOLATED && entry.after == After::Latch && seat.decided_at > 0 {
+                return;
+            }
+            if !reading.unknown && !entry.monitor.shape.whole {
+                if let Some(target) = entry.cache.look_up(seat.at, bits, entry.monitor.compiled.skeleton.width) {
+                    if target != seat.at || target <= VIOLATED {
+                        seat.at = target;
+                        self.arrive(standing, monitor);
+                    }
+                    return;
+                }
+            }
+        }
+        self.step_wide(standing, monitor, bits, reading);
+    }
+
+    /// A step that the table does not know, or of a state that is more than a number.
+    fn step_wide(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let seat = &mut standing.seats[monitor as usize];
+        let at = seat.at;
+        let is_whole = reading.unknown || entry.monitor.shape.whole;
+        match seat.wide.as_deref_mut() {
+            Some(Wide::Vacant) => return,
+            Some(Wide::Bindings(bindings)) => {
+                let facts = is_whole.then(|| reading.whole(&self.names));
+                let mut near: [Hit<'_>; 8] = [(0, &[]); 8];
+                let mut far: Vec<Hit<'_>> = Vec::new();
+                let mut count = 0;
+                for (_, bit, place) in self.scratch.hits.iter().filter(|(other, _, _)| *other == monitor) {
+                    let hit = (*bit, reading.observation.values(*place));
+                    match near.get_mut(count) {
+                        Some(place) => *place = hit,
+                        None if far.is_empty() => far.extend(near.into_iter().chain([hit])),
+                        None => far.push(hit),
+                    }
+                    count += 1;
+                }
+                let hits = if far.is_empty() { &near[..count] } else { &far };
+                let reset = entry.after == After::Reset;
+                let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time: reading.now, reset };
+                if bindings.step(&mut scene, hits, facts.as_ref(), &mut self.scratch.bindings) {
+                    self.conclude(standing, monitor);
+                    self.note(standing, monitor);
+                }
+                return;
+            }
+            wide => {
+                let (bits, unknown) = match is_whole {
+                    true => read(&entry.monitor, &reading.whole(&self.names), &[]),
+                    false => (bits, 0),
+                };
+                let skeleton = &entry.monitor.compiled.skeleton;
+                let from = match wide {
+                    Some(Wide::Point(point)) => &*point,
+                    _ => &Point::cached(at),
+                };
+                let point = entry.cache.step(skeleton, from, bits, unknown, reading.now);
+                seat.place_point(point);
+            }
+        }
+        self.arrive(standing, monitor);
+    }
+
+    /// A formula without bindings came to a state: counts a definite verdict, and notes what it waits for.
+    fn arrive(&mut self, standing: &mut Standing, monitor: u32) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let seat = &mut standing.seats[monitor as usize];
+        // A verdict that latched is not brought by this position.
+        let is_new = entry.after == After::Reset || seat.decided_at == 0;
+        if seat.wide.is_none() && seat.at <= VIOLATED && is_new {
+            let verdict = if seat.at == SATISFIED { Verdict::Satisfied } else { Verdict::Violated };
+            seat.decide(verdict, standing.positions);
+            self.scratch.decided.push(Decided { monitor: MonitorId(monitor), verdict, binding: None });
+            if entry.after == After::Reset {
+                let start = entry.start_state();
+                seat.place(start);
+            }
+        }
+        self.note(standing, monitor);
+    }
+
+    /// Bindings of a quantified formula moved.
+    fn conclude(&mut self, standing: &mut Standing, monitor: u32) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let seat = &mut standing.seats[monitor as usize];
+        let Some(Wide::Bindings(bindings)) = seat.wide.as_deref_mut() else { return };
+        let id = MonitorId(monitor);
+        if entry.after == After::Reset {
+            for (verdict, binding) in self.scratch.bindings.drain(..) {
+                let verdict = entry.monitor.outward(verdict);
+                seat.decide(verdict, standing.positions);
+                let binding = binding.map(<[Option<Value>]>::into_vec);
+                self.scratch.decided.push(Decided { monitor: id, verdict, binding });
+            }
+            return;
+        }
+        let verdict = bindings.verdict(&entry.monitor, &mut entry.cache);
+        if verdict.is_definite() {
+            let by = self.scratch.bindings.iter().find(|(other, _)| *other == verdict);
+            let binding = by.and_then(|(_, binding)| binding.clone()).map(<[Option<Value>]>::into_vec);
+            // The state of what is run; `judge` turns it round for an `exists`.
+            seat.at = if verdict == Verdict::Satisfied { SATISFIED } else { VIOLATED };
+            seat.wide = None;
+            let verdict = entry.monitor.outward(verdict);
+            seat.decide(verdict, standing.positions);
+            self.scratch.decided.push(Decided { monitor: id, verdict, binding });
+        }
+        self.scratch.bindings.clear();
+    }
+
+    /// Lets pass the deadlines before a moment.
+    pub(crate) fn expire(&mut self, standing: &mut Standing, time: Time) {
+        for group in 0..standing.groups() {
+            let mut bits = standing.timed(group);
+            while bits != 0 {
+                let monitor = group as u32 * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                self.expire_one(standing, monitor, time);
+            }
+        }
+    }
+
+    fn expire_one(&mut self, standing: &mut Standing, monitor: u32, time: Time) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let seat = &mut standing.seats[monitor as usize];
+        match seat.wide.as_deref_mut() {
+            Some(Wide::Point(point)) => {
+                let Some(point) = entry.cache.expire(&entry.monitor.compiled.skeleton, point, time) else { return };
+                seat.place_point(point);
+                self.arrive(standing, monitor);
+            }
+            Some(Wide::Bindings(bindings)) => {
+                if bindings.deadline().is_none_or(|end| end >= time) {
+                    return;
+                }
+                let reset = entry.after == After::Reset;
+                let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time, reset };
+                bindings.expire(&mut scene, &mut self.scratch.bindings);
+                self.conclude(standing, monitor);
+                self.note(standing, monitor);
+            }
+            Some(Wide::Vacant) | None => {}
+        }
+    }
+
+    /// Notes whether a monitor must be stepped although nothing touches it, and whether it has deadlines.
+    #[inline]
+    pub(crate) fn note(&mut self, standing: &mut Standing, monitor: u32) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let seat = &standing.seats[monitor as usize];
+        let skeleton = &entry.monitor.compiled.skeleton;
+        let (restless, timed) = match seat.wide.as_deref() {
+            // A verdict that stands from the beginning is still to be told, and told again if it is reset; one that
+            // latched waits for nothing.
+            None if seat.at <= VIOLATED => (seat.decided_at == 0 || entry.after == After::Reset, false),
+            None => (!entry.cache.is_idle_at(skeleton, seat.at), false),
+            Some(Wide::Point(point)) => (!entry.cache.is_idle(skeleton, point), !point.times.is_empty()),
+            Some(Wide::Bindings(bindings)) => (!bindings.is_idle(), bindings.deadline().is_some()),
+            Some(Wide::Vacant) => (false, false),
+        };
+        standing.mark(monitor, restless, timed);
+    }
+}
