@@ -7,6 +7,7 @@ mod floor;
 mod letters;
 mod measure;
 mod ours;
+mod peers;
 mod progression;
 mod random;
 mod table;

@@ -11,6 +11,7 @@ use lictor_logic::After;
 use crate::letters::Letters;
 use crate::measure::per_event;
 use crate::ours::Ours;
+use crate::peers::{r2u2, rtlola};
 use crate::progression;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
@@ -85,6 +86,8 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
 
     let texts: Vec<&str> = PROPERTIES.iter().map(|(_, text)| *text).collect();
     progression::measure(&texts, &letters, EVENTS / 10, &mut section)?;
+    r2u2::measure(r2u2::AGENT, &letters, EVENTS / 10, &mut section);
+    rtlola::measure::<10>(rtlola::AGENT, &letters, EVENTS / 10, &mut section)?;
     table.print(&section);
     Ok(())
 }

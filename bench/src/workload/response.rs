@@ -8,6 +8,7 @@ use crate::floor::Automaton;
 use crate::letters::Letters;
 use crate::measure::{median, per_event, rounds};
 use crate::ours::Ours;
+use crate::peers::{r2u2, rtlola};
 use crate::progression;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
@@ -36,6 +37,8 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     section.time("lictor, facts with strings", strings, "");
 
     progression::measure(&[FORMULA], &letters, EVENTS, &mut section)?;
+    r2u2::measure(r2u2::RESPONSE, &letters, EVENTS, &mut section);
+    rtlola::measure::<2>(rtlola::RESPONSE, &letters, EVENTS / 10, &mut section)?;
     let bytes: Vec<u8> = letters.events.iter().map(|event| letters.distinct[*event as usize] as u8).collect();
     let mut automaton = Automaton::response();
     section.time("floor: automaton by hand", per_event(EVENTS, || automaton.read(&bytes)), "");

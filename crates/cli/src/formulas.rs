@@ -47,12 +47,7 @@ pub(crate) fn from_arguments(texts: &[String]) -> anyhow::Result<Vec<Listed>> {
     let mut collected = Collected::default();
     for (index, text) in texts.iter().enumerate() {
         let name = if texts.len() == 1 { "formula".to_owned() } else { format!("formula {}", index + 1) };
-        let before = collected.errors.len();
         collected.add(text, &name, 1, None);
-        if collected.errors.len() > before && Path::new(text).is_file() {
-            let hint = "the formula comes first, then the trace; `--formulas FILE` reads formulas from a file";
-            collected.errors.push(format!("{name}: `{text}` is a file\n  hint: {hint}"));
-        }
     }
     collected.finish()
 }

@@ -2,7 +2,9 @@
 //!
 //! The trace is read line by line. What a witness may need is kept on the way, up to a bound; nothing else is.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use lictor_logic::{
     After, Counts, Decided, Facts, Moment, MonitorId, Sentence, Standing, Time, Verdict, Watch, Witness,
@@ -15,6 +17,12 @@ use crate::trace::{Clock, Entry, Line, Trace};
 
 /// The most positions and ticks that are kept for witnesses.
 const MOST_RECORDED: usize = 1_000_000;
+
+/// The most of them that a witness is searched in: the search reads them again for every position it leaves out.
+const MOST_SEARCHED: usize = 4000;
+
+/// The most names of facts that are remembered for remarks.
+const MOST_NAMES: usize = 10_000;
 
 /// The most bad lines that are shown with all there is to say; of the others only the place and the fault.
 const MOST_SHOWN: u64 = 20;
@@ -82,7 +90,7 @@ pub(crate) struct Finding {
     /// The number of the line of each entry the witness speaks of, in the order of its steps.
     pub(crate) lines: Vec<u64>,
     /// Was the trace too long for a witness?
-    pub(crate) unrecorded: bool,
+    pub(crate) too_long: bool,
 }
 
 /// What became of a trace.
@@ -94,6 +102,8 @@ pub(crate) struct Judged {
     pub(crate) bad_lines: u64,
     pub(crate) last_line: u64,
     pub(crate) clock: Clock,
+    /// The names of the facts that occurred.
+    pub(crate) names: BTreeSet<Arc<str>>,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -142,8 +152,9 @@ pub(crate) fn judge(
         }
     }
     let positions = judge.standing.positions();
+    let names = std::mem::take(&mut judge.names);
     let findings = if positions > 0 { judge.finish() } else { Vec::new() };
-    Ok(Judged { positions, ticks, bad_lines, last_line: trace.line(), clock: *trace.clock(), findings })
+    Ok(Judged { positions, ticks, bad_lines, last_line: trace.line(), clock: *trace.clock(), names, findings })
 }
 
 struct Judge<'a> {
@@ -156,6 +167,7 @@ struct Judge<'a> {
     moments: Vec<Moment>,
     lines: Vec<u64>,
     is_full: bool,
+    names: BTreeSet<Arc<str>>,
 }
 
 /// What has been decided of one formula so far.
@@ -173,8 +185,18 @@ impl<'a> Judge<'a> {
             formulas.iter().map(|listed| watch.add(listed.monitor.clone(), options.after)).collect();
         let standing = watch.start();
         let courses = formulas.iter().map(|_| Course::default()).collect();
-        let (moments, lines) = (Vec::new(), Vec::new());
-        let mut judge = Judge { formulas, options, watch, standing, ids, courses, moments, lines, is_full: false };
+        let mut judge = Judge {
+            formulas,
+            options,
+            watch,
+            standing,
+            ids,
+            courses,
+            moments: Vec::new(),
+            lines: Vec::new(),
+            is_full: false,
+            names: BTreeSet::new(),
+        };
         // A formula that no trace can change is decided before the first line.
         for index in 0..formulas.len() {
             let verdict = judge.watch.verdict(&mut judge.standing, judge.ids[index]);
@@ -187,6 +209,11 @@ impl<'a> Judge<'a> {
     }
 
     fn read(&mut self, entry: &Entry) -> Vec<Reading> {
+        if let Moment::Position(facts) = &entry.moment
+            && self.options.warn
+        {
+            self.note(facts);
+        }
         let decided = match &entry.moment {
             Moment::Position(facts) => self.watch.step(&mut self.standing, facts),
             Moment::Tick(now) => self.watch.tick(&mut self.standing, *now),
@@ -210,6 +237,15 @@ impl<'a> Judge<'a> {
             }
         }
         readings
+    }
+
+    /// Remembers which facts there are.
+    fn note(&mut self, facts: &Facts) {
+        for name in facts.known.iter().map(|fact| &fact.name).chain(facts.unknown.iter().map(|atom| &atom.name)) {
+            if !self.names.contains(name) && self.names.len() < MOST_NAMES {
+                self.names.insert(name.clone());
+            }
+        }
     }
 
     /// May a witness need what comes next?
@@ -245,12 +281,13 @@ impl<'a> Judge<'a> {
             _ => course.from..self.moments.len(),
         };
         let wanted = verdict.is_definite() && self.options.witness.is_some_and(|least| verdict >= least);
-        let unrecorded = wanted && self.is_full && (entries.end > self.moments.len() || !on_the_way);
+        let is_kept = entries.end <= self.moments.len() && (on_the_way || !self.is_full);
+        let too_long = wanted && (!is_kept || entries.len() > MOST_SEARCHED);
         let mut lines = Vec::new();
-        let witness = if wanted && !unrecorded { self.witness(index, entries, !on_the_way, &mut lines) } else { None };
+        let witness = if wanted && !too_long { self.witness(index, entries, !on_the_way, &mut lines) } else { None };
         let counts = self.watch.counts(&self.standing, id);
         let decision = if on_the_way { self.courses[index].decision.clone() } else { None };
-        Finding { verdict, live, end, decision, counts, witness, lines, unrecorded }
+        Finding { verdict, live, end, decision, counts, witness, lines, too_long }
     }
 
     /// The witness of a verdict, with the lines of its steps.

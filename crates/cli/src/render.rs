@@ -1,10 +1,16 @@
 //! How results are shown: for people, as one document, or line by line.
 
+pub(crate) mod automaton;
+pub(crate) mod check;
+pub(crate) mod dot;
 pub(crate) mod json;
 pub(crate) mod jsonl;
+mod layout;
 pub(crate) mod paint;
+pub(crate) mod svg;
 pub(crate) mod text;
 pub(crate) mod witness;
+pub(crate) mod word;
 
 use std::io;
 

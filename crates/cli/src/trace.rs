@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use lictor_logic::{Moment, Time};
 
 use crate::complaint::{Complaint, Fault};
@@ -62,7 +62,9 @@ impl Trace {
         if Path::new(path).is_dir() {
             bail!("`{path}` is a folder\n  hint: name a file with one step a line");
         }
-        let file = File::open(path).with_context(|| format!("cannot read the trace `{path}`"))?;
+        let file = File::open(path).map_err(|error| {
+            anyhow!("cannot read the trace `{path}`: {error}\n  hint: name a file with one step a line, or `-` for standard input")
+        })?;
         Ok(Trace::new(path, Box::new(BufReader::with_capacity(1 << 16, file))))
     }
 

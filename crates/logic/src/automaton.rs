@@ -61,16 +61,13 @@ pub(crate) struct Graph {
 const MOST_STATES: usize = 2000;
 const MOST_BITS: u32 = 10;
 
-/// Every letter that facts can make: a more special question is never answered yes without the more general one.
+/// Every letter that facts can make.
 pub(crate) fn letters(monitor: &Monitor) -> Option<Vec<u64>> {
     let skeleton = &monitor.compiled.skeleton;
     if skeleton.width > MOST_BITS {
         return None;
     }
-    let is_possible = |letter: &u64| {
-        skeleton.generals.iter().enumerate().all(|(bit, generals)| letter >> bit & 1 == 0 || generals & !letter == 0)
-    };
-    Some((0..1u64 << skeleton.width).filter(is_possible).collect())
+    Some((0..1u64 << skeleton.width).filter(|letter| skeleton.is_possible(*letter, u64::MAX)).collect())
 }
 
 impl Graph {

@@ -49,7 +49,7 @@ pub(crate) struct Bindings {
 #[derive(Clone, Debug)]
 struct Engine {
     valuation: usize,
-    /// Does some value that is not in a cell give this valuation?
+    /// Do values that were never seen give this valuation?
     is_realised: bool,
     unseen: ClassId,
     cells: Cells,
@@ -84,14 +84,20 @@ impl Bindings {
             let mut classes = Classes::default();
             let start = cache.start(&monitor.compiled.skeleton, valuation);
             let unseen = classes.enter(cache, &monitor.compiled.skeleton, start, None);
-            Engine {
+            let mut engine = Engine {
                 valuation,
-                is_realised: monitor.compiled.rigid.holds_from_start(valuation),
+                is_realised: monitor.compiled.rigid.is_given_unseen(valuation),
                 unseen,
                 cells: Cells::new(width, parts.clone()),
                 classes,
                 due: vec![VecDeque::new(); monitor.compiled.skeleton.clocks.len()],
+            };
+            for binding in monitor.compiled.rigid.of_constants(valuation) {
+                let point = engine.classes.point(engine.unseen).clone();
+                let class = engine.classes.enter(cache, &monitor.compiled.skeleton, point, None);
+                engine.cells.insert(&binding, class);
             }
+            engine
         });
         Bindings { engines: engines.collect(), joint: None }
     }
@@ -124,7 +130,6 @@ impl Bindings {
                         &owned
                     }
                 };
-                self.realise(scene.monitor, facts);
                 let background = read(scene.monitor, facts, &vec![None; scene.monitor.compiled.prefix.len()]);
                 let touched = thetas(scene.monitor, facts);
                 for engine in &mut self.engines {
@@ -149,7 +154,6 @@ impl Bindings {
             for valuation in scene.monitor.compiled.rigid.compatible(&touch.binding) {
                 let Touch { binding, bits, unknown, .. } = &touch;
                 let cell = self.engines[valuation].cells.find(binding);
-                self.engines[valuation].is_realised = true;
                 shares[valuation].push(Touch { binding: binding.clone(), cell, bits: *bits, unknown: *unknown });
             }
         }
@@ -162,19 +166,6 @@ impl Bindings {
     pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<Decided>) {
         for engine in &mut self.engines {
             engine.expire(scene, decided);
-        }
-    }
-
-    /// Values that give a valuation nobody had given before.
-    fn realise(&mut self, monitor: &Monitor, facts: &Facts) {
-        let rigid = &monitor.compiled.rigid;
-        if rigid.is_trivial() || monitor.compiled.prefix.len() != 1 {
-            return;
-        }
-        for value in values_of(facts) {
-            for valuation in rigid.compatible(&[Some(value.clone())]) {
-                self.engines[valuation].is_realised = true;
-            }
         }
     }
 
@@ -264,14 +255,13 @@ impl Bindings {
     pub(crate) fn restore(
         monitor: &Monitor,
         cache: &mut Cache,
-        realised: &[bool],
         standings: Vec<(usize, Option<Box<Binding>>, Point)>,
     ) -> Option<Bindings> {
         let mut bindings = Bindings::new(monitor, cache);
-        let skeleton = &monitor.compiled.skeleton;
-        for (engine, realised) in bindings.engines.iter_mut().zip(realised) {
-            engine.is_realised = *realised;
+        for engine in &mut bindings.engines {
+            engine.abandon(monitor, cache);
         }
+        let skeleton = &monitor.compiled.skeleton;
         for (valuation, binding, point) in standings {
             let engine = bindings.engines.get_mut(valuation)?;
             match binding {
@@ -299,6 +289,15 @@ impl Bindings {
 }
 
 impl Engine {
+    /// Takes out all cells.
+    fn abandon(&mut self, monitor: &Monitor, cache: &Cache) {
+        let cells: Vec<CellId> = self.cells.iter().collect();
+        for cell in cells {
+            self.classes.leave(cache, &monitor.compiled.skeleton, self.cells.class(cell));
+            self.cells.remove(cell);
+        }
+    }
+
     fn population(&self) -> u64 {
         self.cells.len() as u64 + 1
     }
@@ -380,8 +379,8 @@ impl Engine {
                 let class = self.classes.enter(scene.cache, skeleton, target, None);
                 let cell = self.cells.insert(&[Some(value.clone())], class);
                 self.classes.name_sole(class, cell);
-                self.settle(scene, cell, decided);
                 self.note_due(scene, class);
+                self.settle(scene, cell, decided);
             }
         }
         true
@@ -390,11 +389,17 @@ impl Engine {
     fn move_cell(&mut self, scene: &mut Scene<'_>, cell: CellId, target: Point, decided: &mut Vec<Decided>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let held = self.cells.class(cell);
-        let class = self.classes.enter(scene.cache, skeleton, target, Some(cell));
-        self.classes.leave(scene.cache, skeleton, held);
-        self.cells.assign(cell, class);
+        if self.classes.sole(held) == Some(cell) {
+            // Alone in its class, it takes the class along, and with it the deadlines that are noted already.
+            self.classes.relocate(scene.cache, skeleton, held, target);
+            self.note_due(scene, held);
+        } else {
+            let class = self.classes.enter(scene.cache, skeleton, target, Some(cell));
+            self.classes.leave(scene.cache, skeleton, held);
+            self.cells.assign(cell, class);
+            self.note_all_due(scene.monitor, scene.cache, class);
+        }
         self.settle(scene, cell, decided);
-        self.note_due(scene, class);
         self.forget_if_unseen(scene, cell);
     }
 
@@ -402,7 +407,9 @@ impl Engine {
     fn forget_if_unseen(&mut self, scene: &mut Scene<'_>, cell: CellId) {
         let class = self.classes.find(self.cells.class(cell));
         let point = self.classes.point(class);
-        if point.id().is_none() || self.stand_in(self.cells.key(cell), true) != class {
+        // Where values are compared, one that was seen must not be taken for one that was not.
+        let is_compared = !scene.monitor.compiled.rigid.is_trivial();
+        if is_compared || point.id().is_none() || self.stand_in(self.cells.key(cell), true) != class {
             return;
         }
         // With several variables, a partial binding may be what others are looked up by.
@@ -452,8 +459,8 @@ impl Engine {
                 None => self.cells.insert(&binding, class),
             };
             self.classes.name_sole(class, cell);
+            self.note_all_due(scene.monitor, scene.cache, class);
             self.settle(scene, cell, decided);
-            self.note_due(scene, class);
             cells.push(cell);
         }
         for cell in cells {
@@ -469,8 +476,8 @@ impl Engine {
         self.classes.advance(scene.cache, skeleton, next);
         let moved: Vec<ClassId> = self.classes.occupied().collect();
         for class in moved {
-            self.settle_class(scene, class, decided);
             self.note_due(scene, class);
+            self.settle_class(scene, class, decided);
         }
     }
 
@@ -537,7 +544,7 @@ impl Engine {
     fn settle(&mut self, scene: &mut Scene<'_>, cell: CellId, decided: &mut Vec<Decided>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let held = self.cells.class(cell);
-        let verdict = scene.cache.verdict(skeleton, self.classes.point(held));
+        let verdict = scene.cache.verdict(skeleton, self.classes.point(self.classes.find(held)));
         if !verdict.is_definite() {
             return;
         }
@@ -600,7 +607,15 @@ impl Engine {
         for (clock, start) in cache.clocks(point).iter().zip(point.times.iter()) {
             let clock = usize::from(*clock);
             if let Some(to) = monitor.compiled.skeleton.clocks[clock].to.filter(|_| is_new(*start)) {
-                self.due[clock].push_back(Due { end: start.plus(to), class, stamp });
+                let due = Due { end: start.plus(to), class, stamp };
+                let queue = &mut self.due[clock];
+                // Deadlines of one operator come in order, except those a binding takes along from a shared class.
+                match queue.back() {
+                    Some(last) if last.end > due.end => {
+                        queue.insert(queue.partition_point(|other| other.end <= due.end), due);
+                    }
+                    _ => queue.push_back(due),
+                }
             }
         }
         // Entries of deadlines that were met stay behind; now and then they are swept out.
@@ -625,8 +640,6 @@ impl Engine {
                     self.classes.relocate(scene.cache, skeleton, due.class, target);
                     let class = self.classes.find(due.class);
                     self.settle_class(scene, class, decided);
-                    let class = self.classes.find(due.class);
-                    self.note_all_due(scene.monitor, scene.cache, class);
                 }
             }
         }

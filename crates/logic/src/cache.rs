@@ -108,6 +108,8 @@ pub struct Cache {
     /// By state and letter: the state it leads to, or the number of a move.
     table: Vec<u32>,
     moves: Vec<Move>,
+    /// The same for formulas with too many letter bits for a table.
+    broad: FxHashMap<(u32, u64), u32>,
     transitions: FxHashMap<Key, Transition>,
     /// Where states that are not kept are stepped.
     aside: Option<Box<Aside>>,
@@ -128,6 +130,7 @@ impl Cache {
             info: Vec::new(),
             table: Vec::new(),
             moves: Vec::new(),
+            broad: FxHashMap::default(),
             transitions: FxHashMap::default(),
             aside: None,
             joint: FxHashMap::default(),
@@ -146,7 +149,9 @@ impl Cache {
     pub fn usage(&self) -> CacheUse {
         CacheUse {
             states: self.states.len(),
-            transitions: self.transitions.len() + self.table.iter().filter(|target| **target != UNKNOWN).count(),
+            transitions: self.transitions.len()
+                + self.broad.len()
+                + self.table.iter().filter(|target| **target != UNKNOWN).count(),
             clears: self.clears,
             uncached_steps: self.uncached_steps,
             is_partial: self.is_partial || self.satisfy.is_partial,
@@ -157,6 +162,7 @@ impl Cache {
     pub fn clear(&mut self) {
         self.table.fill(UNKNOWN);
         self.moves.clear();
+        self.broad.clear();
         self.transitions.clear();
         self.satisfy.clear();
         self.joint.clear();
@@ -169,7 +175,7 @@ impl Cache {
         let Beginning { holds, fails, on_empty } = skeleton.starts[rigid];
         let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
         let (holds, fails) = (stepper.initial(holds, on_empty), stepper.initial(fails, !on_empty));
-        let member = stepper.settled(Member { holds, fails });
+        let member = stepper.settled(Member::new(holds, fails));
         let handle = self.keep(skeleton, Residual::single(member));
         Point { handle, times: Times::default() }
     }
@@ -178,7 +184,8 @@ impl Cache {
     #[inline]
     pub(crate) fn look_up(&self, state: u32, bits: u64, width: u32) -> Option<u32> {
         if width > TABLE_WIDTH {
-            return None;
+            let bits = bits & self.info[state as usize].support;
+            return self.broad.get(&(state, bits)).copied();
         }
         self.table.get((state as usize) << width | bits as usize).copied().filter(|target| *target < MOVE)
     }
@@ -362,7 +369,7 @@ impl Cache {
             let support = self.info[id as usize].support;
             *bits &= support;
             *unknown &= support;
-            if *unknown == 0 && ripe.is_empty() && width <= TABLE_WIDTH {
+            if *unknown == 0 && ripe.is_empty() {
                 in_table = Some(*bits);
                 if let Some(target) = self.look_up(id, *bits, width) {
                     return Transition { handle: Handle::Cached(target), sources: None };
@@ -377,11 +384,15 @@ impl Cache {
         let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
         let (residual, sources) = stepper.step(&residual, &key.letter);
         let transition = Transition { handle: self.keep(skeleton, residual), sources };
-        if self.transitions.len() + self.moves.len() + self.satisfy.len() >= self.limits.transitions {
+        let kept = self.transitions.len() + self.broad.len() + self.moves.len() + self.satisfy.len();
+        if kept >= self.limits.transitions {
             self.clear();
         }
         match (in_table, &transition) {
-            (Some(bits), Transition { handle: Handle::Cached(target), sources }) => {
+            (Some(bits), Transition { handle: Handle::Cached(target), sources: None }) if width > TABLE_WIDTH => {
+                self.broad.insert((id, bits), *target);
+            }
+            (Some(bits), Transition { handle: Handle::Cached(target), sources }) if width <= TABLE_WIDTH => {
                 let entry = match sources {
                     None => *target,
                     Some(sources) => {
@@ -425,10 +436,12 @@ impl Cache {
 
     /// The same for a residual over another arena.
     fn keep_from(&mut self, skeleton: &Skeleton, residual: Residual, norms: &Norms) -> Handle {
-        match residual.verdict() {
-            Verdict::Satisfied if residual.members.len() == 1 => return Handle::Cached(SATISFIED),
-            Verdict::Violated if residual.members.len() == 1 => return Handle::Cached(VIOLATED),
-            _ => {}
+        if let [member] = &residual.members[..] {
+            match member.form() {
+                Verdict::Satisfied => return Handle::Cached(SATISFIED),
+                Verdict::Violated => return Handle::Cached(VIOLATED),
+                Verdict::Inconclusive => {}
+            }
         }
         let portable = Portable::export(&residual, norms);
         if self.is_full() {

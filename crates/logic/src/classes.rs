@@ -251,7 +251,6 @@ impl Classes {
         self.restless -= usize::from(entry.restless);
         entry.point = target;
         entry.restless = restless;
-        entry.stamp = entry.stamp.wrapping_add(1);
         self.restless += usize::from(restless);
         let Some(state) = state else {
             self.count(cache, skeleton, class, members, true);

@@ -119,7 +119,8 @@ pub(crate) fn compile(source: &Arena, formula: Formula) -> Result<Compiled, Comp
     let (generals, specials) = relations(&probes);
     let waits = clocks.iter().any(|clock| clock.from.0 > 0);
     let (width, families) = (probes.len() as u32, families.len() as u32);
-    let skeleton = Skeleton { norms, starts, clocks, waits, width, families, generals, specials };
+    let quantified = !prefix.is_empty();
+    let skeleton = Skeleton { norms, starts, clocks, waits, quantified, width, families, generals, specials };
     Ok(Compiled { arena, prefix, negated, skeleton, probes, rigid })
 }
 

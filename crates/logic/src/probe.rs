@@ -138,12 +138,17 @@ pub(crate) struct Local<'a> {
     pub(crate) facts: &'a Facts,
 }
 
-/// A value in a comparison: a real one, or one never seen, which is equal to itself alone.
+/// A value in a comparison: a real one, one never seen, which is equal to itself alone, or whatever value an unknown
+/// fact may hold.
 #[derive(Clone, PartialEq)]
 enum Datum {
     Value(Value),
     Unseen(usize),
+    Unknown,
 }
+
+/// The values chosen so far; none is whatever value an unknown fact may hold.
+type Chosen = Vec<(Arc<str>, Option<Value>)>;
 
 impl Local<'_> {
     /// Is there a choice of values?
@@ -152,7 +157,7 @@ impl Local<'_> {
         self.choose(variables, body, &mut chosen)
     }
 
-    fn choose(&self, variables: &[Arc<str>], body: Formula, chosen: &mut Vec<(Arc<str>, Value)>) -> Option<bool> {
+    fn choose(&self, variables: &[Arc<str>], body: Formula, chosen: &mut Chosen) -> Option<bool> {
         let [variable, rest @ ..] = variables else { return self.evaluate(body, chosen) };
         // Guarded variables can only take values that occur in the position.
         let mut answer = Some(false);
@@ -168,26 +173,27 @@ impl Local<'_> {
         answer
     }
 
-    /// Every value that occurs in the position, known or unknown.
-    fn values(&self) -> Vec<Value> {
+    /// Every value that occurs in the position, known or unknown, and whatever an unknown fact may hold.
+    fn values(&self) -> Vec<Option<Value>> {
         let known = self.facts.known.iter().flat_map(|fact| fact.values.iter().cloned());
         let unknown = self.facts.unknown.iter().flat_map(|atom| atom.terms.iter()).filter_map(|term| match term {
             Term::Value(value) => Some(value.clone()),
             _ => None,
         });
-        let mut values: Vec<Value> = known.chain(unknown).collect();
+        let any = self.facts.unknown.first().map(|_| None);
+        let mut values: Vec<Option<Value>> = known.chain(unknown).map(Some).chain(any).collect();
         values.sort_unstable();
         values.dedup();
         values
     }
 
-    fn evaluate(&self, f: Formula, chosen: &mut Vec<(Arc<str>, Value)>) -> Option<bool> {
+    fn evaluate(&self, f: Formula, chosen: &mut Chosen) -> Option<bool> {
         match &self.arena[f] {
             Node::True => Some(true),
             Node::False => Some(false),
             Node::Fact(atom) => self.fact(atom, chosen),
             Node::Compare(comparison, left, right) => {
-                Some(compare(*comparison, &self.datum(left, chosen), &self.datum(right, chosen)))
+                compare(*comparison, &self.datum(left, chosen), &self.datum(right, chosen))
             }
             Node::Not(g) => self.evaluate(*g, chosen).map(|truth| !truth),
             Node::And(list) => {
@@ -219,13 +225,13 @@ impl Local<'_> {
         }
     }
 
-    fn datum(&self, term: &Term, chosen: &[(Arc<str>, Value)]) -> Datum {
+    fn datum(&self, term: &Term, chosen: &Chosen) -> Datum {
         match term {
             Term::Value(value) => Datum::Value(value.clone()),
             Term::Any => Datum::Unseen(usize::MAX),
             Term::Var(name) => {
                 if let Some((_, value)) = chosen.iter().rev().find(|(other, _)| other == name) {
-                    return Datum::Value(value.clone());
+                    return value.clone().map_or(Datum::Unknown, Datum::Value);
                 }
                 let index = self.prefix.iter().position(|variable| variable == name).unwrap_or(usize::MAX);
                 match self.binding.get(index) {
@@ -236,7 +242,7 @@ impl Local<'_> {
         }
     }
 
-    fn fact(&self, atom: &Atom, chosen: &[(Arc<str>, Value)]) -> Option<bool> {
+    fn fact(&self, atom: &Atom, chosen: &Chosen) -> Option<bool> {
         let mut unseen = false;
         let terms: Box<[Term]> = atom
             .terms
@@ -245,7 +251,7 @@ impl Local<'_> {
                 Term::Any => Term::Any,
                 _ => match self.datum(term, chosen) {
                     Datum::Value(value) => Term::Value(value),
-                    Datum::Unseen(_) => {
+                    Datum::Unseen(_) | Datum::Unknown => {
                         unseen = true;
                         Term::Any
                     }
@@ -268,15 +274,15 @@ impl Local<'_> {
     }
 }
 
-fn compare(comparison: Comparison, left: &Datum, right: &Datum) -> bool {
+fn compare(comparison: Comparison, left: &Datum, right: &Datum) -> Option<bool> {
     match (left, right) {
-        (Datum::Value(left), Datum::Value(right)) => comparison.holds(left, right),
-        _ => match comparison {
-            Comparison::Equal => left == right,
+        (Datum::Unknown, _) | (_, Datum::Unknown) => None,
+        (Datum::Value(left), Datum::Value(right)) => Some(comparison.holds(left, right)),
+        _ => Some(match comparison {
+            Comparison::Equal | Comparison::AtMost | Comparison::AtLeast => left == right,
             Comparison::Unequal => left != right,
-            Comparison::AtMost | Comparison::AtLeast => left == right,
             Comparison::Less | Comparison::Greater => false,
-        },
+        }),
     }
 }
 

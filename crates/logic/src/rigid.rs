@@ -20,8 +20,8 @@ pub(crate) struct Rigid {
     prefix: Vec<Arc<str>>,
     /// The valuations that some values give, as bits; the index in this list names a valuation.
     valuations: Vec<u32>,
-    /// For each valuation: do the constants of the formula and values never seen give it?
-    from_start: Vec<bool>,
+    /// For each valuation: do values that were never seen give it?
+    unseen: Vec<bool>,
 }
 
 /// Most rigid comparisons in a formula.
@@ -73,7 +73,7 @@ impl Rigid {
                 }
             }
         }
-        let mut rigid = Rigid { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), from_start: Vec::new() };
+        let mut rigid = Rigid { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), unseen: Vec::new() };
         rigid.find_valuations();
         Ok(rigid)
     }
@@ -87,9 +87,25 @@ impl Rigid {
         0..self.valuations.len()
     }
 
-    /// Is a valuation given by values never seen, or by the constants of the formula?
-    pub(crate) fn holds_from_start(&self, valuation: usize) -> bool {
-        self.from_start[valuation]
+    /// Is a valuation given by values that were never seen?
+    pub(crate) fn is_given_unseen(&self, valuation: usize) -> bool {
+        self.unseen[valuation]
+    }
+
+    /// The bindings that give constants of the formula to some variables, and can have a valuation. A constant is a
+    /// value that is there from the beginning.
+    pub(crate) fn of_constants(&self, valuation: usize) -> Vec<Box<Binding>> {
+        let mut bindings: Vec<Vec<Option<Value>>> = vec![Vec::new()];
+        for _ in &self.prefix {
+            let constants = self.constants();
+            let values = || constants.iter().cloned().map(Some).chain([None]);
+            bindings = bindings
+                .into_iter()
+                .flat_map(|binding| values().map(move |value| binding.iter().cloned().chain([value]).collect()))
+                .collect();
+        }
+        bindings.retain(|binding| binding.iter().any(Option::is_some) && self.agrees(valuation, binding));
+        bindings.into_iter().map(Vec::into_boxed_slice).collect()
     }
 
     /// What each comparison says under a valuation.
@@ -128,12 +144,12 @@ impl Rigid {
     fn find_valuations(&mut self) {
         let constants = self.constants();
         let mut samples: Vec<(Datum, bool)> = Vec::new();
-        let mut add = |datum: Datum, from_start: bool| {
+        let mut add = |datum: Datum, unseen: bool| {
             if !samples.iter().any(|(other, _)| *other == datum) {
-                samples.push((datum, from_start));
+                samples.push((datum, unseen));
             }
         };
-        constants.iter().for_each(|value| add(Datum::Value(value.clone()), true));
+        constants.iter().for_each(|value| add(Datum::Value(value.clone()), false));
         (0..self.prefix.len()).for_each(|index| add(Datum::Unseen(index), true));
         if !self.comparisons.is_empty() {
             around(&constants).into_iter().for_each(|value| add(Datum::Value(value), false));
@@ -162,12 +178,12 @@ impl Rigid {
         let bits = self.comparisons.iter().enumerate().fold(0, |bits, (index, (comparison, left, right))| {
             bits | u32::from(holds(*comparison, &datum(left), &datum(right))) << index
         });
-        let from_start = chosen.iter().all(|(_, from_start)| *from_start);
+        let unseen = chosen.iter().all(|(_, unseen)| *unseen);
         match self.valuations.iter().position(|other| *other == bits) {
-            Some(index) => self.from_start[index] |= from_start,
+            Some(index) => self.unseen[index] |= unseen,
             None => {
                 self.valuations.push(bits);
-                self.from_start.push(from_start);
+                self.unseen.push(unseen);
             }
         }
     }

@@ -39,7 +39,7 @@ struct SavedSeat {
 #[serde(rename_all = "snake_case")]
 enum SavedState {
     Point(SavedPoint),
-    Bindings { residuals: Vec<Portable>, realised: Vec<bool>, bindings: Vec<SavedBinding> },
+    Bindings { residuals: Vec<Portable>, bindings: Vec<SavedBinding> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,9 +151,7 @@ fn save(entry: &Entry, seat: &Seat) -> Option<SavedState> {
             }
             // The same trace gives the same snapshot, whatever order a table keeps its cells in.
             saved.sort_by(|a, b| (a.valuation, &a.values).cmp(&(b.valuation, &b.values)));
-            let valuations = entry.monitor.compiled.rigid.valuations();
-            let realised = valuations.map(|valuation| bindings.is_realised(valuation)).collect();
-            SavedState::Bindings { residuals, realised, bindings: saved }
+            SavedState::Bindings { residuals, bindings: saved }
         }
     })
 }
@@ -170,8 +168,8 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
             let handle = entry.cache.adopt(skeleton, &saved.residual)?;
             Some(Wide::Point(Point { handle, times: saved.times.iter().copied().collect() }))
         }
-        SavedState::Bindings { residuals, realised, bindings } => {
-            if !monitor.shape.quantified || realised.len() != monitor.compiled.rigid.valuations().len() {
+        SavedState::Bindings { residuals, bindings } => {
+            if !monitor.shape.quantified {
                 return None;
             }
             let mut handles = Vec::with_capacity(residuals.len());
@@ -187,7 +185,7 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
                 let point = Point { handle: handle.clone(), times: saved.times.iter().copied().collect() };
                 standings.push((saved.valuation, saved.values.clone().map(Vec::into_boxed_slice), point));
             }
-            Some(Wide::Bindings(Bindings::restore(&monitor, &mut entry.cache, realised, standings)?))
+            Some(Wide::Bindings(Bindings::restore(&monitor, &mut entry.cache, standings)?))
         }
     }
 }

@@ -19,19 +19,29 @@ use crate::verdict::Verdict;
 pub(crate) struct Member {
     pub(crate) holds: Dnf,
     pub(crate) fails: Dnf,
+    /// Every infinite continuation satisfies the formula, although a finite one may not.
+    pub(crate) assured: bool,
 }
 
 impl Member {
+    pub(crate) fn new(holds: Dnf, fails: Dnf) -> Member {
+        Member { holds, fails, assured: false }
+    }
+
     pub(crate) fn satisfied() -> Member {
-        Member { holds: Dnf::top(), fails: Dnf::bottom() }
+        Member::new(Dnf::top(), Dnf::bottom())
     }
 
     pub(crate) fn violated() -> Member {
-        Member { holds: Dnf::bottom(), fails: Dnf::top() }
+        Member::new(Dnf::bottom(), Dnf::top())
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.assured { Verdict::Satisfied } else { self.form() }
     }
 
     /// What its form alone tells, without looking at continuations.
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn form(&self) -> Verdict {
         if self.holds.is_top() || self.fails.is_bottom() {
             Verdict::Satisfied
         } else if self.holds.is_bottom() || self.fails.is_top() {
@@ -44,7 +54,7 @@ impl Member {
     /// The verdict if the trace stops here.
     pub(crate) fn at_end(&self) -> Verdict {
         let truth = self.holds.at_end().or_else(|| self.fails.at_end().map(|fails| !fails));
-        match self.verdict() {
+        match self.form() {
             Verdict::Inconclusive => Verdict::from_truth(truth),
             definite => definite,
         }
@@ -120,7 +130,7 @@ impl Portable {
         }
         let members = self.members.iter().map(|member| {
             let place = |dnf: &Dnf| map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied());
-            Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)? })
+            Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)?, assured: member.assured })
         });
         let mut members: Vec<Member> = members.collect::<Option<_>>()?;
         members.sort_unstable();
@@ -150,6 +160,7 @@ impl Export<'_> {
         Member {
             holds: map_dnf(&member.holds, &mut place).unwrap_or(Dnf::TooMany),
             fails: map_dnf(&member.fails, &mut place).unwrap_or(Dnf::TooMany),
+            assured: member.assured,
         }
     }
 

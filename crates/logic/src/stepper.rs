@@ -17,6 +17,8 @@ pub(crate) struct Skeleton {
     pub(crate) clocks: Vec<Clock>,
     /// Does some clock have a lower bound to wait for?
     pub(crate) waits: bool,
+    /// Is it run once for each binding of values?
+    pub(crate) quantified: bool,
     /// How many letter bits there are.
     pub(crate) width: u32,
     /// How many families of untils there are.
@@ -24,6 +26,15 @@ pub(crate) struct Skeleton {
     /// For each bit, the bits that are set whenever it is, and the bits that are not unless it is; itself among both.
     pub(crate) generals: Vec<u64>,
     pub(crate) specials: Vec<u64>,
+}
+
+impl Skeleton {
+    /// Can facts make this letter? A more special question is never answered yes without the more general one, as far
+    /// as that is among the bits that count.
+    pub(crate) fn is_possible(&self, letter: u64, counting: u64) -> bool {
+        let is_set = |bit: usize| letter >> bit & 1 == 1;
+        self.generals.iter().enumerate().all(|(bit, generals)| !is_set(bit) || generals & counting & !letter == 0)
+    }
 }
 
 /// A formula before its first position.
@@ -71,7 +82,7 @@ impl Stepper<'_> {
         let mut members: Vec<Member> = Vec::new();
         let slots = residual.clocks.len();
         for member in &residual.members {
-            if member.verdict().is_definite() {
+            if member.form().is_definite() {
                 members.push(member.clone());
                 continue;
             }
@@ -81,16 +92,19 @@ impl Stepper<'_> {
                     let mut forget = |norms: &mut Norms, norm: Norm| expire(norm, norms, &expired);
                     let holds = member.holds.rewrite(self.norms, &mut forget);
                     let fails = member.fails.rewrite(self.norms, &mut forget);
-                    members.push(self.settled(Member { holds, fails }));
+                    members.push(self.settled(Member { holds, fails, assured: member.assured }));
                 }
                 Letter::Facts { bits, unknown, ripe } => {
                     let ripe = spread(ripe, slots);
                     // Every way the unknown bits could be.
                     let mut resolution = 0;
                     loop {
-                        let reading = Reading::Letter { bits: *bits & !unknown | resolution, ripe: &ripe };
-                        let member = self.read(member, reading);
-                        members.push(self.settled(member));
+                        let bits = *bits & !unknown | resolution;
+                        // Only what is being resolved here is compared: bits that do not matter were left out before.
+                        if self.skeleton.is_possible(bits, *unknown) {
+                            let member = self.read(member, Reading::Letter { bits, ripe: &ripe });
+                            members.push(self.settled(member));
+                        }
                         if resolution == *unknown {
                             break;
                         }
@@ -119,22 +133,28 @@ impl Stepper<'_> {
             }
             result
         };
-        Member { holds: unfold(&member.holds), fails: unfold(&member.fails) }
+        Member { holds: unfold(&member.holds), fails: unfold(&member.fails), assured: member.assured }
     }
 
     /// A member that no continuation can satisfy is violated, one that every continuation satisfies is satisfied.
+    ///
+    /// A verdict stands even if the trace then ends in a way that finite traces read otherwise. But where each binding
+    /// has a member, the verdict is that of all of them together, so a satisfied one goes on to its own end.
     pub(crate) fn settled(&mut self, member: Member) -> Member {
-        match member.verdict() {
+        match member.form() {
             Verdict::Satisfied => return Member::satisfied(),
             Verdict::Violated => return Member::violated(),
+            Verdict::Inconclusive if member.assured => return member,
             Verdict::Inconclusive => {}
         }
         if !self.can_be_met(&member.holds) {
             Member::violated()
-        } else if !self.can_be_met(&member.fails) {
-            Member::satisfied()
-        } else {
+        } else if self.can_be_met(&member.fails) {
             member
+        } else if self.skeleton.quantified {
+            Member { assured: true, ..member }
+        } else {
+            Member::satisfied()
         }
     }
 

@@ -1,12 +1,15 @@
 //! `lictor eval`: judges traces by formulas.
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::bail;
 use lictor_logic::{After, Verdict};
 
 use crate::args::{End, EvalArgs, Format, WitnessArg};
-use crate::complaint;
+use crate::complaint::{self, is_near};
 use crate::exit::Outcome;
 use crate::formulas::{self, Listed};
 use crate::judge::{Judged, Options, judge};
@@ -24,7 +27,14 @@ pub(crate) fn run(args: &EvalArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     let mut worst = None;
     let mut outcome = Outcome::Compliant;
     for path in traces {
-        let mut trace = Trace::open(path)?;
+        let mut trace = match Trace::open(path) {
+            Ok(trace) => trace,
+            Err(error) => {
+                complaint::error(&format!("{error:#}"));
+                outcome = Outcome::Unjudged;
+                continue;
+            }
+        };
         let judged = judge(&mut trace, &formulas, options, &mut *report)?;
         report.end(&judged)?;
         if options.warn {
@@ -42,10 +52,9 @@ pub(crate) fn run(args: &EvalArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
 
 /// The formulas and the paths of the traces.
 fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<Listed>, &[String])> {
-    let (formulas, traces) = match (&args.formulas, args.inputs.split_first()) {
-        (Some(path), _) => (formulas::from_file(path)?, &args.inputs[..]),
-        (None, Some((formula, traces))) => (formulas::from_arguments(std::slice::from_ref(formula))?, traces),
-        (None, None) => bail!("no formula given"),
+    let (formula, traces) = match (&args.formulas, args.inputs.split_first()) {
+        (None, Some((formula, traces))) => (Some(formula), traces),
+        _ => (None, &args.inputs[..]),
     };
     if traces.is_empty() {
         bail!("no trace given\n  hint: name a file with one step a line behind the formula, or `-` for standard input");
@@ -53,6 +62,14 @@ fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<Listed>, &[String])> {
     if traces.iter().filter(|path| *path == "-").count() > 1 {
         bail!("standard input can be read only once\n  hint: give `-` once");
     }
+    let is_there = |path: &String| path == "-" || Path::new(path).exists();
+    if let Some(formula) = formula.filter(|it| Path::new(it).is_file() && !traces.iter().any(is_there)) {
+        bail!("`{formula}` is a file, not a formula\n  hint: the formula comes first, then the trace");
+    }
+    let formulas = match (&args.formulas, formula) {
+        (Some(path), _) => formulas::from_file(path)?,
+        (None, formula) => formulas::from_arguments(formula.map_or(&[], std::slice::from_ref))?,
+    };
     Ok((formulas, traces))
 }
 
@@ -86,6 +103,26 @@ fn remark(judged: &Judged, formulas: &[Listed], name: &str) {
         let hint = "give the steps a time: {\"time\":12.5,\"facts\":[…]}";
         complaint::warn(&format!("a formula has bounds in time, but no step of {name} has a time\n  hint: {hint}"));
     }
+    for (listed, asked, there) in misspelt(judged, formulas) {
+        let place = if formulas.len() > 1 { format!("formula {}", listed.number) } else { "the formula".to_owned() };
+        let message = format!("{place} asks for `{asked}`, which no step of {name} has");
+        complaint::warn(&format!("{message}\n  hint: did you mean `{there}`?"));
+    }
+}
+
+/// Facts that a formula asks for in vain while the trace has one of nearly the same name that nobody asks for.
+fn misspelt<'a>(judged: &'a Judged, formulas: &'a [Listed]) -> Vec<(&'a Listed, Arc<str>, &'a str)> {
+    let asked: BTreeSet<Arc<str>> = formulas.iter().flat_map(Listed::names).collect();
+    let spare: Vec<&str> = judged.names.difference(&asked).map(|name| &**name).collect();
+    let mut found = Vec::new();
+    for listed in formulas {
+        for name in listed.names().into_iter().filter(|name| !judged.names.contains(name)) {
+            if let Some(near) = spare.iter().find(|spare| is_near(&name, spare)) {
+                found.push((listed, name, *near));
+            }
+        }
+    }
+    found
 }
 
 /// Was all of a trace read, and was there anything to judge?

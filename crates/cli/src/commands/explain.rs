@@ -1,7 +1,134 @@
-//! stub
-use crate::args::ExplainArgs;
-use crate::exit::Outcome;
+//! `lictor explain`: what a formula means, before any trace.
+
 use std::io::Write;
-pub(crate) fn run(_args: &ExplainArgs, _out: &mut dyn Write) -> anyhow::Result<Outcome> {
+
+use anyhow::{anyhow, bail};
+use lictor_logic::{Analysis, Automaton, Facts, Spelling, Verdict};
+use serde::Serialize;
+
+use crate::args::{Document, ExplainArgs};
+use crate::exit::Outcome;
+use crate::formulas::{self, Listed};
+use crate::render::automaton::{self, AutomatonShape};
+use crate::render::{dot, svg, word};
+
+/// The most states that are drawn as a picture, and listed as text.
+const MOST_DRAWN: usize = 120;
+const MOST_LISTED: usize = 40;
+
+/// Explains a formula.
+pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let listed = formulas::from_arguments(std::slice::from_ref(&args.formula))?;
+    let [listed] = &listed[..] else { bail!("no formula given") };
+    let mut analysis = Analysis::new(&listed.arena, listed.formula).map_err(|error| anyhow!("{error}"))?;
+    let spelling = args.spelling.get();
+    let automaton = analysis.automaton();
+    let too_large = || anyhow!("the automaton has too many states or facts to be shown\n  hint: split the formula");
+    if args.dot {
+        let automaton = automaton.ok_or_else(too_large)?;
+        out.write_all(dot::draw(&automaton, spelling).as_bytes())?;
+    } else if args.svg {
+        let automaton = automaton.ok_or_else(too_large)?;
+        let states = automaton.states.len();
+        if states > MOST_DRAWN {
+            bail!("{states} states are too many for a picture, {MOST_DRAWN} are the most\n  hint: use `--dot`");
+        }
+        out.write_all(svg::draw(&automaton, &listed.show(spelling), spelling).as_bytes())?;
+    } else {
+        let explained = Explained::new(listed, analysis, automaton);
+        match args.format {
+            Document::Text => explained.write_text(out, spelling)?,
+            Document::Json => explained.write_json(out, spelling)?,
+        }
+    }
     Ok(Outcome::Compliant)
+}
+
+/// All there is to say about a formula.
+struct Explained<'a> {
+    listed: &'a Listed,
+    class: String,
+    /// The shortest traces with a verdict at their end, and those that decide for good.
+    examples: Vec<(&'static str, Option<Vec<Facts>>)>,
+    automaton: Option<Automaton>,
+}
+
+impl<'a> Explained<'a> {
+    fn new(listed: &'a Listed, mut analysis: Analysis, automaton: Option<Automaton>) -> Explained<'a> {
+        let examples = vec![
+            ("satisfied", analysis.shortest(Verdict::Satisfied)),
+            ("violated", analysis.shortest(Verdict::Violated)),
+            ("satisfied for good", analysis.shortest_definite(Verdict::Satisfied)),
+            ("violated for good", analysis.shortest_definite(Verdict::Violated)),
+        ];
+        Explained { listed, class: analysis.class().to_string(), examples, automaton }
+    }
+
+    fn write_text(&self, out: &mut dyn Write, spelling: Spelling) -> anyhow::Result<()> {
+        let Listed { arena, formula, .. } = self.listed;
+        writeln!(out, "ascii    {}", self.listed.show(Spelling::Ascii))?;
+        writeln!(out, "unicode  {}", self.listed.show(Spelling::Unicode))?;
+        writeln!(out, "words    {}", self.listed.show(Spelling::Words))?;
+        writeln!(out, "\nmeaning  {}", arena.english(*formula))?;
+        writeln!(out, "class    {}", self.class)?;
+        writeln!(out, "\nshortest traces")?;
+        for (verdict, trace) in &self.examples {
+            let trace = trace.as_ref().map_or_else(|| "none".to_owned(), |trace| word::trace(trace));
+            writeln!(out, "  {verdict:18}  {trace}")?;
+        }
+        match &self.automaton {
+            Some(automaton) if automaton.states.len() <= MOST_LISTED => {
+                let states = automaton.states.len();
+                writeln!(out, "\nautomaton, {states} state{}", if states == 1 { "" } else { "s" })?;
+                automaton::write(out, automaton, spelling)?;
+            }
+            Some(automaton) => {
+                let states = automaton.states.len();
+                writeln!(out, "\nautomaton, {states} states: `--dot` prints them all")?;
+            }
+            None => writeln!(out, "\nautomaton: too many states or facts to be shown")?,
+        }
+        Ok(())
+    }
+
+    fn write_json(&self, out: &mut dyn Write, spelling: Spelling) -> anyhow::Result<()> {
+        let example = |place: usize| self.examples.get(place).and_then(|(_, trace)| Some(word::shape(trace.as_ref()?)));
+        let shape = ExplainedShape {
+            v: 1,
+            ascii: self.listed.show(Spelling::Ascii),
+            unicode: self.listed.show(Spelling::Unicode),
+            words: self.listed.show(Spelling::Words),
+            meaning: self.listed.arena.english(self.listed.formula),
+            class: &self.class,
+            shortest: ShortestShape {
+                satisfied: example(0),
+                violated: example(1),
+                satisfied_for_good: example(2),
+                violated_for_good: example(3),
+            },
+            automaton: self.automaton.as_ref().map(|automaton| AutomatonShape::new(automaton, spelling)),
+        };
+        serde_json::to_writer_pretty(&mut *out, &shape)?;
+        Ok(out.write_all(b"\n")?)
+    }
+}
+
+#[derive(Serialize)]
+struct ExplainedShape<'a> {
+    v: u32,
+    ascii: String,
+    unicode: String,
+    words: String,
+    meaning: String,
+    class: &'a str,
+    shortest: ShortestShape,
+    automaton: Option<AutomatonShape>,
+}
+
+#[derive(Serialize)]
+struct ShortestShape {
+    satisfied: Option<Vec<word::PositionShape>>,
+    violated: Option<Vec<word::PositionShape>>,
+    satisfied_for_good: Option<Vec<word::PositionShape>>,
+    violated_for_good: Option<Vec<word::PositionShape>>,
 }

@@ -28,11 +28,6 @@ impl Paint {
         self.code(code, text)
     }
 
-    /// A text that stands back.
-    pub(crate) fn faint(self, text: &str) -> String {
-        self.code("2", text)
-    }
-
     /// A text that stands out.
     pub(crate) fn bold(self, text: &str) -> String {
         self.code("1", text)

@@ -119,8 +119,8 @@ impl<'a> Text<'a> {
         for line in witness::excerpt(finding, judged, &self.trace, self.spelling) {
             writeln!(self.out, "  {line}")?;
         }
-        if finding.unrecorded {
-            writeln!(self.out, "  the trace is too long to be kept, so there is no witness")?;
+        if finding.too_long {
+            writeln!(self.out, "  no witness: the trace is too long to search for one")?;
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl Report for Text<'_> {
                 let time = facts.time.map_or(String::new(), |time| format!(" at {}", step.clock.show(time)));
                 (step.position.to_string(), format!("{facts}{time}"))
             }
-            Moment::Tick(now) => (String::new(), format!("the time {} passes", step.clock.show(*now))),
+            Moment::Tick(now) => (String::new(), format!("{} passes", step.clock.show(*now))),
         };
         match step.readings.len() {
             1 => self.one(step, &number, &facts),
@@ -173,13 +173,17 @@ impl Report for Text<'_> {
 
     fn end(&mut self, judged: &Judged) -> io::Result<()> {
         if self.silent > 0 {
-            let (what, change) = if self.silent == 1 { ("line changes", "") } else { ("lines change", "") };
-            writeln!(self.out, "      {} more {what} nothing{change}", self.silent)?;
+            let lines = if self.silent == 1 { "line changes" } else { "lines change" };
+            writeln!(self.out, "      {} more {lines} nothing", self.silent)?;
         }
         if !self.quiet && judged.positions > 0 {
             writeln!(self.out)?;
         }
         for (index, finding) in judged.findings.iter().enumerate() {
+            let gap = index > 0 && (finding.witness.is_some() || judged.findings[index - 1].witness.is_some());
+            if gap {
+                writeln!(self.out)?;
+            }
             self.finding(index, finding, judged)?;
         }
         Ok(())

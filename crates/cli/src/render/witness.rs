@@ -50,32 +50,37 @@ impl WitnessShape {
 /// A finding as an excerpt of its trace: line numbers in the margin, what mattered beside them.
 pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling: Spelling) -> Vec<String> {
     let Some(witness) = &finding.witness else { return Vec::new() };
-    let decided = finding.decision.as_ref().map_or(judged.last_line, |decision| decision.line);
-    let margin = decided.max(judged.last_line).to_string().len();
-    let blank = " ".repeat(margin);
-    let first = finding.lines.last().copied().unwrap_or(decided).max(1);
-    let mut text = vec![format!("{blank}--> {trace}:{first}")];
-    let mut row = |line: Option<u64>, words: String| {
+    let tick = finding.decision.as_ref().and_then(|decision| Some((decision.line, decision.tick?)));
+    if witness.steps.is_empty() && tick.is_none() && !witness.at_end {
+        return Vec::new();
+    }
+    let place = finding.decision.as_ref().map_or(judged.last_line, |decision| decision.line);
+    let margin = judged.last_line.to_string().len();
+    let mut text = vec![format!("{:margin$}--> {trace}:{place}", "")];
+    let mut row = |line: Option<u64>, words: &str| {
         let number = line.map_or(String::new(), |line| line.to_string());
         text.push(format!("{number:>margin$} | {words}").trim_end().to_owned());
     };
-    row(None, String::new());
+    row(None, "");
     if !witness.binding.is_empty() {
-        row(None, format!("for {}", binding(witness)));
+        row(None, &format!("for {}", binding(witness)));
     }
-    for (step, line) in witness.steps.iter().zip(&finding.lines) {
-        row(Some(*line), format!("step {}: {}", step.position, mattered(step)));
+    let mut said = String::new();
+    for (index, (step, line)) in witness.steps.iter().zip(&finding.lines).enumerate() {
+        row(Some(*line), &format!("step {}: {}", step.position, mattered(step)));
         let residual = step.residual.show(spelling).to_string();
-        let is_last = step.position as u64 == judged.positions || residual == "false" || residual == "true";
-        if !is_last || witness.at_end {
-            row(None, format!("{:>1$}still to hold: {residual}", "", 6 + step.position.to_string().len() + 2));
+        let is_last = index + 1 == witness.steps.len() && tick.is_none() && !witness.at_end;
+        if !is_last && residual != said {
+            let indent = "step : ".len() + step.position.to_string().len();
+            row(None, &format!("{:indent$}still to hold: {residual}", ""));
         }
+        said = residual;
     }
-    if let Some((line, tick)) = finding.decision.as_ref().and_then(|decision| Some((decision.line, decision.tick?))) {
-        row(Some(line), format!("then the time {} passes", judged.clock.show(tick)));
+    if let Some((line, tick)) = tick {
+        row(Some(line), &format!("then {} passes", judged.clock.show(tick)));
     }
     if witness.at_end {
-        row(None, "then the trace ends".to_owned());
+        row(None, "then the trace ends");
     }
     text
 }
