@@ -29,10 +29,15 @@ Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --st
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Judge traces by formulas
+    ///
+    /// A trace is a JSONL file, or `-` for standard input. Each line is a step, {"facts":["tool_call"]} or ["tool_call"],
+    /// or a tick, {"tick":12.5}. With several traces each is judged on its own.
     Eval(EvalArgs),
     /// Say what a formula means, with examples and its automaton
     Explain(ExplainArgs),
     /// Look for formulas that cannot hold, cannot fail, or contradict each other
+    ///
+    /// Exits with 1 if a formula is unsatisfiable or two contradict each other.
     Check(CheckArgs),
     /// List the named patterns and the operators
     Patterns(PatternsArgs),
@@ -40,10 +45,6 @@ pub(crate) enum Command {
     Demo,
 }
 
-/// Judge traces by formulas
-///
-/// A trace is a JSONL file, or `-` for standard input. Each line is a step, {"facts":["tool_call"]} or ["tool_call"], or
-/// a tick, {"tick":12.5}. With several traces each is judged on its own.
 #[derive(Debug, ClapArgs)]
 #[command(
     override_usage = "lictor eval [OPTIONS] <FORMULA> <TRACE>...\n       lictor eval [OPTIONS] --formulas <FILE> <TRACE>...",
@@ -95,7 +96,6 @@ Examples:
 
 Exit code: 0 compliant, 1 violated, 2 could not judge all of it, 3 inconclusive under --strict";
 
-/// Say what a formula means, with examples and its automaton
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
     /// The formula
@@ -117,9 +117,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) format: Document,
 }
 
-/// Look for formulas that cannot hold, cannot fail, or contradict each other
-///
-/// Exits with 1 if a formula is unsatisfiable or two contradict each other.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
     /// The formulas
@@ -142,7 +139,6 @@ pub(crate) struct CheckArgs {
     pub(crate) format: Document,
 }
 
-/// List the named patterns and the operators
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PatternsArgs {
     /// Only those with this in their name

@@ -29,6 +29,11 @@ pub(crate) trait Report {
     /// It is over, or there is nothing more to read.
     fn end(&mut self, judged: &Judged) -> io::Result<()>;
 
+    /// There is such a trace, but it could not be opened.
+    fn unreadable(&mut self, _trace: &str) -> io::Result<()> {
+        Ok(())
+    }
+
     /// That was the last trace.
     fn finish(&mut self, worst: Option<Verdict>) -> io::Result<()>;
 }

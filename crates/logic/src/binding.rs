@@ -113,7 +113,7 @@ impl Bindings {
         let shape = scene.monitor.shape;
         match whole {
             None if shape.single => {
-                let background = background(scene.monitor, hits);
+                let background = if shape.mixed { background(scene.monitor, hits) } else { 0 };
                 return self.engines[0].step_single(scene, hits, background, decided);
             }
             None if shape.sliced => {
@@ -181,8 +181,10 @@ impl Bindings {
 
     /// The verdict on all bindings together: the worst, but satisfied only if no value to come can change that.
     pub(crate) fn verdict(&mut self, monitor: &Monitor, cache: &mut Cache) -> Verdict {
-        let violated: u64 = self.engines.iter().map(|engine| engine.count(monitor, cache, Verdict::Violated)).sum();
-        if violated > 0 {
+        let is_violated = |engine: &Engine| {
+            engine.classes.tally.count(Verdict::Violated) > 0 && engine.count(monitor, cache, Verdict::Violated) > 0
+        };
+        if self.engines.iter().any(is_violated) {
             return Verdict::Violated;
         }
         let open =
@@ -325,6 +327,13 @@ impl Engine {
         decided: &mut Vec<Decided>,
     ) -> bool {
         let monitor = scene.monitor;
+        if let ([(bit, values)], 0, true) = (hits, background, self.classes.are_idle()) {
+            let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { return false };
+            return match single_value(pattern, values) {
+                Some(value) => self.step_value(scene, value, 1 << bit, decided),
+                None => false,
+            };
+        }
         let mut touches: [(Option<&Value>, u64); 4] = [(None, 0); 4];
         let mut count = 0;
         for (bit, values) in hits {
@@ -359,21 +368,29 @@ impl Engine {
             self.step_touched(scene, touches, (background, 0), decided);
             return true;
         }
-        let Some((Some(value), bits)) = touches.first().copied().filter(|_| count == 1) else { return false };
-        let skeleton = &monitor.compiled.skeleton;
-        match self.cells.find_value(value) {
-            Some(cell) => {
-                let class = self.classes.find(self.cells.class(cell));
-                let target = advance(scene, self.classes.point(class), bits, 0);
-                if target.id().is_some() && target.id() == self.classes.point(class).id() {
-                    return false;
-                }
-                self.move_cell(scene, cell, target, decided);
-            }
+        match touches[0] {
+            (Some(value), bits) if count == 1 => self.step_value(scene, value, bits, decided),
+            _ => false,
+        }
+    }
+
+    /// One value is touched and nobody else moves. False if it does not move either.
+    #[inline]
+    fn step_value(&mut self, scene: &mut Scene<'_>, value: &Value, bits: u64, decided: &mut Vec<Decided>) -> bool {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        let cell = self.cells.find_value(value);
+        let class = self.classes.find(cell.map_or(self.unseen, |cell| self.cells.class(cell)));
+        let from = self.classes.point(class);
+        if let Some(state) = from.id()
+            && scene.cache.look_up(state, bits, skeleton.width) == Some(state)
+        {
+            return false;
+        }
+        let target = advance(scene, from, bits, 0);
+        match cell {
+            Some(cell) => self.move_cell(scene, cell, target, decided),
             None => {
-                let unseen = self.classes.find(self.unseen);
-                let target = advance(scene, self.classes.point(unseen), bits, 0);
-                if target.id().is_some() && target.id() == self.classes.point(unseen).id() {
+                if target.id().is_some() && target.id() == from.id() {
                     return false;
                 }
                 let class = self.classes.enter(scene.cache, skeleton, target, None);
@@ -583,7 +600,11 @@ impl Engine {
             decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
         }
         if scene.reset && !already {
+            let sole = self.classes.sole(class);
             self.classes.relocate(scene.cache, skeleton, class, start);
+            if let Some(cell) = sole {
+                self.forget_if_unseen(scene, cell);
+            }
         }
     }
 

@@ -105,6 +105,8 @@ pub struct Cache {
     satisfy: Satisfy,
     states: IndexSet<Residual, FxBuildHasher>,
     info: Vec<Info>,
+    /// For each state: is it known to be open and idle? Between two such states nothing needs to be noted.
+    calm: Vec<bool>,
     /// By state and letter: the state it leads to, or the number of a move.
     table: Vec<u32>,
     moves: Vec<Move>,
@@ -128,6 +130,7 @@ impl Cache {
             satisfy: Satisfy::default(),
             states: IndexSet::default(),
             info: Vec::new(),
+            calm: Vec::new(),
             table: Vec::new(),
             moves: Vec::new(),
             broad: FxHashMap::default(),
@@ -168,6 +171,12 @@ impl Cache {
         self.joint.clear();
         self.aside = None;
         self.clears += 1;
+    }
+
+    /// May a trace go from one state to another without anything to be noted?
+    #[inline]
+    pub(crate) fn is_calm(&self, from: u32, to: u32) -> bool {
+        self.calm[from as usize] & self.calm[to as usize]
     }
 
     /// Where a trace stands before its first position, for a valuation of the rigid bits.
@@ -252,6 +261,7 @@ impl Cache {
                 matches!(transition.handle, Handle::Cached(target) if target == id) && transition.sources.is_none()
             };
         self.info[id as usize].idle = Some(idle);
+        self.calm[id as usize] = idle && id > VIOLATED;
         idle
     }
 
@@ -506,6 +516,7 @@ impl Cache {
         let (verdict, at_end) = (residual.verdict(), residual.at_end());
         let (index, _) = self.states.insert_full(residual);
         self.info.push(Info { verdict, at_end, idle: None, support });
+        self.calm.push(false);
         if skeleton.width <= TABLE_WIDTH {
             self.table.resize((index + 1) << skeleton.width, UNKNOWN);
         }

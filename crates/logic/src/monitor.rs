@@ -37,6 +37,8 @@ pub(crate) struct Shape {
     pub(crate) sliced: bool,
     /// Sliced, with one variable, and nothing compared.
     pub(crate) single: bool,
+    /// Some pattern binds no variable: bindings share facts.
+    pub(crate) mixed: bool,
     /// The bits that belong to a binding alone, if there is one variable and bindings share other bits.
     pub(crate) own: Option<u64>,
 }
@@ -66,6 +68,7 @@ impl Shape {
             whole,
             sliced,
             single: sliced && variables == 1,
+            mixed: masks.contains(&Some(0)),
             own: (variables == 1 && shares).then_some(own),
         }
     }

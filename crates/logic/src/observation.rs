@@ -19,6 +19,16 @@ pub struct Observation {
     pub time: Option<Time>,
     facts: Vec<(Name, u32)>,
     values: Vec<Value>,
+    /// What a watch made of it: good for as long as neither of them changes.
+    plan: Option<Plan>,
+}
+
+/// The letters that monitors without bindings read.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The watch, as it was.
+    pub(crate) version: u64,
+    pub(crate) letters: Vec<(u32, u64)>,
 }
 
 impl Observation {
@@ -30,14 +40,24 @@ impl Observation {
     /// Takes all facts and the time out.
     pub fn clear(&mut self) {
         self.time = None;
+        self.plan = None;
         self.facts.clear();
         self.values.clear();
     }
 
     /// Adds a fact.
     pub fn push(&mut self, name: Name, values: &[Value]) {
+        self.plan = None;
         self.facts.push((name, self.values.len() as u32));
         self.values.extend_from_slice(values);
+    }
+
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    pub(crate) fn set_plan(&mut self, plan: Plan) {
+        self.plan = Some(plan);
     }
 
     pub(crate) fn len(&self) -> usize {

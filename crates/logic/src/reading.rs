@@ -11,7 +11,7 @@ use crate::cache::{SATISFIED, VIOLATED};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
-use crate::observation::{Name, Observation};
+use crate::observation::{Name, Observation, Plan};
 use crate::standing::{Standing, Wide};
 use crate::state::Point;
 use crate::term::Value;
@@ -53,6 +53,10 @@ impl Watch {
             standing.clock = Some(now);
             self.expire(standing, now);
         }
+        if let Some(plan) = observation.plan().filter(|plan| plan.version == self.version && facts.is_none()) {
+            self.follow(standing, observation, plan, now);
+            return;
+        }
         let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
         let reading = Reading { observation, facts, unknown, now };
         self.touch(observation);
@@ -64,6 +68,32 @@ impl Watch {
             let bits = std::mem::take(&mut self.scratch.letters[monitor as usize]);
             self.step_one(standing, monitor, bits, reading);
         }
+        self.step_restless(standing, reading);
+        for &monitor in &touched {
+            self.scratch.is_touched[monitor as usize] = false;
+        }
+        touched.clear();
+        self.scratch.touched = touched;
+        self.scratch.hits.clear();
+    }
+
+    /// Reads an observation that was prepared.
+    #[inline]
+    fn follow(&mut self, standing: &mut Standing, observation: &Observation, plan: &Plan, now: Time) {
+        let reading = Reading { observation, facts: None, unknown: false, now };
+        let is_calm = (0..standing.groups()).all(|group| standing.restless(group) == 0);
+        for (monitor, bits) in &plan.letters {
+            self.step_one(standing, *monitor, *bits, reading);
+        }
+        if !is_calm {
+            plan.letters.iter().for_each(|(monitor, _)| self.scratch.is_touched[*monitor as usize] = true);
+            self.step_restless(standing, reading);
+            plan.letters.iter().for_each(|(monitor, _)| self.scratch.is_touched[*monitor as usize] = false);
+        }
+    }
+
+    /// Those that an empty letter moves, unless they were touched. Whoever became restless by being touched was.
+    fn step_restless(&mut self, standing: &mut Standing, reading: Reading<'_>) {
         for group in 0..standing.groups() {
             let mut bits = standing.restless(group);
             while bits != 0 {
@@ -74,17 +104,11 @@ impl Watch {
                 }
             }
         }
-        for &monitor in &touched {
-            self.scratch.is_touched[monitor as usize] = false;
-        }
-        touched.clear();
-        self.scratch.touched = touched;
-        self.scratch.hits.clear();
     }
 
     /// Finds the monitors that ask for the facts, and the letters that need no look at values.
     #[inline]
-    fn touch(&mut self, observation: &Observation) {
+    pub(crate) fn touch(&mut self, observation: &Observation) {
         let scratch = &mut self.scratch;
         for place in 0..observation.len() {
             let Some(askers) = self.index.get(observation.name(place).0 as usize) else { continue };
@@ -131,17 +155,19 @@ impl Watch {
         let Some(Some(entry)) = self.entries.get(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         if seat.wide.is_none() {
-            if seat.at <= VIOLATED && entry.after == After::Latch && seat.decided_at > 0 {
+            if !reading.unknown
+                && entry.is_plain
+                && let Some(target) = entry.cache.look_up(seat.at, bits, entry.width)
+            {
+                let is_calm = entry.cache.is_calm(seat.at, target);
+                seat.at = target;
+                if !is_calm {
+                    self.arrive(standing, monitor);
+                }
                 return;
             }
-            if !reading.unknown && !entry.monitor.shape.whole {
-                if let Some(target) = entry.cache.look_up(seat.at, bits, entry.monitor.compiled.skeleton.width) {
-                    if target != seat.at || target <= VIOLATED {
-                        seat.at = target;
-                        self.arrive(standing, monitor);
-                    }
-                    return;
-                }
+            if seat.at <= VIOLATED && entry.after == After::Latch && seat.decided_at > 0 {
+                return;
             }
         }
         self.step_wide(standing, monitor, bits, reading);

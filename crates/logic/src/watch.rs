@@ -6,6 +6,7 @@
 //! and whose state an empty letter leaves alone costs nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -15,13 +16,19 @@ use crate::facts::Facts;
 use crate::formula::Arena;
 use crate::interval::Time;
 use crate::monitor::Monitor;
-use crate::observation::{Name, Observation};
+use crate::observation::{Name, Observation, Plan};
 use crate::probe::Binding;
 use crate::sentence::{Sentence, residual_of};
 use crate::standing::{Counts, Seat, Standing, Wide};
 use crate::state::Point;
 use crate::term::Value;
 use crate::verdict::Verdict;
+
+/// No two watches are ever in the same version, so that a plan made by one is not used by another.
+fn next_version() -> u64 {
+    static VERSIONS: AtomicU64 = AtomicU64::new(1);
+    VERSIONS.fetch_add(1, Ordering::Relaxed)
+}
 
 /// What happens when a verdict becomes definite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -73,6 +80,8 @@ pub struct Watch {
     /// Monitors that must see every position whole.
     pub(crate) whole: Vec<u32>,
     limits: Option<Limits>,
+    /// Changes with every monitor that comes or goes.
+    pub(crate) version: u64,
     pub(crate) scratch: Scratch,
 }
 
@@ -81,6 +90,9 @@ pub(crate) struct Entry {
     pub(crate) monitor: Arc<Monitor>,
     pub(crate) cache: Cache,
     pub(crate) after: After,
+    /// Neither quantified nor in need of whole positions, and how many letter bits it has.
+    pub(crate) is_plain: bool,
+    pub(crate) width: u32,
     /// The start state of a formula without quantifiers and times, known from the beginning.
     start: Point,
 }
@@ -132,9 +144,12 @@ impl Watch {
         if monitor.shape.whole {
             self.whole.push(id);
         }
-        self.entries.push(Some(Entry { monitor: Arc::new(monitor), cache, after, start }));
+        let is_plain = !monitor.shape.quantified && !monitor.shape.whole;
+        let width = monitor.compiled.skeleton.width;
+        self.entries.push(Some(Entry { monitor: Arc::new(monitor), cache, after, is_plain, width, start }));
         self.scratch.letters.push(0);
         self.scratch.is_touched.push(false);
+        self.version = next_version();
         MonitorId(id)
     }
 
@@ -143,6 +158,7 @@ impl Watch {
         if let Some(entry) = self.entries.get_mut(id.0 as usize) {
             *entry = None;
         }
+        self.version = next_version();
         self.whole.retain(|monitor| *monitor != id.0);
         self.index.iter_mut().for_each(|askers| askers.retain(|asker| asker.monitor != id.0));
     }
@@ -233,6 +249,22 @@ impl Watch {
         self.read(standing, &observation, Some(facts));
         self.scratch.observation = observation;
         &self.scratch.decided
+    }
+
+    /// Finds out ahead what monitors without quantifiers will read in an observation, for one that is read many times.
+    pub fn prepare(&mut self, observation: &mut Observation) {
+        self.touch(observation);
+        let scratch = &mut self.scratch;
+        let mut letters = Vec::with_capacity(scratch.touched.len());
+        for monitor in scratch.touched.drain(..) {
+            scratch.is_touched[monitor as usize] = false;
+            letters.push((monitor, std::mem::take(&mut scratch.letters[monitor as usize])));
+        }
+        // Bindings need the values each time.
+        if scratch.hits.is_empty() && self.whole.is_empty() {
+            observation.set_plan(Plan { version: self.version, letters });
+        }
+        scratch.hits.clear();
     }
 
     /// Reads a position whose names are numbers already.

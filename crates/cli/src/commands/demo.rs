@@ -64,13 +64,15 @@ impl Telling<'_> {
         let Some(proof) = &finding.witness else { return Ok(()) };
         let binding = if proof.binding.is_empty() { String::new() } else { format!(", {}", witness::binding(proof)) };
         writeln!(self.out, "{}{binding}", self.paint.bold(name))?;
-        for step in &proof.steps {
-            writeln!(self.out, "  step {:<3} {}", step.position, witness::mattered(step))?;
+        for run in witness::runs(proof) {
+            if let (Some(first), Some(last)) = (run.first(), run.last()) {
+                writeln!(self.out, "  {:14} {}", witness::steps(first, last), witness::mattered(last))?;
+            }
         }
         if let Some(tick) = finding.decision.as_ref().and_then(|decision| decision.tick) {
-            writeln!(self.out, "  then     {} passes", judged.clock.show(tick))?;
+            writeln!(self.out, "  {:14} {} passes", "then", judged.clock.show(tick))?;
         } else if proof.at_end {
-            writeln!(self.out, "  then     the session ends")?;
+            writeln!(self.out, "  {:14} the session ends", "then")?;
         }
         Ok(())
     }
@@ -121,6 +123,7 @@ impl Report for Telling<'_> {
 
     fn finish(&mut self, worst: Option<Verdict>) -> io::Result<()> {
         let worst = worst.map_or(String::new(), |worst| worst.to_string());
-        writeln!(self.out, "\nworst verdict: {worst}. `lictor eval` would exit with 1; the demo exits with 0.")
+        writeln!(self.out, "\nworst verdict: {worst}. `lictor eval` would exit with 1; the demo exits with 0.")?;
+        writeln!(self.out, "next: lictor eval 'G(tool_call -> F verified)' your-trace.jsonl")
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &EvalArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
             Ok(trace) => trace,
             Err(error) => {
                 complaint::error(&format!("{error:#}"));
+                report.unreadable(path)?;
                 outcome = Outcome::Unjudged;
                 continue;
             }
@@ -92,7 +93,10 @@ fn report<'a>(args: &EvalArgs, formulas: &'a [Listed], traces: usize, out: &'a m
             Box::new(text.many_traces(traces > 1).quiet(args.quiet).resets(resets))
         }
         Format::Json => Box::new(Json::new(out, formulas, spelling, resets)),
-        Format::Jsonl => Box::new(Jsonl::new(out, spelling, args.formulas.is_some(), traces > 1)),
+        Format::Jsonl => {
+            let jsonl = Jsonl::new(out, spelling).resets(resets);
+            Box::new(jsonl.many_formulas(args.formulas.is_some()).many_traces(traces > 1))
+        }
     }
 }
 
@@ -113,7 +117,7 @@ fn remark(judged: &Judged, formulas: &[Listed], name: &str) {
 /// Facts that a formula asks for in vain while the trace has one of nearly the same name that nobody asks for.
 fn misspelt<'a>(judged: &'a Judged, formulas: &'a [Listed]) -> Vec<(&'a Listed, Arc<str>, &'a str)> {
     let asked: BTreeSet<Arc<str>> = formulas.iter().flat_map(Listed::names).collect();
-    let spare: Vec<&str> = judged.names.difference(&asked).map(|name| &**name).collect();
+    let spare: Vec<&str> = judged.names.iter().filter(|it| !asked.contains(*it)).map(|it| &**it).collect();
     let mut found = Vec::new();
     for listed in formulas {
         for name in listed.names().into_iter().filter(|name| !judged.names.contains(name)) {
@@ -135,8 +139,8 @@ fn readable(judged: &Judged, name: &str) -> Outcome {
         return Outcome::Unjudged;
     }
     if positions == 0 {
-        let found = if ticks > 0 { "only ticks and no step" } else { "no step" };
-        complaint::error(&format!("there is {found} in {name}, so nothing was judged\n  hint: {SHAPES}"));
+        let found = if ticks > 0 { "there are only ticks" } else { "there is no step" };
+        complaint::error(&format!("{found} in {name}, so nothing was judged\n  hint: {SHAPES}"));
         return Outcome::Unjudged;
     }
     Outcome::Compliant

@@ -71,7 +71,9 @@ impl<'a> Explained<'a> {
         writeln!(out, "words    {}", self.listed.show(Spelling::Words))?;
         writeln!(out, "\nmeaning  {}", arena.english(*formula))?;
         writeln!(out, "class    {}", self.class)?;
-        writeln!(out, "\nshortest traces")?;
+        let variables = self.listed.monitor.variables().join(", ");
+        let binding = if variables.is_empty() { String::new() } else { format!(", for one value of {variables}") };
+        writeln!(out, "\nshortest traces{binding}")?;
         for (verdict, trace) in &self.examples {
             let trace = trace.as_ref().map_or_else(|| "none".to_owned(), |trace| word::trace(trace));
             writeln!(out, "  {verdict:18}  {trace}")?;
@@ -79,7 +81,7 @@ impl<'a> Explained<'a> {
         match &self.automaton {
             Some(automaton) if automaton.states.len() <= MOST_LISTED => {
                 let states = automaton.states.len();
-                writeln!(out, "\nautomaton, {states} state{}", if states == 1 { "" } else { "s" })?;
+                writeln!(out, "\nautomaton{binding}, {states} state{}", if states == 1 { "" } else { "s" })?;
                 automaton::write(out, automaton, spelling)?;
             }
             Some(automaton) => {
@@ -100,6 +102,7 @@ impl<'a> Explained<'a> {
             words: self.listed.show(Spelling::Words),
             meaning: self.listed.arena.english(self.listed.formula),
             class: &self.class,
+            variables: self.listed.monitor.variables().iter().map(ToString::to_string).collect(),
             shortest: ShortestShape {
                 satisfied: example(0),
                 violated: example(1),
@@ -121,6 +124,8 @@ struct ExplainedShape<'a> {
     words: String,
     meaning: String,
     class: &'a str,
+    /// What follows is about one binding of these.
+    variables: Vec<String>,
     shortest: ShortestShape,
     automaton: Option<AutomatonShape>,
 }

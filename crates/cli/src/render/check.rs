@@ -25,10 +25,7 @@ pub(crate) fn write_text(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair
             Some([]) | None => {}
             Some(atoms) => {
                 let atoms = atoms.join(", ");
-                writeln!(
-                    out,
-                    "     warning: holds on the trace whether or not {atoms} does: it was never put to the test"
-                )?;
+                writeln!(out, "     warning: holds on the trace even without {atoms}: nothing there asked for it")?;
             }
         }
     }
@@ -39,25 +36,30 @@ pub(crate) fn write_text(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair
     for text in told.iter().filter_map(|pair| relation(pair)) {
         writeln!(out, "{text}")?;
     }
-    let open: Vec<String> =
-        pairs.iter().filter(|pair| is_open(pair)).map(|it| format!("{} and {}", it.left, it.right)).collect();
+    let open = listed(pairs, is_open);
     if !open.is_empty() {
         writeln!(out, "nothing was proved and no example was found for {}", open.join("; "))?;
     }
-    match (pairs.len(), silent.len() - open.len()) {
+    let refused = listed(pairs, |pair| pair.relation.is_err());
+    if !refused.is_empty() {
+        writeln!(out, "could not be compared, for their quantifiers do not go together: {}", refused.join("; "))?;
+    }
+    match (pairs.len(), silent.len() - open.len() - refused.len()) {
         (_, 0) => Ok(()),
         (1, _) => writeln!(out, "the two are independent"),
         (all, count) => writeln!(out, "{count} of {all} pairs are independent"),
     }
 }
 
+/// The numbers of some pairs.
+fn listed(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool) -> Vec<String> {
+    pairs.iter().filter(|pair| wanted(pair)).map(|pair| format!("{} and {}", pair.left, pair.right)).collect()
+}
+
 /// What is to be said about a pair; none if there is nothing.
 fn relation(pair: &Pair) -> Option<String> {
     let Pair { left, right, relation } = pair;
-    let relation = match relation {
-        Ok(relation) => relation,
-        Err(error) => return Some(format!("{left} and {right} could not be compared: {}", error.message())),
-    };
+    let relation = relation.as_ref().ok()?;
     let unless = |lasso: &Option<Lasso>| {
         lasso.as_ref().map_or(String::new(), |lasso| format!(", but not the other way round: {}", word::lasso(lasso)))
     };

@@ -6,7 +6,7 @@ use lictor_logic::{Moment, Spelling, Verdict};
 use serde::Serialize;
 
 use super::Report;
-use super::witness::WitnessShape;
+use super::witness::{CountsShape, WitnessShape};
 use crate::formulas::Listed;
 use crate::judge::{Finding, Judged, Step};
 
@@ -39,9 +39,7 @@ impl<'a> Json<'a> {
             violated_at_step: violated.map(|decision| decision.position),
             violated_at_line: violated.map(|decision| decision.line),
             violated_by_tick: violated.is_some_and(|decision| decision.tick.is_some()),
-            counts: self
-                .resets
-                .then_some(CountsShape { satisfied: finding.counts.satisfied, violated: finding.counts.violated }),
+            counts: self.resets.then(|| CountsShape::of(finding)),
             witness: WitnessShape::of(finding, self.spelling),
             steps,
         }
@@ -65,9 +63,12 @@ struct FormulaShape {
     place: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct TraceShape {
     trace: String,
+    /// Could it not even be opened?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unreadable: bool,
     positions: u64,
     ticks: u64,
     bad_lines: u64,
@@ -92,12 +93,6 @@ struct FindingShape {
 }
 
 #[derive(Serialize)]
-struct CountsShape {
-    satisfied: u32,
-    violated: u32,
-}
-
-#[derive(Serialize)]
 struct StepShape {
     step: u64,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -112,15 +107,12 @@ struct StepShape {
 impl Report for Json<'_> {
     fn begin(&mut self, trace: &str) -> io::Result<()> {
         self.steps = self.formulas.iter().map(|_| Vec::new()).collect();
-        let trace = trace.to_owned();
-        self.traces.push(TraceShape {
-            trace,
-            positions: 0,
-            ticks: 0,
-            bad_lines: 0,
-            verdict: None,
-            findings: Vec::new(),
-        });
+        self.traces.push(TraceShape { trace: trace.to_owned(), ..TraceShape::default() });
+        Ok(())
+    }
+
+    fn unreadable(&mut self, trace: &str) -> io::Result<()> {
+        self.traces.push(TraceShape { trace: trace.to_owned(), unreadable: true, ..TraceShape::default() });
         Ok(())
     }
 

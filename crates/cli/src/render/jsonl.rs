@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use lictor_logic::{Spelling, Verdict};
+use lictor_logic::{Moment, Spelling, Verdict};
 use serde::Serialize;
 
 use super::Report;
-use super::witness::WitnessShape;
+use super::witness::{CountsShape, WitnessShape};
 use crate::judge::{Judged, Step};
-use lictor_logic::Moment;
 
 /// Writes objects, one a line.
 pub(crate) struct Jsonl<'a> {
@@ -17,14 +16,31 @@ pub(crate) struct Jsonl<'a> {
     /// Does every object say which formula it is about, and which trace?
     many_formulas: bool,
     many_traces: bool,
+    resets: bool,
     /// Is somebody waiting for each line?
     is_live: bool,
     trace: String,
 }
 
 impl<'a> Jsonl<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, spelling: Spelling, many_formulas: bool, many_traces: bool) -> Jsonl<'a> {
-        Jsonl { out, spelling, many_formulas, many_traces, is_live: false, trace: String::new() }
+    pub(crate) fn new(out: &'a mut dyn Write, spelling: Spelling) -> Jsonl<'a> {
+        let (many_formulas, many_traces, resets, is_live) = (false, false, false, false);
+        Jsonl { out, spelling, many_formulas, many_traces, resets, is_live, trace: String::new() }
+    }
+
+    /// Formulas are told apart.
+    pub(crate) fn many_formulas(self, many_formulas: bool) -> Jsonl<'a> {
+        Jsonl { many_formulas, ..self }
+    }
+
+    /// Traces are told apart.
+    pub(crate) fn many_traces(self, many_traces: bool) -> Jsonl<'a> {
+        Jsonl { many_traces, ..self }
+    }
+
+    /// Formulas begin anew after each definite verdict.
+    pub(crate) fn resets(self, resets: bool) -> Jsonl<'a> {
+        Jsonl { resets, ..self }
     }
 
     fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
@@ -67,6 +83,8 @@ struct EndObject {
     formula: Option<usize>,
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<CountsShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<WitnessShape>,
 }
 
@@ -101,6 +119,7 @@ impl Report for Jsonl<'_> {
                 end: true,
                 formula: self.formula(index),
                 verdict,
+                counts: self.resets.then(|| CountsShape::of(finding)),
                 witness: WitnessShape::of(finding, self.spelling),
             })?;
         }

@@ -47,6 +47,19 @@ impl WitnessShape {
     }
 }
 
+/// How often a formula was decided, in JSON.
+#[derive(Serialize)]
+pub(crate) struct CountsShape {
+    satisfied: u32,
+    violated: u32,
+}
+
+impl CountsShape {
+    pub(crate) fn of(finding: &Finding) -> CountsShape {
+        CountsShape { satisfied: finding.counts.satisfied, violated: finding.counts.violated }
+    }
+}
+
 /// A finding as an excerpt of its trace: line numbers in the margin, what mattered beside them.
 pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling: Spelling) -> Vec<String> {
     let Some(witness) = &finding.witness else { return Vec::new() };
@@ -66,13 +79,16 @@ pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling:
         row(None, &format!("for {}", binding(witness)));
     }
     let mut said = String::new();
-    for (index, (step, line)) in witness.steps.iter().zip(&finding.lines).enumerate() {
-        row(Some(*line), &format!("step {}: {}", step.position, mattered(step)));
-        let residual = step.residual.show(spelling).to_string();
-        let is_last = index + 1 == witness.steps.len() && tick.is_none() && !witness.at_end;
+    let runs = runs(witness);
+    for (index, run) in runs.iter().enumerate() {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        let line = finding.lines.get(witness.steps.len() - left(&runs, index)).copied();
+        let steps = steps(first, last);
+        row(line, &format!("{steps}: {}", mattered(last)));
+        let residual = last.residual.show(spelling).to_string();
+        let is_last = index + 1 == runs.len() && tick.is_none() && !witness.at_end;
         if !is_last && residual != said {
-            let indent = "step : ".len() + step.position.to_string().len();
-            row(None, &format!("{:indent$}still to hold: {residual}", ""));
+            row(None, &format!("{:1$}still to hold: {residual}", "", steps.len() + 2));
         }
         said = residual;
     }
@@ -83,6 +99,25 @@ pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling:
         row(None, "then the trace ends");
     }
     text
+}
+
+/// The steps of a witness, those together that follow each other and tell the same.
+pub(crate) fn runs(witness: &Witness) -> Vec<&[WitnessStep]> {
+    let same = |a: &WitnessStep, b: &WitnessStep| a.position + 1 == b.position && mattered(a) == mattered(b);
+    witness.steps.chunk_by(same).collect()
+}
+
+/// How many steps are in a run and all after it.
+fn left(runs: &[&[WitnessStep]], from: usize) -> usize {
+    runs.iter().skip(from).map(|run| run.len()).sum()
+}
+
+/// `step 3`, `steps 3 to 7`
+pub(crate) fn steps(first: &WitnessStep, last: &WitnessStep) -> String {
+    match first.position == last.position {
+        true => format!("step {}", first.position),
+        false => format!("steps {} to {}", first.position, last.position),
+    }
 }
 
 /// `u = "alice"`

@@ -43,10 +43,15 @@ pub(super) fn read(line: &str, clock: &mut Clock) -> Result<Moment, Vec<Fault>> 
         }
         other => {
             let start = line.len() - line.trim_start().len();
-            let found = other.map_or(String::new(), |c| format!(", found `{}`", c.escape_debug()));
+            let found = other.map_or(String::new(), |c| format!(", found `{}`", shown(c)));
             Err(vec![Fault::new(start..start + 1, format!("expected `{{` or `[`{found}"), SHORT)])
         }
     }
+}
+
+/// A character in a message.
+fn shown(character: char) -> String {
+    if character.is_control() { character.escape_debug().to_string() } else { character.to_string() }
 }
 
 struct Reader<'a> {

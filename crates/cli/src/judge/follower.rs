@@ -1,0 +1,194 @@
+//! Where a trace stands with every formula, and what has been decided on the way.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use lictor_logic::{After, Decided, Facts, Moment, MonitorId, Standing, Verdict, Watch, Witness};
+
+use super::{Decision, Finding, Options, Reading};
+use crate::formulas::Listed;
+use crate::trace::Entry;
+
+/// The most positions and ticks that are kept for witnesses.
+const MOST_RECORDED: usize = 1_000_000;
+
+/// The most of them that a witness is searched in: the search reads them again for every position it leaves out.
+const MOST_SEARCHED: usize = 4000;
+
+/// The most names of facts that are remembered for remarks.
+const MOST_NAMES: usize = 10_000;
+
+/// Monitors on a trace, and what their witnesses may need of it.
+pub(super) struct Follower<'a> {
+    formulas: &'a [Listed],
+    options: Options,
+    watch: Watch,
+    standing: Standing,
+    ids: Vec<MonitorId>,
+    courses: Vec<Course>,
+    moments: Vec<Moment>,
+    lines: Vec<u64>,
+    is_full: bool,
+    names: BTreeSet<Arc<str>>,
+}
+
+/// What has been decided of one formula so far.
+#[derive(Default)]
+struct Course {
+    decision: Option<Decision>,
+    /// The entry with which the formula began anew.
+    from: usize,
+}
+
+impl<'a> Follower<'a> {
+    /// Before the first line.
+    pub(super) fn new(formulas: &'a [Listed], options: Options) -> Follower<'a> {
+        let mut watch = Watch::new();
+        let ids: Vec<MonitorId> =
+            formulas.iter().map(|listed| watch.add(listed.monitor.clone(), options.after)).collect();
+        let standing = watch.start();
+        let courses = formulas.iter().map(|_| Course::default()).collect();
+        let mut follower = Follower {
+            formulas,
+            options,
+            watch,
+            standing,
+            ids,
+            courses,
+            moments: Vec::new(),
+            lines: Vec::new(),
+            is_full: false,
+            names: BTreeSet::new(),
+        };
+        // A formula that no trace can change is decided before the first line.
+        for index in 0..formulas.len() {
+            let verdict = follower.watch.verdict(&mut follower.standing, follower.ids[index]);
+            if verdict.is_definite() {
+                let decision = Decision { verdict, position: 0, line: 0, tick: None, entries: 0..0 };
+                follower.courses[index].decision = Some(decision);
+            }
+        }
+        follower
+    }
+
+    /// Reads a line.
+    pub(super) fn read(&mut self, entry: &Entry) -> Vec<Reading> {
+        if let Moment::Position(facts) = &entry.moment
+            && self.options.warn
+        {
+            self.note(facts);
+        }
+        let decided = match &entry.moment {
+            Moment::Position(facts) => self.watch.step(&mut self.standing, facts),
+            Moment::Tick(now) => self.watch.tick(&mut self.standing, *now),
+        };
+        let decided: Vec<Decided> = decided.to_vec();
+        let mut readings = Vec::new();
+        for (index, &id) in self.ids.iter().enumerate() {
+            let brought = decided.iter().filter(|decided| decided.monitor == id).map(|decided| decided.verdict).max();
+            if let Some(verdict) = brought {
+                self.courses[index].decide(verdict, &self.standing, entry, self.moments.len());
+                if self.options.after == After::Reset && self.formulas[index].monitor.variables().is_empty() {
+                    self.courses[index].from = self.moments.len() + 1;
+                }
+            }
+            if self.options.steps {
+                let verdict = brought.unwrap_or_else(|| self.watch.verdict(&mut self.standing, id));
+                let open = !verdict.is_definite();
+                let presumptive = open.then(|| self.watch.end(&mut self.standing, id));
+                let residual = if open { self.watch.residual(&mut self.standing, id) } else { None };
+                readings.push(Reading { verdict, presumptive, residual });
+            }
+        }
+        readings
+    }
+
+    /// Remembers which facts there are.
+    fn note(&mut self, facts: &Facts) {
+        for name in facts.known.iter().map(|fact| &fact.name).chain(facts.unknown.iter().map(|atom| &atom.name)) {
+            if !self.names.contains(name) && self.names.len() < MOST_NAMES {
+                self.names.insert(name.clone());
+            }
+        }
+    }
+
+    /// May a witness need what comes next?
+    pub(super) fn is_open(&self) -> bool {
+        let undecided = self.courses.iter().any(|course| course.decision.is_none());
+        self.options.witness.is_some() && (undecided || self.options.after == After::Reset)
+    }
+
+    /// Keeps an entry for the witnesses.
+    pub(super) fn record(&mut self, entry: Entry) {
+        self.is_full |= self.moments.len() >= MOST_RECORDED;
+        if !self.is_full {
+            self.moments.push(entry.moment);
+            self.lines.push(entry.line);
+        }
+    }
+
+    /// How many positions have been read.
+    pub(super) fn positions(&self) -> u64 {
+        self.standing.positions()
+    }
+
+    /// The names of the facts, and what became of every formula; nothing did if there was no position.
+    pub(super) fn finish(mut self) -> (BTreeSet<Arc<str>>, Vec<Finding>) {
+        let count = if self.positions() > 0 { self.formulas.len() } else { 0 };
+        let findings = (0..count).map(|index| self.finding(index)).collect();
+        (self.names, findings)
+    }
+
+    fn finding(&mut self, index: usize) -> Finding {
+        let (id, course) = (self.ids[index], &self.courses[index]);
+        let live = self.watch.verdict(&mut self.standing, id);
+        let end = self.options.ends.then(|| self.watch.end(&mut self.standing, id));
+        let decided = course.decision.as_ref().map(|decision| decision.verdict);
+        let last = end.unwrap_or(live);
+        let verdict = if decided == Some(Verdict::Violated) { Verdict::Violated } else { last };
+        // What decided on the way is shown, unless the end brought something worse.
+        let on_the_way = decided == Some(verdict);
+        let entries = match &course.decision {
+            Some(decision) if on_the_way => decision.entries.clone(),
+            _ => course.from..self.moments.len(),
+        };
+        let wanted = verdict.is_definite() && self.options.witness.is_some_and(|least| verdict >= least);
+        let is_kept = entries.end <= self.moments.len() && (on_the_way || !self.is_full);
+        let too_long = wanted && (!is_kept || entries.len() > MOST_SEARCHED);
+        let mut lines = Vec::new();
+        let witness = if wanted && !too_long { self.witness(index, entries, !on_the_way, &mut lines) } else { None };
+        let counts = self.watch.counts(&self.standing, id);
+        let decision = if on_the_way { self.courses[index].decision.clone() } else { None };
+        Finding { verdict, live, end, decision, counts, witness, lines, too_long }
+    }
+
+    /// The witness of a verdict, with the lines of its steps.
+    fn witness(&self, index: usize, entries: Range<usize>, at_end: bool, lines: &mut Vec<u64>) -> Option<Witness> {
+        let Listed { arena, formula, .. } = &self.formulas[index];
+        let from = entries.start;
+        let mut witness = Witness::find(arena, *formula, self.moments.get(entries)?, at_end)?;
+        let before = self.moments.iter().take(from).filter(|moment| matches!(moment, Moment::Position(_))).count();
+        for step in &mut witness.steps {
+            step.entry += from;
+            step.position += before;
+            lines.push(self.lines.get(step.entry).copied().unwrap_or(0));
+        }
+        Some(witness)
+    }
+}
+
+impl Course {
+    /// Notes a definite verdict; the first violation is more telling than an earlier satisfaction.
+    fn decide(&mut self, verdict: Verdict, standing: &Standing, entry: &Entry, index: usize) {
+        if self.decision.as_ref().is_some_and(|known| known.verdict >= verdict) {
+            return;
+        }
+        let tick = match &entry.moment {
+            Moment::Tick(now) => Some(*now),
+            Moment::Position(Facts { .. }) => None,
+        };
+        let entries = self.from..index + 1;
+        self.decision = Some(Decision { verdict, position: standing.positions(), line: entry.line, tick, entries });
+    }
+}
