@@ -55,6 +55,7 @@ impl Ours {
         let observation = |letter: &u64| {
             let mut observation = Observation::new();
             letters.places(*letter).for_each(|place| observation.push(names[place], &[]));
+            self.watch.prepare(&mut observation);
             observation
         };
         letters.distinct.iter().map(observation).collect()

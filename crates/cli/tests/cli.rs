@@ -5,6 +5,8 @@
 //! behind `= `. Lines above the first command say what the file is about. `LICTOR_BLESS=1` writes what the commands
 //! bring; read it before you keep it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

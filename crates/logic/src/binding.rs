@@ -361,7 +361,7 @@ impl Engine {
                 .iter()
                 .filter_map(|(value, bits)| {
                     let value = (*value)?;
-                    let cell = self.cells.find_value(value);
+                    let cell = self.cells.find_value(value).map(|(cell, _)| cell);
                     Some(Touch { binding: [Some(value.clone())].into(), cell, bits: bits | background, unknown: 0 })
                 })
                 .collect();
@@ -378,8 +378,8 @@ impl Engine {
     #[inline]
     fn step_value(&mut self, scene: &mut Scene<'_>, value: &Value, bits: u64, decided: &mut Vec<Decided>) -> bool {
         let skeleton = &scene.monitor.compiled.skeleton;
-        let cell = self.cells.find_value(value);
-        let class = self.classes.find(cell.map_or(self.unseen, |cell| self.cells.class(cell)));
+        let found = self.cells.find_value(value);
+        let class = self.classes.find(found.map_or(self.unseen, |(_, class)| class));
         let from = self.classes.point(class);
         if let Some(state) = from.id()
             && scene.cache.look_up(state, bits, skeleton.width) == Some(state)
@@ -387,8 +387,8 @@ impl Engine {
             return false;
         }
         let target = advance(scene, from, bits, 0);
-        match cell {
-            Some(cell) => self.move_cell(scene, cell, target, decided),
+        match found {
+            Some((cell, held)) => self.move_cell(scene, cell, held, target, decided),
             None => {
                 if target.id().is_some() && target.id() == from.id() {
                     return false;
@@ -403,9 +403,15 @@ impl Engine {
         true
     }
 
-    fn move_cell(&mut self, scene: &mut Scene<'_>, cell: CellId, target: Point, decided: &mut Vec<Decided>) {
+    fn move_cell(
+        &mut self,
+        scene: &mut Scene<'_>,
+        cell: CellId,
+        held: ClassId,
+        target: Point,
+        decided: &mut Vec<Decided>,
+    ) {
         let skeleton = &scene.monitor.compiled.skeleton;
-        let held = self.cells.class(cell);
         if self.classes.sole(held) == Some(cell) {
             // Alone in its class, it takes the class along, and with it the deadlines that are noted already.
             self.classes.relocate(scene.cache, skeleton, held, target);

@@ -1,8 +1,12 @@
-//! Which bindings have a state of their own, and how to find them by some of their values.
+//! Which bindings have a state of their own, and how to find them by their values.
+//!
+//! With a million bindings every look-up leaves the processor's cache, so the table is laid out to leave it once: open
+//! addressing with linear probing, the class of a binding beside its tag. (A table with control bytes apart, tried
+//! first, took a second miss that had to wait for the first.)
 
-use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::classes::ClassId;
 use crate::probe::Binding;
@@ -11,15 +15,17 @@ use crate::term::Value;
 /// The number of a stored binding.
 pub(crate) type CellId = u32;
 
+const EMPTY: CellId = CellId::MAX;
+
 /// The stored bindings of one formula: their values and the class each belongs to.
 ///
 /// A binding gives values to some variables; the others stand for every value that no stored binding gives them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells {
     width: usize,
+    slots: Vec<Slot>,
+    count: usize,
     keys: Vec<Option<Value>>,
-    classes: Vec<ClassId>,
-    index: HashTable<Slot>,
     free: Vec<CellId>,
     /// For several variables: the cells of a mask, and those that agree on some of its variables.
     by_mask: FxHashMap<u32, Vec<CellId>>,
@@ -28,19 +34,22 @@ pub(crate) struct Cells {
     parts: Vec<u32>,
 }
 
-/// A cell in the table. A whole number is its own tag, so that it is found without a look at the keys, which would be
-/// one more miss of the processor's cache.
+/// A place in the table. A whole number is its own tag, so that it is found without a look at the keys.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     tag: u64,
     cell: CellId,
-    exact: bool,
+    class: ClassId,
+}
+
+impl Slot {
+    const FREE: Slot = Slot { tag: 0, cell: EMPTY, class: 0 };
 }
 
 /// The mask of a cell, and the values it has for some of its variables.
 type Part = (u32, Box<[Option<Value>]>);
 
-/// The tag of a binding, and whether it is the binding itself.
+/// The tag of a binding; `true` if no other binding of the formula can have it.
 #[inline]
 fn tag_of<'a>(mut values: impl ExactSizeIterator<Item = Option<&'a Value>>) -> (u64, bool) {
     if values.len() == 1 {
@@ -53,24 +62,20 @@ fn tag_of<'a>(mut values: impl ExactSizeIterator<Item = Option<&'a Value>>) -> (
             None => hasher.write_u8(u8::MAX),
         }
     }
-    (hasher.finish(), false)
+    (hasher.finish() | 1 << 63, false)
 }
 
+/// Numbers that are not negative tag themselves; the tags of all other values have the highest bit set.
 #[inline]
 fn tag_of_value(value: &Value) -> (u64, bool) {
-    if let Value::Integer(integer) = value {
-        return (*integer as u64, true);
+    match value {
+        Value::Integer(integer) if *integer >= 0 => (*integer as u64, true),
+        value => {
+            let mut hasher = FxHasher::default();
+            value.hash(&mut hasher);
+            (hasher.finish() | 1 << 63, false)
+        }
     }
-    let mut hasher = FxHasher::default();
-    value.hash(&mut hasher);
-    (hasher.finish(), false)
-}
-
-/// Spreads a tag over all bits.
-#[inline]
-fn spread(tag: u64) -> u64 {
-    let product = u128::from(tag ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-    (product >> 64) as u64 ^ product as u64
 }
 
 /// The variables that a binding gives values to, as bits.
@@ -88,9 +93,9 @@ impl Cells {
     pub(crate) fn new(width: usize, parts: Vec<u32>) -> Cells {
         Cells {
             width,
+            slots: Vec::new(),
+            count: 0,
             keys: Vec::new(),
-            classes: Vec::new(),
-            index: HashTable::new(),
             free: Vec::new(),
             by_mask: FxHashMap::default(),
             by_part: FxHashMap::default(),
@@ -99,7 +104,7 @@ impl Cells {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.index.len()
+        self.count
     }
 
     pub(crate) fn key(&self, cell: CellId) -> &Binding {
@@ -107,28 +112,61 @@ impl Cells {
         &self.keys[start..start + self.width]
     }
 
+    /// Where the search for a tag begins.
+    #[inline]
+    fn home(&self, tag: u64) -> usize {
+        let product = u128::from(tag ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        ((product >> 64) as u64 ^ product as u64) as usize & (self.slots.len() - 1)
+    }
+
+    /// The place of the slot that fits, if there is one.
+    #[inline]
+    fn place(&self, tag: u64, fits: impl Fn(CellId) -> bool) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let mut place = self.home(tag);
+        loop {
+            let slot = &self.slots[place];
+            if slot.cell == EMPTY {
+                return None;
+            }
+            if slot.tag == tag && fits(slot.cell) {
+                return Some(place);
+            }
+            place = (place + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    fn place_of(&self, cell: CellId) -> Option<usize> {
+        let (tag, _) = tag_of(self.key(cell).iter().map(Option::as_ref));
+        self.place(tag, |other| other == cell)
+    }
+
     pub(crate) fn class(&self, cell: CellId) -> ClassId {
-        self.classes[cell as usize]
+        // INVARIANT: only cells that are stored are asked for.
+        self.place_of(cell).map_or(0, |place| self.slots[place].class)
     }
 
     pub(crate) fn assign(&mut self, cell: CellId, class: ClassId) {
-        self.classes[cell as usize] = class;
+        if let Some(place) = self.place_of(cell) {
+            self.slots[place].class = class;
+        }
     }
 
     pub(crate) fn find(&self, binding: &Binding) -> Option<CellId> {
         let (tag, exact) = tag_of(binding.iter().map(Option::as_ref));
-        let is_it = |slot: &Slot| slot.tag == tag && slot.exact == exact && (exact || self.key(slot.cell) == binding);
-        self.index.find(spread(tag), is_it).map(|slot| slot.cell)
+        let place = self.place(tag, |cell| exact || self.key(cell) == binding)?;
+        Some(self.slots[place].cell)
     }
 
-    /// For a single variable, without making a binding of the value.
+    /// For a single variable, without making a binding of the value: the cell and its class.
     #[inline]
-    pub(crate) fn find_value(&self, value: &Value) -> Option<CellId> {
+    pub(crate) fn find_value(&self, value: &Value) -> Option<(CellId, ClassId)> {
         let (tag, exact) = tag_of_value(value);
-        let is_it = |slot: &Slot| {
-            slot.tag == tag && slot.exact == exact && (exact || self.keys[slot.cell as usize].as_ref() == Some(value))
-        };
-        self.index.find(spread(tag), is_it).map(|slot| slot.cell)
+        let place = self.place(tag, |cell| exact || self.keys[cell as usize].as_ref() == Some(value))?;
+        let slot = &self.slots[place];
+        Some((slot.cell, slot.class))
     }
 
     pub(crate) fn insert(&mut self, binding: &Binding, class: ClassId) -> CellId {
@@ -136,17 +174,20 @@ impl Cells {
             Some(cell) => {
                 let start = cell as usize * self.width;
                 self.keys[start..start + self.width].clone_from_slice(binding);
-                self.classes[cell as usize] = class;
                 cell
             }
             None => {
                 self.keys.extend_from_slice(binding);
-                self.classes.push(class);
-                (self.classes.len() - 1) as CellId
+                (self.keys.len() / self.width.max(1) - 1) as CellId
             }
         };
-        let (tag, exact) = tag_of(binding.iter().map(Option::as_ref));
-        self.index.insert_unique(spread(tag), Slot { tag, cell, exact }, |slot| spread(slot.tag));
+        // At most three quarters full.
+        if (self.count + 1) * 4 > self.slots.len() * 3 {
+            self.grow();
+        }
+        let (tag, _) = tag_of(binding.iter().map(Option::as_ref));
+        self.put(Slot { tag, cell, class });
+        self.count += 1;
         if self.width > 1 {
             let mask = mask_of(binding);
             self.by_mask.entry(mask).or_default().push(cell);
@@ -157,12 +198,39 @@ impl Cells {
         cell
     }
 
-    pub(crate) fn remove(&mut self, cell: CellId) {
-        let key: Box<[Option<Value>]> = self.key(cell).into();
-        let (tag, _) = tag_of(key.iter().map(Option::as_ref));
-        if let Ok(entry) = self.index.find_entry(spread(tag), |slot| slot.cell == cell) {
-            entry.remove();
+    fn put(&mut self, slot: Slot) {
+        let mut place = self.home(slot.tag);
+        while self.slots[place].cell != EMPTY {
+            place = (place + 1) & (self.slots.len() - 1);
         }
+        self.slots[place] = slot;
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![Slot::FREE; (self.slots.len() * 2).max(8)];
+        for slot in std::mem::replace(&mut self.slots, larger) {
+            if slot.cell != EMPTY {
+                self.put(slot);
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, cell: CellId) {
+        let Some(mut hole) = self.place_of(cell) else { return };
+        let key: Box<[Option<Value>]> = self.key(cell).into();
+        self.count -= 1;
+        // Whatever was pushed on by the removed slot moves back towards its home.
+        let mask = self.slots.len() - 1;
+        let mut place = (hole + 1) & mask;
+        while self.slots[place].cell != EMPTY {
+            let home = self.home(self.slots[place].tag);
+            if place.wrapping_sub(home) & mask >= place.wrapping_sub(hole) & mask {
+                self.slots[hole] = self.slots[place];
+                hole = place;
+            }
+            place = (place + 1) & mask;
+        }
+        self.slots[hole] = Slot::FREE;
         if self.width > 1 {
             let mask = mask_of(&key);
             if let Some(list) = self.by_mask.get_mut(&mask) {
@@ -193,13 +261,13 @@ impl Cells {
     /// The masks of stored bindings.
     pub(crate) fn masks(&self) -> Vec<u32> {
         if self.width == 1 {
-            return if self.len() > 0 { vec![1] } else { Vec::new() };
+            return if self.count > 0 { vec![1] } else { Vec::new() };
         }
         self.by_mask.iter().filter(|(_, cells)| !cells.is_empty()).map(|(mask, _)| *mask).collect()
     }
 
     /// All cells.
     pub(crate) fn iter(&self) -> impl Iterator<Item = CellId> + '_ {
-        self.index.iter().map(|slot| slot.cell)
+        self.slots.iter().filter(|slot| slot.cell != EMPTY).map(|slot| slot.cell)
     }
 }

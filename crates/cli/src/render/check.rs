@@ -47,7 +47,7 @@ pub(crate) fn write_text(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair
     match (pairs.len(), silent.len() - open.len() - refused.len()) {
         (_, 0) => Ok(()),
         (1, _) => writeln!(out, "the two are independent"),
-        (all, count) => writeln!(out, "{count} of {all} pairs are independent"),
+        (all, count) => writeln!(out, "independent: {count} of {all} pairs"),
     }
 }
 

@@ -65,11 +65,15 @@ impl<'a> Text<'a> {
         let [reading] = step.readings else { return Ok(()) };
         let (word, residual) = self.words(reading);
         let changed = self.said.first().is_none_or(|(_, said)| *said != residual);
-        let padding = " ".repeat(FACTS_WIDTH.saturating_sub(facts.chars().count()));
-        let residual_shown =
-            if changed && !residual.is_empty() { format!("{padding}  {residual}") } else { String::new() };
         let verdict = self.verdict(reading, &word);
-        writeln!(self.out, "{number:>4}  {verdict}  {facts}{residual_shown}")?;
+        let width = facts.chars().count();
+        // What must still hold stands beside the facts, or below them where that would be too far to the right.
+        let left = match (changed && !residual.is_empty(), width <= FACTS_WIDTH) {
+            (false, _) => String::new(),
+            (true, true) => format!("{:1$}  {residual}", "", FACTS_WIDTH - width),
+            (true, false) => format!("\n{:20}  {residual}", ""),
+        };
+        writeln!(self.out, "{number:>4}  {verdict}  {facts}{left}")?;
         self.said = vec![(word, residual)];
         Ok(())
     }
