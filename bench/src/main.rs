@@ -24,7 +24,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
-        Some((name, [what])) if name == "weigh" => finish(workload::memory::weigh(what).map(|bytes| println!("{bytes}"))),
+        Some((name, [what])) if name == "weigh" => {
+            finish(workload::memory::weigh(what).map(|bytes| println!("{bytes}")))
+        }
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)

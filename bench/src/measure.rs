@@ -1,43 +1,36 @@
 //! The clock and the scales: processor time of this thread, and resident memory of this process.
 //!
-//! Processor time leaves out what other programs take. Every figure is the median over rounds of the same length, after
-//! rounds that do not count.
+//! Processor time leaves out what other programs take, but not that they slow the processor down by sharing its caches
+//! and its core. That only ever adds, so every figure is the best of some rounds of the same length, after rounds that
+//! do not count.
 
 use std::fs;
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// Rounds that count, and rounds before them.
-pub(crate) const ROUNDS: usize = 9;
+const ROUNDS: usize = 15;
 const WARM_UP: usize = 2;
 
 /// Processor time of this thread so far, in nanoseconds.
-pub(crate) fn now() -> f64 {
+fn now() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Nanoseconds for each of `events` that one call of `work` reads: the median over rounds.
-pub(crate) fn per_event(events: usize, work: impl FnMut()) -> f64 {
-    median(&mut rounds(events, WARM_UP, ROUNDS, work))
-}
-
-/// The same for each round by itself.
-pub(crate) fn rounds(events: usize, warm_up: usize, count: usize, mut work: impl FnMut()) -> Vec<f64> {
-    for _ in 0..warm_up {
+/// Nanoseconds for each of `events` that one call of `work` reads: the best round.
+pub(crate) fn per_event(events: usize, mut work: impl FnMut()) -> f64 {
+    for _ in 0..WARM_UP {
         work();
     }
-    let timed = (0..count).map(|_| {
-        let start = now();
-        work();
-        (now() - start) / events as f64
-    });
-    timed.collect()
+    (0..ROUNDS).map(|_| once(events, &mut work)).fold(f64::INFINITY, f64::min)
 }
 
-pub(crate) fn median(figures: &mut [f64]) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+/// The same for a single round.
+pub(crate) fn once(events: usize, mut work: impl FnMut()) -> f64 {
+    let start = now();
+    work();
+    (now() - start) / events as f64
 }
 
 /// Resident memory of this process in bytes; 0 where it cannot be told.

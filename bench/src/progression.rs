@@ -26,7 +26,9 @@ const FALSE: Id = 1;
 enum Node {
     True,
     False,
-    Fact { bit: u32 },
+    Fact {
+        bit: u32,
+    },
     Not(Id),
     Next(Id),
     Until(Id, Id),

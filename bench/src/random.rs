@@ -28,16 +28,4 @@ impl Random {
     pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
-
-    /// An index, each as often as its weight says; the last one takes what remains of a thousand.
-    pub(crate) fn weighted(&mut self, per_mille: &[u64]) -> usize {
-        let mut drawn = self.below(1000);
-        for (index, weight) in per_mille.iter().enumerate() {
-            if drawn < *weight {
-                return index;
-            }
-            drawn -= weight;
-        }
-        per_mille.len()
-    }
 }

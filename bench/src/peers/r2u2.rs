@@ -1,6 +1,6 @@
 //! R2U2, the monitor of mission-time temporal logic (crate `r2u2_core`).
 //!
-//! Its operators are bounded, so that waiting has an end (`specifications/*.c2po`, compiled by its own compiler into the
+//! Its operators are bounded, so that waiting has an end (`peers/*.c2po`, compiled by its own compiler into the
 //! `.bin` beside them). It gives a verdict for each property and position, some positions late.
 
 use std::hint::black_box;
@@ -12,12 +12,12 @@ use crate::measure::per_event;
 use crate::table::Section;
 
 /// `response` in its format.
-pub(crate) const RESPONSE: &[u8] = include_bytes!("../../specifications/response.bin");
+pub(crate) const RESPONSE: &[u8] = include_bytes!("../../peers/response.bin");
 /// The twenty properties of `agent`.
-pub(crate) const AGENT: &[u8] = include_bytes!("../../specifications/agent.bin");
+pub(crate) const AGENT: &[u8] = include_bytes!("../../peers/agent.bin");
 
-pub(crate) fn measure(specification: &[u8], letters: &Letters, count: usize, section: &mut Section) {
-    let mut monitor = get_monitor(specification);
+pub(crate) fn measure(properties: &[u8], letters: &Letters, count: usize, section: &mut Section) {
+    let mut monitor = get_monitor(properties);
     let events = &letters.events[..count];
     let (violations, overflow) = read(&mut monitor, letters, events);
     let figure = per_event(count, || {

@@ -45,10 +45,7 @@ pub(crate) const PROPERTIES: [(&str, &str); 20] = [
     ("G !(call & logout)", "G !(call & logout)"),
     ("G(error -> !answer)", "G(error -> !answer)"),
     ("G !(process & !call)", "G !(process & !call)"),
-    (
-        "G(process -> (!logout S consent))",
-        "(!process W consent) & G((logout & !consent) -> (!process W consent))",
-    ),
+    ("G(process -> (!logout S consent))", "(!process W consent) & G((logout & !consent) -> (!process W consent))"),
     ("G(call -> (!logout S login))", "(!call W login) & G((logout & !login) -> (!call W login))"),
     (
         "G(answer -> Y (!answer S request))",

@@ -17,8 +17,11 @@ use crate::workload::subjects::{self, Subject};
 
 const SESSIONS: usize = 100_000;
 
-/// What can be weighed, by the name under which a process of its own is asked for it; the result is in bytes.
-const WEIGHINGS: [(&str, fn() -> Result<usize, Box<dyn Error>>); 4] = [
+/// Gives bytes.
+type Weighing = fn() -> Result<usize, Box<dyn Error>>;
+
+/// What can be weighed, by the name under which a process of its own is asked for it.
+const WEIGHINGS: [(&str, Weighing); 4] = [
     ("sessions-10", || sessions(10)),
     ("sessions-20", || sessions(20)),
     ("bindings-integers", bindings::<i64>),
@@ -26,7 +29,8 @@ const WEIGHINGS: [(&str, fn() -> Result<usize, Box<dyn Error>>); 4] = [
 ];
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
-    let mut section = Section::new(format!("memory of {SESSIONS} idle sessions and of {} bindings", subjects::SUBJECTS));
+    let mut section =
+        Section::new(format!("memory of {SESSIONS} idle sessions and of {} bindings", subjects::SUBJECTS));
     for count in [10, 20] {
         let bytes = apart(&format!("sessions-{count}"))? as f64;
         let note = format!("{:.1} MB in all", bytes / 1e6);

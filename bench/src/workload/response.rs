@@ -6,7 +6,7 @@ use lictor_logic::After;
 
 use crate::floor::Automaton;
 use crate::letters::Letters;
-use crate::measure::{median, per_event, rounds};
+use crate::measure::{once, per_event};
 use crate::ours::Ours;
 use crate::peers::{r2u2, rtlola};
 use crate::progression;
@@ -15,8 +15,9 @@ use crate::table::{Section, Table, Target};
 
 const FORMULA: &str = "G(request -> F answer)";
 const EVENTS: usize = 1_000_000;
-/// Length of the pieces that are compared early and late in a trace.
+/// Length and number of the pieces that are compared early and late in a trace.
 const PIECE: usize = 100_000;
+const PIECES: usize = 40;
 const EARLY: usize = 10_000;
 const LATE: usize = 10_000_000;
 
@@ -50,9 +51,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
 
 fn letters() -> Letters {
     let mut random = Random::new(1);
-    Letters::draw(&["request", "answer"], EVENTS, || {
-        u64::from(random.percent(25)) | u64::from(random.percent(25)) << 1
-    })
+    Letters::draw(&["request", "answer"], EVENTS, || u64::from(random.percent(25)) | u64::from(random.percent(25)) << 1)
 }
 
 /// The cost of a step at the beginning of a trace and after ten million of them.
@@ -60,19 +59,18 @@ fn length(letters: &Letters) -> Result<Section, Box<dyn Error>> {
     let mut section = Section::new(format!("the same property, cost of a step at step {EARLY} and at step {LATE}"));
     let mut ours = Ours::new(&[FORMULA], After::Latch)?;
     let observations = ours.observations(letters);
-    let pieces = 41;
-    let mut early: Vec<f64> = Vec::new();
-    for _ in 0..pieces {
+    let read = |ours: &mut Ours| once(PIECE, || ours.read_prepared(&observations, &letters.events[..PIECE]));
+    let mut early = f64::INFINITY;
+    for _ in 0..PIECES {
         ours.restart();
         ours.read_prepared(&observations, &letters.events[..EARLY]);
-        early.extend(rounds(PIECE, 0, 1, || ours.read_prepared(&observations, &letters.events[..PIECE])));
+        early = early.min(read(&mut ours));
     }
     let states = ours.states();
     while ours.standing.positions() < LATE as u64 {
         ours.read_prepared(&observations, &letters.events);
     }
-    let mut late = rounds(PIECE, 0, pieces, || ours.read_prepared(&observations, &letters.events[..PIECE]));
-    let (early, late) = (median(&mut early), median(&mut late));
+    let late = (0..PIECES).map(|_| read(&mut ours)).fold(f64::INFINITY, f64::min);
     section.time(format!("lictor, from step {EARLY}"), early, format!("{states} states"));
     section.time(format!("lictor, from step {LATE}"), late, format!("{} states", ours.states()));
     section.figure("late / early", late / early, "x", "").target(Target::AtMost(1.1));

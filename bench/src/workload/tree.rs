@@ -42,7 +42,10 @@ fn measure(title: &str, letters: &Letters) -> Result<Section, Box<dyn Error>> {
     let figure = per_event(EVENTS, || ours.read_prepared(&observations, &letters.events));
     let usage = ours.monitors.first().and_then(|id| ours.watch.usage(*id));
     let note = usage.map(|usage| {
-        format!("{} states, {} transitions, {} clears, {} uncached steps", usage.states, usage.transitions, usage.clears, usage.uncached_steps)
+        format!(
+            "{} states, {} transitions, {} clears, {} uncached steps",
+            usage.states, usage.transitions, usage.clears, usage.uncached_steps
+        )
     });
     section.time("lictor, interned facts", figure, format!("{}, {tally}", note.unwrap_or_default()));
     let plain = progression::measure(&[formula().as_str()], letters, EVENTS / 10, &mut section)?;

@@ -142,5 +142,6 @@ pub(crate) fn warn(message: &str) {
 
 /// Says something to a person. If nobody listens, that is no reason to stop.
 pub(crate) fn say(text: &str) {
+    let text: String = text.chars().map(|c| if c == '\n' { c } else { visible(c) }).collect();
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -16,7 +16,7 @@ use crate::lexer::is_name;
 ///
 /// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, from = "Written")]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
@@ -26,6 +26,27 @@ pub enum Value {
     Decimal(Decimal),
     /// A string.
     Text(Arc<str>),
+}
+
+/// A value as it may be written: `3.0` is a whole number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Bool(bool),
+    Integer(i64),
+    Number(f64),
+    Text(Arc<str>),
+}
+
+impl From<Written> for Value {
+    fn from(written: Written) -> Value {
+        match written {
+            Written::Bool(value) => Value::Bool(value),
+            Written::Integer(value) => Value::Integer(value),
+            Written::Number(value) => Value::number(value).unwrap_or(Value::Decimal(Decimal(value))),
+            Written::Text(value) => Value::Text(value),
+        }
+    }
 }
 
 impl Value {

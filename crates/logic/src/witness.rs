@@ -60,6 +60,8 @@ impl Witness {
     /// none, or cannot be monitored.
     pub fn find(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<Witness> {
         let (decided, entries) = decide(arena, formula, trace, at_end)?;
+        // A verdict that was there before the end does not need it.
+        let at_end = at_end && decide(arena, formula, &trace[..entries], false).is_none();
         let (ground, binding) = grounded(arena, formula, decided.binding.as_deref());
         // The deciding binding alone decides, unless bindings decided together or no value was seen.
         let single = decide(&ground.arena, ground.formula, &trace[..entries], at_end);

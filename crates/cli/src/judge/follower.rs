@@ -121,7 +121,9 @@ impl<'a> Follower<'a> {
 
     /// Keeps an entry for the witnesses.
     pub(super) fn record(&mut self, entry: Entry) {
-        self.is_full |= self.moments.len() >= MOST_RECORDED;
+        // What latches is judged from the first entry on; what resets may be judged from a late one.
+        let most = if self.options.after == After::Latch { MOST_SEARCHED + 1 } else { MOST_RECORDED };
+        self.is_full |= self.moments.len() >= most;
         if !self.is_full {
             self.moments.push(entry.moment);
             self.lines.push(entry.line);

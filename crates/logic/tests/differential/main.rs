@@ -24,7 +24,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lictor_logic::{Ending, Facts, Span, Spelling, Word, evaluate};
+use lictor_logic::{
+    After, Check, Ending, Facts, Moment, Monitor, Span, Spelling, Watch, Witness, Word, check as proof, evaluate,
+};
 
 use claim::{Claim, Effort, Engine, disprove, listen};
 use generate::{Fragment, Pair, generate};
@@ -110,46 +112,115 @@ fn check(fragment: Fragment, pairs: u64) {
 
 #[test]
 fn future_formulas_get_the_exact_verdict() {
-    check(Fragment::Future, 4000);
+    check(Fragment::Future, 25_000);
 }
 
 #[test]
 fn past_formulas_get_the_exact_verdict() {
-    check(Fragment::Past, 2000);
+    check(Fragment::Past, 15_000);
 }
 
 #[test]
 fn formulas_of_past_and_future_get_the_exact_verdict() {
-    check(Fragment::Mixed, 4000);
+    check(Fragment::Mixed, 25_000);
 }
 
 #[test]
 fn bounds_in_steps_get_the_exact_verdict() {
-    check(Fragment::Steps, 2000);
+    check(Fragment::Steps, 15_000);
 }
 
 #[test]
 fn bounds_in_time_never_get_a_wrong_verdict() {
-    check(Fragment::Timed, 2000);
+    check(Fragment::Timed, 10_000);
 }
 
 #[test]
 fn quantified_formulas_never_get_a_wrong_verdict() {
-    check(Fragment::Quantified, 1000);
+    check(Fragment::Quantified, 5_000);
 }
 
 #[test]
 fn unknown_facts_get_the_verdict_of_every_resolution() {
-    check(Fragment::Unknown, 2000);
+    check(Fragment::Unknown, 10_000);
 }
 
 #[test]
 fn everything_at_once_never_gets_a_wrong_verdict() {
-    check(Fragment::Everything, 250);
+    check(Fragment::Everything, 5_000);
 }
 
 /// Enough to find out an engine that is plainly wrong.
 const LITTLE: Effort = Effort { absent: 200, present: 2000 };
+
+/// What is left of a formula after a trace says of every continuation what the formula says of the whole.
+#[test]
+fn a_residual_says_of_the_rest_what_the_formula_says_of_the_whole() {
+    for fragment in [Fragment::Future, Fragment::Past, Fragment::Mixed, Fragment::Steps] {
+        for number in 0..1500 {
+            let pair = generate(fragment, number);
+            let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
+            let mut watch = Watch::new();
+            let id = watch.add(monitor, After::Latch);
+            let mut standing = watch.start();
+            let mut seen: Vec<Facts> = Vec::new();
+            for entry in &pair.trace {
+                let Entry::Position(facts) = entry else { continue };
+                watch.step(&mut standing, facts);
+                seen.push(facts.clone());
+                let rest = watch.residual(&mut standing, id).unwrap();
+                for bits in 0..16u32 {
+                    let letter = |bits: u32| {
+                        Facts::of(
+                            ["p", "q"]
+                                .into_iter()
+                                .enumerate()
+                                .filter(|(i, _)| bits >> i & 1 == 1)
+                                .map(|(_, name)| name),
+                        )
+                    };
+                    let further = [letter(bits), letter(bits >> 2)];
+                    let whole: Vec<Facts> = seen.iter().chain(&further).cloned().collect();
+                    let lasso = |positions, from| Word { positions, ending: Ending::Repeats { from, period: Span(0) } };
+                    let expected = evaluate(&pair.arena, pair.f, &lasso(&whole, seen.len() + 1));
+                    let found = evaluate(&rest.arena, rest.formula, &lasso(&further, 1));
+                    let formula = pair.arena.show(pair.f, Spelling::Ascii);
+                    assert_eq!(found, expected, "{formula} leaves {rest} after {seen:?}, before {further:?}");
+                }
+            }
+        }
+    }
+}
+
+/// No witness is ever refuted, and most are proved by the definition alone, even for formulas no person would write.
+#[test]
+fn witnesses_are_proofs() {
+    let (mut proved, mut other) = (0, 0);
+    for fragment in [Fragment::Future, Fragment::Mixed, Fragment::Steps, Fragment::Timed, Fragment::Quantified] {
+        for number in 0..600 {
+            let pair = generate(fragment, number);
+            let trace: Vec<Moment> = pair
+                .trace
+                .iter()
+                .map(|entry| match entry {
+                    Entry::Position(facts) => Moment::Position(facts.clone()),
+                    Entry::Tick(now) => Moment::Tick(*now),
+                })
+                .collect();
+            for at_end in [false, true] {
+                let Some(witness) = Witness::find(&pair.arena, pair.f, &trace, at_end) else { continue };
+                match proof(&pair.arena, pair.f, &trace, &witness) {
+                    Check::Proved => proved += 1,
+                    Check::Refuted => {
+                        panic!("{} on {:?}: {witness:?}", pair.arena.show(pair.f, Spelling::Ascii), pair.trace)
+                    }
+                    Check::Upheld(_) | Check::Open => other += 1,
+                }
+            }
+        }
+    }
+    assert!(proved > 5 * other, "{proved} proved, {other} not");
+}
 
 /// Every fragment, for the tests of the comparison itself.
 const FRAGMENTS: [Fragment; 8] = [
