@@ -92,6 +92,7 @@ pub(crate) struct Judged {
     pub(crate) ticks: u64,
     /// Lines that could not be read.
     pub(crate) bad_lines: u64,
+    /// The line of the last step or tick.
     pub(crate) last_line: u64,
     pub(crate) clock: Clock,
     /// The names of the facts that occurred.
@@ -114,7 +115,7 @@ pub(crate) fn judge(
     report: &mut dyn Report,
 ) -> anyhow::Result<Judged> {
     let mut follower = Follower::new(formulas, options);
-    let (mut ticks, mut bad_lines) = (0, 0);
+    let (mut ticks, mut bad_lines, mut last_line) = (0, 0, 0);
     report.begin(trace.name())?;
     while let Some(line) = trace.next()? {
         let entry = match line {
@@ -133,6 +134,7 @@ pub(crate) fn judge(
             complaint::say(&format!("{place}: warning: the time goes back; the step is judged at the time before it"));
         }
         ticks += u64::from(matches!(entry.moment, Moment::Tick(_)));
+        last_line = entry.line;
         let keep = follower.is_open();
         let readings = follower.read(&entry);
         if options.steps {
@@ -145,5 +147,5 @@ pub(crate) fn judge(
     }
     let positions = follower.positions();
     let (names, findings) = follower.finish();
-    Ok(Judged { positions, ticks, bad_lines, last_line: trace.line(), clock: *trace.clock(), names, findings })
+    Ok(Judged { positions, ticks, bad_lines, last_line, clock: *trace.clock(), names, findings })
 }

@@ -83,11 +83,6 @@ impl Trace {
         &self.clock
     }
 
-    /// The number of the line read last.
-    pub(crate) fn line(&self) -> u64 {
-        self.line
-    }
-
     /// The next line that is not blank; none at the end.
     pub(crate) fn next(&mut self) -> anyhow::Result<Option<Line>> {
         loop {

@@ -1,4 +1,35 @@
 //! Decides temporal-logic formulas over sequences of facts.
+//!
+//! A [`Formula`] speaks about a trace: what must hold always, at last, until something else, within a bound, since
+//! something before; about facts with values, for every value or for some. [`semantics`] says what it means, slowly and
+//! by the book. A [`Monitor`] follows a trace and says after each position what is true of *all* its continuations
+//! (Bauer, Leucker, Schallhart 2011): [`Verdict::Violated`] as soon as none can satisfy the formula, even where the
+//! formula still looks open.
+//!
+//! What a formula leaves for the rest of the trace is its residual. The engine keeps residuals in a canonical form, so
+//! that a formula has finitely many; each is checked once for continuations that satisfy it and for ones that do not,
+//! and then is a number in a table. Past operators carry what they remember inside the residual, deadlines travel
+//! beside it, and a quantified formula has one residual for each binding of values, of which those that are equal move
+//! as one.
+//!
+//! A [`Watch`] follows many monitors on many traces. It tells verdicts, residuals as formulas ([`Sentence`]) and, for
+//! each verdict, a [`Witness`]: the few positions and facts that prove it, which [`check()`] proves again by the
+//! definition alone.
+//!
+//! ```
+//! use lictor_logic::{After, Arena, Facts, Monitor, Time, Verdict, Watch};
+//!
+//! let mut arena = Arena::new();
+//! let formula = arena.parse("always (opened implies eventually[0,30s] closed)").unwrap();
+//! let mut watch = Watch::new();
+//! let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+//! let mut standing = watch.start();
+//! watch.step(&mut standing, &Facts::of(["opened"]).at(Time::from_seconds(5)));
+//! assert_eq!(watch.verdict(&mut standing, id), Verdict::Inconclusive);
+//! // Nothing happens, and that is what decides.
+//! watch.tick(&mut standing, Time::from_seconds(35));
+//! assert_eq!(watch.verdict(&mut standing, id), Verdict::Violated);
+//! ```
 
 pub mod analysis;
 pub mod automaton;
@@ -17,11 +48,13 @@ pub mod interval;
 mod joint;
 mod letter;
 mod lexer;
+mod lower;
 pub mod monitor;
 mod normal;
 pub mod observation;
 mod parser;
 pub mod pattern;
+mod population;
 mod printer;
 mod probe;
 mod progress;
@@ -39,6 +72,7 @@ pub mod standing;
 mod state;
 mod stepper;
 pub mod term;
+mod touch;
 pub mod verdict;
 pub mod watch;
 pub mod witness;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::binding::{Hit, Scene};
+use crate::binding::{Asked, Scene};
 use crate::cache::{SATISFIED, VIOLATED};
 use crate::facts::Facts;
 use crate::interval::Time;
@@ -183,8 +183,8 @@ impl Watch {
             Some(Wide::Vacant) => return,
             Some(Wide::Bindings(bindings)) => {
                 let facts = is_whole.then(|| reading.whole(&self.names));
-                let mut near: [Hit<'_>; 8] = [(0, &[]); 8];
-                let mut far: Vec<Hit<'_>> = Vec::new();
+                let mut near: [Asked<'_>; 8] = [(0, &[]); 8];
+                let mut far: Vec<Asked<'_>> = Vec::new();
                 let mut count = 0;
                 for (_, bit, place) in self.scratch.hits.iter().filter(|(other, _, _)| *other == monitor) {
                     let hit = (*bit, reading.observation.values(*place));

@@ -1,6 +1,6 @@
 //! The words formulas are judged on, and how an endless one is laid out in a finite table.
 //!
-//! A word is what has been seen and how it goes on. [`Layout`] writes down so many of its positions that everything
+//! A word is what has been seen and how it goes on. `Layout` writes down so many of its positions that everything
 //! after the last one repeats: the value of any subformula at a position beyond the table is that at its fold.
 
 use rustc_hash::FxHashMap;

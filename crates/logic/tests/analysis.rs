@@ -1,5 +1,7 @@
 //! Questions about formulas: their kind, examples, and how they stand to each other.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use lictor_logic::{Analysis, Arena, Ending, Facts, Lasso, Spelling, Verdict, Word, evaluate, relate, vacuity};
 
 fn analysis(formula: &str) -> Analysis {

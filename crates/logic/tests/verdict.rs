@@ -1,5 +1,7 @@
 //! What monitors say and show, beyond the verdicts of the conformance cases.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use lictor_logic::{
     After, Arena, Check, Fact, Facts, Moment, Monitor, MonitorId, Observation, Standing, Time, Value, Verdict, Watch,
     Witness, check,

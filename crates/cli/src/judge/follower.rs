@@ -159,17 +159,19 @@ impl<'a> Follower<'a> {
         let is_kept = entries.end <= self.moments.len() && (on_the_way || !self.is_full);
         let too_long = wanted && (!is_kept || entries.len() > MOST_SEARCHED);
         let mut lines = Vec::new();
-        let witness = if wanted && !too_long { self.witness(index, entries, !on_the_way, &mut lines) } else { None };
+        let witness = if wanted && !too_long { self.witness(index, verdict, entries, &mut lines) } else { None };
         let counts = self.watch.counts(&self.standing, id);
         let decision = if on_the_way { self.courses[index].decision.clone() } else { None };
         Finding { verdict, live, end, decision, counts, witness, lines, too_long }
     }
 
     /// The witness of a verdict, with the lines of its steps.
-    fn witness(&self, index: usize, entries: Range<usize>, at_end: bool, lines: &mut Vec<u64>) -> Option<Witness> {
+    fn witness(&self, index: usize, verdict: Verdict, entries: Range<usize>, lines: &mut Vec<u64>) -> Option<Witness> {
         let Listed { arena, formula, .. } = &self.formulas[index];
+        let at_end = self.courses[index].decision.as_ref().is_none_or(|decision| decision.verdict != verdict);
         let from = entries.start;
-        let mut witness = Witness::find(arena, *formula, self.moments.get(entries)?, at_end)?;
+        let found = Witness::find(arena, *formula, self.moments.get(entries)?, at_end);
+        let mut witness = found.filter(|witness| witness.verdict == verdict)?;
         let before = self.moments.iter().take(from).filter(|moment| matches!(moment, Moment::Position(_))).count();
         for step in &mut witness.steps {
             step.entry += from;

@@ -1,0 +1,456 @@
+//! The bindings of one formula that give its rigid comparisons the same answers: their cells, classes and deadlines.
+
+use std::collections::VecDeque;
+
+use crate::binding::{Asked, Decided, Scene};
+use crate::cache::Cache;
+use crate::cells::{CellId, Cells, mask_of, part_of};
+use crate::classes::{ClassId, Classes};
+use crate::facts::Facts;
+use crate::interval::Time;
+use crate::letter::read;
+use crate::monitor::Monitor;
+use crate::probe::{Binding, Probe};
+use crate::state::Point;
+use crate::term::Value;
+use crate::touch::{Touch, single_value, sliced};
+use crate::verdict::Verdict;
+
+/// The bindings of one valuation of the rigid comparisons.
+#[derive(Clone, Debug)]
+pub(crate) struct Population {
+    pub(crate) valuation: usize,
+    /// Do values that were never seen give this valuation?
+    pub(crate) is_realised: bool,
+    pub(crate) unseen: ClassId,
+    pub(crate) cells: Cells,
+    pub(crate) classes: Classes,
+    /// For each clock, when something is due, the earliest first.
+    pub(crate) due: Vec<VecDeque<Due>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    pub(crate) end: Time,
+    class: ClassId,
+    stamp: u32,
+}
+
+/// The class of a cell that has left one and not yet entered another.
+const MOVING: ClassId = ClassId::MAX;
+
+impl Population {
+    /// Takes out all cells.
+    pub(crate) fn abandon(&mut self, monitor: &Monitor, cache: &Cache) {
+        let cells: Vec<CellId> = self.cells.iter().collect();
+        for cell in cells {
+            self.classes.leave(cache, &monitor.compiled.skeleton, self.cells.class(cell));
+            self.cells.remove(cell);
+        }
+    }
+
+    pub(crate) fn population(&self) -> u64 {
+        self.cells.len() as u64 + 1
+    }
+
+    /// How many bindings have a verdict, the unseen one only if some value stands for it.
+    pub(crate) fn count(&self, monitor: &Monitor, cache: &Cache, verdict: Verdict) -> u64 {
+        let point = self.classes.point(self.classes.find(self.unseen));
+        let unseen = cache.verdict(&monitor.compiled.skeleton, point) == verdict;
+        self.classes.tally.count(verdict) - u64::from(unseen && !self.is_realised)
+    }
+
+    pub(crate) fn count_at_end(&self, monitor: &Monitor, cache: &Cache, verdict: Verdict) -> u64 {
+        let point = self.classes.point(self.classes.find(self.unseen));
+        let unseen = cache.at_end(&monitor.compiled.skeleton, point) == verdict;
+        self.classes.tally.count_at_end(verdict) - u64::from(unseen && !self.is_realised)
+    }
+
+    /// One variable, and every fact that has it tells its value: the hot path.
+    /// False if nothing moved.
+    pub(crate) fn step_single(
+        &mut self,
+        scene: &mut Scene<'_>,
+        hits: &[Asked<'_>],
+        background: u64,
+        decided: &mut Vec<Decided>,
+    ) -> bool {
+        let monitor = scene.monitor;
+        if let ([(bit, values)], 0, true) = (hits, background, self.classes.are_idle()) {
+            let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { return false };
+            return match single_value(pattern, values) {
+                Some(value) => self.step_value(scene, value, 1 << bit, decided),
+                None => false,
+            };
+        }
+        let mut touches: [(Option<&Value>, u64); 4] = [(None, 0); 4];
+        let mut count = 0;
+        for (bit, values) in hits {
+            let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { continue };
+            let Some(value) = single_value(pattern, values) else { continue };
+            match touches[..count].iter().position(|(other, _)| *other == Some(value)) {
+                Some(index) => touches[index].1 |= 1 << bit,
+                None if count == touches.len() => {
+                    // More values in one position than there is room for here.
+                    let touches = sliced(monitor, hits, background)
+                        .into_iter()
+                        .map(|touch| Touch { cell: self.cells.find(&touch.binding), ..touch })
+                        .collect();
+                    self.step_touched(scene, touches, (background, 0), decided);
+                    return true;
+                }
+                None => {
+                    touches[count] = (Some(value), 1 << bit);
+                    count += 1;
+                }
+            }
+        }
+        if background != 0 || !self.classes.are_idle() || count > 1 {
+            let touches = touches[..count]
+                .iter()
+                .filter_map(|(value, bits)| {
+                    let value = (*value)?;
+                    let cell = self.cells.find_value(value).map(|(cell, _)| cell);
+                    Some(Touch { binding: [Some(value.clone())].into(), cell, bits: bits | background, unknown: 0 })
+                })
+                .collect();
+            self.step_touched(scene, touches, (background, 0), decided);
+            return true;
+        }
+        match touches[0] {
+            (Some(value), bits) if count == 1 => self.step_value(scene, value, bits, decided),
+            _ => false,
+        }
+    }
+
+    /// One value is touched and nobody else moves. False if it does not move either.
+    #[inline]
+    fn step_value(&mut self, scene: &mut Scene<'_>, value: &Value, bits: u64, decided: &mut Vec<Decided>) -> bool {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        let found = self.cells.find_value(value);
+        let class = self.classes.find(found.map_or(self.unseen, |(_, class)| class));
+        let from = self.classes.point(class);
+        if let Some(state) = from.id()
+            && scene.cache.look_up(state, bits, skeleton.width) == Some(state)
+        {
+            return false;
+        }
+        let target = advance(scene, from, bits, 0);
+        match found {
+            Some((cell, held)) => self.move_cell(scene, cell, held, target, decided),
+            None => {
+                if target.id().is_some() && target.id() == from.id() {
+                    return false;
+                }
+                let class = self.classes.enter(scene.cache, skeleton, target, None);
+                let cell = self.cells.insert(&[Some(value.clone())], class);
+                self.classes.name_sole(class, cell);
+                self.note_due(scene, class);
+                self.settle(scene, cell, decided);
+            }
+        }
+        true
+    }
+
+    fn move_cell(
+        &mut self,
+        scene: &mut Scene<'_>,
+        cell: CellId,
+        held: ClassId,
+        target: Point,
+        decided: &mut Vec<Decided>,
+    ) {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        if self.classes.sole(held) == Some(cell) {
+            // Alone in its class, it takes the class along, and with it the deadlines that are noted already.
+            self.classes.relocate(scene.cache, skeleton, held, target);
+            self.note_due(scene, held);
+        } else {
+            let class = self.classes.enter(scene.cache, skeleton, target, Some(cell));
+            self.classes.leave(scene.cache, skeleton, held);
+            self.cells.assign(cell, class);
+            self.note_all_due(scene.monitor, scene.cache, class);
+        }
+        self.settle(scene, cell, decided);
+        self.forget_if_unseen(scene, cell);
+    }
+
+    /// A binding that stands where its values would stand unseen needs no cell.
+    fn forget_if_unseen(&mut self, scene: &mut Scene<'_>, cell: CellId) {
+        let class = self.classes.find(self.cells.class(cell));
+        let point = self.classes.point(class);
+        // Where values are compared, one that was seen must not be taken for one that was not.
+        let is_compared = !scene.monitor.compiled.rigid.is_trivial();
+        if is_compared || point.id().is_none() || self.stand_in(self.cells.key(cell), true) != class {
+            return;
+        }
+        // With several variables, a partial binding may be what others are looked up by.
+        let key = self.cells.key(cell);
+        if key.iter().all(Option::is_some) {
+            self.classes.leave(scene.cache, &scene.monitor.compiled.skeleton, self.cells.class(cell));
+            self.cells.remove(cell);
+        }
+    }
+
+    /// Several touched bindings, and all others by the background letter.
+    pub(crate) fn step_touched(
+        &mut self,
+        scene: &mut Scene<'_>,
+        touches: Vec<Touch>,
+        background: (u64, u64),
+        decided: &mut Vec<Decided>,
+    ) {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        // Everybody steps from where they stood before this position.
+        let mut moves: Vec<(Box<Binding>, Option<CellId>, Point)> = Vec::with_capacity(touches.len());
+        for touch in touches {
+            let class = match touch.cell {
+                Some(cell) => self.classes.find(self.cells.class(cell)),
+                None => self.stand_in(&touch.binding, false),
+            };
+            let target = advance(scene, self.classes.point(class), touch.bits, touch.unknown);
+            moves.push((touch.binding, touch.cell, target));
+        }
+        for (_, cell, _) in &moves {
+            if let Some(cell) = cell {
+                self.classes.leave(scene.cache, skeleton, self.cells.class(*cell));
+                self.cells.assign(*cell, MOVING);
+            }
+        }
+        if background != (0, 0) || !self.classes.are_idle() {
+            self.step_background(scene, background, decided);
+        }
+        let mut cells = Vec::with_capacity(moves.len());
+        for (binding, cell, target) in moves {
+            let class = self.classes.enter(scene.cache, skeleton, target, cell);
+            let cell = match cell {
+                Some(cell) => {
+                    self.cells.assign(cell, class);
+                    cell
+                }
+                None => self.cells.insert(&binding, class),
+            };
+            self.classes.name_sole(class, cell);
+            self.note_all_due(scene.monitor, scene.cache, class);
+            self.settle(scene, cell, decided);
+            cells.push(cell);
+        }
+        for cell in cells {
+            self.forget_if_unseen(scene, cell);
+        }
+    }
+
+    fn step_background(&mut self, scene: &mut Scene<'_>, (bits, unknown): (u64, u64), decided: &mut Vec<Decided>) {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        let (width, time) = (skeleton.width, scene.time);
+        let next =
+            |cache: &mut Cache, point: &Point| advance_in(cache, scene.monitor, point, bits, unknown, width, time);
+        self.classes.advance(scene.cache, skeleton, next);
+        let moved: Vec<ClassId> = self.classes.occupied().collect();
+        for class in moved {
+            self.note_due(scene, class);
+            self.settle_class(scene, class, decided);
+        }
+    }
+
+    /// The class of the most specific stored binding below this one; `strictly` leaves out the binding itself.
+    fn stand_in(&self, binding: &Binding, strictly: bool) -> ClassId {
+        let mask = mask_of(binding);
+        if binding.len() > 1 {
+            // All proper parts, larger ones first: stored bindings are closed under union, so the largest is unique.
+            let mut parts: Vec<u32> = (1..=mask).filter(|part| part & mask == *part).collect();
+            parts.sort_by_key(|part| std::cmp::Reverse(part.count_ones()));
+            for part in parts {
+                if strictly && part == mask {
+                    continue;
+                }
+                if let Some(cell) = self.cells.find(&part_of(binding, part)) {
+                    return self.classes.find(self.cells.class(cell));
+                }
+            }
+        }
+        self.classes.find(self.unseen)
+    }
+
+    /// Every binding that a position touches: those it names, joined with the stored ones they agree with.
+    pub(crate) fn closure(&self, monitor: &Monitor, thetas: &[Box<Binding>], facts: &Facts) -> Vec<Touch> {
+        let rigid = &monitor.compiled.rigid;
+        let mut bindings: Vec<Box<Binding>> = Vec::new();
+        let mut queue: Vec<Box<Binding>> = Vec::new();
+        let add = |binding: Box<Binding>, bindings: &mut Vec<Box<Binding>>, queue: &mut Vec<Box<Binding>>| {
+            if !bindings.contains(&binding) {
+                bindings.push(binding.clone());
+                queue.push(binding);
+            }
+        };
+        for theta in thetas {
+            add(theta.clone(), &mut bindings, &mut queue);
+        }
+        let stored: Vec<u32> = self.cells.masks();
+        while let Some(binding) = queue.pop() {
+            let mask = mask_of(&binding);
+            for other in thetas {
+                if let Some(joined) = join(&binding, other) {
+                    add(joined, &mut bindings, &mut queue);
+                }
+            }
+            for stored in &stored {
+                for cell in self.cells.agreeing(*stored, stored & mask, &binding) {
+                    if let Some(joined) = join(&binding, self.cells.key(cell)) {
+                        add(joined, &mut bindings, &mut queue);
+                    }
+                }
+            }
+        }
+        bindings.retain(|binding| rigid.compatible(binding).contains(&self.valuation));
+        bindings
+            .into_iter()
+            .map(|binding| {
+                let (bits, unknown) = read(monitor, facts, &binding);
+                Touch { cell: self.cells.find(&binding), binding, bits, unknown }
+            })
+            .collect()
+    }
+
+    /// Counts a definite verdict of a cell, and starts it anew if verdicts do not latch.
+    fn settle(&mut self, scene: &mut Scene<'_>, cell: CellId, decided: &mut Vec<Decided>) {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        let held = self.cells.class(cell);
+        let verdict = scene.cache.verdict(skeleton, self.classes.point(self.classes.find(held)));
+        if !verdict.is_definite() {
+            return;
+        }
+        decided.push((verdict, Some(self.cells.key(cell).into())));
+        if scene.reset {
+            let start = scene.cache.start(skeleton, self.valuation);
+            let class = self.classes.enter(scene.cache, skeleton, start, Some(cell));
+            self.classes.leave(scene.cache, skeleton, held);
+            self.cells.assign(cell, class);
+        }
+    }
+
+    /// The same for a class that moved as a whole.
+    fn settle_class(&mut self, scene: &mut Scene<'_>, class: ClassId, decided: &mut Vec<Decided>) {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        let verdict = scene.cache.verdict(skeleton, self.classes.point(class));
+        if !verdict.is_definite() {
+            return;
+        }
+        let start = scene.cache.start(skeleton, self.valuation);
+        let already = scene.cache.verdict(skeleton, &start).is_definite();
+        let unseen = self.classes.find(self.unseen) == class;
+        if unseen && self.is_realised {
+            decided.push((verdict, None));
+        }
+        if scene.reset || verdict == Verdict::Violated {
+            let of_class = |cell: &CellId| {
+                let held = self.cells.class(*cell);
+                held != MOVING && self.classes.find(held) == class
+            };
+            let cells: Vec<CellId> = match self.classes.sole(class) {
+                Some(cell) => vec![cell],
+                None if unseen && self.classes.members(class) == 1 => Vec::new(),
+                None => self.cells.iter().filter(of_class).collect(),
+            };
+            decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
+        }
+        if scene.reset && !already {
+            let sole = self.classes.sole(class);
+            self.classes.relocate(scene.cache, skeleton, class, start);
+            if let Some(cell) = sole {
+                self.forget_if_unseen(scene, cell);
+            }
+        }
+    }
+
+    /// Remembers when the deadlines that began at this position end.
+    fn note_due(&mut self, scene: &Scene<'_>, class: ClassId) {
+        let time = scene.time;
+        self.note_due_if(scene.monitor, scene.cache, class, |start| start == time);
+    }
+
+    pub(crate) fn note_all_due(&mut self, monitor: &Monitor, cache: &Cache, class: ClassId) {
+        self.note_due_if(monitor, cache, class, |_| true);
+    }
+
+    fn note_due_if(&mut self, monitor: &Monitor, cache: &Cache, class: ClassId, is_new: impl Fn(Time) -> bool) {
+        let class = self.classes.find(class);
+        let point = self.classes.point(class);
+        if point.times.is_empty() {
+            return;
+        }
+        let stamp = self.classes.stamp(class);
+        for (clock, start) in cache.clocks(point).iter().zip(point.times.iter()) {
+            let clock = usize::from(*clock);
+            if let Some(to) = monitor.compiled.skeleton.clocks[clock].to.filter(|_| is_new(*start)) {
+                let due = Due { end: start.plus(to), class, stamp };
+                let queue = &mut self.due[clock];
+                // Deadlines of one operator come in order, except those a binding takes along from a shared class.
+                match queue.back() {
+                    Some(last) if last.end > due.end => {
+                        queue.insert(queue.partition_point(|other| other.end <= due.end), due);
+                    }
+                    _ => queue.push_back(due),
+                }
+            }
+        }
+        // Entries of deadlines that were met stay behind; now and then they are swept out.
+        let classes = &self.classes;
+        for queue in &mut self.due {
+            if queue.len() > 1024 && queue.len() > 2 * (self.cells.len() + 1) {
+                queue.retain(|due| classes.is_current(due.class, due.stamp));
+            }
+        }
+    }
+
+    pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<Decided>) {
+        let skeleton = &scene.monitor.compiled.skeleton;
+        for clock in 0..self.due.len() {
+            while let Some(due) = self.due[clock].front().copied().filter(|due| due.end < scene.time) {
+                self.due[clock].pop_front();
+                if !self.classes.is_current(due.class, due.stamp) {
+                    continue;
+                }
+                let point = self.classes.point(due.class).clone();
+                if let Some(target) = scene.cache.expire(skeleton, &point, scene.time) {
+                    self.classes.relocate(scene.cache, skeleton, due.class, target);
+                    let class = self.classes.find(due.class);
+                    self.settle_class(scene, class, decided);
+                }
+            }
+        }
+    }
+}
+
+/// Where a point goes.
+fn advance(scene: &mut Scene<'_>, point: &Point, bits: u64, unknown: u64) -> Point {
+    let width = scene.monitor.compiled.skeleton.width;
+    advance_in(scene.cache, scene.monitor, point, bits, unknown, width, scene.time)
+}
+
+fn advance_in(
+    cache: &mut Cache,
+    monitor: &Monitor,
+    point: &Point,
+    bits: u64,
+    unknown: u64,
+    width: u32,
+    time: Time,
+) -> Point {
+    if unknown == 0
+        && let Some(target) = point.id().and_then(|id| cache.look_up(id, bits, width))
+    {
+        return Point::cached(target);
+    }
+    cache.step(&monitor.compiled.skeleton, point, bits, unknown, time)
+}
+
+/// Two bindings as one, if they agree.
+fn join(left: &Binding, right: &Binding) -> Option<Box<Binding>> {
+    let pair = |(left, right): (&Option<Value>, &Option<Value>)| match (left, right) {
+        (Some(left), Some(right)) if left != right => None,
+        (Some(value), _) | (None, Some(value)) => Some(Some(value.clone())),
+        (None, None) => Some(None),
+    };
+    left.iter().zip(right).map(pair).collect()
+}

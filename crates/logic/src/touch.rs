@@ -1,0 +1,135 @@
+//! Which bindings the facts of a position touch.
+
+use crate::binding::Asked;
+use crate::cells::CellId;
+use crate::facts::{Fact, Facts};
+use crate::monitor::Monitor;
+use crate::probe::{Argument, Binding, Pattern, Probe};
+use crate::term::{Term, Value};
+
+/// A binding that a position touches, and the letter it reads.
+pub(crate) struct Touch {
+    pub(crate) binding: Box<Binding>,
+    pub(crate) cell: Option<CellId>,
+    pub(crate) bits: u64,
+    pub(crate) unknown: u64,
+}
+
+/// The bits that facts set for every binding alike.
+pub(crate) fn background(monitor: &Monitor, hits: &[Asked<'_>]) -> u64 {
+    hits.iter().fold(0, |bits, (bit, values)| match &monitor.compiled.probes[usize::from(*bit)] {
+        Probe::Pattern(pattern) if pattern.mask() == 0 && pattern.fits(values, &[]) => bits | 1 << bit,
+        _ => bits,
+    })
+}
+
+/// The touched bindings of a formula whose patterns bind all variables or none.
+pub(crate) fn sliced(monitor: &Monitor, hits: &[Asked<'_>], background: u64) -> Vec<Touch> {
+    let mut touches: Vec<Touch> = Vec::new();
+    for (bit, values) in hits {
+        let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { continue };
+        if pattern.mask() == 0 {
+            continue;
+        }
+        let Some(binding) = pattern.bind(values, monitor.compiled.prefix.len()) else { continue };
+        match touches.iter_mut().find(|touch| *touch.binding == *binding) {
+            Some(touch) => touch.bits |= 1 << bit,
+            None => {
+                touches.push(Touch { binding: binding.into(), cell: None, bits: 1 << bit | background, unknown: 0 });
+            }
+        }
+    }
+    touches
+}
+
+/// The value of the only variable, if the other arguments fit.
+pub(crate) fn single_value<'a>(pattern: &Pattern, values: &'a [Value]) -> Option<&'a Value> {
+    if let [Argument::Variable(0)] = pattern.slots[..] {
+        return values.first();
+    }
+    let mut found = None;
+    if pattern.slots.len() > values.len() {
+        return None;
+    }
+    for (argument, value) in pattern.slots.iter().zip(values) {
+        match argument {
+            Argument::Any => {}
+            Argument::Value(wanted) if wanted == value => {}
+            Argument::Variable(_) if found.is_none_or(|other| other == value) => found = Some(value),
+            _ => return None,
+        }
+    }
+    found
+}
+
+/// The masks of the patterns, by which bindings are looked up.
+pub(crate) fn masks(monitor: &Monitor) -> Vec<u32> {
+    let width = monitor.compiled.prefix.len() as u32;
+    let mut masks: Vec<u32> = if width > 1 { (1..1 << width).collect() } else { Vec::new() };
+    masks.dedup();
+    masks
+}
+
+/// The bindings that the facts of a position name.
+pub(crate) fn thetas(monitor: &Monitor, facts: &Facts) -> Vec<Box<Binding>> {
+    let compiled = &monitor.compiled;
+    let width = compiled.prefix.len();
+    let mut found: Vec<Box<Binding>> = Vec::new();
+    let mut add = |binding: Vec<Option<Value>>| {
+        if binding.iter().any(Option::is_some) && !found.iter().any(|other| **other == *binding) {
+            found.push(binding.into());
+        }
+    };
+    for (_, pattern) in monitor.patterns() {
+        for fact in facts.known.iter().filter(|fact| fact.name == pattern.name) {
+            pattern.bind(&fact.values, width).into_iter().for_each(&mut add);
+        }
+        // What is unknown touches as well; where it leaves a value open, only the others are named.
+        for atom in facts.unknown.iter().filter(|atom| atom.name == pattern.name) {
+            let mut binding = vec![None; width];
+            for (argument, term) in pattern.slots.iter().zip(&atom.terms) {
+                if let (Argument::Variable(index), Term::Value(value)) = (argument, term) {
+                    binding[*index] = Some(value.clone());
+                }
+            }
+            add(binding);
+        }
+    }
+    // An inner quantifier may compare a variable with any value of the position; so may a rigid comparison.
+    if monitor.shape.whole {
+        for value in values_of(facts) {
+            for index in 0..width {
+                let mut binding = vec![None; width];
+                binding[index] = Some(value.clone());
+                add(binding);
+            }
+        }
+    }
+    found
+}
+
+fn values_of(facts: &Facts) -> Vec<Value> {
+    let known = facts.known.iter().flat_map(|fact| fact.values.iter().cloned());
+    let unknown = facts.unknown.iter().flat_map(|atom| atom.terms.iter()).filter_map(|term| match term {
+        Term::Value(value) => Some(value.clone()),
+        _ => None,
+    });
+    let mut values: Vec<Value> = known.chain(unknown).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// The facts behind the hits, for letters that need them whole.
+pub(crate) fn gather(monitor: &Monitor, hits: &[Asked<'_>]) -> Facts {
+    let mut facts = Facts::default();
+    for (bit, values) in hits {
+        if let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] {
+            let fact = Fact::new(pattern.name.clone(), values.to_vec());
+            if !facts.known.contains(&fact) {
+                facts.known.push(fact);
+            }
+        }
+    }
+    facts
+}
