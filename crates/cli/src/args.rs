@@ -82,7 +82,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Print the verdicts only, without steps, witnesses and warnings
+    /// Print the verdicts only, without steps and witnesses
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -100,7 +100,7 @@ impl Collected {
         self.errors.iter().for_each(|error| complaint::say(error));
         match self.errors.len() {
             0 => Ok(self.listed),
-            _ => bail!("nothing was judged, for not every formula could be read"),
+            _ => bail!("nothing was done, for not every formula could be read"),
         }
     }
 }

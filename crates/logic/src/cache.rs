@@ -270,9 +270,10 @@ impl Cache {
     /// Deadlines before that time must have been expired.
     pub(crate) fn step(&mut self, skeleton: &Skeleton, point: &Point, bits: u64, unknown: u64, time: Time) -> Point {
         if let (Handle::Cached(id), 0, false) = (&point.handle, unknown, skeleton.waits)
-            && let Some(known) = self.known(*id, point, bits, skeleton.width, time) {
-                return known;
-            }
+            && let Some(known) = self.known(*id, point, bits, skeleton.width, time)
+        {
+            return known;
+        }
         // A bound that begins at once has no lower end to reach.
         let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
         let ripe = flags(skeleton, self.clocks(point), &point.times, time, is_ripe);

@@ -4,6 +4,7 @@
 //! the verdict does not need: what is not in a witness may have been any way at all, and the verdict is the same.
 //! `check.rs` proves a witness by the definition alone.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::facts::{Fact, Facts, fits};
@@ -138,7 +139,12 @@ struct Search<'a> {
     id: MonitorId,
     /// For each entry, which atoms are kept.
     kept: Vec<Vec<bool>>,
+    /// How many positions have been read in search of less.
+    spent: usize,
 }
+
+/// More positions than this are not read in search of a smaller witness.
+const MOST_READ: usize = 5_000_000;
 
 impl<'a> Search<'a> {
     fn new(ground: &'a Sentence, trace: &'a [Moment], verdict: Verdict, at_end: bool) -> Option<Search<'a>> {
@@ -146,7 +152,7 @@ impl<'a> Search<'a> {
         let mut atoms = Vec::new();
         collect_atoms(&ground.arena, ground.formula, &mut atoms);
         let kept = vec![vec![true; atoms.len()]; trace.len()];
-        Some(Search { ground, trace, verdict, at_end, atoms, watch, start, id, kept })
+        Some(Search { ground, trace, verdict, at_end, atoms, watch, start, id, kept, spent: 0 })
     }
 
     fn run(mut self) -> Vec<WitnessStep> {
@@ -188,18 +194,17 @@ impl<'a> Search<'a> {
         self.watch.residual(standing, self.id).map(|residual| residual.to_string())
     }
 
-    /// Leaves out whole positions, then single atoms, as long as the rest still decides.
+    /// Leaves out as much as the verdict can do without: long stretches first, then halves of them, then single atoms.
+    ///
+    /// Stops when it has read too many positions over and over; what is left then is a witness all the same, if not
+    /// the smallest.
     fn minimise(&mut self) {
-        for entry in 0..self.trace.len() {
-            if self.kept[entry].contains(&true) {
-                let whole = std::mem::replace(&mut self.kept[entry], vec![false; self.atoms.len()]);
-                if !self.decides() {
-                    self.kept[entry] = whole;
-                }
-            }
-        }
+        self.leave_out(0..self.trace.len());
         for entry in 0..self.trace.len() {
             for atom in 0..self.atoms.len() {
+                if self.is_spent() {
+                    return;
+                }
                 if std::mem::take(&mut self.kept[entry][atom]) && !self.decides() {
                     self.kept[entry][atom] = true;
                 }
@@ -207,8 +212,34 @@ impl<'a> Search<'a> {
         }
     }
 
+    fn leave_out(&mut self, stretch: Range<usize>) {
+        let kept: Vec<usize> = stretch.clone().filter(|entry| self.kept[*entry].contains(&true)).collect();
+        let (Some(first), Some(last)) = (kept.first().copied(), kept.last().copied()) else { return };
+        if self.is_spent() {
+            return;
+        }
+        let whole: Vec<Vec<bool>> = kept.iter().map(|entry| std::mem::take(&mut self.kept[*entry])).collect();
+        kept.iter().for_each(|entry| self.kept[*entry] = vec![false; self.atoms.len()]);
+        if self.decides() {
+            return;
+        }
+        for (entry, atoms) in kept.into_iter().zip(whole) {
+            self.kept[entry] = atoms;
+        }
+        if first < last {
+            let middle = first + (last - first).div_ceil(2);
+            self.leave_out(first..middle);
+            self.leave_out(middle..last + 1);
+        }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.spent > MOST_READ
+    }
+
     /// Does the verdict follow from what is kept, whatever the rest was?
     fn decides(&mut self) -> bool {
+        self.spent += self.trace.len();
         let mut standing = self.start.clone();
         for (entry, moment) in self.trace.iter().enumerate() {
             match moment {

@@ -81,7 +81,7 @@ fn options(args: &EvalArgs) -> Options {
         (Some(WitnessArg::All), _) => Some(Verdict::Satisfied),
         (Some(WitnessArg::Violated), _) | (None, _) => Some(Verdict::Violated),
     };
-    Options { after: args.after.into(), ends: args.end == End::Finite, steps: !args.quiet, witness, warn: !args.quiet }
+    Options { after: args.after.into(), ends: args.end == End::Finite, steps: !args.quiet, witness, warn: true }
 }
 
 fn report<'a>(args: &EvalArgs, formulas: &'a [Listed], traces: usize, out: &'a mut dyn Write) -> Box<dyn Report + 'a> {

@@ -14,7 +14,7 @@ use crate::trace::Entry;
 const MOST_RECORDED: usize = 1_000_000;
 
 /// The most of them that a witness is searched in: the search reads them again for every position it leaves out.
-const MOST_SEARCHED: usize = 4000;
+const MOST_SEARCHED: usize = 200_000;
 
 /// The most names of facts that are remembered for remarks.
 const MOST_NAMES: usize = 10_000;

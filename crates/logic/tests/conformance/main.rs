@@ -20,8 +20,9 @@ mod trace;
 
 use case::{Case, load};
 use claim::{Effort, Engine, disprove, listen};
-use lictor_logic::Arena;
+use lictor_logic::{After, Arena, Monitor, Verdict, Watch};
 use oracle::Oracle;
+use trace::Entry;
 
 /// What runs the cases beside the definition.
 fn engines() -> Vec<Box<dyn Engine>> {
@@ -91,6 +92,33 @@ fn every_engine_says_what_the_case_says() {
         }
         complaints
     });
+}
+
+/// The engine resets by itself: what it decides at an entry is what the case says, and nothing else is decided.
+#[test]
+fn the_engine_begins_anew_where_a_case_says_so() {
+    let cases: Vec<Case> = load().into_iter().filter(|case| case.after.as_deref() == Some("reset")).collect();
+    assert!(cases.len() > 10);
+    for case in &cases {
+        let mut arena = Arena::new();
+        let f = arena.parse(&case.formula).unwrap();
+        let mut watch = Watch::new();
+        watch.add(Monitor::new(&arena, f).unwrap(), After::Reset);
+        let mut standing = watch.start();
+        let mut verdicts = String::new();
+        for entry in case.trace() {
+            let decided = match &entry {
+                Entry::Position(facts) => watch.step(&mut standing, facts),
+                Entry::Tick(now) => watch.tick(&mut standing, *now),
+            };
+            verdicts.push(match decided.first().map(|decided| decided.verdict) {
+                Some(Verdict::Satisfied) => 't',
+                Some(Verdict::Violated) => 'f',
+                _ => '?',
+            });
+        }
+        assert_eq!(verdicts, case.verdicts, "{case}");
+    }
 }
 
 #[test]
