@@ -133,6 +133,16 @@ impl Bindings {
         }
     }
 
+    /// Brings near what values will be looked up soon. Each look-up by itself waits for memory; together they wait once.
+    pub(crate) fn warm(&self, values: &[&Value]) -> u64 {
+        let Some(population) = self.populations.first() else { return 0 };
+        let slots = values.iter().fold(0u64, |sum, value| sum.wrapping_add(population.cells.warm(value)));
+        values.iter().fold(slots, |sum, value| {
+            let class = population.cells.find_value(value).map_or(0, |(_, class)| class);
+            sum.wrapping_add(population.classes.warm(class))
+        })
+    }
+
     /// Lets pass every deadline before the time of the scene.
     pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<Decided>) {
         for population in &mut self.populations {

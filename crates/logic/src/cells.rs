@@ -169,6 +169,15 @@ impl Cells {
         Some((slot.cell, slot.class))
     }
 
+    /// Reads the place where a value would be found, so that it is near when it is looked for.
+    #[inline]
+    pub(crate) fn warm(&self, value: &Value) -> u64 {
+        if self.slots.is_empty() {
+            return 0;
+        }
+        self.slots[self.home(tag_of_value(value).0)].tag
+    }
+
     pub(crate) fn insert(&mut self, binding: &Binding, class: ClassId) -> CellId {
         let cell = match self.free.pop() {
             Some(cell) => {

@@ -75,6 +75,12 @@ impl Classes {
         &self.list[class as usize].point
     }
 
+    /// Reads a class, so that it is near when it is needed.
+    #[inline]
+    pub(crate) fn warm(&self, class: ClassId) -> u64 {
+        self.list.get(class as usize).map_or(0, |entry| entry.members + u64::from(entry.stamp))
+    }
+
     pub(crate) fn members(&self, class: ClassId) -> u64 {
         self.list[class as usize].members
     }

@@ -8,6 +8,7 @@ use crate::probe::{Pattern, Probe};
 use crate::scope::is_free;
 use crate::spelling::Spelling;
 use crate::term::Value;
+use crate::touch::single_value;
 use crate::verdict::Verdict;
 
 /// A formula made ready to follow traces.
@@ -108,6 +109,14 @@ impl Monitor {
             Probe::Pattern(pattern) => Some((bit as u8, pattern)),
             Probe::Local { .. } => None,
         })
+    }
+
+    /// The value that the pattern of a letter bit binds, in a formula with one variable.
+    pub(crate) fn value_of<'a>(&self, bit: u8, values: &'a [Value]) -> Option<&'a Value> {
+        match &self.compiled.probes[usize::from(bit)] {
+            Probe::Pattern(pattern) => single_value(pattern, values),
+            Probe::Local { .. } => None,
+        }
     }
 
     /// Do values fit the pattern of a letter bit, in a formula without bindings?

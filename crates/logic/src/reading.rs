@@ -43,20 +43,33 @@ impl Watch {
             self.seat_all(standing);
         }
         let time = facts.map_or(observation.time, |facts| facts.time);
+        standing.positions += 1;
+        if time.is_some() || standing.clock.is_none() {
+            self.advance_clock(standing, time);
+        }
+        let now = standing.clock.unwrap_or_default();
+        match observation.plan() {
+            Some(plan) if facts.is_none() && plan.version == self.version => {
+                self.follow(standing, observation, plan, now);
+            }
+            _ => self.read_anew(standing, observation, facts, now),
+        }
+    }
+
+    fn advance_clock(&mut self, standing: &mut Standing, time: Option<Time>) {
         let now = match (time, standing.clock) {
             (Some(time), Some(clock)) => time.max(clock),
             (Some(time), None) => time,
             (None, clock) => clock.unwrap_or_default(),
         };
-        standing.positions += 1;
         if standing.clock != Some(now) {
             standing.clock = Some(now);
             self.expire(standing, now);
         }
-        if let Some(plan) = observation.plan().filter(|plan| plan.version == self.version && facts.is_none()) {
-            self.follow(standing, observation, plan, now);
-            return;
-        }
+    }
+
+    /// Reads a position for which nothing was prepared.
+    fn read_anew(&mut self, standing: &mut Standing, observation: &Observation, facts: Option<&Facts>, now: Time) {
         let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
         let reading = Reading { observation, facts, unknown, now };
         self.touch(observation);
@@ -68,7 +81,9 @@ impl Watch {
             let bits = std::mem::take(&mut self.scratch.letters[monitor as usize]);
             self.step_one(standing, monitor, bits, reading);
         }
-        self.step_restless(standing, reading);
+        if standing.has_restless() {
+            self.step_restless(standing, reading);
+        }
         for &monitor in &touched {
             self.scratch.is_touched[monitor as usize] = false;
         }
@@ -81,11 +96,10 @@ impl Watch {
     #[inline]
     fn follow(&mut self, standing: &mut Standing, observation: &Observation, plan: &Plan, now: Time) {
         let reading = Reading { observation, facts: None, unknown: false, now };
-        let is_calm = (0..standing.groups()).all(|group| standing.restless(group) == 0);
         for (monitor, bits) in &plan.letters {
             self.step_one(standing, *monitor, *bits, reading);
         }
-        if !is_calm {
+        if standing.has_restless() {
             plan.letters.iter().for_each(|(monitor, _)| self.scratch.is_touched[*monitor as usize] = true);
             self.step_restless(standing, reading);
             plan.letters.iter().for_each(|(monitor, _)| self.scratch.is_touched[*monitor as usize] = false);
@@ -93,6 +107,7 @@ impl Watch {
     }
 
     /// Those that an empty letter moves, unless they were touched. Whoever became restless by being touched was.
+    #[inline(never)]
     fn step_restless(&mut self, standing: &mut Standing, reading: Reading<'_>) {
         for group in 0..standing.groups() {
             let mut bits = standing.restless(group);
@@ -103,6 +118,27 @@ impl Watch {
                     self.step_one(standing, monitor, 0, reading);
                 }
             }
+        }
+    }
+
+    /// Brings near the bindings that observations will touch, for formulas with one variable.
+    pub(crate) fn warm(&mut self, standing: &Standing, observations: &[Observation]) {
+        for (monitor, entry) in self.entries.iter().enumerate() {
+            let Some(entry) = entry.as_ref().filter(|entry| entry.monitor.shape.single) else { continue };
+            let Some(Wide::Bindings(bindings)) = standing.seats.get(monitor).and_then(|seat| seat.wide.as_deref())
+            else {
+                continue;
+            };
+            let mut values: Vec<&Value> = Vec::with_capacity(observations.len());
+            for observation in observations {
+                for place in 0..observation.len() {
+                    let askers = self.index.get(observation.name(place).0 as usize);
+                    for asker in askers.into_iter().flatten().filter(|asker| asker.monitor as usize == monitor) {
+                        values.extend(entry.monitor.value_of(asker.bit, observation.values(place as u32)));
+                    }
+                }
+            }
+            self.scratch.warmth = self.scratch.warmth.wrapping_add(bindings.warm(&values));
         }
     }
 
@@ -134,6 +170,7 @@ impl Watch {
     }
 
     /// Monitors that must look at all facts together, or at what is unknown.
+    #[inline(never)]
     fn touch_whole(&mut self, facts: Option<&Facts>, unknown: bool) {
         let scratch = &mut self.scratch;
         let mut touch = |monitor: u32| {
@@ -174,6 +211,9 @@ impl Watch {
     }
 
     /// A step that the table does not know, or of a state that is more than a number.
+    ///
+    /// Kept apart, like all that is rare: inlined, it would make the hot path save and spill registers for it.
+    #[inline(never)]
     fn step_wide(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
@@ -222,6 +262,7 @@ impl Watch {
     }
 
     /// A formula without bindings came to a state: counts a definite verdict, and notes what it waits for.
+    #[inline(never)]
     fn arrive(&mut self, standing: &mut Standing, monitor: u32) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
@@ -269,6 +310,7 @@ impl Watch {
     }
 
     /// Lets pass the deadlines before a moment.
+    #[inline(never)]
     pub(crate) fn expire(&mut self, standing: &mut Standing, time: Time) {
         for group in 0..standing.groups() {
             let mut bits = standing.timed(group);

@@ -116,6 +116,12 @@ impl Standing {
         }
     }
 
+    /// Does an empty letter move any monitor?
+    #[inline]
+    pub(crate) fn has_restless(&self) -> bool {
+        self.marks.iter().any(|words| words[RESTLESS] != 0)
+    }
+
     /// How many groups of 64 monitors there are.
     pub(crate) fn groups(&self) -> usize {
         self.marks.len()

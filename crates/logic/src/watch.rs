@@ -116,6 +116,8 @@ pub(crate) struct Scratch {
     pub(crate) touched: Vec<u32>,
     /// For monitors that need values: the facts they ask for, by place in the observation.
     pub(crate) hits: Vec<(u32, u8, u32)>,
+    /// Nothing but a reason to have read something.
+    pub(crate) warmth: u64,
     pub(crate) bindings: Vec<crate::binding::Decided>,
     pub(crate) decided: Vec<Decided>,
 }
@@ -271,6 +273,24 @@ impl Watch {
     pub fn observe(&mut self, standing: &mut Standing, observation: &Observation) -> &[Decided] {
         self.read(standing, observation, None);
         &self.scratch.decided
+    }
+
+    /// Reads many positions of a trace, in order. The same as reading one after the other, but where bindings are many
+    /// it does not wait for memory at each. `told` is given the place of a position and each verdict it made definite.
+    pub fn observe_all(
+        &mut self,
+        standing: &mut Standing,
+        observations: &[Observation],
+        mut told: impl FnMut(usize, &Decided),
+    ) {
+        const NEAR: usize = 32;
+        for (chunk, near) in observations.chunks(NEAR).enumerate() {
+            self.warm(standing, near);
+            for (place, observation) in near.iter().enumerate() {
+                self.read(standing, observation, None);
+                self.scratch.decided.iter().for_each(|decided| told(chunk * NEAR + place, decided));
+            }
+        }
     }
 
     /// Lets time pass: no position at or before this moment will come any more, so every deadline up to it is over.

@@ -209,6 +209,27 @@ fn observations_without_strings_mean_the_same() {
     }
 }
 
+#[test]
+fn many_observations_at_once_mean_the_same_as_one_after_the_other() {
+    let mut run = run("forall x. G(open(x) -> F[0,50] close(x))", After::Reset);
+    let (open, close) = (run.watch.name("open"), run.watch.name("close"));
+    let observation = |step: i64| {
+        let mut observation = Observation::new();
+        observation.push(if step % 3 == 2 { close } else { open }, &[Value::Integer(step * 7919 % 40)]);
+        observation
+    };
+    let observations: Vec<Observation> = (0..500).map(observation).collect();
+    let mut one_by_one = Vec::new();
+    let mut standing = run.watch.start();
+    for (place, observation) in observations.iter().enumerate() {
+        one_by_one.extend(run.watch.observe(&mut standing, observation).iter().map(|decided| (place, decided.clone())));
+    }
+    let mut at_once = Vec::new();
+    run.watch.observe_all(&mut run.standing, &observations, |place, decided| at_once.push((place, decided.clone())));
+    assert!(!at_once.is_empty());
+    assert_eq!(at_once, one_by_one);
+}
+
 fn witness(formula: &str, trace: &[&str], at_end: bool) -> (Witness, Check) {
     let mut arena = Arena::new();
     let f = arena.parse(formula).unwrap();
