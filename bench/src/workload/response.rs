@@ -15,6 +15,9 @@ use crate::table::{Section, Table, Target};
 
 const FORMULA: &str = "G(request -> F answer)";
 const EVENTS: usize = 1_000_000;
+/// How often a fact holds, of a hundred: so that most positions are empty, and so that all letters are as frequent.
+const QUARTER: u64 = 25;
+const HALF: u64 = 50;
 /// Length and number of the pieces that are compared early and late in a trace.
 const PIECE: usize = 100_000;
 const PIECES: usize = 40;
@@ -22,7 +25,7 @@ const EARLY: usize = 10_000;
 const LATE: usize = 10_000_000;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
-    let letters = letters();
+    let letters = letters(QUARTER);
     let mut section = Section::new(format!("one property, {FORMULA}, ring of {EVENTS} random events, 4 letters"));
     let mut ours = Ours::new(&[FORMULA], After::Latch)?;
     let observations = ours.observations(&letters);
@@ -34,6 +37,10 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     section.target(Target::AtMost(10.0));
     let filled = per_event(EVENTS, || ours.read_filled(&names, &letters.distinct, &letters.events));
     section.time("lictor, interned facts, filled each time", filled, "");
+    let dense = self::letters(HALF);
+    let dense_observations = ours.observations(&dense);
+    let figure = per_event(EVENTS, || ours.read_prepared(&dense_observations, &dense.events));
+    section.time("lictor, interned facts, all letters alike", figure, "");
     let strings = per_event(EVENTS, || ours.read_strings(&facts, &letters.events));
     section.time("lictor, facts with strings", strings, "");
 
@@ -49,9 +56,11 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn letters() -> Letters {
+/// Each fact holds so many times of a hundred.
+fn letters(percent: u64) -> Letters {
     let mut random = Random::new(1);
-    Letters::draw(&["request", "answer"], EVENTS, || u64::from(random.percent(25)) | u64::from(random.percent(25)) << 1)
+    let mut fact = move || u64::from(random.percent(percent));
+    Letters::draw(&["request", "answer"], EVENTS, || fact() | fact() << 1)
 }
 
 /// The cost of a step at the beginning of a trace and after ten million of them.

@@ -10,12 +10,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::{Automaton, Graph, facts_of, letters};
 use crate::cache::{Cache, Limits, SATISFIED, VIOLATED};
-use crate::compile::CompileError;
 use crate::facts::Facts;
 use crate::fair::{Arrow, Loop, fair_loop};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::{Span, Time};
 use crate::monitor::Monitor;
+use crate::refusal::CompileError;
 use crate::residual::{Clause, Obligation};
 use crate::satisfy::Satisfy;
 use crate::semantics::evaluate;

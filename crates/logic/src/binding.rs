@@ -16,28 +16,12 @@ use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
 use crate::monitor::Monitor;
-use crate::population::Population;
+use crate::population::{Decided, Population, Scene};
 use crate::probe::Binding;
 use crate::state::Point;
 use crate::term::Value;
-use crate::touch::{Touch, background, gather, masks, sliced, thetas};
+use crate::touch::{Asked, Touch, background, gather, masks, sliced, thetas};
 use crate::verdict::Verdict;
-
-/// A fact whose name some pattern asks for: the bit, and the values still to be compared.
-pub(crate) type Asked<'a> = (u8, &'a [Value]);
-
-/// What a monitor and its cache know, for one step.
-#[derive(Debug)]
-pub(crate) struct Scene<'a> {
-    pub(crate) monitor: &'a Monitor,
-    pub(crate) cache: &'a mut Cache,
-    pub(crate) time: Time,
-    /// Are bindings with a definite verdict started anew?
-    pub(crate) reset: bool,
-}
-
-/// A binding that has come to a definite verdict; none for all values never seen.
-pub(crate) type Decided = (Verdict, Option<Box<Binding>>);
 
 /// The bindings of one formula in one trace.
 #[derive(Clone, Debug)]

@@ -8,12 +8,14 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::classes::ClassId;
 use crate::probe::Binding;
 use crate::term::Value;
 
 /// The number of a stored binding.
 pub(crate) type CellId = u32;
+
+/// The number of a class of bindings that move together.
+pub(crate) type ClassId = u32;
 
 const EMPTY: CellId = CellId::MAX;
 

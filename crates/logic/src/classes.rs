@@ -5,13 +5,10 @@
 //! a forwarding address until no binding refers to it.
 
 use crate::cache::Cache;
-use crate::cells::CellId;
+use crate::cells::{CellId, ClassId};
 use crate::state::Point;
 use crate::stepper::Skeleton;
 use crate::verdict::Verdict;
-
-/// The number of a class.
-pub(crate) type ClassId = u32;
 
 const NONE: u32 = u32::MAX;
 

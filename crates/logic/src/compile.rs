@@ -2,47 +2,16 @@
 //!
 //! Whatever could go wrong later is refused here, with a reason and a hint: after this, a step cannot fail.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::lower::Lowering;
 use crate::probe::Probe;
+use crate::refusal::CompileError;
 use crate::rigid::Rigid;
 use crate::scope::{Prefixed, has_future, is_free, is_wide, lift, narrow, peel, push};
 use crate::stepper::Skeleton;
 use crate::term::Comparison;
-
-/// Why a formula cannot be monitored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileError {
-    message: String,
-    hint: String,
-}
-
-impl CompileError {
-    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> CompileError {
-        CompileError { message: message.into(), hint: hint.into() }
-    }
-
-    /// What is wrong.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> &str {
-        &self.hint
-    }
-}
-
-impl fmt::Display for CompileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nhint: {}", self.message, self.hint)
-    }
-}
-
-impl std::error::Error for CompileError {}
 
 /// A formula made ready.
 #[derive(Clone, Debug)]

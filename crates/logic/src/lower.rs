@@ -5,11 +5,11 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::compile::CompileError;
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::normal::{Clock, FOREVER, Norm, NormNode, Norms, Start};
 use crate::probe::{Pattern, Probe};
+use crate::refusal::CompileError;
 use crate::scope::{is_free, is_guarded, is_temporal, is_wide};
 use crate::stepper::Beginning;
 use crate::term::{Atom, Comparison, Term};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::compile::{CompileError, Compiled, compile};
+use crate::compile::{Compiled, compile};
 use crate::formula::{Arena, Formula};
 use crate::probe::{Pattern, Probe};
+use crate::refusal::CompileError;
 use crate::scope::is_free;
 use crate::spelling::Spelling;
 use crate::term::Value;
-use crate::touch::single_value;
 use crate::verdict::Verdict;
 
 /// A formula made ready to follow traces.
@@ -114,7 +114,7 @@ impl Monitor {
     /// The value that the pattern of a letter bit binds, in a formula with one variable.
     pub(crate) fn value_of<'a>(&self, bit: u8, values: &'a [Value]) -> Option<&'a Value> {
         match &self.compiled.probes[usize::from(bit)] {
-            Probe::Pattern(pattern) => single_value(pattern, values),
+            Probe::Pattern(pattern) => pattern.single_value(values),
             Probe::Local { .. } => None,
         }
     }

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::binding::{Asked, Decided, Scene};
 use crate::cache::Cache;
-use crate::cells::{CellId, Cells, mask_of, part_of};
-use crate::classes::{ClassId, Classes};
+use crate::cells::{CellId, Cells, ClassId, mask_of, part_of};
+use crate::classes::Classes;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
@@ -13,8 +12,21 @@ use crate::monitor::Monitor;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
 use crate::term::Value;
-use crate::touch::{Touch, single_value, sliced};
+use crate::touch::{Asked, Touch, sliced};
 use crate::verdict::Verdict;
+
+/// What a monitor and its cache know, for one step.
+#[derive(Debug)]
+pub(crate) struct Scene<'a> {
+    pub(crate) monitor: &'a Monitor,
+    pub(crate) cache: &'a mut Cache,
+    pub(crate) time: Time,
+    /// Are bindings with a definite verdict started anew?
+    pub(crate) reset: bool,
+}
+
+/// A binding that has come to a definite verdict; none for all values never seen.
+pub(crate) type Decided = (Verdict, Option<Box<Binding>>);
 
 /// The bindings of one valuation of the rigid comparisons.
 #[derive(Clone, Debug)]
@@ -78,7 +90,7 @@ impl Population {
         let monitor = scene.monitor;
         if let ([(bit, values)], 0, true) = (hits, background, self.classes.are_idle()) {
             let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { return false };
-            return match single_value(pattern, values) {
+            return match pattern.single_value(values) {
                 Some(value) => self.step_value(scene, value, 1 << bit, decided),
                 None => false,
             };
@@ -87,7 +99,7 @@ impl Population {
         let mut count = 0;
         for (bit, values) in hits {
             let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { continue };
-            let Some(value) = single_value(pattern, values) else { continue };
+            let Some(value) = pattern.single_value(values) else { continue };
             match touches[..count].iter().position(|(other, _)| *other == Some(value)) {
                 Some(index) => touches[index].1 |= 1 << bit,
                 None if count == touches.len() => {

@@ -83,6 +83,27 @@ impl Pattern {
         Some(binding)
     }
 
+    /// The value of the only variable, if the other arguments fit.
+    #[inline]
+    pub(crate) fn single_value<'a>(&self, values: &'a [Value]) -> Option<&'a Value> {
+        if let [Argument::Variable(0)] = self.slots[..] {
+            return values.first();
+        }
+        let mut found = None;
+        if self.slots.len() > values.len() {
+            return None;
+        }
+        for (argument, value) in self.slots.iter().zip(values) {
+            match argument {
+                Argument::Any => {}
+                Argument::Value(wanted) if wanted == value => {}
+                Argument::Variable(_) if found.is_none_or(|other| other == value) => found = Some(value),
+                _ => return None,
+            }
+        }
+        found
+    }
+
     /// Does every fact that fits the other fit this one, whatever the binding?
     pub(crate) fn is_more_general_than(&self, other: &Pattern) -> bool {
         self.name == other.name

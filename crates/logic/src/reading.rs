@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::binding::{Asked, Scene};
 use crate::cache::{SATISFIED, VIOLATED};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
 use crate::observation::{Name, Observation, Plan};
+use crate::population::Scene;
 use crate::standing::{Standing, Wide};
 use crate::state::Point;
 use crate::term::Value;
+use crate::touch::Asked;
 use crate::verdict::Verdict;
 use crate::watch::{After, Decided, MonitorId, Watch};
 

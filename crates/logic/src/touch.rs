@@ -1,11 +1,13 @@
 //! Which bindings the facts of a position touch.
 
-use crate::binding::Asked;
 use crate::cells::CellId;
 use crate::facts::{Fact, Facts};
 use crate::monitor::Monitor;
-use crate::probe::{Argument, Binding, Pattern, Probe};
+use crate::probe::{Argument, Binding, Probe};
 use crate::term::{Term, Value};
+
+/// A fact whose name some pattern asks for: the bit, and the values still to be compared.
+pub(crate) type Asked<'a> = (u8, &'a [Value]);
 
 /// A binding that a position touches, and the letter it reads.
 pub(crate) struct Touch {
@@ -40,26 +42,6 @@ pub(crate) fn sliced(monitor: &Monitor, hits: &[Asked<'_>], background: u64) -> 
         }
     }
     touches
-}
-
-/// The value of the only variable, if the other arguments fit.
-pub(crate) fn single_value<'a>(pattern: &Pattern, values: &'a [Value]) -> Option<&'a Value> {
-    if let [Argument::Variable(0)] = pattern.slots[..] {
-        return values.first();
-    }
-    let mut found = None;
-    if pattern.slots.len() > values.len() {
-        return None;
-    }
-    for (argument, value) in pattern.slots.iter().zip(values) {
-        match argument {
-            Argument::Any => {}
-            Argument::Value(wanted) if wanted == value => {}
-            Argument::Variable(_) if found.is_none_or(|other| other == value) => found = Some(value),
-            _ => return None,
-        }
-    }
-    found
 }
 
 /// The masks of the patterns, by which bindings are looked up.

@@ -118,7 +118,7 @@ pub(crate) struct Scratch {
     pub(crate) hits: Vec<(u32, u8, u32)>,
     /// Nothing but a reason to have read something.
     pub(crate) warmth: u64,
-    pub(crate) bindings: Vec<crate::binding::Decided>,
+    pub(crate) bindings: Vec<crate::population::Decided>,
     pub(crate) decided: Vec<Decided>,
 }
 
