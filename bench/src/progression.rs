@@ -13,7 +13,7 @@ use lictor_logic::Arena;
 
 use crate::letters::Letters;
 use crate::measure::per_event;
-use crate::ours::Tally;
+use crate::ours::{Ours, Tally};
 use crate::progression::formulas::{FALSE, Folding, Formulas, Id, TRUE};
 use crate::table::Section;
 
@@ -57,23 +57,32 @@ impl Progression {
 }
 
 /// Measures both foldings on the first `count` events; gives the time of the plain one.
+///
+/// An error if they come to other verdicts than ours.
 pub(crate) fn measure(
     texts: &[&str],
     letters: &Letters,
     count: usize,
+    ours: &mut Ours,
     section: &mut Section,
 ) -> Result<f64, Box<dyn Error>> {
     let events = &letters.events[..count];
+    let observations = ours.observations(letters);
+    ours.restart();
+    let expected = ours.tally(&observations, events);
     let mut figures = Vec::new();
     for (title, folding) in [("plain progression", Folding::Constants), ("progression with sets", Folding::Sets)] {
         let mut progression = Progression::new(texts, letters, folding)?;
         let tally = progression.read(&letters.distinct, events);
+        if tally != expected {
+            return Err(format!("{title} comes to other verdicts: {tally}, not {expected}").into());
+        }
         let figure = per_event(count, || {
             progression.states.clone_from(&progression.starts);
             black_box(progression.read(&letters.distinct, events));
         });
         let formulas = progression.formulas.len();
-        section.time(title, figure, format!("{formulas} formulas, {tally} in {count} events"));
+        section.time(title, figure, format!("{formulas} formulas, the same verdicts in {count} events"));
         figures.push(figure);
     }
     Ok(figures[0])

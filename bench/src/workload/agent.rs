@@ -82,7 +82,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     section.time("lictor, facts with strings", strings, "");
 
     let texts: Vec<&str> = PROPERTIES.iter().map(|(_, text)| *text).collect();
-    progression::measure(&texts, &letters, EVENTS / 10, &mut section)?;
+    progression::measure(&texts, &letters, EVENTS / 10, &mut ours, &mut section)?;
     r2u2::measure(r2u2::AGENT, &letters, EVENTS / 10, &mut section);
     rtlola::measure::<10>(rtlola::AGENT, &letters, EVENTS / 10, &mut section)?;
     table.print(&section);

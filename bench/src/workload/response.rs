@@ -44,7 +44,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let strings = per_event(EVENTS, || ours.read_strings(&facts, &letters.events));
     section.time("lictor, facts with strings", strings, "");
 
-    progression::measure(&[FORMULA], &letters, EVENTS, &mut section)?;
+    progression::measure(&[FORMULA], &letters, EVENTS, &mut ours, &mut section)?;
     r2u2::measure(r2u2::RESPONSE, &letters, EVENTS, &mut section);
     rtlola::measure::<2>(rtlola::RESPONSE, &letters, EVENTS / 10, &mut section)?;
     let bytes: Vec<u8> = letters.events.iter().map(|event| letters.distinct[*event as usize] as u8).collect();

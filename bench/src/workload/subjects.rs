@@ -22,6 +22,8 @@ pub(crate) const FORMULA: &str = "forall s. G(erasure(s) -> G !discloses(s))";
 pub(crate) const SUBJECTS: u64 = 1_000_000;
 const FEW: u64 = 1_000;
 const EVENTS: usize = 1_000_000;
+/// How many events are handed over at once where they come in batches.
+const BATCH: usize = 64;
 
 /// A kind of value that names a subject, for us and for the floor.
 pub(crate) trait Subject: Clone + Eq + Hash {
@@ -110,7 +112,7 @@ fn ours<V: Subject>(erased: u64, limit: Option<f64>, section: &mut Section) -> R
         let events: Vec<(bool, Value)> =
             events::<V>(mix, erased).iter().map(|(is_erasure, subject)| (*is_erasure, subject.value())).collect();
         // Events come in batches, as from a log; each observation is filled anew.
-        let mut batch: Vec<Observation> = vec![Observation::new(); 64];
+        let mut batch: Vec<Observation> = vec![Observation::new(); BATCH];
         let figure = per_event(EVENTS, || {
             for some in events.chunks(batch.len()) {
                 for ((is_erasure, value), observation) in some.iter().zip(&mut batch) {
@@ -130,11 +132,11 @@ fn ours<V: Subject>(erased: u64, limit: Option<f64>, section: &mut Section) -> R
             }
         });
         let bindings = ours.watch.bindings(&ours.standing, ours.monitors[0]);
-        section.time(format!("lictor, {}", mix.title), figure, format!("{bindings} bindings"));
+        section.time(format!("lictor, batches of {BATCH}, {}", mix.title), figure, format!("{bindings} bindings"));
         if let Some(limit) = limit {
             section.target(Target::AtMost(limit));
         }
-        section.time(format!("lictor, {}, one call an event", mix.title), single, "");
+        section.time(format!("lictor, one by one, {}", mix.title), single, format!("{bindings} bindings"));
     }
     section.time("lictor, while the bindings are made", growth, format!("{erased} times, with making the value"));
     Ok(())

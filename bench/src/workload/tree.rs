@@ -48,7 +48,7 @@ fn measure(title: &str, letters: &Letters) -> Result<Section, Box<dyn Error>> {
         )
     });
     section.time("lictor, interned facts", figure, format!("{}, {tally}", note.unwrap_or_default()));
-    let plain = progression::measure(&[formula().as_str()], letters, EVENTS / 10, &mut section)?;
+    let plain = progression::measure(&[formula().as_str()], letters, EVENTS / 10, &mut ours, &mut section)?;
     section.figure("plain progression / lictor", plain / figure, "x", "").target(Target::AtLeast(20.0));
     Ok(section)
 }

@@ -1,6 +1,6 @@
 //! One step of a residual, computed: what the cache does not know yet.
 
-use crate::normal::{Clock, Norm, Norms, Slot};
+use crate::normal::{Clock, Norm, NormNode, Norms, Slot};
 use crate::progress::{Progress, Reading};
 use crate::residual::{Dnf, Obligation};
 use crate::satisfy::Satisfy;
@@ -66,10 +66,33 @@ pub(crate) struct Stepper<'a> {
 }
 
 impl Stepper<'_> {
+    /// A formula at the first position, each part needing that position as it will need any later one: so a formula that
+    /// a position leaves as it was begins where it goes on.
+    fn at_first(&self, norm: Norm) -> Dnf {
+        let strong = match self.norms.node(norm) {
+            NormNode::And(list) => {
+                return list.iter().fold(Dnf::top(), |dnf, part| dnf.and(&self.at_first(*part), self.norms));
+            }
+            NormNode::Or(list) => {
+                return list.iter().fold(Dnf::bottom(), |dnf, part| dnf.or(&self.at_first(*part), self.norms));
+            }
+            NormNode::True
+            | NormNode::Literal { positive: false, .. }
+            | NormNode::WeakNext(_)
+            | NormNode::Release { .. }
+            | NormNode::TimedRelease { .. }
+            | NormNode::Trigger { .. }
+            | NormNode::TimedTrigger { .. }
+            | NormNode::Previous { was: true, .. } => false,
+            _ => true,
+        };
+        Dnf::of(Obligation::new(norm, strong), self.norms)
+    }
+
     /// A formula before the first position, which may never come: then it has the value it has on an empty trace.
     pub(crate) fn initial(&mut self, norm: Norm, on_empty: bool) -> Dnf {
         let (none, some) = (Obligation::new(Norms::FALSE, false), Obligation::new(Norms::TRUE, true));
-        let at_first = Dnf::of(Obligation::new(norm, !on_empty), self.norms);
+        let at_first = self.at_first(norm);
         match (at_first.at_end(), on_empty) {
             // Where simplification has left nothing to say so, it is said: there is no position, or there is one.
             (Some(false), true) => at_first.or(&Dnf::of(none, self.norms), self.norms),
