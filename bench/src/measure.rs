@@ -26,6 +26,17 @@ pub(crate) fn per_event(events: usize, mut work: impl FnMut()) -> f64 {
     (0..ROUNDS).map(|_| once(events, &mut work)).fold(f64::INFINITY, f64::min)
 }
 
+/// The same for two whose ratio is wanted: their rounds take turns, so that a slow while of the machine strikes both.
+pub(crate) fn per_event_of_two(events: usize, mut first: impl FnMut(), mut second: impl FnMut()) -> (f64, f64) {
+    for _ in 0..WARM_UP {
+        first();
+        second();
+    }
+    (0..ROUNDS).fold((f64::INFINITY, f64::INFINITY), |(one, two), _| {
+        (one.min(once(events, &mut first)), two.min(once(events, &mut second)))
+    })
+}
+
 /// The same for a single round.
 pub(crate) fn once(events: usize, mut work: impl FnMut()) -> f64 {
     let start = now();

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 
-use lictor_logic::After;
+use lictor_logic::{After, Observation};
 
 use crate::letters::Letters;
-use crate::measure::per_event;
+use crate::measure::per_event_of_two;
 use crate::ours::Ours;
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
@@ -23,34 +23,51 @@ fn properties(group: u64) -> [String; 5] {
     ]
 }
 
+/// A watch and the events for it.
+struct Groups {
+    ours: Ours,
+    letters: Letters,
+    observations: Vec<Observation>,
+}
+
 pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut section = Section::new(format!("5 properties touched by each of {EVENTS} events in a random group"));
-    let few = touched(2, &mut section)?;
-    let many = touched(200, &mut section)?;
-    section.figure("1,000 properties / 10 properties", many / few, "x", "").target(Target::AtMost(1.5));
+    let (mut few, mut many) = (Groups::new(2)?, Groups::new(200)?);
+    let notes = [few.note(), many.note()];
+    let figures = per_event_of_two(EVENTS, || few.read(), || many.read());
+    for (groups, figure, note) in [(&few, figures.0, &notes[0]), (&many, figures.1, &notes[1])] {
+        section.time(format!("lictor, {} properties", groups.ours.monitors.len()), figure, note);
+    }
+    section.figure("1,000 properties / 10 properties", figures.1 / figures.0, "x", "").target(Target::AtMost(1.5));
     table.print(&section);
     Ok(())
 }
 
-fn touched(groups: u64, section: &mut Section) -> Result<f64, Box<dyn Error>> {
-    let texts: Vec<String> = (0..groups).flat_map(properties).collect();
-    let names: Vec<String> = (0..groups).flat_map(|group| [format!("call{group}"), format!("answer{group}")]).collect();
-    let mut random = Random::new(4);
-    let mut is_open = vec![false; groups as usize];
-    // Calls and answers take turns in their group, but for one in a hundred.
-    let mut event = || {
-        let group = random.below(groups);
-        let open = &mut is_open[group as usize];
-        *open = *open == random.percent(1);
-        2 * group as u32 + u32::from(!*open)
-    };
-    let events: Vec<u32> = (0..EVENTS).map(|_| event()).collect();
-    let letters = Letters::single(names, events);
-    let mut ours = Ours::new(&texts, After::Reset)?;
-    let observations = ours.observations(&letters);
-    let tally = ours.tally(&observations, &letters.events);
-    let figure = per_event(EVENTS, || ours.read_prepared(&observations, &letters.events));
-    let note = format!("{} facts, {} states, {tally}", letters.names.len(), ours.states());
-    section.time(format!("lictor, {} properties", texts.len()), figure, note);
-    Ok(figure)
+impl Groups {
+    fn new(groups: u64) -> Result<Groups, Box<dyn Error>> {
+        let texts: Vec<String> = (0..groups).flat_map(properties).collect();
+        let names = (0..groups).flat_map(|group| [format!("call{group}"), format!("answer{group}")]).collect();
+        let mut random = Random::new(4);
+        let mut is_open = vec![false; groups as usize];
+        // Calls and answers take turns in their group, but for one in a hundred.
+        let mut event = || {
+            let group = random.below(groups);
+            let open = &mut is_open[group as usize];
+            *open = *open == random.percent(1);
+            2 * group as u32 + u32::from(!*open)
+        };
+        let letters = Letters::single(names, (0..EVENTS).map(|_| event()).collect());
+        let mut ours = Ours::new(&texts, After::Reset)?;
+        let observations = ours.observations(&letters);
+        Ok(Groups { ours, letters, observations })
+    }
+
+    fn note(&mut self) -> String {
+        let tally = self.ours.tally(&self.observations, &self.letters.events);
+        format!("{} facts, {} states, {tally}", self.letters.names.len(), self.ours.states())
+    }
+
+    fn read(&mut self) {
+        self.ours.read_prepared(&self.observations, &self.letters.events);
+    }
 }

@@ -117,6 +117,12 @@ impl Bindings {
         }
     }
 
+    /// Would a letter leave the binding of a value where it stands? Only for a formula with one variable.
+    #[inline]
+    pub(crate) fn stays(&self, cache: &Cache, width: u32, value: &Value, bits: u64) -> bool {
+        self.populations.first().is_some_and(|population| population.stays(cache, width, value, bits))
+    }
+
     /// Brings near what values will be looked up soon. Each look-up by itself waits for memory; together they wait once.
     pub(crate) fn warm(&self, values: &[&Value]) -> u64 {
         let Some(population) = self.populations.first() else { return 0 };

@@ -135,6 +135,14 @@ impl Population {
         }
     }
 
+    /// Would a letter leave the binding of a value where it stands?
+    #[inline]
+    pub(crate) fn stays(&self, cache: &Cache, width: u32, value: &Value, bits: u64) -> bool {
+        let class = self.cells.find_value(value).map_or(self.unseen, |(_, class)| class);
+        let state = self.classes.point(self.classes.find(class)).id();
+        state.is_some_and(|state| cache.look_up(state, bits, width) == Some(state))
+    }
+
     /// One value is touched and nobody else moves. False if it does not move either.
     #[inline]
     fn step_value(&mut self, scene: &mut Scene<'_>, value: &Value, bits: u64, decided: &mut Vec<Decided>) -> bool {

@@ -47,6 +47,11 @@ impl Pattern {
         Some(Pattern { name: atom.name.clone(), slots })
     }
 
+    /// Does it bind the first value and ask for nothing else?
+    pub(crate) fn is_first_value(&self) -> bool {
+        matches!(self.slots[..], [Argument::Variable(0)])
+    }
+
     /// Does it ask for a name only, whatever the values?
     pub(crate) fn is_bare(&self) -> bool {
         self.slots.is_empty()

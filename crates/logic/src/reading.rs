@@ -40,6 +40,10 @@ impl Reading<'_> {
 impl Watch {
     pub(crate) fn read(&mut self, standing: &mut Standing, observation: &Observation, facts: Option<&Facts>) {
         self.scratch.decided.clear();
+        if facts.is_none() && self.changes_nothing(standing, observation) {
+            standing.positions += 1;
+            return;
+        }
         if standing.seats.len() < self.len() {
             self.seat_all(standing);
         }
@@ -54,6 +58,26 @@ impl Watch {
                 self.follow(standing, observation, plan, now);
             }
             _ => self.read_anew(standing, observation, facts, now),
+        }
+    }
+
+    /// Is it one fact, about one binding of one formula, that leaves it where it stands? Most facts do, and then there
+    /// is nothing else to do.
+    #[inline]
+    fn changes_nothing(&self, standing: &Standing, observation: &Observation) -> bool {
+        if observation.len() != 1 || observation.time.is_some() || !self.whole.is_empty() {
+            return false;
+        }
+        if standing.clock.is_none() || standing.seats.len() < self.len() || standing.has_restless() {
+            return false;
+        }
+        let Some([asker]) = self.index.get(observation.name(0).0 as usize).map(Vec::as_slice) else { return false };
+        let (true, Some(value)) = (asker.direct, observation.values(0).first()) else { return false };
+        match (&self.entries[asker.monitor as usize], standing.seats[asker.monitor as usize].wide.as_deref()) {
+            (Some(entry), Some(Wide::Bindings(bindings))) => {
+                bindings.stays(&entry.cache, entry.width, value, 1 << asker.bit)
+            }
+            _ => false,
         }
     }
 

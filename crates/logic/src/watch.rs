@@ -104,6 +104,8 @@ pub(crate) struct Asker {
     pub(crate) bit: u8,
     /// Any values will do and there is no binding: the bit is set without a look at the fact.
     pub(crate) bare: bool,
+    /// The fact's first value is the binding, and bindings share nothing: a glance tells whether anything moves.
+    pub(crate) direct: bool,
 }
 
 /// What a step needs and the next one can use again.
@@ -141,7 +143,8 @@ impl Watch {
         for (bit, pattern) in monitor.patterns() {
             let name = self.name(&pattern.name);
             let bare = pattern.is_bare() && !monitor.shape.quantified;
-            self.index[name.0 as usize].push(Asker { monitor: id, bit, bare });
+            let direct = monitor.shape.single && !monitor.shape.mixed && pattern.is_first_value();
+            self.index[name.0 as usize].push(Asker { monitor: id, bit, bare, direct });
         }
         if monitor.shape.whole {
             self.whole.push(id);

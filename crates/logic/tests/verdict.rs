@@ -211,7 +211,13 @@ fn observations_without_strings_mean_the_same() {
 
 #[test]
 fn many_observations_at_once_mean_the_same_as_one_after_the_other() {
-    let mut run = run("forall x. G(open(x) -> F[0,50] close(x))", After::Reset);
+    for formula in ["forall x. G(open(x) -> F[0,50] close(x))", "forall x. G(open(x) -> G !close(x))"] {
+        many_at_once(formula);
+    }
+}
+
+fn many_at_once(formula: &str) {
+    let mut run = run(formula, After::Reset);
     let (open, close) = (run.watch.name("open"), run.watch.name("close"));
     let observation = |step: i64| {
         let mut observation = Observation::new();
@@ -228,6 +234,15 @@ fn many_observations_at_once_mean_the_same_as_one_after_the_other() {
     run.watch.observe_all(&mut run.standing, &observations, |place, decided| at_once.push((place, decided.clone())));
     assert!(!at_once.is_empty());
     assert_eq!(at_once, one_by_one);
+    let mut by_name = Vec::new();
+    let mut standing = run.watch.start();
+    for (place, step) in (0..500i64).enumerate() {
+        let name = if step % 3 == 2 { "close" } else { "open" };
+        let known = vec![Fact::new(name, [Value::Integer(step * 7919 % 40)])];
+        let facts = Facts { known, ..Facts::default() };
+        by_name.extend(run.watch.step(&mut standing, &facts).iter().map(|decided| (place, decided.clone())));
+    }
+    assert_eq!(by_name, one_by_one);
 }
 
 fn witness(formula: &str, trace: &[&str], at_end: bool) -> (Witness, Check) {
