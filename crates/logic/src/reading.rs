@@ -65,7 +65,8 @@ impl Watch {
     /// is nothing else to do.
     #[inline]
     fn changes_nothing(&self, standing: &Standing, observation: &Observation) -> bool {
-        if observation.len() != 1 || observation.time.is_some() || !self.whole.is_empty() {
+        let is_one_fact = observation.plan().is_none() && observation.len() == 1 && observation.time.is_none();
+        if !is_one_fact || !self.whole.is_empty() {
             return false;
         }
         if standing.clock.is_none() || standing.seats.len() < self.len() || standing.has_restless() {
