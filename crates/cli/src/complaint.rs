@@ -105,29 +105,13 @@ fn visible(character: char) -> char {
 
 /// Is one word probably a slip for the other: a letter or two put in, left out or replaced, or two swapped?
 pub(crate) fn is_near(word: &str, other: &str) -> bool {
-    let (left, right): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());
-    let allowed = match left.len().min(right.len()) {
+    let (left, right) = (word.chars().count(), other.chars().count());
+    let allowed = match left.min(right) {
         0..=3 => return false,
         4..=7 => 1,
         _ => 2,
     };
-    if left.len().abs_diff(right.len()) > allowed || left.len() > 60 {
-        return false;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in right.iter().enumerate() {
-            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
-                least = least.min(before[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last.last().is_some_and(|distance| *distance <= allowed)
+    left.abs_diff(right) <= allowed && left <= 60 && lictor_logic::distance(word, other) <= allowed
 }
 
 /// Says that something went wrong.

@@ -540,13 +540,3 @@ fn flags(skeleton: &Skeleton, clocks: &[u8], times: &[Time], now: Time, holds: i
     }
     words.into()
 }
-
-impl Point {
-    /// The number of its state, if it is in the cache and stands apart from times.
-    pub(crate) fn id(&self) -> Option<u32> {
-        match self.handle {
-            Handle::Cached(id) if self.times.is_empty() => Some(id),
-            _ => None,
-        }
-    }
-}

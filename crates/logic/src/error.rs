@@ -182,24 +182,26 @@ impl Faults {
 
 /// The candidate a misspelt word was probably meant to be.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = word.to_lowercase().chars().collect();
+    let wanted = word.to_lowercase();
+    let length = wanted.chars().count();
     // Longer words than these are no operators, and comparing them would cost.
-    if wanted.len() > 40 {
+    if length > 40 {
         return None;
     }
-    let allowed = match wanted.len() {
+    let allowed = match length {
         0..=3 => 0,
         4..=7 => 1,
         _ => 2,
     };
-    let near = |candidate: &&str| candidate.chars().count().abs_diff(wanted.len()) <= allowed;
-    let distances = candidates.into_iter().filter(near).map(|candidate| (distance(&wanted, candidate), candidate));
+    let near = |candidate: &&str| candidate.chars().count().abs_diff(length) <= allowed;
+    let distances =
+        candidates.into_iter().filter(near).map(|candidate| (distance(&wanted, &candidate.to_lowercase()), candidate));
     distances.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, found)| found)
 }
 
-/// How many letters must be put in, left out, replaced or swapped with their neighbor.
-fn distance(left: &[char], right: &str) -> usize {
-    let right: Vec<char> = right.to_lowercase().chars().collect();
+/// How many letters must be put in, left out, replaced or swapped with their neighbor to make one word of the other.
+pub fn distance(left: &str, right: &str) -> usize {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=right.len()).collect();
     for (i, a) in left.iter().enumerate() {

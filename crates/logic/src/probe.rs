@@ -16,7 +16,7 @@ pub(crate) type Binding = [Option<Value>];
 /// What a letter bit asks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Probe {
-    /// Does a fact fit? Variables of the prefix are numbered by [`Term::Var`] names in `Variables`.
+    /// Does a fact fit?
     Pattern(Pattern),
     /// Is there a choice of values for these variables that makes a formula over one position true?
     Local { variables: Box<[Arc<str>]>, body: Formula },

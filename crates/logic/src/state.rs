@@ -274,6 +274,14 @@ impl FromIterator<Time> for Times {
 }
 
 impl Point {
+    /// The number of its state, if it is in the cache and stands apart from times.
+    pub(crate) fn id(&self) -> Option<u32> {
+        match self.handle {
+            Handle::Cached(id) if self.times.is_empty() => Some(id),
+            _ => None,
+        }
+    }
+
     pub(crate) fn cached(id: u32) -> Point {
         Point { handle: Handle::Cached(id), times: Times::default() }
     }

@@ -44,12 +44,10 @@ pub(crate) fn sliced(monitor: &Monitor, hits: &[Asked<'_>], background: u64) -> 
     touches
 }
 
-/// The masks of the patterns, by which bindings are looked up.
+/// The sets of variables by which bindings with more of them are looked up.
 pub(crate) fn masks(monitor: &Monitor) -> Vec<u32> {
     let width = monitor.compiled.prefix.len() as u32;
-    let mut masks: Vec<u32> = if width > 1 { (1..1 << width).collect() } else { Vec::new() };
-    masks.dedup();
-    masks
+    if width > 1 { (1..1 << width).collect() } else { Vec::new() }
 }
 
 /// The bindings that the facts of a position name.
