@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::compile::{Compiled, compile};
-use crate::formula::{Arena, Formula};
+use crate::formula::{Arena, Formula, Node, Quantifier, Unary};
 use crate::probe::{Pattern, Probe};
 use crate::refusal::CompileError;
-use crate::scope::is_free;
+use crate::scope::{has_future, is_free};
 use crate::spelling::Spelling;
 use crate::term::Value;
 use crate::verdict::Verdict;
@@ -24,8 +24,13 @@ use crate::verdict::Verdict;
 pub struct Monitor {
     pub(crate) compiled: Compiled,
     pub(crate) shape: Shape,
+    /// The letter bit that excuses a position, if every position that breaks the formula is told.
+    pub(crate) excuse: u64,
     text: String,
 }
+
+/// The fact that excuses a position; no formula and no trace can spell it.
+const EXCUSED: &str = "(excused)";
 
 /// How a formula reads positions; asked at every one, so answered once.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +53,8 @@ impl Shape {
     fn new(compiled: &Compiled) -> Shape {
         let variables = compiled.prefix.len();
         let all = (1u32 << variables) - 1;
-        let masks = compiled.probes.iter().map(|probe| match probe {
+        // No fact ever sets the excuse, so nothing has to look out for it.
+        let masks = compiled.probes.iter().filter(|probe| !is_excuse(probe)).map(|probe| match probe {
             Probe::Pattern(pattern) => Some(pattern.mask()),
             Probe::Local { .. } => None,
         });
@@ -56,7 +62,7 @@ impl Shape {
         let whole = masks.contains(&None) || !compiled.rigid.is_trivial();
         let sliced = !whole && masks.iter().flatten().all(|mask| *mask == 0 || *mask == all);
         let is_own = |probe: &Probe| match probe {
-            Probe::Pattern(pattern) => pattern.mask() != 0,
+            Probe::Pattern(pattern) => pattern.mask() != 0 || is_excuse(probe),
             Probe::Local { body, .. } => {
                 compiled.prefix.iter().any(|variable| is_free(&compiled.arena, *body, variable))
             }
@@ -80,7 +86,39 @@ impl Monitor {
     pub fn new(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
         let compiled = compile(arena, formula)?;
         let shape = Shape::new(&compiled);
-        Ok(Monitor { compiled, shape, text: arena.show(formula, Spelling::Ascii).to_string() })
+        Ok(Monitor { compiled, shape, excuse: 0, text: arena.show(formula, Spelling::Ascii).to_string() })
+    }
+
+    /// Compiles a formula of the shape `G f`, with `f` about the past and the present, so that with [`After::Each`]
+    /// every position at which `f` fails is told, for every binding that fails there.
+    ///
+    /// ```
+    /// use lictor_logic::{After, Arena, Facts, Monitor, Watch};
+    /// let mut arena = Arena::new();
+    /// let formula = arena.parse("G(pay -> O approved)").unwrap();
+    /// let mut watch = Watch::new();
+    /// watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
+    /// let mut standing = watch.start();
+    /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 1);
+    /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 1);
+    /// assert_eq!(watch.step(&mut standing, &Facts::of(["approved"])).len(), 1); // satisfied for good
+    /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 0);
+    /// ```
+    ///
+    /// [`After::Each`]: crate::After::Each
+    pub fn each(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
+        let mut excusing = Arena::new();
+        let copy = excusing.copy(arena, formula);
+        let Some(excused) = excuse(&mut excusing, copy, false) else {
+            return Err(CompileError::new(
+                "only `always` over the past and the present can be told position by position".to_owned(),
+                "write it as `always f` with no future operator in `f`, or let the verdict latch or be reset",
+            ));
+        };
+        let compiled = compile(&excusing, excused)?;
+        let shape = Shape::new(&compiled);
+        let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
+        Ok(Monitor { compiled, shape, excuse, text: arena.show(formula, Spelling::Ascii).to_string() })
     }
 
     /// The formula, in ASCII.
@@ -125,5 +163,28 @@ impl Monitor {
             Probe::Pattern(pattern) => pattern.fits(values, &[]),
             Probe::Local { .. } => false,
         }
+    }
+}
+
+fn is_excuse(probe: &Probe) -> bool {
+    matches!(probe, Probe::Pattern(pattern) if &*pattern.name == EXCUSED)
+}
+
+/// `G f` as `G(f | excused)`, below the quantifiers in front; none if the formula has another shape.
+fn excuse(arena: &mut Arena, f: Formula, below_always: bool) -> Option<Formula> {
+    match arena[f].clone() {
+        Node::Unary(Unary::Always, interval, g) if interval.is_unbounded() => {
+            let g = excuse(arena, g, true)?;
+            Some(arena.always(g))
+        }
+        Node::Quantified(Quantifier::Forall, variables, g) => {
+            let g = excuse(arena, g, below_always)?;
+            Some(arena.insert(Node::Quantified(Quantifier::Forall, variables, g)))
+        }
+        _ if below_always && !has_future(arena, f) => {
+            let excused = arena.fact(EXCUSED);
+            Some(arena.or([f, excused]))
+        }
+        _ => None,
     }
 }

@@ -14,6 +14,7 @@ use crate::state::Point;
 use crate::term::Value;
 use crate::touch::{Asked, Touch, sliced};
 use crate::verdict::Verdict;
+use crate::watch::After;
 
 /// What a monitor and its cache know, for one step.
 #[derive(Debug)]
@@ -21,8 +22,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) monitor: &'a Monitor,
     pub(crate) cache: &'a mut Cache,
     pub(crate) time: Time,
-    /// Are bindings with a definite verdict started anew?
-    pub(crate) reset: bool,
+    /// What becomes of bindings with a definite verdict?
+    pub(crate) after: After,
 }
 
 /// A binding that has come to a definite verdict; none for all values never seen.
@@ -155,12 +156,15 @@ impl Population {
         {
             return false;
         }
-        let target = advance(scene, from, bits, 0);
+        let (target, broke) = advance(scene, from, bits, 0);
+        if broke {
+            decided.push((Verdict::Violated, Some([Some(value.clone())].into())));
+        }
         match found {
             Some((cell, held)) => self.move_cell(scene, cell, held, target, decided),
             None => {
                 if target.id().is_some() && target.id() == from.id() {
-                    return false;
+                    return broke;
                 }
                 let class = self.classes.enter(scene.cache, skeleton, target, None);
                 let cell = self.cells.insert(&[Some(value.clone())], class);
@@ -228,7 +232,10 @@ impl Population {
                 Some(cell) => self.classes.find(self.cells.class(cell)),
                 None => self.stand_in(&touch.binding, false),
             };
-            let target = advance(scene, self.classes.point(class), touch.bits, touch.unknown);
+            let (target, broke) = advance(scene, self.classes.point(class), touch.bits, touch.unknown);
+            if broke {
+                decided.push((Verdict::Violated, Some(touch.binding.clone())));
+            }
             moves.push((touch.binding, touch.cell, target));
         }
         for (_, cell, _) in &moves {
@@ -262,9 +269,18 @@ impl Population {
 
     fn step_background(&mut self, scene: &mut Scene<'_>, (bits, unknown): (u64, u64), decided: &mut Vec<Decided>) {
         let skeleton = &scene.monitor.compiled.skeleton;
-        let (width, time) = (skeleton.width, scene.time);
-        let next =
-            |cache: &mut Cache, point: &Point| advance_in(cache, scene.monitor, point, bits, unknown, width, time);
+        if scene.after == After::Each {
+            let classes: Vec<ClassId> = self.classes.occupied().collect();
+            for class in classes {
+                if advance(scene, self.classes.point(class), bits, unknown).1 {
+                    self.tell_class(class, Verdict::Violated, decided);
+                }
+            }
+        }
+        let (monitor, time, after) = (scene.monitor, scene.time, scene.after);
+        let next = |cache: &mut Cache, point: &Point| {
+            advance(&mut Scene { monitor, cache, time, after }, point, bits, unknown).0
+        };
         self.classes.advance(scene.cache, skeleton, next);
         let moved: Vec<ClassId> = self.classes.occupied().collect();
         for class in moved {
@@ -341,7 +357,7 @@ impl Population {
             return;
         }
         decided.push((verdict, Some(self.cells.key(cell).into())));
-        if scene.reset {
+        if scene.after == After::Reset {
             let start = scene.cache.start(skeleton, self.valuation);
             let class = self.classes.enter(scene.cache, skeleton, start, Some(cell));
             self.classes.leave(scene.cache, skeleton, held);
@@ -358,29 +374,37 @@ impl Population {
         }
         let start = scene.cache.start(skeleton, self.valuation);
         let already = scene.cache.verdict(skeleton, &start).is_definite();
-        let unseen = self.classes.find(self.unseen) == class;
-        if unseen && self.is_realised {
+        // Where verdicts latch, nobody asks which bindings are satisfied.
+        if scene.after != After::Latch || verdict == Verdict::Violated {
+            self.tell_class(class, verdict, decided);
+        } else if self.is_realised && self.classes.find(self.unseen) == class {
             decided.push((verdict, None));
         }
-        if scene.reset || verdict == Verdict::Violated {
-            let of_class = |cell: &CellId| {
-                let held = self.cells.class(*cell);
-                held != MOVING && self.classes.find(held) == class
-            };
-            let cells: Vec<CellId> = match self.classes.sole(class) {
-                Some(cell) => vec![cell],
-                None if unseen && self.classes.members(class) == 1 => Vec::new(),
-                None => self.cells.iter().filter(of_class).collect(),
-            };
-            decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
-        }
-        if scene.reset && !already {
+        if scene.after == After::Reset && !already {
             let sole = self.classes.sole(class);
             self.classes.relocate(scene.cache, skeleton, class, start);
             if let Some(cell) = sole {
                 self.forget_if_unseen(scene, cell);
             }
         }
+    }
+
+    /// Says of every member of a class that it came to a verdict.
+    fn tell_class(&self, class: ClassId, verdict: Verdict, decided: &mut Vec<Decided>) {
+        let unseen = self.classes.find(self.unseen) == class;
+        if unseen && self.is_realised {
+            decided.push((verdict, None));
+        }
+        let of_class = |cell: &CellId| {
+            let held = self.cells.class(*cell);
+            held != MOVING && self.classes.find(held) == class
+        };
+        let cells: Vec<CellId> = match self.classes.sole(class) {
+            Some(cell) => vec![cell],
+            None if unseen && self.classes.members(class) == 1 => Vec::new(),
+            None => self.cells.iter().filter(of_class).collect(),
+        };
+        decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
     }
 
     /// Remembers when the deadlines that began at this position end.
@@ -442,27 +466,18 @@ impl Population {
     }
 }
 
-/// Where a point goes.
-fn advance(scene: &mut Scene<'_>, point: &Point, bits: u64, unknown: u64) -> Point {
-    let width = scene.monitor.compiled.skeleton.width;
-    advance_in(scene.cache, scene.monitor, point, bits, unknown, width, scene.time)
-}
-
-fn advance_in(
-    cache: &mut Cache,
-    monitor: &Monitor,
-    point: &Point,
-    bits: u64,
-    unknown: u64,
-    width: u32,
-    time: Time,
-) -> Point {
-    if unknown == 0
-        && let Some(target) = point.id().and_then(|id| cache.look_up(id, bits, width))
-    {
-        return Point::cached(target);
+/// Where a point goes, and whether it is excused for what it broke on the way.
+fn advance(scene: &mut Scene<'_>, point: &Point, bits: u64, unknown: u64) -> (Point, bool) {
+    let skeleton = &scene.monitor.compiled.skeleton;
+    let target = match point.id().and_then(|id| scene.cache.look_up(id, bits, skeleton.width)) {
+        Some(target) if unknown == 0 => Point::cached(target),
+        _ => scene.cache.step(skeleton, point, bits, unknown, scene.time),
+    };
+    if scene.after == After::Each && scene.cache.verdict(skeleton, &target) == Verdict::Violated {
+        let excused = bits | scene.monitor.excuse;
+        return (scene.cache.step(skeleton, point, excused, unknown, scene.time), true);
     }
-    cache.step(&monitor.compiled.skeleton, point, bits, unknown, time)
+    (target, false)
 }
 
 /// Two bindings as one, if they agree.

@@ -223,6 +223,10 @@ impl Watch {
                 && let Some(target) = entry.cache.look_up(seat.at, bits, entry.width)
             {
                 let is_calm = entry.cache.is_calm(seat.at, target);
+                if !is_calm && target == VIOLATED && entry.after == After::Each {
+                    self.step_wide(standing, monitor, bits, reading);
+                    return;
+                }
                 seat.at = target;
                 if !is_calm {
                     self.arrive(standing, monitor);
@@ -262,8 +266,8 @@ impl Watch {
                     count += 1;
                 }
                 let hits = if far.is_empty() { &near[..count] } else { &far };
-                let reset = entry.after == After::Reset;
-                let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time: reading.now, reset };
+                let (after, time) = (entry.after, reading.now);
+                let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
                 if bindings.step(&mut scene, hits, facts.as_ref(), &mut self.scratch.bindings) {
                     self.conclude(standing, monitor);
                     self.note(standing, monitor);
@@ -280,7 +284,14 @@ impl Watch {
                     Some(Wide::Point(point)) => &*point,
                     _ => &Point::cached(at),
                 };
-                let point = entry.cache.step(skeleton, from, bits, unknown, reading.now);
+                let mut point = entry.cache.step(skeleton, from, bits, unknown, reading.now);
+                if entry.after == After::Each && entry.cache.verdict(skeleton, &point) == Verdict::Violated {
+                    // Told, and then excused: the past goes on as it was.
+                    point = entry.cache.step(skeleton, from, bits | entry.monitor.excuse, unknown, reading.now);
+                    seat.decide(Verdict::Violated, standing.positions);
+                    let id = MonitorId(monitor);
+                    self.scratch.decided.push(Decided { monitor: id, verdict: Verdict::Violated, binding: None });
+                }
                 seat.place_point(point);
             }
         }
@@ -293,7 +304,12 @@ impl Watch {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         // A verdict that latched is not brought by this position.
-        let is_new = entry.after == After::Reset || seat.decided_at == 0;
+        let is_new = match entry.after {
+            After::Latch => seat.decided_at == 0,
+            After::Reset => true,
+            // Violations were told at once; satisfied for good it is once.
+            After::Each => seat.at == SATISFIED && seat.satisfied == 0,
+        };
         if seat.wide.is_none() && seat.at <= VIOLATED && is_new {
             let verdict = if seat.at == SATISFIED { Verdict::Satisfied } else { Verdict::Violated };
             seat.decide(verdict, standing.positions);
@@ -312,7 +328,7 @@ impl Watch {
         let seat = &mut standing.seats[monitor as usize];
         let Some(Wide::Bindings(bindings)) = seat.wide.as_deref_mut() else { return };
         let id = MonitorId(monitor);
-        if entry.after == After::Reset {
+        if entry.after != After::Latch {
             for (verdict, binding) in self.scratch.bindings.drain(..) {
                 let verdict = entry.monitor.outward(verdict);
                 seat.decide(verdict, standing.positions);
@@ -361,8 +377,8 @@ impl Watch {
                 if bindings.deadline().is_none_or(|end| end >= time) {
                     return;
                 }
-                let reset = entry.after == After::Reset;
-                let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time, reset };
+                let after = entry.after;
+                let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
                 bindings.expire(&mut scene, &mut self.scratch.bindings);
                 self.conclude(standing, monitor);
                 self.note(standing, monitor);

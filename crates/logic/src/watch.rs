@@ -38,6 +38,9 @@ pub enum After {
     Latch,
     /// It is counted and the formula starts anew behind the deciding position.
     Reset,
+    /// Every position that breaks the formula is told, and nothing of the past is forgotten: for monitors made by
+    /// [`Monitor::each`]. With any other monitor it is the same as `Latch`.
+    Each,
 }
 
 /// The number of a monitor in its [`Watch`].
@@ -138,6 +141,7 @@ impl Watch {
     /// Adds a monitor. In traces that have begun already it starts at the next position; the others do not notice.
     pub fn add(&mut self, monitor: Monitor, after: After) -> MonitorId {
         let id = self.entries.len() as u32;
+        let after = if after == After::Each && monitor.excuse == 0 { After::Latch } else { after };
         let mut cache = Cache::new(&monitor.compiled.skeleton, self.limits.unwrap_or(Limits::DEFAULT));
         let start = cache.start(&monitor.compiled.skeleton, 0);
         for (bit, pattern) in monitor.patterns() {

@@ -1,0 +1,130 @@
+//! Every position that breaks `G f` is told, for every binding that fails there, and nothing is forgotten.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use lictor_logic::{After, Arena, Ending, Fact, Facts, Formula, Monitor, Time, Value, Verdict, Watch, Word, evaluate};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Formulas over the past of one position, with `x` free.
+const BODIES: [&str; 14] = [
+    "p(x) -> O q(x)",
+    "p(x) -> !Y O q(x)",
+    "p(x) & !r -> (!r S q(x))",
+    "p(x) -> q(x)",
+    "(p(x) | r) -> H !q(x)",
+    "r -> O p(x)",
+    "p(x) -> O[0,2] q(x)",
+    "p(x) -> O[0,3s] q(x)",
+    "p(x) -> !(O[1s,4s] r)",
+    "!(p(x) & Y p(x))",
+    "p(x) -> (q(x) T (q(x) | r))",
+    "(Z r) -> !p(x)",
+    "p(x) -> Y(!r S[0,2s] q(x))",
+    "r -> !p(x)",
+];
+
+fn positions() -> impl Strategy<Value = Vec<(u8, u8)>> {
+    // For each position, which of p(1) p(2) p(3) q(1) q(2) q(3) r hold, and how many seconds passed.
+    prop::collection::vec((0u8..128, 0u8..3), 1..12)
+}
+
+fn trace(coded: &[(u8, u8)]) -> Vec<Facts> {
+    let mut now = 0;
+    let mut facts = Vec::new();
+    for (bits, seconds) in coded {
+        now += i64::from(*seconds);
+        let mut known: Vec<Fact> = (0..6)
+            .filter(|bit| bits >> bit & 1 == 1)
+            .map(|bit| Fact::new(if bit < 3 { "p" } else { "q" }, [Value::Integer(i64::from(bit % 3) + 1)]))
+            .collect();
+        if bits >> 6 & 1 == 1 {
+            known.push(Fact::from("r"));
+        }
+        facts.push(Facts { time: Some(Time::from_seconds(now)), known, ..Facts::default() });
+    }
+    facts
+}
+
+/// The positions at which a closed formula about the past fails, by the definition alone.
+fn failing(arena: &mut Arena, body: Formula, trace: &[Facts]) -> Vec<usize> {
+    let mut places = Vec::new();
+    for length in 1..=trace.len() {
+        // `F(last & f)` on the prefix: f holds at its last position.
+        let mut prefix = trace[..length].to_vec();
+        prefix[length - 1].known.push(Fact::from("here"));
+        let here = arena.fact("here");
+        let there = arena.implies(here, body);
+        let always = arena.always(there);
+        let word = Word { positions: &prefix, ending: Ending::Stops };
+        if evaluate(arena, always, &word) == Some(false) {
+            places.push(length);
+        }
+    }
+    places
+}
+
+#[test]
+fn every_failing_position_is_told() {
+    let mut runner = TestRunner::new(Config { cases: 4000, ..Config::default() });
+    let strategy = (0..BODIES.len(), positions());
+    runner
+        .run(&strategy, |(body, coded)| {
+            let trace = trace(&coded);
+            let body = BODIES[body];
+            // For every value of x, and for x as a value that never occurs.
+            let mut expected: BTreeSet<(usize, Option<i64>)> = BTreeSet::new();
+            for value in [1, 2, 3, 99] {
+                let mut arena = Arena::new();
+                let ground = body.replace("(x)", &format!("({value})"));
+                let formula = arena.parse(&ground).unwrap();
+                let value = (value != 99).then_some(value);
+                expected.extend(failing(&mut arena, formula, &trace).into_iter().map(|place| (place, value)));
+            }
+            let mut arena = Arena::new();
+            let formula = arena.parse(&format!("G forall x. ({body})")).unwrap();
+            let mut watch = Watch::new();
+            watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
+            let mut standing = watch.start();
+            let mut told = BTreeSet::new();
+            for (place, facts) in trace.iter().enumerate() {
+                let decided = watch.step(&mut standing, facts).to_vec();
+                for decided in decided.into_iter().filter(|decided| decided.verdict == Verdict::Violated) {
+                    match decided.binding.as_deref() {
+                        Some([Some(Value::Integer(value))]) => {
+                            prop_assert!(told.insert((place + 1, Some(*value))), "told twice");
+                        }
+                        // All values not told apart so far.
+                        _ => {
+                            told.insert((place + 1, None));
+                        }
+                    }
+                }
+                // A value that stands where unseen ones stand is told with them.
+                for value in [1, 2, 3] {
+                    let key = (place + 1, Some(value));
+                    if expected.contains(&key) && !told.contains(&key) {
+                        prop_assert!(
+                            told.contains(&(place + 1, None)),
+                            "{body}: {value} at {} of {trace:?}",
+                            place + 1
+                        );
+                        told.insert(key);
+                    }
+                }
+            }
+            prop_assert_eq!(told, expected, "{} on {:?}", body, trace);
+            Ok(())
+        })
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn other_shapes_are_refused() {
+    for formula in ["F a", "G(a -> F b)", "a", "G a & G b", "exists x. G p(x)"] {
+        let mut arena = Arena::new();
+        let formula = arena.parse(formula).unwrap();
+        assert!(Monitor::each(&arena, formula).is_err());
+    }
+}
