@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,7 +21,7 @@ use crate::residual::{Clause, Obligation};
 use crate::satisfy::Satisfy;
 use crate::semantics::evaluate;
 use crate::state::{Handle, Point};
-use crate::term::Atom;
+use crate::term::{Atom, Value};
 use crate::verdict::Verdict;
 use crate::watch::{After, Watch};
 use crate::word::{Ending, Word};
@@ -97,6 +98,8 @@ pub struct Analysis {
     cache: Cache,
     arena: Arena,
     formula: Formula,
+    /// The answers to comparisons of values for which it is looked at.
+    valuation: usize,
 }
 
 /// The most clauses an example is searched in.
@@ -106,8 +109,9 @@ impl Analysis {
     /// Takes up a formula, or says why it cannot be monitored.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Analysis, CompileError> {
         let monitor = Monitor::new(arena, formula)?;
-        let cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
-        Ok(Analysis { monitor, cache, arena: arena.clone(), formula })
+        let mut cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
+        let valuation = telling_valuation(&monitor, &mut cache);
+        Ok(Analysis { monitor, cache, arena: arena.clone(), formula, valuation })
     }
 
     /// An infinite word that satisfies it; none if it is unsatisfiable.
@@ -121,7 +125,7 @@ impl Analysis {
     }
 
     fn example(&mut self, holds: bool) -> Option<Lasso> {
-        let start = self.cache.start(&self.monitor.compiled.skeleton, 0);
+        let start = self.cache.start(&self.monitor.compiled.skeleton, self.valuation);
         if start.id() == Some(if holds { VIOLATED } else { SATISFIED }) {
             return None;
         }
@@ -129,7 +133,7 @@ impl Analysis {
             return self.timed_example(holds != self.monitor.compiled.negated);
         }
         let skeleton = &self.monitor.compiled.skeleton;
-        let beginning = skeleton.starts[0];
+        let beginning = skeleton.starts[self.valuation];
         let norm = if holds { beginning.holds } else { beginning.fails };
         let mut norms = skeleton.norms.clone();
         let mut satisfy = Satisfy::default();
@@ -215,7 +219,7 @@ impl Analysis {
     /// Breadth first over letters and, for a timed formula, over delays that bounds make interesting.
     fn search(&mut self, found: impl Fn(&Cache, &Monitor, &Point) -> bool) -> Option<Vec<Facts>> {
         const MOST: usize = 20_000;
-        let Analysis { monitor, cache, .. } = self;
+        let Analysis { monitor, cache, valuation, .. } = self;
         let skeleton = &monitor.compiled.skeleton;
         let mut letters = letters(monitor)?;
         letters.sort_by_key(|letter| letter.count_ones());
@@ -226,7 +230,7 @@ impl Analysis {
         }
         delays.sort_unstable();
         delays.dedup();
-        let start = cache.start(skeleton, 0);
+        let start = cache.start(skeleton, *valuation);
         let mut nodes: Vec<Reached> = vec![(start, Time(0), None)];
         let mut seen: FxHashSet<(u32, Vec<i64>)> = FxHashSet::default();
         let mut at = 0;
@@ -256,7 +260,7 @@ impl Analysis {
 
     /// What kind of formula it is.
     pub fn class(&mut self) -> Class {
-        let start = self.cache.start(&self.monitor.compiled.skeleton, 0).id();
+        let start = self.cache.start(&self.monitor.compiled.skeleton, self.valuation).id();
         let (top, bottom) = if self.monitor.compiled.negated { (VIOLATED, SATISFIED) } else { (SATISFIED, VIOLATED) };
         let mut class = Class {
             satisfiable: start != Some(bottom),
@@ -266,7 +270,7 @@ impl Analysis {
             monitorable: None,
             bounded: None,
         };
-        let Some(graph) = Graph::explore(&self.monitor, &mut self.cache) else { return class };
+        let Some(graph) = Graph::explore(&self.monitor, &mut self.cache, self.valuation) else { return class };
         class.monitorable = Some(is_monitorable(&graph));
         class.bounded = longest(&graph);
         if !self.monitor.is_timed() {
@@ -281,7 +285,7 @@ impl Analysis {
     /// Is there a word that satisfies (or violates) the formula although no prefix of it shows that?
     fn hidden(&mut self, graph: &Graph, satisfied: bool) -> Option<bool> {
         let skeleton = &self.monitor.compiled.skeleton;
-        let beginning = skeleton.starts[0];
+        let beginning = skeleton.starts[self.valuation];
         let norm = if satisfied { beginning.holds } else { beginning.fails };
         let shown = if satisfied { SATISFIED } else { VIOLATED };
         let mut norms = skeleton.norms.clone();
@@ -315,8 +319,22 @@ impl Analysis {
 
     /// The states and the ways between them; none if there are too many to be of use.
     pub fn automaton(&mut self) -> Option<Automaton> {
-        Automaton::new(&self.monitor, &mut self.cache)
+        Automaton::new(&self.monitor, &mut self.cache, self.valuation)
     }
+}
+
+/// The valuation of the comparisons that says most about a formula: one under which it is still open, if possible that
+/// of values which are named after their variables.
+fn telling_valuation(monitor: &Monitor, cache: &mut Cache) -> usize {
+    let rigid = &monitor.compiled.rigid;
+    let named: Vec<Option<Value>> =
+        monitor.variables().iter().map(|variable| Some(Value::text(Arc::clone(variable)))).collect();
+    let of_named = rigid.compatible(&named);
+    let mut candidates = of_named.iter().copied().chain(rigid.valuations());
+    let mut is_open = |valuation: &usize| {
+        cache.start(&monitor.compiled.skeleton, *valuation).id().is_none_or(|state| state > VIOLATED)
+    };
+    candidates.find(&mut is_open).or_else(|| of_named.first().copied()).unwrap_or(0)
 }
 
 /// A point, when it was reached, and from where by which letter.
@@ -397,7 +415,7 @@ pub fn relate(arena: &Arena, f: Formula, g: Formula) -> Result<Relation, Compile
     let mut joint = |left: Formula, right: Formula| -> Result<(bool, Option<Lasso>), CompileError> {
         let both = arena.and([left, right]);
         let mut analysis = Analysis::new(&arena, both)?;
-        let start = analysis.cache.start(&analysis.monitor.compiled.skeleton, 0);
+        let start = analysis.cache.start(&analysis.monitor.compiled.skeleton, analysis.valuation);
         let bottom = if analysis.monitor.compiled.negated { SATISFIED } else { VIOLATED };
         Ok((start.id() == Some(bottom), analysis.satisfying()))
     };

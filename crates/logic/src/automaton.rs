@@ -72,10 +72,10 @@ pub(crate) fn letters(monitor: &Monitor) -> Option<Vec<u64>> {
 
 impl Graph {
     /// None if there are too many states or letters.
-    pub(crate) fn explore(monitor: &Monitor, cache: &mut Cache) -> Option<Graph> {
+    pub(crate) fn explore(monitor: &Monitor, cache: &mut Cache, valuation: usize) -> Option<Graph> {
         let skeleton = &monitor.compiled.skeleton;
         let letters = letters(monitor)?;
-        let start = cache.start(skeleton, 0);
+        let start = cache.start(skeleton, valuation);
         let mut graph = Graph { points: vec![start.clone()], next: Vec::new(), expired: Vec::new(), letters };
         let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
         numbers.insert(number(&start)?, 0);
@@ -115,8 +115,8 @@ fn number(point: &Point) -> Option<u32> {
 }
 
 impl Automaton {
-    pub(crate) fn new(monitor: &Monitor, cache: &mut Cache) -> Option<Automaton> {
-        let graph = Graph::explore(monitor, cache)?;
+    pub(crate) fn new(monitor: &Monitor, cache: &mut Cache, valuation: usize) -> Option<Automaton> {
+        let graph = Graph::explore(monitor, cache, valuation)?;
         let compiled = &monitor.compiled;
         let states = graph.points.iter().map(|point| {
             let mut arena = Arena::new();

@@ -69,10 +69,7 @@ pub struct ParseError {
     fault: Fault,
     line: usize,
     column: usize,
-    /// What is shown of the source line, how far the caret is indented under it and how wide it is.
-    excerpt: String,
-    indent: usize,
-    width: usize,
+    excerpt: Excerpt,
 }
 
 impl ParseError {
@@ -80,28 +77,10 @@ impl ParseError {
         let place = fault.span.start.min(source.len());
         let before = source.get(..place).unwrap_or(source);
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let rest = source.get(start..).unwrap_or("");
-        let text: Vec<char> = rest.split('\n').next().unwrap_or("").trim_end_matches('\r').chars().collect();
-        let first = before.get(start..).unwrap_or("").chars().count().min(text.len());
-        let marked = source.get(fault.span.clone()).unwrap_or("").split('\n').next().unwrap_or("").chars().count();
-
-        let shown = if text.len() <= WHOLE {
-            0..text.len()
-        } else {
-            let from = first.saturating_sub(WINDOW / 2).min(text.len() - WINDOW);
-            from..from + WINDOW
-        };
-        let cut_left = if shown.start > 0 { "…" } else { "" };
-        let cut_right = if shown.end < text.len() { "…" } else { "" };
-        let draw = |range: Range<usize>| draw(text.get(range).unwrap_or(&[]));
-        ParseError {
-            line: before.matches('\n').count() + 1,
-            column: first + 1,
-            excerpt: format!("{cut_left}{}{cut_right}", draw(shown.clone())),
-            indent: columns(cut_left) + columns(&draw(shown.start..first)),
-            width: columns(&draw(first..(first + marked).min(shown.end))).max(1),
-            fault,
-        }
+        let line = source.get(start..).unwrap_or("").split('\n').next().unwrap_or("").trim_end_matches('\r');
+        let excerpt = Excerpt::new(line, place - start..fault.span.end.saturating_sub(start));
+        let column = before.get(start..).unwrap_or("").chars().count().min(line.chars().count()) + 1;
+        ParseError { line: before.matches('\n').count() + 1, column, excerpt, fault }
     }
 
     /// What is wrong.
@@ -133,13 +112,48 @@ impl ParseError {
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}:{}: {}", self.line, self.column, self.fault.message)?;
-        writeln!(f, "  {}", self.excerpt)?;
-        writeln!(f, "  {:indent$}{:^<width$}", "", "", indent = self.indent, width = self.width)?;
+        let Excerpt { text, indent, width } = &self.excerpt;
+        writeln!(f, "  {text}")?;
+        writeln!(f, "  {:indent$}{:^<width$}", "", "")?;
         write!(f, "  hint: {}", self.fault.hint)
     }
 }
 
 impl std::error::Error for ParseError {}
+
+/// What is shown of a line, and where the caret goes beneath it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line, or the part of a long one around the caret; nothing in it moves the cursor.
+    pub text: String,
+    /// How far the caret is indented, in columns of a terminal.
+    pub indent: usize,
+    /// How wide it is; at least one.
+    pub width: usize,
+}
+
+impl Excerpt {
+    /// Marks a part of a line, given in bytes.
+    pub fn new(line: &str, span: Range<usize>) -> Excerpt {
+        let text: Vec<char> = line.chars().collect();
+        let count = |end: usize| line.get(..end.min(line.len())).unwrap_or(line).chars().count();
+        let (first, last) = (count(span.start), count(span.end));
+        let shown = if text.len() <= WHOLE {
+            0..text.len()
+        } else {
+            let from = first.saturating_sub(WINDOW / 2).min(text.len() - WINDOW);
+            from..from + WINDOW
+        };
+        let cut_left = if shown.start > 0 { "…" } else { "" };
+        let cut_right = if shown.end < text.len() { "…" } else { "" };
+        let draw = |range: Range<usize>| draw(text.get(range).unwrap_or(&[]));
+        Excerpt {
+            text: format!("{cut_left}{}{cut_right}", draw(shown.clone())),
+            indent: columns(cut_left) + columns(&draw(shown.start..first)),
+            width: columns(&draw(first..last.min(shown.end))).max(1),
+        }
+    }
+}
 
 /// An error whose line is not looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +195,7 @@ impl Faults {
 }
 
 /// The candidate a misspelt word was probably meant to be.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = word.to_lowercase();
     let length = wanted.chars().count();
     // Longer words than these are no operators, and comparing them would cost.

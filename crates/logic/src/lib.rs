@@ -83,7 +83,7 @@ pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
 pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
 pub use cache::{CacheUse, Limits};
 pub use check::{Check, check};
-pub use error::{ParseError, ParseErrors, distance};
+pub use error::{Excerpt, ParseError, ParseErrors, distance, nearest};
 pub use facts::{Fact, Facts};
 pub use formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 pub use interval::{Interval, Span, Time};

@@ -109,7 +109,11 @@ impl Monitor {
     pub fn each(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
         let mut excusing = Arena::new();
         let copy = excusing.copy(arena, formula);
-        let Some(excused) = excuse(&mut excusing, copy, false) else {
+        let excuse = |arena: &mut Arena, f| {
+            let excused = arena.fact(EXCUSED);
+            arena.or([f, excused])
+        };
+        let Some(excused) = within_always(&mut excusing, copy, &excuse) else {
             return Err(CompileError::new(
                 "only `always` over the past and the present can be told position by position".to_owned(),
                 "write it as `always f` with no future operator in `f`, or let the verdict latch or be reset",
@@ -170,21 +174,37 @@ fn is_excuse(probe: &Probe) -> bool {
     matches!(probe, Probe::Pattern(pattern) if &*pattern.name == EXCUSED)
 }
 
-/// `G f` as `G(f | excused)`, below the quantifiers in front; none if the formula has another shape.
-fn excuse(arena: &mut Arena, f: Formula, below_always: bool) -> Option<Formula> {
+/// `G f` with something else in place of `f`, below the quantifiers in front; none unless `f` is about the past and
+/// the present.
+pub(crate) fn within_always(
+    arena: &mut Arena,
+    f: Formula,
+    replace: &dyn Fn(&mut Arena, Formula) -> Formula,
+) -> Option<Formula> {
     match arena[f].clone() {
         Node::Unary(Unary::Always, interval, g) if interval.is_unbounded() => {
-            let g = excuse(arena, g, true)?;
+            let g = within_quantifiers(arena, g, replace)?;
             Some(arena.always(g))
         }
         Node::Quantified(Quantifier::Forall, variables, g) => {
-            let g = excuse(arena, g, below_always)?;
+            let g = within_always(arena, g, replace)?;
             Some(arena.insert(Node::Quantified(Quantifier::Forall, variables, g)))
         }
-        _ if below_always && !has_future(arena, f) => {
-            let excused = arena.fact(EXCUSED);
-            Some(arena.or([f, excused]))
-        }
         _ => None,
+    }
+}
+
+fn within_quantifiers(
+    arena: &mut Arena,
+    f: Formula,
+    replace: &dyn Fn(&mut Arena, Formula) -> Formula,
+) -> Option<Formula> {
+    match arena[f].clone() {
+        Node::Quantified(Quantifier::Forall, variables, g) => {
+            let g = within_quantifiers(arena, g, replace)?;
+            Some(arena.insert(Node::Quantified(Quantifier::Forall, variables, g)))
+        }
+        _ if has_future(arena, f) => None,
+        _ => Some(replace(arena, f)),
     }
 }

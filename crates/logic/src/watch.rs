@@ -47,6 +47,13 @@ pub enum After {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MonitorId(pub(crate) u32);
 
+impl MonitorId {
+    /// The number itself: monitors are numbered from 0 in the order in which they were added.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A definite verdict, at the position or tick that brought it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
@@ -339,6 +346,12 @@ impl Watch {
             None => entry.cache.verdict(skeleton, &Point::cached(seat.at)),
         };
         entry.monitor.outward(verdict)
+    }
+
+    /// The number of the state at which a monitor without bindings and open deadlines stands.
+    pub(crate) fn state(&self, standing: &Standing, id: MonitorId) -> Option<u32> {
+        let seat = standing.seats.get(id.0 as usize)?;
+        seat.wide.is_none().then_some(seat.at)
     }
 
     /// What must still hold, as a formula about the rest of the trace. Of the bindings of a quantified formula, the

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::facts::{Fact, Facts, fits};
 use crate::formula::{Arena, Formula, Node, Quantifier};
 use crate::interval::Time;
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, within_always};
 use crate::sentence::Sentence;
 use crate::standing::Standing;
 use crate::term::{Atom, Term, Value};
@@ -56,7 +56,42 @@ pub struct WitnessStep {
     pub residual: Sentence,
 }
 
+/// The fact that marks the entry a question is about; no formula and no trace can spell it.
+const HERE: &str = "(here)";
+
 impl Witness {
+    /// Finds why a formula `G f`, with `f` about the past and the present, fails at one entry of a trace, whatever
+    /// failed before it: for the given values of its quantified variables, or for any.
+    pub fn at(
+        arena: &Arena,
+        formula: Formula,
+        trace: &[Moment],
+        entry: usize,
+        binding: &[(Arc<str>, Value)],
+    ) -> Option<Witness> {
+        let mut asked = Arena::new();
+        let mut formula = asked.copy(arena, formula);
+        for (variable, value) in binding {
+            formula = asked.instantiate(formula, variable, value);
+        }
+        let here = |arena: &mut Arena, f| {
+            let here = arena.fact(HERE);
+            arena.implies(here, f)
+        };
+        let formula = within_always(&mut asked, formula, &here)?;
+        let mut trace = trace.get(..=entry)?.to_vec();
+        if let Some(Moment::Position(facts)) = trace.last_mut() {
+            facts.known.push(Fact::from(HERE));
+        }
+        let mut witness = Witness::find(&asked, formula, &trace, false)?;
+        for step in &mut witness.steps {
+            step.present.retain(|fact| &*fact.name != HERE);
+            step.absent.retain(|atom| &*atom.name != HERE);
+        }
+        witness.binding = binding.iter().cloned().chain(witness.binding).collect();
+        Some(witness)
+    }
+
     /// Finds why a formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none if it has
     /// none, or cannot be monitored.
     pub fn find(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<Witness> {
@@ -129,7 +164,8 @@ fn leading_variables(arena: &Arena, f: Formula) -> Vec<Arc<str>> {
 /// Looks for a small part of a trace that still decides.
 struct Search<'a> {
     ground: &'a Sentence,
-    trace: &'a [Moment],
+    /// The trace, without the facts that no atom asks for.
+    trace: Vec<Moment>,
     verdict: Verdict,
     at_end: bool,
     /// The atoms the formula asks for.
@@ -147,11 +183,21 @@ struct Search<'a> {
 const MOST_READ: usize = 5_000_000;
 
 impl<'a> Search<'a> {
-    fn new(ground: &'a Sentence, trace: &'a [Moment], verdict: Verdict, at_end: bool) -> Option<Search<'a>> {
+    fn new(ground: &'a Sentence, trace: &[Moment], verdict: Verdict, at_end: bool) -> Option<Search<'a>> {
         let (watch, start, id) = watch(&ground.arena, ground.formula)?;
         let mut atoms = Vec::new();
         collect_atoms(&ground.arena, ground.formula, &mut atoms);
         let kept = vec![vec![true; atoms.len()]; trace.len()];
+        let asked = |moment: &Moment| match moment {
+            Moment::Position(facts) => {
+                let known = facts.known.iter().filter(|fact| atoms.iter().any(|atom| fits(atom, fact)));
+                let unknown = facts.unknown.iter().filter(|doubt| atoms.iter().any(|atom| atom.name == doubt.name));
+                let (known, unknown) = (known.cloned().collect(), unknown.cloned().collect());
+                Moment::Position(Facts { time: facts.time, known, unknown })
+            }
+            Moment::Tick(now) => Moment::Tick(*now),
+        };
+        let trace = trace.iter().map(asked).collect();
         Some(Search { ground, trace, verdict, at_end, atoms, watch, start, id, kept, spent: 0 })
     }
 
@@ -174,14 +220,14 @@ impl<'a> Search<'a> {
     /// The entries at which the residual changed.
     fn changes(&mut self) -> Vec<usize> {
         let mut standing = self.start.clone();
-        let mut before = self.residual(&mut standing);
+        let mut before = place(&mut self.watch, &mut standing, self.id);
         let mut changes = Vec::new();
         for (entry, moment) in self.trace.iter().enumerate() {
             match moment {
                 Moment::Position(facts) => self.watch.step(&mut standing, facts),
                 Moment::Tick(now) => self.watch.tick(&mut standing, *now),
             };
-            let after = self.residual(&mut standing);
+            let after = place(&mut self.watch, &mut standing, self.id);
             if after != before {
                 changes.push(entry);
             }
@@ -190,46 +236,105 @@ impl<'a> Search<'a> {
         changes
     }
 
-    fn residual(&mut self, standing: &mut Standing) -> Option<String> {
-        self.watch.residual(standing, self.id).map(|residual| residual.to_string())
-    }
-
-    /// Leaves out as much as the verdict can do without: long stretches first, then halves of them, then single atoms.
+    /// Leaves out as much as the verdict can do without: many pieces at once first, then half of them, then single
+    /// atoms, and of a stretch where nothing held its ends.
     ///
     /// Stops when it has read too many positions over and over; what is left then is a witness all the same, if not
     /// the smallest.
     fn minimise(&mut self) {
-        self.leave_out(0..self.trace.len());
-        for entry in 0..self.trace.len() {
+        let pieces = self.pieces();
+        self.leave_out(&pieces);
+        for piece in &pieces {
             for atom in 0..self.atoms.len() {
                 if self.is_spent() {
                     return;
                 }
-                if std::mem::take(&mut self.kept[entry][atom]) && !self.decides() {
-                    self.kept[entry][atom] = true;
+                if self.is_kept(piece, atom) && !self.can_do_without(piece.clone(), atom) && piece.len() > 1 {
+                    self.trim(piece.clone(), atom);
                 }
             }
         }
     }
 
-    fn leave_out(&mut self, stretch: Range<usize>) {
-        let kept: Vec<usize> = stretch.clone().filter(|entry| self.kept[*entry].contains(&true)).collect();
-        let (Some(first), Some(last)) = (kept.first().copied(), kept.last().copied()) else { return };
-        if self.is_spent() {
+    /// The entries at which some atom holds, each by itself, and the stretches between them.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        for (entry, moment) in self.trace.iter().enumerate() {
+            // Facts that no atom asks for were taken out before.
+            let holds =
+                matches!(moment, Moment::Position(facts) if !facts.known.is_empty() || !facts.unknown.is_empty());
+            match pieces.last_mut() {
+                Some(last) if !holds && self.is_empty(last.start) => last.end = entry + 1,
+                _ => pieces.push(entry..entry + 1),
+            }
+        }
+        pieces
+    }
+
+    fn is_empty(&self, entry: usize) -> bool {
+        match &self.trace[entry] {
+            Moment::Position(facts) => facts.known.is_empty() && facts.unknown.is_empty(),
+            Moment::Tick(_) => true,
+        }
+    }
+
+    fn is_kept(&self, piece: &Range<usize>, atom: usize) -> bool {
+        self.kept[piece.clone()].iter().any(|kept| kept[atom])
+    }
+
+    /// Takes an atom out of a piece if the verdict can do without it.
+    fn can_do_without(&mut self, piece: Range<usize>, atom: usize) -> bool {
+        let before: Vec<bool> = self.kept[piece.clone()].iter().map(|kept| kept[atom]).collect();
+        self.kept[piece.clone()].iter_mut().for_each(|kept| kept[atom] = false);
+        if self.decides() {
+            return true;
+        }
+        for (kept, before) in self.kept[piece].iter_mut().zip(before) {
+            kept[atom] = before;
+        }
+        false
+    }
+
+    /// Of a stretch that matters, leaves out what it can at its beginning, and then at its end.
+    fn trim(&mut self, piece: Range<usize>, atom: usize) {
+        let (mut start, mut end) = (piece.start, piece.end);
+        let mut step = (end - start) / 2;
+        while step > 0 && !self.is_spent() {
+            if start + step < end && self.can_do_without(start..start + step, atom) {
+                start += step;
+            }
+            step /= 2;
+        }
+        let mut step = (end - start) / 2;
+        while step > 0 && !self.is_spent() {
+            if start + step < end && self.can_do_without(end - step..end, atom) {
+                end -= step;
+            }
+            step /= 2;
+        }
+    }
+
+    fn leave_out(&mut self, pieces: &[Range<usize>]) {
+        let is_kept = |search: &Search<'_>, piece: &Range<usize>| {
+            search.kept[piece.clone()].iter().any(|kept| kept.contains(&true))
+        };
+        let kept: Vec<Range<usize>> = pieces.iter().filter(|piece| is_kept(self, piece)).cloned().collect();
+        if kept.is_empty() || self.is_spent() {
             return;
         }
-        let whole: Vec<Vec<bool>> = kept.iter().map(|entry| std::mem::take(&mut self.kept[*entry])).collect();
-        kept.iter().for_each(|entry| self.kept[*entry] = vec![false; self.atoms.len()]);
+        let entries = || kept.iter().cloned().flatten();
+        let whole: Vec<Vec<bool>> = entries().map(|entry| std::mem::take(&mut self.kept[entry])).collect();
+        entries().for_each(|entry| self.kept[entry] = vec![false; self.atoms.len()]);
         if self.decides() {
             return;
         }
-        for (entry, atoms) in kept.into_iter().zip(whole) {
+        for (entry, atoms) in entries().zip(whole) {
             self.kept[entry] = atoms;
         }
-        if first < last {
-            let middle = first + (last - first).div_ceil(2);
-            self.leave_out(first..middle);
-            self.leave_out(middle..last + 1);
+        if kept.len() > 1 {
+            let (left, right) = kept.split_at(kept.len().div_ceil(2));
+            self.leave_out(left);
+            self.leave_out(right);
         }
     }
 
@@ -285,6 +390,20 @@ impl<'a> Search<'a> {
             steps.push(WitnessStep { entry, position, present, absent, residual });
         }
         steps
+    }
+}
+
+/// What tells one residual from another: the number of its state, or where that is not all of it, its text.
+#[derive(PartialEq)]
+enum Residue {
+    State(u32),
+    Text(Option<String>),
+}
+
+fn place(watch: &mut Watch, standing: &mut Standing, id: MonitorId) -> Residue {
+    match watch.state(standing, id) {
+        Some(state) => Residue::State(state),
+        None => Residue::Text(watch.residual(standing, id).map(|residual| residual.to_string())),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Every position that breaks `G f` is told, for every binding that fails there, and nothing is forgotten.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 
-use lictor_logic::{After, Arena, Ending, Fact, Facts, Formula, Monitor, Time, Value, Verdict, Watch, Word, evaluate};
+use lictor_logic::{
+    After, Arena, Ending, Fact, Facts, Formula, Moment, Monitor, Time, Value, Verdict, Watch, Witness, Word, evaluate,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -127,4 +128,21 @@ fn other_shapes_are_refused() {
         let formula = arena.parse(formula).unwrap();
         assert!(Monitor::each(&arena, formula).is_err());
     }
+}
+
+#[test]
+fn a_later_failure_has_a_witness_of_its_own() {
+    let mut arena = Arena::new();
+    let formula = arena.parse("G forall s. (tells(s) -> !Y O erased(s))").unwrap();
+    let fact = |name: &str, value: &str| Fact::new(name, [Value::text(value)]);
+    let facts = [fact("erased", "a"), fact("tells", "a"), fact("erased", "b"), fact("tells", "b"), fact("tells", "a")];
+    let trace: Vec<Moment> =
+        facts.into_iter().map(|fact| Moment::Position(Facts { known: vec![fact], ..Facts::default() })).collect();
+    let at = |entry: usize, value: &str| {
+        let witness = Witness::at(&arena, formula, &trace, entry, &[("s".into(), Value::text(value))]);
+        witness.map(|witness| witness.steps.iter().map(|step| step.position).collect::<Vec<_>>())
+    };
+    assert_eq!(at(4, "a"), Some(vec![1, 5]));
+    assert_eq!(at(3, "b"), Some(vec![3, 4]));
+    assert_eq!(at(4, "b"), None);
 }
