@@ -1,4 +1,4 @@
-//! Runs the console examples of README.md and docs/ with the binary built from this tree.
+//! Runs the console examples of README.md, docs/ and examples/ with the binary built from this tree.
 //!
 //! The examples of a page run one after another from the root of the repository, without colors and without input, and
 //! `$?` in one is the exit code of the one before it.
@@ -105,8 +105,10 @@ impl Shell {
 /// README.md and every Markdown file below docs/, by name.
 fn pages() -> Result<Vec<(String, PathBuf)>, String> {
     let mut pages = vec![("README.md".to_string(), root().join("README.md"))];
-    if root().join("docs").exists() {
-        collect("docs", &mut pages)?;
+    for folder in ["docs", "examples"] {
+        if root().join(folder).exists() {
+            collect(folder, &mut pages)?;
+        }
     }
     pages.sort();
     Ok(pages)

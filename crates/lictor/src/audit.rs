@@ -1,0 +1,201 @@
+//! Judges whole logs: all sessions of all files, on all cores, in memory that does not grow with the logs.
+//!
+//! The first reading moves every session along and keeps, for each, only where it stands and which records it was made
+//! of. Sessions that broke something are then read a second time, with their history at hand, for the witnesses.
+
+mod batch;
+mod coverage;
+mod second;
+mod shard;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::RandomState;
+
+use lictor_logic::Time;
+use rayon::prelude::*;
+
+use crate::decode::{Fault, Format};
+use crate::finding::Finding;
+use crate::glob::Glob;
+use crate::input::{Input, InputError, Limits};
+use crate::judge::Judge;
+use crate::policy::Suppression;
+use crate::report::{FileReport, Report};
+pub use coverage::{Untested, untested};
+
+use batch::{Batch, Batches};
+use shard::{Closed, Shard};
+
+/// How an audit is done.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The format of all files; none is found out for each.
+    pub format: Option<Format>,
+    /// How many threads work; none is one for each core.
+    pub threads: Option<usize>,
+    /// Whether witnesses show what was said.
+    pub content: bool,
+    /// Up to when time has passed behind the last event; none is not at all.
+    pub as_of: Option<Time>,
+    /// Today, for suppressions that expire.
+    pub today: Option<jiff::civil::Date>,
+    /// Fingerprints of findings that are known and not told again.
+    pub baseline: HashSet<String>,
+    /// What is too much.
+    pub limits: Limits,
+}
+
+/// Why nothing could be judged.
+#[derive(Debug)]
+pub enum AuditError {
+    /// An input cannot be read at all.
+    Input(InputError),
+    /// There was not a single event.
+    NoEvents {
+        /// What was wrong with what was read.
+        faults: Vec<Fault>,
+        /// What was read.
+        files: Vec<FileReport>,
+    },
+    /// The threads could not be started.
+    Threads(String),
+}
+
+impl fmt::Display for AuditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AuditError::Input(error) => error.fmt(f),
+            AuditError::NoEvents { faults, .. } => {
+                f.write_str("there is not a single event to judge")?;
+                match faults.len() {
+                    0 => f.write_str("; are these the right files, and the right --input-format?"),
+                    1 => f.write_str("; one place could not be read"),
+                    count => write!(f, "; {count} places could not be read"),
+                }
+            }
+            AuditError::Threads(message) => write!(f, "cannot start threads: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for AuditError {}
+
+impl From<InputError> for AuditError {
+    fn from(error: InputError) -> AuditError {
+        AuditError::Input(error)
+    }
+}
+
+/// What happens while an audit runs.
+pub trait Progress: Sync {
+    /// So many more bytes were read and events judged.
+    fn advanced(&self, bytes: u64, events: u64);
+}
+
+/// Nobody watches.
+impl Progress for () {
+    fn advanced(&self, _bytes: u64, _events: u64) {}
+}
+
+/// Judges all sessions of the inputs.
+pub fn audit(
+    judge: &Judge,
+    inputs: &[Input],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Report, AuditError> {
+    let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.max(1))
+        .build()
+        .map_err(|error| AuditError::Threads(error.to_string()))?;
+    pool.install(|| run(judge, inputs, options, progress, threads.max(1)))
+}
+
+fn run(
+    judge: &Judge,
+    inputs: &[Input],
+    options: &Options,
+    progress: &dyn Progress,
+    threads: usize,
+) -> Result<Report, AuditError> {
+    let mut batches = Batches::new(inputs, options);
+    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork())).collect();
+    // Session names come from the log: with a seed of its own, nobody can make them collide.
+    let hasher = RandomState::new();
+    let mut faults = Vec::new();
+    let mut round: Vec<Batch> = batches.by_ref().take(2 * threads).collect();
+    while !round.is_empty() {
+        // The next pieces are read while these are judged.
+        let (next, decoded) = rayon::join(
+            || batches.by_ref().take(2 * threads).collect(),
+            || {
+                let decode = |batch: Batch| batch.decode(&hasher, threads);
+                let decoded: Vec<batch::Events> = round.into_par_iter().map(decode).collect();
+                shards.par_iter_mut().enumerate().for_each(|(place, shard)| {
+                    for events in &decoded {
+                        shard.judge(events, place);
+                    }
+                });
+                // Giving the memory back takes as long as taking it: all threads do it.
+                let left = decoded
+                    .into_par_iter()
+                    .map(|events| (events.file, events.bytes, events.events.len() as u64, events.faults));
+                left.collect::<Vec<_>>()
+            },
+        );
+        for (file, bytes, events, mut faulty) in decoded {
+            batches.note(file, events);
+            progress.advanced(bytes, events);
+            faults.append(&mut faulty);
+        }
+        round = next;
+    }
+    let (files, mut unreadable) = batches.into_files();
+    faults.append(&mut unreadable);
+    if files.iter().flatten().all(|file| file.events == 0) {
+        return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
+    }
+    let mut closed: Vec<Closed> = shards.into_par_iter().flat_map_iter(|shard| shard.close(options.as_of)).collect();
+    closed.par_sort_unstable_by_key(|session| session.order);
+    let findings = second::findings(judge, inputs, &files, &closed, options)?;
+    let (findings, known) = without_known(findings, &options.baseline);
+    let mut report = Report {
+        policy: judge.policy().clone(),
+        properties: judge.properties().to_vec(),
+        files: files.into_iter().flatten().collect(),
+        sessions: closed.into_iter().map(|session| session.report).collect(),
+        findings,
+        faults,
+        known,
+    };
+    suppress(&mut report.findings, &judge.prepared().suppressions, options.today);
+    Ok(report)
+}
+
+fn without_known(findings: Vec<Finding>, baseline: &HashSet<String>) -> (Vec<Finding>, usize) {
+    let count = findings.len();
+    let fresh: Vec<Finding> = findings.into_iter().filter(|finding| !baseline.contains(&finding.fingerprint)).collect();
+    let known = count - fresh.len();
+    (fresh, known)
+}
+
+/// Marks the findings that somebody answers for, on this day.
+fn suppress(findings: &mut [Finding], suppressions: &[Suppression], today: Option<jiff::civil::Date>) {
+    for suppression in suppressions {
+        if let (Some(until), Some(today)) = (suppression.until, today)
+            && today > until
+        {
+            continue;
+        }
+        let property = Glob::new(&suppression.property);
+        let session = suppression.session.as_ref().map(|session| Glob::new(session));
+        for finding in findings.iter_mut().filter(|finding| finding.suppressed.is_none()) {
+            let fits = session.as_ref().is_none_or(|session| session.matches(&finding.session));
+            if fits && property.matches(&finding.property.id) {
+                finding.suppressed = Some(suppression.reason.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The second reading: sessions that broke something, once more from their beginning, for the witnesses.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::shard::{Closed, Key};
+use super::{AuditError, Options};
+use crate::decode::{Decoded, Format};
+use crate::event::Event;
+use crate::finding::Finding;
+use crate::input::Input;
+use crate::judge::Judge;
+use crate::report::FileReport;
+use crate::session::Session;
+
+/// How many events are held at once, so that memory does not grow with the log.
+const MOST_EVENTS: u64 = 100_000;
+
+/// What the sessions broke, with witnesses, in the order of the sessions.
+pub(super) fn findings(
+    judge: &Judge,
+    inputs: &[Input],
+    files: &[Option<FileReport>],
+    sessions: &[Closed],
+    options: &Options,
+) -> Result<Vec<Finding>, AuditError> {
+    let broken: Vec<&Closed> = sessions.iter().filter(|session| session.is_broken).collect();
+    let mut findings = Vec::new();
+    let mut rest = &broken[..];
+    while !rest.is_empty() {
+        let mut events = 0;
+        let fits = |session: &&&Closed| {
+            let before = events;
+            events += u64::from(session.report.steps);
+            before == 0 || events <= MOST_EVENTS
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (group, later) = rest.split_at(count);
+        rest = later;
+        let events = read(inputs, files, group, options)?;
+        let found: Vec<Vec<Finding>> = group
+            .par_iter()
+            .zip(events)
+            .map_init(|| judge.fork(), |judge, (session, events)| replay(judge, session, &events, options))
+            .collect();
+        findings.extend(found.into_iter().flatten());
+    }
+    Ok(findings)
+}
+
+/// The events of some sessions.
+fn read(
+    inputs: &[Input],
+    files: &[Option<FileReport>],
+    group: &[&Closed],
+    options: &Options,
+) -> Result<Vec<Vec<Event>>, AuditError> {
+    // Records wanted from each file, and the sessions they belong to.
+    let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); inputs.len()];
+    for session in group {
+        for (file, indices) in session.records.by_file() {
+            wanted[file as usize].extend_from_slice(indices);
+        }
+    }
+    let places: HashMap<(Option<u32>, Option<&str>), usize> =
+        group.iter().enumerate().map(|(place, session)| (of(&session.key), place)).collect();
+    let mut events: Vec<Vec<Event>> = group.iter().map(|_| Vec::new()).collect();
+    for (file, mut indices) in wanted.into_iter().enumerate().filter(|(_, indices)| !indices.is_empty()) {
+        indices.sort_unstable();
+        indices.dedup();
+        let Some(format) = files[file].as_ref().map(|file| file.format) else { continue };
+        let decoded = decode(&inputs[file], format, &indices, options)?;
+        for event in decoded.events {
+            let of_file = (format != Format::Native || event.session.is_none()).then_some(file as u32);
+            if let Some(place) = places.get(&(of_file, event.session.as_deref())) {
+                events[*place].push(event);
+            }
+        }
+    }
+    Ok(events)
+}
+
+fn of(key: &Key) -> (Option<u32>, Option<&str>) {
+    (key.file, key.name.as_deref())
+}
+
+/// Decodes some records of a file; where records do not stand alone, all of them.
+fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> Result<Decoded, AuditError> {
+    let mut decoder = format.decoder();
+    let mut decoded = Decoded::default();
+    let alone = format.records_stand_alone();
+    for chunk in input.chunks(&options.limits)? {
+        if alone {
+            let range = chunk.indices();
+            let from = indices.partition_point(|index| *index < range.start);
+            let to = indices.partition_point(|index| *index < range.end);
+            for record in chunk.records_at(&indices[from..to]).flatten() {
+                decoder.record(record, &mut decoded);
+            }
+        } else {
+            for record in chunk.records().flatten() {
+                decoder.record(record, &mut decoded);
+            }
+        }
+    }
+    decoder.finish(&mut decoded);
+    Ok(decoded)
+}
+
+fn replay(judge: &mut Judge, closed: &Closed, events: &[Event], options: &Options) -> Vec<Finding> {
+    let mut session = Session::new(judge, closed.report.name.clone());
+    if options.content {
+        session = session.showing_content();
+    }
+    let mut findings = Vec::new();
+    for event in events {
+        findings.append(&mut session.observe(judge, event));
+    }
+    if let Some(now) = options.as_of {
+        findings.append(&mut session.tick(judge, now));
+    }
+    findings.append(&mut session.finish(judge));
+    findings
+}

@@ -1,0 +1,152 @@
+//! The sessions that one thread judges.
+
+use std::sync::Arc;
+
+use lictor_logic::{Time, Verdict};
+use rustc_hash::FxHashMap;
+
+use super::batch::Events;
+use crate::json::Text;
+use crate::judge::{Judge, Track};
+use crate::report::{Outcome, SessionReport};
+
+/// The sessions that one thread judges.
+pub(super) struct Shard {
+    judge: Judge,
+    sessions: Vec<Open>,
+    /// By the hash of the session's name, which is seeded, and then by the name itself.
+    places: FxHashMap<u64, Vec<u32>>,
+    /// Events of one session mostly come together.
+    last: Option<(u64, u32)>,
+}
+
+struct Open {
+    key: Key,
+    file: Arc<str>,
+    order: (u32, u32, u32),
+    track: Track,
+    records: Records,
+}
+
+/// What makes a session that session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The file, unless sessions go on in other files.
+    pub(super) file: Option<u32>,
+    /// Its name in the log; none is the session of the file.
+    pub(super) name: Option<Text>,
+}
+
+/// The records that a session was made of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    /// From which place on they are of which file.
+    pub(super) files: Vec<(u32, u32)>,
+    pub(super) indices: Vec<u32>,
+}
+
+/// A session that was judged.
+pub(super) struct Closed {
+    pub(super) key: Key,
+    /// Where its first event stands: file, line, place among the events of its piece.
+    pub(super) order: (u32, u32, u32),
+    pub(super) report: SessionReport,
+    pub(super) is_broken: bool,
+    pub(super) records: Records,
+}
+
+impl Records {
+    fn add(&mut self, file: u32, index: u32) {
+        if self.files.last().is_none_or(|(last, _)| *last != file) {
+            self.files.push((file, self.indices.len() as u32));
+        } else if self.indices.last() == Some(&index) {
+            return;
+        }
+        self.indices.push(index);
+    }
+
+    /// The records of each file.
+    pub(super) fn by_file(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        let ends = self.files.iter().skip(1).map(|(_, start)| *start).chain([self.indices.len() as u32]);
+        self.files.iter().zip(ends).map(|((file, start), end)| (*file, &self.indices[*start as usize..end as usize]))
+    }
+}
+
+impl Shard {
+    pub(super) fn new(judge: Judge) -> Shard {
+        Shard { judge, sessions: Vec::new(), places: FxHashMap::default(), last: None }
+    }
+
+    /// Judges this shard's events of a piece.
+    pub(super) fn judge(&mut self, events: &Events, shard: usize) {
+        let file = events.file as u32;
+        for (place, hash) in &events.of_shard[shard] {
+            let event = &events.events[*place as usize];
+            let of_file = (!events.spans_files || event.session.is_none()).then_some(file);
+            let session = self.session(*hash, of_file, event.session.as_ref(), || {
+                (Arc::clone(&event.source.file), (file, event.source.line, *place))
+            });
+            let open = &mut self.sessions[session as usize];
+            open.records.add(file, event.source.record);
+            self.judge.step(&mut open.track, event);
+        }
+    }
+
+    fn session(
+        &mut self,
+        hash: u64,
+        file: Option<u32>,
+        name: Option<&Text>,
+        first: impl FnOnce() -> (Arc<str>, (u32, u32, u32)),
+    ) -> u32 {
+        let is_it = |open: &Open| open.key.file == file && open.key.name.as_ref() == name;
+        if let Some((last, place)) = self.last
+            && last == hash
+            && is_it(&self.sessions[place as usize])
+        {
+            return place;
+        }
+        let places = self.places.entry(hash).or_default();
+        let known = places.iter().copied().find(|place| is_it(&self.sessions[*place as usize]));
+        let place = known.unwrap_or_else(|| {
+            let place = self.sessions.len() as u32;
+            places.push(place);
+            let (named, order) = first();
+            let key = Key { file, name: name.cloned() };
+            let track = self.judge.start();
+            self.sessions.push(Open { key, file: named, order, track, records: Records::default() });
+            place
+        });
+        self.last = Some((hash, place));
+        place
+    }
+
+    /// Ends all sessions.
+    pub(super) fn close(mut self, as_of: Option<Time>) -> Vec<Closed> {
+        let mut closed = Vec::with_capacity(self.sessions.len());
+        for mut open in std::mem::take(&mut self.sessions) {
+            if let Some(now) = as_of {
+                self.judge.tick(&mut open.track, now);
+            }
+            let mut is_broken = false;
+            let outcomes = (0..open.track.tallies.len()).map(|property| {
+                let live = self.judge.verdict(&mut open.track, property);
+                let verdict = self.judge.end(&mut open.track, property);
+                let tally = open.track.tallies[property];
+                is_broken |= verdict == Verdict::Violated;
+                let at_end = (verdict == Verdict::Violated).then_some(open.track.steps);
+                Outcome {
+                    verdict,
+                    live: live != Verdict::Inconclusive,
+                    violated_at_step: if tally.count > 0 { Some(tally.first) } else { at_end },
+                    violations: tally.count.max(u32::from(verdict == Verdict::Violated)),
+                }
+            });
+            let outcomes = outcomes.collect();
+            let name = open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
+            let report = SessionReport { name, file: open.file, steps: open.track.steps, outcomes };
+            closed.push(Closed { key: open.key, order: open.order, report, is_broken, records: open.records });
+        }
+        closed
+    }
+}

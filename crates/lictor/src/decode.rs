@@ -1,0 +1,102 @@
+//! From anybody's log to events.
+//!
+//! A file is cut into records by its [`Framing`] (see [`input`](crate::input)), and each record is a JSON value: a line
+//! of JSONL, an element of an array, the payload of a server-sent event, or a plain text as a JSON string. A
+//! [`Decoder`] takes the records of one file in order and says which events they are. Formats are told apart by
+//! content, never by file name.
+
+mod a2a;
+mod actions;
+mod agentdojo;
+mod anthropic;
+mod anthropic_agents;
+mod chat;
+mod claude_code;
+mod codex;
+mod content;
+mod conversation;
+mod dialect;
+mod exchange;
+mod flattened;
+mod format;
+mod langfuse;
+mod langsmith;
+mod mcp;
+mod native;
+mod openai_agents;
+mod openai_chat;
+mod openai_responses;
+mod openinference;
+mod otlp;
+mod pairs;
+mod print;
+mod spans;
+mod tau_bench;
+mod toolemu;
+mod unknown;
+mod xes;
+
+use std::sync::Arc;
+
+pub use format::{Format, Framing};
+
+use crate::event::{Event, Source};
+use crate::json::Json;
+
+/// One record of a file.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its content.
+    pub value: Json,
+    /// The file, as the user named it.
+    pub file: Arc<str>,
+    /// The line on which it begins, from one.
+    pub line: u32,
+    /// Its number in the file, from zero.
+    pub index: u32,
+}
+
+/// A place in a log that could not be taken as an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file, as the user named it.
+    pub file: Arc<str>,
+    /// The line, from one.
+    pub line: u32,
+    /// The column, from one, where it is known.
+    pub column: Option<u32>,
+    /// The kind of mistake, for programs: `json.duplicate_key`.
+    pub code: &'static str,
+    /// What is wrong, and what to do about it.
+    pub message: String,
+}
+
+/// What came out of a file so far.
+#[derive(Clone, Debug, Default)]
+pub struct Decoded {
+    /// The events, in the order of the log.
+    pub events: Vec<Event>,
+    /// The places that could not be read.
+    pub faults: Vec<Fault>,
+}
+
+/// Turns the records of one file into events.
+pub trait Decoder: Send {
+    /// Takes the next record.
+    fn record(&mut self, record: Record, out: &mut Decoded);
+
+    /// Says what only the end of the file shows, such as spans that had to be put in order.
+    fn finish(&mut self, _out: &mut Decoded) {}
+}
+
+impl Record {
+    /// Where events of this record were read.
+    pub fn source(&self) -> Source {
+        Source { file: Arc::clone(&self.file), line: self.line, record: self.index }
+    }
+
+    /// A fault of this record.
+    pub fn fault(&self, code: &'static str, message: impl Into<String>) -> Fault {
+        Fault { file: Arc::clone(&self.file), line: self.line, column: None, code, message: message.into() }
+    }
+}

@@ -1,0 +1,80 @@
+//! What an expression may look at.
+
+use std::cell::OnceCell;
+
+use super::value::Value;
+use crate::event::{Event, Kind, Payload};
+use crate::json::{Json, Text, parse_str};
+
+/// The call that a result answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The tool that was called.
+    pub tool: Text,
+    /// The arguments.
+    pub args: Option<Payload>,
+}
+
+/// What an expression may look at: an event, and what is known beside it.
+#[derive(Clone, Debug)]
+pub struct Scope<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The call that the event answers.
+    pub call: Option<&'a Call>,
+    /// The element that `it` stands for.
+    pub it: Option<Value<'a>>,
+    /// The purposes of the event; its own, unless they were computed.
+    pub purposes: Option<&'a [Text]>,
+    /// The categories of personal data in the event; its own, unless they were computed.
+    pub categories: Option<&'a [Text]>,
+    /// The persons that the event is about; its own, unless they were computed.
+    pub subjects: Option<&'a [Text]>,
+    answer: OnceCell<Option<Json>>,
+    outer: Option<&'a Scope<'a>>,
+}
+
+impl<'a> Scope<'a> {
+    /// The scope of an event by itself.
+    pub fn new(event: &'a Event) -> Scope<'a> {
+        Scope {
+            event,
+            call: None,
+            it: None,
+            purposes: event.purposes.as_deref(),
+            categories: event.categories.as_deref(),
+            subjects: event.subjects.as_deref(),
+            answer: OnceCell::new(),
+            outer: None,
+        }
+    }
+
+    /// The same scope with an element as `it`.
+    pub fn element<'s>(&'s self, it: Value<'s>) -> Scope<'s> {
+        Scope {
+            event: self.event,
+            call: self.call,
+            it: Some(it),
+            purposes: self.purposes,
+            categories: self.categories,
+            subjects: self.subjects,
+            answer: OnceCell::new(),
+            outer: Some(self),
+        }
+    }
+
+    /// The answer of a tool: as a value, as its text parsed as JSON, or as its text.
+    pub(super) fn result(&self) -> Option<Value<'_>> {
+        if let Some(outer) = self.outer {
+            return outer.result();
+        }
+        if let Some(result) = &self.event.result {
+            return Some(Value::from(result));
+        }
+        let text = self.event.text.as_ref().filter(|_| self.event.kind == Kind::ToolResult)?;
+        match self.answer.get_or_init(|| parse_str(text).ok()) {
+            Some(parsed) => Some(Value::from(parsed)),
+            None => Some(Value::text(text)),
+        }
+    }
+}

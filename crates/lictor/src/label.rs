@@ -1,0 +1,388 @@
+//! From an event to its facts: the built-in vocabulary, and what a policy defines beside it.
+
+mod definition;
+mod effect;
+mod facts;
+mod plan;
+mod provenance;
+mod tool;
+mod values;
+
+use std::collections::VecDeque;
+
+use lictor_logic::Value;
+
+pub(crate) use facts::Labels;
+pub(crate) use plan::{Plan, collect_names};
+
+use crate::event::{Event, Kind, Payload};
+use crate::expression::{Call, Scope};
+use crate::json::Text;
+use crate::recognise::Found;
+use provenance::{Sayings, Who};
+use tool::{ToolFacts, Tools};
+use values::Values;
+
+/// How many calls may be open at once; the oldest is given up for the next.
+const MOST_OPEN_CALLS: usize = 1024;
+
+/// The special categories of personal data (GDPR Art. 9) among the built-in ones, and those that policies may add.
+const SPECIAL: [&str; 9] =
+    ["health", "biometric", "genetic", "religion", "politics", "sexuality", "union", "ethnicity", "criminal_record"];
+
+/// What the labeler remembers of one session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Context {
+    /// Calls that were not answered yet.
+    open: VecDeque<(Text, Call)>,
+    sayings: Sayings,
+}
+
+/// Finds the facts of events.
+#[derive(Debug, Default)]
+pub(crate) struct Labeler {
+    tools: Tools,
+    values: Values,
+    found: Found,
+    purposes: Vec<Text>,
+    categories: Vec<Text>,
+    subjects: Vec<Text>,
+}
+
+impl Labeler {
+    /// Fills in the facts of the next event of a session.
+    pub(crate) fn label(&mut self, plan: &Plan, context: &mut Context, event: &Event, labels: &mut Labels) {
+        labels.clear();
+        let call = context.answered(event);
+        let name = event.tool.as_ref().or_else(|| call.as_ref().map(|call| &call.tool));
+        let tool = name.map(|name| self.tools.get(plan, name));
+        let tool = tool.as_deref();
+        self.annotate(plan, event, tool);
+        self.kind(plan, event, tool, labels);
+        self.data(plan, event, labels);
+        if event.kind == Kind::ToolCall {
+            self.arguments(plan, context, event, labels);
+        }
+        self.given(plan, event, labels);
+        self.defined(plan, event, call.as_ref(), tool, labels);
+        context.remember(plan, event);
+    }
+
+    /// Fills in the purposes, categories and persons of an event: those given, or else those recognised.
+    fn annotate(&mut self, plan: &Plan, event: &Event, tool: Option<&ToolFacts>) {
+        self.purposes.clear();
+        self.categories.clear();
+        self.subjects.clear();
+        if plan.needs.purposes {
+            match &event.purposes {
+                Some(given) => self.purposes.extend_from_slice(given),
+                None if event.kind == Kind::ToolCall => {
+                    self.purposes.extend_from_slice(tool.map_or(&[], |tool| &tool.purposes));
+                    named_purposes(event, &mut self.purposes);
+                }
+                None => {}
+            }
+        }
+        let recognise_categories = plan.needs.categories && event.categories.is_none();
+        let recognise_subjects = plan.needs.subjects && event.subjects.is_none() && is_made_by_agent(&event.kind);
+        if recognise_categories || recognise_subjects {
+            self.found.categories.clear();
+            self.found.subjects.clear();
+            if let Some(text) = &event.text {
+                plan.recogniser.text(text, &mut self.found);
+            }
+            match &event.args {
+                Some(Payload::Value(value)) => plan.recogniser.value(value, &mut self.found),
+                Some(Payload::Unparsed(text)) => plan.recogniser.text(text, &mut self.found),
+                None => {}
+            }
+            if let Some(result) = &event.result {
+                plan.recogniser.value(result, &mut self.found);
+            }
+        }
+        match &event.categories {
+            Some(given) => self.categories.extend_from_slice(given),
+            None if recognise_categories => self.categories.append(&mut self.found.categories),
+            None => {}
+        }
+        match &event.subjects {
+            Some(given) => self.subjects.extend_from_slice(given),
+            None if recognise_subjects => self.subjects.append(&mut self.found.subjects),
+            None => {}
+        }
+    }
+
+    /// What the kind of the event says.
+    fn kind(&mut self, plan: &Plan, event: &Event, tool: Option<&ToolFacts>, labels: &mut Labels) {
+        let wants = &plan.wants;
+        let name = tool.map_or(&[][..], |tool| std::slice::from_ref(&tool.name));
+        match &event.kind {
+            Kind::UserMessage => labels.add(wants.user_message, &[]),
+            Kind::AssistantMessage => labels.add(wants.assistant_message, &[]),
+            Kind::SystemMessage => labels.add(wants.system_message, &[]),
+            Kind::Retrieval => labels.add(wants.retrieval, &[]),
+            Kind::Error => labels.add(wants.error, &[]),
+            Kind::SessionStart => labels.add(wants.session_start, &[]),
+            Kind::SessionEnd => labels.add(wants.session_end, &[]),
+            Kind::ToolDefinitions => labels.add(wants.tool_definitions, &[]),
+            Kind::ToolCall => {
+                labels.add(wants.tool_call, name);
+                if let (Some(effect), Some(tool)) = (wants.effect, tool) {
+                    for value in &tool.effects {
+                        labels.push(effect, std::slice::from_ref(value));
+                    }
+                }
+            }
+            Kind::ToolResult => {
+                labels.add(wants.tool_result, name);
+                if event.failed {
+                    labels.add(wants.tool_failed, name);
+                }
+            }
+            Kind::Consent => self.consent(plan, event, labels),
+            Kind::Erasure => {
+                if let Some(erasure) = wants.erasure {
+                    for subject in event.subjects.as_deref().unwrap_or_default() {
+                        labels.push(erasure, &[self.values.get(&person(subject))]);
+                    }
+                }
+            }
+            Kind::Approval => self.answer(wants.approval, event, labels),
+            Kind::Denial => self.answer(wants.denial, event, labels),
+            Kind::Handoff => {
+                if let Some(handoff) = wants.handoff {
+                    let from = self.values.get(event.agent.as_deref().unwrap_or("*"));
+                    let to = self.values.get(event.to.as_deref().unwrap_or("*"));
+                    labels.push(handoff, &[from, to]);
+                }
+            }
+            Kind::Facts => {}
+            Kind::Other(name) => labels.add(plan.id(name), &[]),
+        }
+    }
+
+    fn consent(&mut self, plan: &Plan, event: &Event, labels: &mut Labels) {
+        let wants = &plan.wants;
+        let says = |field: &str| event.more.get(field).and_then(crate::json::Json::as_bool);
+        let granted = says("granted").unwrap_or(true);
+        let explicit = says("explicit").unwrap_or(false);
+        let anybody = [Text::const_new("*")];
+        let subjects = event.subjects.as_deref().filter(|subjects| !subjects.is_empty()).unwrap_or(&anybody);
+        for subject in subjects {
+            let subject = self.values.get(&person(subject));
+            for purpose in event.purposes.as_deref().unwrap_or_default() {
+                let values = [subject.clone(), self.values.get(purpose)];
+                if granted {
+                    labels.add(wants.consent, &values);
+                    labels.add(wants.explicit_consent.filter(|_| explicit), &values);
+                } else {
+                    labels.add(wants.withdraws, &values);
+                }
+            }
+        }
+    }
+
+    /// A person allowed or forbade something: a call by its id, a tool, effects.
+    fn answer(&mut self, name: Option<u32>, event: &Event, labels: &mut Labels) {
+        let Some(name) = name else { return };
+        let by = event.more.get("by").and_then(crate::json::Json::as_str).or(event.agent.as_deref());
+        let by = by.map(|by| self.values.get(by));
+        let effects = event.more.get("effects").and_then(crate::json::Json::as_array).unwrap_or_default();
+        let effects = effects.iter().filter_map(crate::json::Json::as_str);
+        let mut is_about_something = false;
+        for what in event.id.as_deref().into_iter().chain(event.tool.as_deref()).chain(effects) {
+            let values: Vec<Value> = std::iter::once(self.values.get(what)).chain(by.clone()).collect();
+            labels.push(name, &values);
+            is_about_something = true;
+        }
+        if !is_about_something {
+            let values: Vec<Value> = std::iter::once(self.values.get("*")).chain(by).collect();
+            labels.push(name, &values);
+        }
+    }
+
+    /// What personal data the event carries, for what, and about whom.
+    fn data(&mut self, plan: &Plan, event: &Event, labels: &mut Labels) {
+        let wants = &plan.wants;
+        // These record what persons decided about their data; they do not use it.
+        if matches!(event.kind, Kind::Consent | Kind::Erasure | Kind::Approval | Kind::Denial) {
+            return;
+        }
+        let mut survives = !self.purposes.is_empty();
+        for purpose in &self.purposes {
+            let declared = plan.purposes.get(purpose);
+            survives &= declared.is_some_and(|purpose| purpose.survives_erasure);
+            let value = [self.values.get(purpose)];
+            labels.add(wants.purpose, &value);
+            labels.add(wants.processes.filter(|_| !self.categories.is_empty()), &value);
+            if let Some(declared) = declared {
+                labels.add(wants.declared, &value);
+                labels.add(wants.legitimate.filter(|_| !declared.needs_consent), &value);
+            }
+        }
+        labels.add(wants.retained.filter(|_| survives), &[]);
+        for category in &self.categories {
+            let value = [self.values.get(category)];
+            labels.add(wants.carries, &value);
+            let is_necessary = || {
+                let mut declared = self.purposes.iter().filter_map(|purpose| plan.purposes.get(purpose));
+                declared.any(|purpose| purpose.necessary.contains(category))
+            };
+            labels.add(wants.necessary.filter(|_| is_necessary()), &value);
+            labels.add(wants.special.filter(|_| SPECIAL.contains(&category.as_str())), &value);
+        }
+        if let Some(discloses) = wants.discloses.filter(|_| is_made_by_agent(&event.kind)) {
+            for subject in &self.subjects {
+                labels.push(discloses, &[self.values.get(&person(subject))]);
+            }
+        }
+    }
+
+    /// What the arguments of a call are, and who said them first.
+    fn arguments(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) {
+        let wants = &plan.wants;
+        if let Some(Payload::Unparsed(_)) = &event.args {
+            labels.add(wants.unparsed, &[]);
+            for name in [wants.argument, wants.argument_from].into_iter().flatten() {
+                labels.doubt(name, vec![None, None]);
+            }
+            return;
+        }
+        if wants.argument.is_none() && wants.argument_from.is_none() {
+            return;
+        }
+        let Some(args) = event.args.as_ref().and_then(Payload::value) else { return };
+        values::each_scalar(args, &mut String::new(), &mut |path, value| {
+            let name = self.values.get(path);
+            if let Some(argument) = wants.argument
+                && let Some(value) = values::value_of(value)
+            {
+                labels.push(argument, &[name.clone(), value]);
+            }
+            if let Some(from) = wants.argument_from {
+                match context.sayings.first(&values::plain_text(value)) {
+                    Some(who) => labels.push(from, &[name, self.values.get(who.name())]),
+                    None => labels.doubt(from, vec![Some(name), None]),
+                }
+            }
+        });
+    }
+
+    /// What the log itself says.
+    fn given(&mut self, plan: &Plan, event: &Event, labels: &mut Labels) {
+        for label in &event.labels {
+            if let Some(name) = plan.id(label) {
+                labels.push(name, &[]);
+            } else if label.ends_with(')')
+                && let Ok(fact) = lictor_logic::Fact::parse(label)
+                && let Some(name) = plan.id(&fact.name)
+            {
+                labels.push(name, &fact.values);
+            }
+        }
+        for fact in &event.facts {
+            if let Some(name) = plan.id(&fact.name) {
+                labels.push(name, &fact.values);
+            }
+        }
+    }
+
+    /// What the policy defines.
+    fn defined(
+        &mut self,
+        plan: &Plan,
+        event: &Event,
+        call: Option<&Call>,
+        tool: Option<&ToolFacts>,
+        labels: &mut Labels,
+    ) {
+        if plan.cases.is_empty() {
+            return;
+        }
+        let mut scope = Scope::new(event);
+        scope.call = call;
+        scope.purposes = Some(&self.purposes);
+        scope.categories = Some(&self.categories);
+        scope.subjects = Some(&self.subjects);
+        match (&event.kind, tool) {
+            (Kind::ToolCall, Some(tool)) => {
+                for place in &tool.at_call {
+                    plan.cases[*place as usize].label(&scope, labels);
+                }
+            }
+            (Kind::ToolResult, Some(tool)) => {
+                for place in &tool.at_result {
+                    plan.cases[*place as usize].label(&scope, labels);
+                }
+            }
+            (kind, _) => {
+                for case in plan.cases.iter().filter(|case| case.is_at(kind, event.tool.as_deref())) {
+                    case.label(&scope, labels);
+                }
+            }
+        }
+    }
+}
+
+impl Context {
+    /// The call that an event answers.
+    fn answered(&mut self, event: &Event) -> Option<Call> {
+        if event.kind != Kind::ToolResult {
+            return None;
+        }
+        let id = event.id.as_ref()?;
+        let place = self.open.iter().position(|(open, _)| open == id)?;
+        self.open.remove(place).map(|(_, call)| call)
+    }
+
+    /// Remembers what later events may refer to.
+    fn remember(&mut self, plan: &Plan, event: &Event) {
+        if event.kind == Kind::ToolCall
+            && let (Some(id), Some(tool)) = (&event.id, &event.tool)
+        {
+            if self.open.len() >= MOST_OPEN_CALLS {
+                self.open.pop_front();
+            }
+            let args = event.args.clone().filter(|_| plan.needs.calls);
+            self.open.push_back((id.clone(), Call { tool: tool.clone(), args }));
+        }
+        if plan.needs.sayings
+            && let Some(who) = Who::speaks(&event.kind)
+        {
+            if let Some(text) = &event.text {
+                self.sayings.add(who, text);
+            }
+            if let Some(result) = &event.result {
+                self.sayings.add(who, &result.to_string());
+            }
+        }
+    }
+}
+
+/// Purposes that a call names itself.
+fn named_purposes(event: &Event, purposes: &mut Vec<Text>) {
+    let Some(args) = event.args.as_ref().and_then(Payload::value) else { return };
+    for key in ["purpose", "purposes"] {
+        let named: Vec<&str> = match args.get(key) {
+            Some(crate::json::Json::String(purpose)) => vec![purpose],
+            Some(crate::json::Json::Array(list)) => list.iter().filter_map(crate::json::Json::as_str).collect(),
+            _ => continue,
+        };
+        for purpose in named {
+            if !purposes.iter().any(|known| known == purpose) {
+                purposes.push(purpose.into());
+            }
+        }
+    }
+}
+
+/// Whether what an event says, the agent or its tools say: a person may name anybody.
+fn is_made_by_agent(kind: &Kind) -> bool {
+    matches!(kind, Kind::AssistantMessage | Kind::ToolCall | Kind::ToolResult | Kind::Handoff)
+}
+
+/// A person's identifier as it is compared: e-mail addresses differ in case only by accident.
+fn person(identifier: &str) -> Text {
+    let identifier = identifier.trim();
+    if identifier.contains('@') { Text::new(identifier.to_lowercase()) } else { Text::new(identifier) }
+}

@@ -1,0 +1,238 @@
+//! What is wrong with a policy, shown at its place.
+//!
+//! A problem carries all that is needed to show it: the place, an excerpt of the line with a caret, what is wrong and
+//! what to do. Nothing is printed here; whoever wants the text formats it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use lictor_logic::Excerpt;
+
+use super::Place;
+
+/// How many problems are kept one by one; a file may be nothing but mistakes.
+const MOST: usize = 100;
+
+/// The longest message, in characters.
+const LONGEST: usize = 600;
+
+/// Whether a problem stands in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The policy cannot be used.
+    Error,
+    /// It can, but probably says something else than was meant.
+    Warning,
+}
+
+impl Level {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Error => "error",
+            Level::Warning => "warning",
+        }
+    }
+}
+
+/// One thing that is wrong with a policy.
+///
+/// It is shown as compilers do:
+///
+/// ```text
+/// error[policy.unknown-key]: unknown key `serverity`
+///   --> shop.yaml:12:5
+///    |
+/// 12 |     serverity: high
+///    |     ^^^^^^^^^
+///    = help: did you mean `severity`?
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, or the page of a pack.
+    pub file: Arc<str>,
+    /// The line, from one; zero if it concerns the file as a whole.
+    pub line: u32,
+    /// The column in characters, from one.
+    pub column: u32,
+    /// How many characters of the line it concerns; at least one.
+    pub length: u32,
+    /// Whether it stands in the way.
+    pub level: Level,
+    /// The kind of mistake, for programs: `policy.unknown-key`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The line with its caret, where the text is at hand.
+    excerpt: Option<Excerpt>,
+    /// What else helps to see it, below the line.
+    notes: Vec<String>,
+}
+
+impl Problem {
+    /// An error at a place whose text is not at hand.
+    pub fn at(place: &Place, code: &'static str, message: impl Into<String>) -> Problem {
+        Problem {
+            file: Arc::clone(&place.file),
+            line: place.line,
+            column: place.column,
+            length: 1,
+            level: Level::Error,
+            code,
+            message: message.into(),
+            hint: None,
+            excerpt: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub fn warning(mut self) -> Problem {
+        self.level = Level::Warning;
+        self
+    }
+
+    /// The same with something to do about it.
+    #[must_use]
+    pub fn help(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with a further line that helps to see it.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Problem {
+        self.notes.push(note.into());
+        self
+    }
+
+    pub(super) fn shown(mut self, length: u32, excerpt: Excerpt) -> Problem {
+        self.length = length.max(1);
+        self.excerpt = Some(excerpt);
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]: {}", self.level.name(), self.code, Plain(&self.message))?;
+        let number = self.line.to_string();
+        let gutter = " ".repeat(if self.line == 0 { 1 } else { number.len() });
+        match self.line {
+            0 => write!(f, "\n{gutter}--> {}", Plain(&self.file))?,
+            _ => write!(f, "\n{gutter}--> {}:{}:{}", Plain(&self.file), self.line, self.column)?,
+        }
+        if let Some(Excerpt { text, indent, width }) = &self.excerpt {
+            write!(f, "\n{gutter} |\n{number} | {text}\n{gutter} | {:indent$}{:^<width$}", "", "")?;
+        }
+        for note in &self.notes {
+            let mut lines = note.lines();
+            write!(f, "\n{gutter} = note: {}", Plain(lines.next().unwrap_or_default()))?;
+            for line in lines {
+                write!(f, "\n{gutter}   {}", Plain(line))?;
+            }
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n{gutter} = help: {}", Plain(hint)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text that may quote a policy, without what would move the cursor or fill the screen.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        let hidden = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let mut characters = self.0.chars();
+        for character in characters.by_ref().take(LONGEST) {
+            f.write_char(if hidden(character) { char::REPLACEMENT_CHARACTER } else { character })?;
+        }
+        if characters.next().is_some() { f.write_char('…') } else { Ok(()) }
+    }
+}
+
+/// All that is wrong, in the order of the places; of very many only the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    list: Vec<Problem>,
+    more: usize,
+}
+
+impl Problems {
+    /// The problems, file by file, the first in a file first.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Does one of them stand in the way?
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|problem| problem.level == Level::Error)
+    }
+
+    pub(crate) fn add(&mut self, problem: Problem) {
+        // Errors are never crowded out by warnings.
+        let of_its_level = self.list.iter().filter(|other| other.level == problem.level).count();
+        match of_its_level < MOST {
+            true => self.list.push(problem),
+            false => self.more += 1,
+        }
+    }
+
+    pub(crate) fn sort(&mut self) {
+        let mut files: Vec<Arc<str>> = Vec::new();
+        for problem in &self.list {
+            if !files.contains(&problem.file) {
+                files.push(Arc::clone(&problem.file));
+            }
+        }
+        let number = |problem: &Problem| files.iter().position(|file| *file == problem.file);
+        self.list.sort_by_key(|problem| (number(problem), problem.line, problem.column));
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<I: IntoIterator<Item = Problem>>(&mut self, problems: I) {
+        problems.into_iter().for_each(|problem| self.add(problem));
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, problem) in self.list.iter().enumerate() {
+            let gap = if place == 0 { "" } else { "\n\n" };
+            write!(f, "{gap}{problem}")?;
+        }
+        if self.more > 0 { write!(f, "\n\nand {} more", self.more) } else { Ok(()) }
+    }
+}
+
+impl std::error::Error for Problems {}

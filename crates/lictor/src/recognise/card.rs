@@ -1,0 +1,81 @@
+//! Numbers of payment cards.
+
+use super::bytes::is_alnum;
+use super::check::is_card;
+use super::groups::Groups;
+
+/// Where the card ends whose number these groups start with, by its check digit and the way it is grouped: whole, in
+/// fours, as on a card of another length, or digit by digit.
+pub(super) fn card(bytes: &[u8], groups: &Groups) -> Option<usize> {
+    const SHAPES: &[&[usize]] = &[
+        &[4, 4, 4, 4],
+        &[4, 4, 4, 4, 3],
+        &[4, 4, 4, 4, 2],
+        &[4, 4, 4, 4, 1],
+        &[4, 6, 5],
+        &[4, 5, 6],
+        &[4, 6, 4],
+        &[8, 8],
+        &[2, 2, 2, 2, 2, 2, 2, 2],
+    ];
+    let is_whole = |count: usize| {
+        let end = groups.end(count);
+        let fits =
+            matches!(groups.digits(count).len(), 13..=19) && is_card(groups.digits(count)) && groups.is_even(count);
+        (fits && !bytes.get(end).is_some_and(|byte| is_alnum(*byte))).then_some(end)
+    };
+    if matches!(groups.length(0), 13..=19) {
+        return is_whole(1);
+    }
+    if let Some(end) = SHAPES.iter().filter(|shape| groups.starts_with(shape)).find_map(|shape| is_whole(shape.len())) {
+        return Some(end);
+    }
+    let is_spelled = groups.count() >= 13 && (0..groups.count()).all(|group| groups.length(group) == 1);
+    is_spelled.then(|| is_whole(groups.count())).flatten()
+}
+
+/// Where the number ends that a word announced as one of a card: the right count of digits is enough.
+pub(super) fn announced_card(groups: &Groups) -> Option<usize> {
+    (1..=groups.count())
+        .rev()
+        .find(|count| matches!(groups.digits(*count).len(), 13..=19))
+        .map(|count| groups.end(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Option<usize> {
+        card(text.as_bytes(), &Groups::read(text.as_bytes(), 0))
+    }
+
+    #[test]
+    fn cards_are_found_however_they_are_grouped() {
+        let cards = [
+            "4111111111111111",
+            "4111 1111 1111 1111",
+            "4111-1111-1111-1111",
+            "4111.1111.1111.1111",
+            "4111\n1111\n1111\n1111",
+            "4111\r\n1111\r\n1111\r\n1111",
+            "4111  1111  1111  1111",
+            "3782 822463 10005",
+            "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+            "41111111 11111111",
+        ];
+        for text in cards {
+            assert_eq!(found(text), Some(text.len()), "{text}");
+        }
+        assert_eq!(found("4111 1111 1111 1111 12/27"), Some(19));
+    }
+
+    #[test]
+    fn other_numbers_are_no_cards() {
+        let others =
+            ["4111 1111 1111 1112", "4111111111111111a", "4111 11 1111 111111", "41111111-1111-1111-1111-111111111111"];
+        for text in others {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+}

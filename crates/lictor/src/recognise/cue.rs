@@ -1,0 +1,187 @@
+//! Words that announce what the number next to them is.
+
+use super::Builtin;
+
+/// The category of the terms of other scripts.
+const HEALTH: u16 = Builtin::Health as u16;
+
+/// What a word or phrase announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cue {
+    /// It is itself data of the category with this number.
+    Term(u16),
+    /// The same, if it is in capitals.
+    Acronym(u16),
+    /// The point of an address that is written in words.
+    Dot,
+    /// The id of an order, an invoice, a ticket that was bought.
+    Order,
+    /// The id of a booking; what looks like a number of a flight is none.
+    Booking,
+    /// A date of birth, and nothing but small words in between.
+    Birth,
+    /// A date of birth, perhaps behind the place.
+    Born,
+    /// A number of a telephone.
+    Phone,
+    /// The few digits that prove a card.
+    CardCode,
+    /// A number of a card.
+    Card,
+    /// The last digits of a card.
+    CardEnd,
+    /// A number of an account at a bank.
+    Account,
+    /// An account.
+    Iban,
+    /// An id that a state gives, whatever its shape.
+    Document,
+    /// An id that a state gives, of nine digits.
+    NineDigits,
+    /// An id that a state gives, of eleven or twelve digits.
+    ElevenDigits,
+    /// Perhaps an id that a state gives: the word before and the check digits tell.
+    Number,
+    /// A number of a patient.
+    Patient,
+    /// A code of a disease.
+    Disease,
+    /// A postal code.
+    PostalCode,
+    /// A box at the post office.
+    Box,
+    /// A street, with its number behind it.
+    Street,
+    /// An address, on the same line.
+    Address,
+}
+
+impl Cue {
+    /// Whether it tells something in a text without any digit.
+    pub(super) fn is_enough(self) -> bool {
+        matches!(self, Cue::Term(_) | Cue::Acronym(_) | Cue::Dot)
+    }
+}
+
+/// The phrases of every cue, in lower case and without accents, with commas in between.
+pub(super) const PHRASES: &[(Cue, &str)] = &[
+    (Cue::Dot, "dot, punkt, punto"),
+    (
+        Cue::Order,
+        "order, orders, orderid, ordernumber, orderno, purchase order, invoice, invoices, invoiceid, \
+         invoicenumber, inv, ord, confirmation, bestellung, bestellnummer, auftrag, auftragsnummer, rechnung, \
+         rechnungsnummer, commande, facture, pedido, factura, ordine, fattura, bestelling, bestelnummer, \
+         factuur, factuurnummer, encomenda, fatura, zamowienie, faktura",
+    ),
+    (
+        Cue::Booking,
+        "booking, bookings, bookingid, bookingnumber, bookingreference, reservation, reservations, \
+         reservationid, ticket, tickets, ticketid, ticketnumber, pnr, record locator, buchung, buchungsnummer, \
+         buchungscode, reserva, prenotazione, boeking, boekingsnummer, reservering, reservierung, rezerwacja",
+    ),
+    (
+        Cue::Birth,
+        "birth, birthdate, birthday, dateofbirth, dob, birthdates, bday, geburtsdatum, geburtstag, naissance, \
+         datenaissance, anniversaire, nacimiento, cumpleanos, nascita, nascimento, geboortedatum, geboorte, \
+         urodzenia, fodelsedatum, fodselsdato, fodselsdag, syntymaaika, narozeni, dogum tarihi",
+    ),
+    (
+        Cue::Born,
+        "born, geboren, geb, nee le, nacido, nacida, nato il, nata il, nascido, nascida, urodzony, urodzona, \
+         fodt, fodd",
+    ),
+    (
+        Cue::Phone,
+        "phone, phones, phonenumber, telephone, tel, mobile, mobilenumber, cell, cellphone, fax, whatsapp, \
+         msisdn, call me, call us, call him, call her, call them, text me, reach me, reached at, contact me, \
+         contact number, ring me, telefon, telefonnummer, handy, handynummer, mobil, mobilnummer, rufnummer, \
+         portable, telefono, movil, celular, cellulare, telefoon, telefoonnummer, mobiel, telemovel, komorka, \
+         puhelin",
+    ),
+    (Cue::CardCode, "cvv, cvc, cvn, csc, cid code, security code, card code, prufziffer, cryptogramme"),
+    (
+        Cue::Card,
+        "card number, card no, card num, cardnumber, credit card, creditcard, debit card, debitcard, ccnumber, \
+         ccnum, visa, mastercard, amex, american express, maestro, kreditkarte, kreditkartennummer, \
+         kartennummer, carte bancaire, carte de credit, numero de carte, tarjeta, carta di credito, kaartnummer, \
+         cartao",
+    ),
+    (Cue::CardEnd, "ending, ends, endet auf, endend auf, terminada en, last four, last 4"),
+    (
+        Cue::Account,
+        "bank account, account number, account no, accountnumber, routing number, sort code, kontonummer, \
+         numero de cuenta, numero de compte, conto corrente, rekeningnummer",
+    ),
+    (Cue::Iban, "iban, ibannumber"),
+    (
+        Cue::Document,
+        "passport, passportno, passportnumber, passports, reisepass, reisepassnummer, passnummer, passeport, \
+         pasaporte, passaporto, paspoort, paspoortnummer, passaporte, paszport, national id, nationalid, \
+         national identity, national identification, national insurance, government id, gov id, govid, govt id, \
+         identity card, identity document, personalausweis, ausweisnummer, ausweis, carte d identite, \
+         documento de identidad, carta d identita, identiteitskaart, driver license, drivers license, \
+         driver s license, driver licence, drivers licence, driver s licence, driving license, driving licence, \
+         fuhrerschein, fuhrerscheinnummer, permis de conduire, rijbewijs, dni, nie, nif, nino, codice fiscale, \
+         curp, personnummer, cedula, rodne cislo, steuernummer, tax id, taxid, tax identification, taxpayer id, \
+         vat id",
+    ),
+    (
+        Cue::NineDigits,
+        "ssn, ssns, social security, socialsecurity, itin, social insurance, bsn, burgerservicenummer, sofinummer",
+    ),
+    (
+        Cue::ElevenDigits,
+        "pesel, steuer id, steuerid, steueridentifikationsnummer, identifikationsnummer, idnr, cpf, aadhaar, \
+         aadhar, adhaar, securite sociale, numero insee, kimlik",
+    ),
+    (Cue::Number, "number, nummer, numero"),
+    (
+        Cue::Patient,
+        "mrn, mrns, medical record, medicalrecord, medicalrecordnumber, patient id, patient ids, patientid, \
+         patient number, patient no, patient identifier, patientennummer, health record, nhs number, \
+         health insurance number, krankenversichertennummer, versichertennummer",
+    ),
+    (Cue::Disease, "icd, diagnosis, diagnoses, diagnosed, diagnosis code, diagnose, diagnostic, diagnostico, diagnosi"),
+    (
+        Cue::PostalCode,
+        "zip, zip code, zipcode, postcode, post code, postal code, postalcode, plz, postleitzahl, code postal, \
+         codigo postal, codice postale, kod pocztowy",
+    ),
+    (Cue::Box, "box, postfach, apartado, postbus, casella postale, boite postale"),
+    (
+        Cue::Street,
+        "calle, avenida, avda, plaza, paseo, carrer, camino, via, viale, piazza, corso, largo, vicolo, rua, \
+         praca, ulica, travessa, strada",
+    ),
+    (
+        Cue::Address,
+        "address, addresses, streetaddress, adresse, anschrift, direccion, indirizzo, adres, endereco, \
+         domicilio, wohnhaft",
+    ),
+];
+
+/// Phrases in other scripts, which are looked for in texts that are not all ASCII once they are folded.
+pub(super) const WIDE_PHRASES: &[(Cue, &str)] = &[
+    (Cue::Birth, "дата рождения, родился, родилась, 出生日期, 生年月日, 생년월일, تاريخ الميلاد, ημερομηνία γέννησης"),
+    (Cue::Phone, "телефон, 电话, 手机, 電話, 전화번호, هاتف, τηλέφωνο"),
+    (Cue::Document, "паспорт, 护照, 身份证, パスポート, 여권"),
+    (Cue::Order, "заказ, 订单, 注文番号, 주문번호"),
+    (Cue::Card, "номер карты, 卡号, カード番号"),
+    (Cue::Term(HEALTH), "диабет, беременна, гипертония, 糖尿病, 癌症, 怀孕, 妊娠, 당뇨병, السكري, διαβήτη"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::lexicon::Lexicon;
+    use super::*;
+
+    #[test]
+    fn every_phrase_can_be_found() {
+        for (cue, phrases) in PHRASES {
+            for phrase in phrases.split(", ") {
+                assert!(Lexicon::can_hold(phrase), "{cue:?}: {phrase}");
+                assert_eq!(phrase, phrase.to_lowercase(), "{cue:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Text inside a text: long words that are base64 or hexadecimal for something readable.
+
+use std::ops::Range;
+
+/// How long a word must be to be tried. Shorter ones hide little, and are many.
+const SHORTEST: usize = 20;
+
+/// The word around a place of a text that decodes to readable text, with that text; and where all of the word ends, so
+/// that nobody need ask for it again.
+pub(super) fn readable_word(bytes: &[u8], place: usize) -> (Option<(Range<usize>, String)>, usize) {
+    let before = bytes[..place].iter().rposition(|byte| value(*byte).is_none());
+    let start = before.map_or(0, |before| before + 1);
+    let end =
+        bytes[place..].iter().position(|byte| value(*byte).is_none()).map_or(bytes.len(), |length| place + length);
+    let word = &bytes[start..end];
+    if word.len() < SHORTEST {
+        return (None, end);
+    }
+    if let Some(text) = readable(word) {
+        return (Some((start..end, text)), end);
+    }
+    // A path is one word to base64. Where it does not decode as a whole, its last part may.
+    let last = word.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let text = if last > 0 && word.len() - last >= SHORTEST { readable(&word[last..]) } else { None };
+    (text.map(|text| (start + last..end, text)), end)
+}
+
+fn readable(word: &[u8]) -> Option<String> {
+    from_hex(word).or_else(|| from_base64(word))
+}
+
+fn from_hex(word: &[u8]) -> Option<String> {
+    if !word.len().is_multiple_of(2) {
+        return None;
+    }
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+    let mut decoded = Vec::new();
+    for pair in word.chunks_exact(2) {
+        decoded.push(readable_byte(digit(pair[0])? << 4 | digit(pair[1])?)?);
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn from_base64(word: &[u8]) -> Option<String> {
+    if word.len() % 4 == 1 {
+        return None;
+    }
+    let mut decoded = Vec::new();
+    for group in word.chunks(4) {
+        let mut bits = 0u32;
+        for place in 0..4 {
+            bits = bits << 6 | group.get(place).map_or(Some(0), |byte| value(*byte))?;
+        }
+        for place in 0..group.len() - 1 {
+            decoded.push(readable_byte((bits >> (16 - 8 * place)) as u8)?);
+        }
+    }
+    String::from_utf8(decoded).ok()
+}
+
+/// Nothing for the bytes that no text has: most words are found out by their first.
+fn readable_byte(byte: u8) -> Option<u8> {
+    (byte >= b' ' && byte != 0x7F || matches!(byte, b'\n' | b'\r' | b'\t')).then_some(byte)
+}
+
+/// The value of a digit of base64, of either alphabet.
+fn value(byte: u8) -> Option<u32> {
+    let value = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    };
+    Some(u32::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut place = 0;
+        while place < text.len() {
+            let (word, end) = readable_word(text.as_bytes(), place);
+            words.extend(word.map(|(_, text)| text));
+            place = end + 1;
+        }
+        words
+    }
+
+    #[test]
+    fn words_that_decode_to_text_are_decoded() {
+        assert_eq!(words("see YWxpY2VAZXhhbXBsZS5jb20= now"), ["alice@example.com"]);
+        assert_eq!(words("616c696365406578616d706c652e636f6d"), ["alice@example.com"]);
+        assert_eq!(words("https://x.example/y/YWxpY2VAZXhhbXBsZS5jb20"), ["alice@example.com"]);
+        assert_eq!(words("data:text/plain;base64,Sm9oYW4gTcO8bGxlciwgQmVybGlu"), ["Johan Müller, Berlin"]);
+    }
+
+    #[test]
+    fn other_words_are_left_alone() {
+        for text in [
+            "internationalization-of-everything",
+            "d41d8cd98f00b204e9800998ecf8427e",
+            "toolu_016Jj714rWMDCBpaF3NyMXNm",
+            "/usr/local/share/applications",
+        ] {
+            assert!(words(text).is_empty(), "{text}");
+        }
+    }
+}

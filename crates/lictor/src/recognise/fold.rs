@@ -1,0 +1,321 @@
+//! A text as it is read, not as it is spelled: escapes decoded, invisible characters gone, look-alikes and accents as
+//! plain ASCII, digits of all scripts as ours; with the way back to the bytes of the original.
+
+use std::ops::Range;
+
+use unicode_normalization::char::decompose_compatible;
+
+use super::bytes::at;
+use super::glyph::{Glyph, glyph, is_mark};
+
+/// A text as it is read.
+pub(super) struct Folded {
+    /// The text.
+    pub(super) text: String,
+    /// Whether the original has letters of other scripts than Latin, even if they became ASCII.
+    pub(super) has_scripts: bool,
+    /// Where its parts come from, in the order of the text; empty where nobody asked.
+    pieces: Vec<Piece>,
+}
+
+/// A part of a folded text.
+struct Piece {
+    /// Where it starts in the folded text.
+    start: usize,
+    /// Where it comes from.
+    origin: Range<usize>,
+    /// Whether it is the original, byte for byte.
+    copied: bool,
+}
+
+/// Whether a text of ASCII has an escape that can be decoded.
+pub(super) fn has_escape(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3_iter(b'%', b'&', b'\\', bytes).any(|place| decode(text, place).is_some())
+}
+
+/// Folds a text; keeps the way back if asked to.
+pub(super) fn fold(text: &str, keep_origin: bool) -> Folded {
+    let mut folder = Folder {
+        folded: Folded { text: String::with_capacity(text.len() + 16), has_scripts: false, pieces: Vec::new() },
+        hidden: Vec::new(),
+        keep_origin,
+    };
+    let bytes = text.as_bytes();
+    let mut place = 0;
+    while place < bytes.len() {
+        let plain = plain_end(bytes, place);
+        folder.copy(text, place..plain);
+        let Some(character) = text.get(plain..).and_then(|rest| rest.chars().next()) else { break };
+        let next = plain + character.len_utf8();
+        place = next;
+        if !character.is_ascii() {
+            folder.put(character, plain..next);
+            continue;
+        }
+        match decode(text, plain) {
+            Some((decoded, end)) => {
+                folder.put(decoded, plain..end);
+                place = end;
+            }
+            None => folder.copy(text, plain..next),
+        }
+    }
+    folder.finish()
+}
+
+impl Folded {
+    /// The bytes of the original that a range of the folded text comes from.
+    pub(super) fn origin(&self, range: Range<usize>) -> Range<usize> {
+        // The original of one byte. Copied pieces are ASCII, so a byte of them is a character.
+        let of_byte = |place: usize| {
+            let next = self.pieces.partition_point(|piece| piece.start <= place);
+            let piece = next.checked_sub(1).map(|number| &self.pieces[number])?;
+            let copy = piece.origin.start + (place - piece.start);
+            Some(if piece.copied { copy..copy + 1 } else { piece.origin.clone() })
+        };
+        match (of_byte(range.start), of_byte(range.end.saturating_sub(1))) {
+            // Hidden text stands behind all other text but comes from anywhere.
+            (Some(first), Some(last)) => first.start.min(last.start)..first.end.max(last.end),
+            _ => 0..0,
+        }
+    }
+}
+
+struct Folder {
+    folded: Folded,
+    /// Letters that only a machine reads, with where they come from.
+    hidden: Vec<(char, Range<usize>)>,
+    keep_origin: bool,
+}
+
+impl Folder {
+    fn copy(&mut self, text: &str, origin: Range<usize>) {
+        let Some(part) = text.get(origin.clone()).filter(|part| !part.is_empty()) else { return };
+        self.note(origin, true);
+        self.folded.text.push_str(part);
+    }
+
+    fn note(&mut self, origin: Range<usize>, copied: bool) {
+        if self.keep_origin {
+            self.folded.pieces.push(Piece { start: self.folded.text.len(), origin, copied });
+        }
+    }
+
+    fn put(&mut self, character: char, origin: Range<usize>) {
+        if character.is_ascii() {
+            self.note(origin, false);
+            return self.folded.text.push(character);
+        }
+        // Accents, signs and pictures are of no script.
+        self.folded.has_scripts |= matches!(character as u32, 0x370..0x2000 | 0x2E80..0x1F000 | 0x20000..);
+        match glyph(character) {
+            Glyph::Nothing => {}
+            Glyph::Hidden(letter) => self.hidden.push((letter, origin)),
+            Glyph::Digit(digit) => {
+                self.note(origin, false);
+                self.folded.text.push(digit);
+            }
+            Glyph::Ascii(looks) => {
+                self.note(origin, false);
+                self.folded.text.push_str(looks);
+            }
+            Glyph::Other => {
+                self.note(origin, false);
+                take_apart(character, &mut self.folded.text);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Folded {
+        if !self.hidden.is_empty() {
+            self.note(0..0, false);
+            self.folded.text.push('\n');
+            for (letter, origin) in std::mem::take(&mut self.hidden) {
+                self.note(origin, false);
+                self.folded.text.push(letter);
+            }
+        }
+        self.folded
+    }
+}
+
+/// Writes what a character consists of: the parts that are ASCII or look like it, or the whole as it is.
+fn take_apart(character: char, text: &mut String) {
+    let start = text.len();
+    decompose_compatible(character, |part| match glyph(part) {
+        _ if part.is_ascii() => text.push(part),
+        Glyph::Ascii(looks) => text.push_str(looks),
+        Glyph::Digit(digit) => text.push(digit),
+        _ => {}
+    });
+    if text.len() == start && !is_mark(character) {
+        text.push(character);
+    }
+}
+
+/// Where the run of bytes ends that need no folding.
+fn plain_end(bytes: &[u8], start: usize) -> usize {
+    let mut place = start;
+    // Eight at a time; the last few one by one.
+    while let Some(eight) = bytes.get(place..).and_then(|rest| rest.first_chunk::<8>()) {
+        let is_plain = eight.iter().fold(true, |all, byte| all & !is_special(*byte));
+        if !is_plain {
+            break;
+        }
+        place += 8;
+    }
+    bytes[place..].iter().position(|byte| is_special(*byte)).map_or(bytes.len(), |skip| place + skip)
+}
+
+fn is_special(byte: u8) -> bool {
+    (byte >= 0x80) | (byte == b'%') | (byte == b'&') | (byte == b'\\')
+}
+
+/// The character that an escape at a place stands for, and where the escape ends.
+fn decode(text: &str, place: usize) -> Option<(char, usize)> {
+    match at(text.as_bytes(), place) {
+        b'%' => percent(text.as_bytes(), place),
+        b'&' => entity(text, place),
+        b'\\' => backslash(text.as_bytes(), place),
+        _ => None,
+    }
+}
+
+/// `%40`, or as many of these as a character has bytes.
+fn percent(bytes: &[u8], place: usize) -> Option<(char, usize)> {
+    let mut decoded = [0; 4];
+    for count in 1..=4 {
+        let escape = bytes.get(place + 3 * (count - 1)..place + 3 * count)?;
+        decoded[count - 1] = match escape {
+            [b'%', high, low] => hex(&[*high, *low])? as u8,
+            _ => return None,
+        };
+        if let Ok(text) = std::str::from_utf8(&decoded[..count]) {
+            return text.chars().next().map(|character| (character, place + 3 * count));
+        }
+    }
+    None
+}
+
+/// `&#64;`, `&#x40;`, `&commat;`; numbers may lack the semicolon, as browsers allow.
+fn entity(text: &str, place: usize) -> Option<(char, usize)> {
+    let bytes = text.as_bytes();
+    if at(bytes, place + 1) == b'#' {
+        let is_hex = at(bytes, place + 2) | 0x20 == b'x';
+        let start = place + if is_hex { 3 } else { 2 };
+        let class = if is_hex { u8::is_ascii_hexdigit } else { u8::is_ascii_digit };
+        let length = bytes.get(start..)?.iter().take(8).take_while(|byte| class(byte)).count();
+        let number = u32::from_str_radix(text.get(start..start + length)?, if is_hex { 16 } else { 10 }).ok()?;
+        let end = start + length;
+        return Some((char::from_u32(number)?, end + usize::from(at(bytes, end) == b';')));
+    }
+    const NAMES: [(&str, char); 20] = [
+        ("amp;", '&'),
+        ("lt;", '<'),
+        ("gt;", '>'),
+        ("quot;", '"'),
+        ("apos;", '\''),
+        ("nbsp;", ' '),
+        ("commat;", '@'),
+        ("period;", '.'),
+        ("comma;", ','),
+        ("colon;", ':'),
+        ("sol;", '/'),
+        ("num;", '#'),
+        ("hyphen;", '-'),
+        ("dash;", '-'),
+        ("lowbar;", '_'),
+        ("plus;", '+'),
+        ("shy;", '\u{ad}'),
+        ("zwj;", '\u{200d}'),
+        ("zwnj;", '\u{200c}'),
+        ("ZeroWidthSpace;", '\u{200b}'),
+    ];
+    let rest = text.get(place + 1..)?;
+    NAMES.iter().find(|(name, _)| rest.starts_with(name)).map(|(name, character)| (*character, place + 1 + name.len()))
+}
+
+/// `\u0040`, `\x40`, `\n`: JSON inside a text.
+fn backslash(bytes: &[u8], place: usize) -> Option<(char, usize)> {
+    let character = match at(bytes, place + 1) {
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        quoted @ (b'"' | b'\'' | b'/' | b'\\') => quoted as char,
+        b'x' => return Some((char::from_u32(hex(bytes.get(place + 2..place + 4)?)?)?, place + 4)),
+        b'u' => {
+            let unit = hex(bytes.get(place + 2..place + 6)?)?;
+            if let Some(character) = char::from_u32(unit) {
+                return Some((character, place + 6));
+            }
+            // Two halves of a character beyond the first plane.
+            let escape = bytes.get(place + 6..place + 12).filter(|escape| escape.starts_with(b"\\u"))?;
+            let pair = [unit as u16, hex(&escape[2..])? as u16];
+            return Some((char::decode_utf16(pair).next()?.ok()?, place + 12));
+        }
+        _ => return None,
+    };
+    Some((character, place + 2))
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |number, digit| Some(number * 16 + (*digit as char).to_digit(16)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(text: &str) -> String {
+        fold(text, false).text
+    }
+
+    #[test]
+    fn a_text_is_folded_to_what_is_read() {
+        let cases = [
+            ("ａｌｉｃｅ＠ｅｘａｍｐｌｅ．ｃｏｍ", "alice@example.com"),
+            ("a\u{200b}l\u{ad}ice", "alice"),
+            ("аlісе", "alice"),
+            ("٤١١١ ۴۱۱۱ ४१११", "4111 4111 4111"),
+            ("𝐚𝐥𝐢𝐜𝐞 ⓐⓛⓘⓒⓔ 🅰🅻🅸🅲🅴", "alice alice ALICE"),
+            ("①②③ ❶❷", "123 12"),
+            ("alice%40example.com", "alice@example.com"),
+            ("%E2%82%ACx 100% %zz 5%de", "€x 100% %zz 5%de"),
+            ("a&#64;b &#x40;&commat;&amp;&nope;", "a@b @@&&nope;"),
+            (r"a\u0040b\n\ud83d\ude00 c:\dir", "a@b\n😀 c:\\dir"),
+            ("Straße Müller né Łódź", "Strasse Muller ne Lodz"),
+            ("z\u{335}a\u{301}l\u{327}go", "zalgo"),
+            ("日本語 한국어 がぎ", "日本語 한국어 がぎ"),
+            ("1️⃣2️⃣", "12"),
+            ("x\u{e0061}\u{e0040}\u{e0062}y", "xy\na@b"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(folded(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_way_back_is_kept() {
+        let text = "Ä %40 straße z\u{200b}9 ＠";
+        let folded = fold(text, true);
+        let origin = |part: &str| {
+            let start = folded.text.find(part).unwrap();
+            &text[folded.origin(start..start + part.len())]
+        };
+        assert_eq!(origin("A"), "Ä");
+        assert_eq!(origin("@"), "%40");
+        assert_eq!(origin("strass"), "straß");
+        assert_eq!(origin("se"), "ße");
+        assert_eq!(origin("z9"), "z\u{200b}9");
+        assert_eq!(origin("9 @"), "9 ＠");
+    }
+
+    #[test]
+    fn what_is_no_escape_is_left_alone() {
+        for text in ["100% sure", "R&D & more", r"C:\dir\file", "50%", "&", "\\", "%4", "&#;", "&#xZZ;"] {
+            assert!(!has_escape(text), "{text}");
+        }
+        assert!(has_escape("a%40b") && has_escape("a&#64b") && has_escape(r"a\u0040"));
+    }
+}

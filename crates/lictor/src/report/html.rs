@@ -1,0 +1,164 @@
+//! A report as one page for a browser, complete in itself.
+//!
+//! The numbers and the properties are plain HTML. Sessions and findings, of which there may be very many, are data that
+//! a script draws as far as somebody looks at them. Everything from a log reaches the page as text: escaped here, and
+//! as text nodes in the script, which has no means to do otherwise: the page's own policy forbids markup from strings,
+//! any script or style but the ones it was written with, and any connection.
+
+mod data;
+mod summary;
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+
+use lictor_logic::Verdict;
+use sha2::{Digest, Sha256};
+
+use super::lines::Lines;
+use super::words::visible;
+use super::{Report, Totals};
+
+const PAGE: &str = include_str!("html/page.html");
+const STYLE: &str = concat!(include_str!("html/style.css"), include_str!("html/findings.css"));
+const SCRIPT: &str = concat!(
+    "\"use strict\";(() => {\n",
+    include_str!("html/element.js"),
+    include_str!("html/report.js"),
+    include_str!("html/filter.js"),
+    include_str!("html/matrix.js"),
+    include_str!("html/timeline.js"),
+    include_str!("html/findings.js"),
+    include_str!("html/start.js"),
+    "})();\n"
+);
+
+/// Writes a report as a page.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let totals = report.totals();
+    let mut rest = PAGE;
+    // The page is read once, so that nothing that was put in can be taken for one of its gaps.
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.write_all(before.as_bytes())?;
+        let (gap, after) = after.split_once("}}").unwrap_or((after, ""));
+        match gap {
+            "data" => Lines::in_page().write(&data::Data::of(report), &mut out)?,
+            gap => out.write_all(fill(gap, report, &totals).as_bytes())?,
+        }
+        rest = after;
+    }
+    out.write_all(rest.as_bytes())?;
+    out.flush()
+}
+
+/// What goes into a gap of the page.
+fn fill(gap: &str, report: &Report, totals: &Totals) -> String {
+    let verdict = report.verdict();
+    match gap {
+        "style" => STYLE.into(),
+        "script" => SCRIPT.into(),
+        "style-hash" => hash(STYLE),
+        "script-hash" => hash(SCRIPT),
+        "version" => env!("CARGO_PKG_VERSION").into(),
+        "title" => format!("{}: {}", shown(&report.policy), totals.result()),
+        "policy" if report.policy.is_empty() => "unnamed".into(),
+        "policy" => shown(&report.policy),
+        "verdict" => match verdict {
+            Some(Verdict::Violated) if totals.findings == 0 => "accepted".into(),
+            verdict => verdict.map_or_else(|| "nothing".into(), |verdict| verdict.to_string()),
+        },
+        "mark" => match verdict {
+            Some(Verdict::Violated) if totals.findings == 0 => "–",
+            Some(Verdict::Violated) => "✕",
+            Some(Verdict::Satisfied) => "✓",
+            Some(Verdict::Inconclusive) | None => "?",
+        }
+        .into(),
+        "result" => first_upper(&totals.result()) + ".",
+        "figures" => summary::figures(report, totals),
+        "sessions-bar" => summary::sessions(totals),
+        "properties" => summary::properties(report),
+        "faults" => summary::faults(report),
+        "files" => summary::files(report),
+        _ => String::new(),
+    }
+}
+
+/// A text that begins like a sentence.
+fn first_upper(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// A text in which nothing is markup and nothing is hidden.
+fn shown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// A text as part of a link, as `encodeURIComponent` writes it, and the quote as well.
+fn fragment(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
+            other => {
+                let _ = write!(encoded, "%{other:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+/// A source as a content security policy names it.
+fn hash(source: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digest = Sha256::digest(source.as_bytes());
+    let mut text = String::from("sha256-");
+    for triple in digest.chunks(3) {
+        let bits = triple.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte)) << (8 * (3 - triple.len()));
+        for place in 0..4 {
+            let digit = (bits >> (18 - 6 * place)) & 63;
+            text.push(if place <= triple.len() { char::from(DIGITS[digit as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_written_as_policies_name_them() {
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    }
+
+    #[test]
+    fn every_gap_of_the_page_is_filled() {
+        let report = Report { policy: "p".into(), ..Report::default() };
+        for piece in PAGE.split("{{").skip(1) {
+            let gap = piece.split("}}").next().unwrap_or_default();
+            let may_be_empty = ["data", "sessions-bar", "properties", "faults", "files"].contains(&gap);
+            assert!(may_be_empty || !fill(gap, &report, &report.totals()).is_empty(), "{gap}");
+        }
+    }
+
+    #[test]
+    fn neither_script_nor_style_ends_itself() {
+        for source in [SCRIPT, STYLE] {
+            assert!(!source.contains("</") && !source.contains("<!--"));
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The parts of a report as JSON objects, the same in a document and in lines.
+
+use lictor_logic::{Value, Verdict};
+use serde::{Serialize, Serializer};
+
+use super::totals::Tally;
+use super::{FileReport, Report, SessionReport, words};
+use crate::decode::Fault;
+use crate::event::write_time;
+use crate::finding::{Finding, Proof};
+use crate::json::Text;
+use crate::policy::{Mode, Property};
+
+/// The version of every JSON shape of a report.
+pub(super) const VERSION: u32 = 1;
+
+/// The numbers of a report.
+#[derive(Debug, Serialize)]
+pub(super) struct TotalsView {
+    files: usize,
+    sessions: usize,
+    satisfied: usize,
+    inconclusive: usize,
+    violated: usize,
+    events: u64,
+    findings: usize,
+    suppressed: usize,
+    known: usize,
+    faults: usize,
+    #[serde(serialize_with = "as_object")]
+    severities: Vec<(&'static str, usize)>,
+}
+
+impl TotalsView {
+    pub(super) fn of(report: &Report) -> TotalsView {
+        let totals = report.totals();
+        TotalsView {
+            files: totals.files,
+            sessions: totals.sessions,
+            satisfied: totals.satisfied,
+            inconclusive: totals.inconclusive,
+            violated: totals.violated,
+            events: totals.events,
+            findings: totals.findings,
+            suppressed: totals.suppressed,
+            known: totals.known,
+            faults: totals.faults,
+            severities: totals.severities.iter().map(|&(name, count)| (words::severity(name), count)).collect(),
+        }
+    }
+}
+
+/// A property and how it fared.
+#[derive(Debug, Serialize)]
+pub(super) struct PropertyView<'a> {
+    id: &'a str,
+    says: &'a str,
+    formula: &'a str,
+    severity: &'static str,
+    mode: &'static str,
+    source: Option<&'a str>,
+    remedy: Option<&'a str>,
+    findings: usize,
+    suppressed: usize,
+    satisfied: usize,
+    inconclusive: usize,
+    violated: usize,
+}
+
+impl<'a> PropertyView<'a> {
+    pub(super) fn of(tally: &Tally<'a>) -> PropertyView<'a> {
+        let property: &'a Property = tally.property;
+        PropertyView {
+            id: &property.id,
+            says: &property.says,
+            formula: &property.formula,
+            severity: words::severity(property.severity),
+            mode: match property.mode {
+                Mode::Enforce => "enforce",
+                Mode::Shadow => "shadow",
+            },
+            source: property.source.as_deref(),
+            remedy: property.remedy.as_deref(),
+            findings: tally.findings,
+            suppressed: tally.suppressed,
+            satisfied: tally.satisfied,
+            inconclusive: tally.inconclusive,
+            violated: tally.violated,
+        }
+    }
+}
+
+/// A file.
+#[derive(Debug, Serialize)]
+pub(super) struct FileView<'a> {
+    name: &'a str,
+    format: &'static str,
+    events: u64,
+}
+
+impl<'a> FileView<'a> {
+    pub(super) fn of(file: &'a FileReport) -> FileView<'a> {
+        FileView { name: &file.name, format: file.format.name(), events: file.events }
+    }
+}
+
+/// A session and what came out for each property.
+#[derive(Debug, Serialize)]
+pub(super) struct SessionView<'a> {
+    name: &'a str,
+    file: &'a str,
+    steps: u32,
+    verdict: Verdict,
+    #[serde(serialize_with = "as_object")]
+    outcomes: Vec<(&'a str, OutcomeView)>,
+}
+
+#[derive(Debug, Serialize)]
+struct OutcomeView {
+    verdict: Verdict,
+    live: bool,
+    violated_at_step: Option<u32>,
+    violations: u32,
+}
+
+impl<'a> SessionView<'a> {
+    pub(super) fn of(session: &'a SessionReport, report: &'a Report) -> SessionView<'a> {
+        let outcomes = report.properties.iter().zip(&session.outcomes).map(|(property, outcome)| {
+            let view = OutcomeView {
+                verdict: outcome.verdict,
+                live: outcome.live,
+                violated_at_step: outcome.violated_at_step,
+                violations: outcome.violations,
+            };
+            (property.id.as_str(), view)
+        });
+        SessionView {
+            name: &session.name,
+            file: &session.file,
+            steps: session.steps,
+            verdict: session.verdict(),
+            outcomes: outcomes.collect(),
+        }
+    }
+}
+
+/// A finding with its witness.
+#[derive(Debug, Serialize)]
+pub(super) struct FindingView<'a> {
+    property: &'a str,
+    severity: &'static str,
+    session: &'a str,
+    step: u32,
+    decided: &'static str,
+    file: &'a str,
+    line: u32,
+    kind: &'a str,
+    tool: Option<&'a str>,
+    #[serde(serialize_with = "as_object")]
+    binding: Vec<(&'a str, Vec<&'a Value>)>,
+    witness: Vec<ProofView<'a>>,
+    owed: Option<&'a str>,
+    suppressed: Option<&'a str>,
+    fingerprint: &'a str,
+}
+
+/// An event of a witness. Content is there only if the user asked for it.
+#[derive(Debug, Serialize)]
+struct ProofView<'a> {
+    step: u32,
+    file: &'a str,
+    line: u32,
+    kind: &'a str,
+    tool: Option<&'a str>,
+    time: Option<String>,
+    present: &'a [String],
+    absent: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+}
+
+impl<'a> FindingView<'a> {
+    pub(super) fn of(finding: &'a Finding) -> FindingView<'a> {
+        FindingView {
+            property: &finding.property.id,
+            severity: words::severity(finding.property.severity),
+            session: &finding.session,
+            step: finding.step,
+            decided: words::decided(finding.decided),
+            file: &finding.source.file,
+            line: finding.source.line,
+            kind: finding.kind.name(),
+            tool: finding.tool.as_deref(),
+            binding: values(&finding.binding),
+            witness: finding.witness.iter().map(ProofView::of).collect(),
+            owed: finding.owed.as_deref(),
+            suppressed: finding.suppressed.as_deref(),
+            fingerprint: &finding.fingerprint,
+        }
+    }
+}
+
+impl<'a> ProofView<'a> {
+    fn of(proof: &'a Proof) -> ProofView<'a> {
+        ProofView {
+            step: proof.step,
+            file: &proof.source.file,
+            line: proof.source.line,
+            kind: proof.kind.name(),
+            tool: proof.tool.as_deref(),
+            time: proof.time.map(write_time),
+            present: &proof.present,
+            absent: &proof.absent,
+            content: proof.content.as_deref(),
+        }
+    }
+}
+
+/// A place that could not be read.
+#[derive(Debug, Serialize)]
+pub(super) struct FaultView<'a> {
+    file: &'a str,
+    line: u32,
+    column: Option<u32>,
+    code: &'static str,
+    message: &'a str,
+}
+
+impl<'a> FaultView<'a> {
+    pub(super) fn of(fault: &'a Fault) -> FaultView<'a> {
+        FaultView {
+            file: &fault.file,
+            line: fault.line,
+            column: fault.column,
+            code: fault.code,
+            message: &fault.message,
+        }
+    }
+}
+
+/// The values of each name: a finding for several values binds a name several times, and an object with a key twice
+/// would be read differently by different readers.
+pub(super) fn values(binding: &[(Text, Value)]) -> Vec<(&str, Vec<&Value>)> {
+    let mut names: Vec<(&str, Vec<&Value>)> = Vec::new();
+    for (name, value) in binding {
+        match names.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) => values.push(value),
+            None => names.push((name, vec![value])),
+        }
+    }
+    names
+}
+
+/// Pairs as one object, in their order.
+pub(super) fn as_object<K: Serialize, V: Serialize, S: Serializer>(
+    pairs: &[(K, V)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}

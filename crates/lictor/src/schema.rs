@@ -1,0 +1,10 @@
+//! The JSON Schemas of what Lictor reads and writes.
+
+/// Policy files.
+pub const POLICY: &str = include_str!("../schema/policy.schema.json");
+
+/// Lictor's own event lines.
+pub const EVENT: &str = include_str!("../schema/event.schema.json");
+
+/// Reports of an audit, as JSON.
+pub const REPORT: &str = include_str!("../schema/report.schema.json");

@@ -1,0 +1,175 @@
+//! Why a property is broken: the finding with its witness.
+
+use lictor_logic::{After, Moment, Value, Witness};
+
+use super::{Entry, Session};
+use crate::event::{Kind, Source};
+use crate::finding::{Decided, Finding, Proof};
+use crate::json::Text;
+use crate::judge::{Broken, Judge};
+
+/// Everything a finding is made of.
+pub(super) struct Case<'a> {
+    pub(super) judge: &'a Judge,
+    pub(super) session: &'a Session,
+    /// What comes after the history: the proposed event, the time that passed.
+    pub(super) later: &'a [Entry],
+    pub(super) broken: &'a Broken,
+}
+
+impl Case<'_> {
+    pub(super) fn finding(&self) -> Finding {
+        let prepared = self.judge.prepared();
+        let parsed = &prepared.formulas[self.broken.property];
+        let bound = parsed.variables.iter().zip(&self.broken.binding);
+        let bound: Vec<_> = bound.filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect();
+        let history = self.session.history.len();
+        let from = match parsed.after {
+            After::Reset => {
+                let key = (self.broken.property, self.broken.binding.clone());
+                self.session.resets.get(&key).copied().unwrap_or(0)
+            }
+            After::Latch | After::Each => 0,
+        };
+        let mut trace: Vec<Moment> = self.session.history[from..].to_vec();
+        // A deadline is decided by the time that passed, not by the event behind it.
+        let later = match self.broken.by {
+            Decided::Deadline => &self.later[..self.later.len().min(1)],
+            Decided::Event | Decided::End => self.later,
+        };
+        trace.extend(later.iter().map(|(moment, _)| moment.clone()));
+        let witness = match (parsed.after, self.broken.by) {
+            (After::Each, Decided::Event) => {
+                Witness::at(&parsed.arena, parsed.formula, &trace, trace.len().saturating_sub(1), &bound)
+            }
+            (_, by) => {
+                let mut arena = parsed.arena.clone();
+                let mut formula = parsed.formula;
+                for (variable, value) in &bound {
+                    formula = arena.instantiate(formula, variable, value);
+                }
+                Witness::find(&arena, formula, &trace, by == Decided::End)
+            }
+        };
+        let brief = |entry: usize| match (from + entry).checked_sub(history) {
+            Some(place) => self.later.get(place).and_then(|(_, brief)| brief.as_ref()),
+            None => self.session.briefs.get(from + entry).and_then(Option::as_ref),
+        };
+        let proofs = witness.iter().flat_map(|witness| &witness.steps).filter_map(|step| {
+            let brief = brief(step.entry)?;
+            Some(Proof {
+                step: brief.step,
+                source: brief.source.clone(),
+                kind: brief.kind.clone(),
+                tool: brief.tool.clone(),
+                time: brief.time,
+                present: step.present.iter().map(ToString::to_string).collect(),
+                absent: step.absent.iter().map(ToString::to_string).collect(),
+                content: brief.content.clone(),
+            })
+        });
+        let proofs = condensed(proofs.collect());
+        let bound: Vec<(Text, Value)> = match witness.filter(|_| bound.is_empty()) {
+            Some(witness) => witness.binding.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
+            None => bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
+        };
+        self.assemble(proofs, bound)
+    }
+
+    fn assemble(&self, witness: Vec<Proof>, binding: Vec<(Text, Value)>) -> Finding {
+        let property = self.judge.properties()[self.broken.property].clone();
+        let briefs = || self.session.briefs.iter().flatten();
+        let at = match self.broken.by {
+            Decided::Event => self.later.iter().rev().find_map(|(_, brief)| brief.as_ref()),
+            // The last event before the time that passed.
+            Decided::Deadline | Decided::End => briefs().next_back(),
+        };
+        let step = at.map_or(0, |brief| brief.step);
+        Finding {
+            session: self.session.name.clone(),
+            decided: self.broken.by,
+            step,
+            source: at.map_or_else(Source::default, |brief| brief.source.clone()),
+            kind: at.map_or(Kind::Facts, |brief| brief.kind.clone()),
+            tool: at.and_then(|brief| brief.tool.clone()),
+            binding,
+            witness,
+            owed: None,
+            suppressed: None,
+            fingerprint: String::new(),
+            property,
+        }
+    }
+}
+
+/// The same witness with stretches told as one: where a fact was missing at event after event and nothing else matters,
+/// the last of them says since when.
+fn condensed(proofs: Vec<Proof>) -> Vec<Proof> {
+    let mut told: Vec<Proof> = Vec::new();
+    // For each missing fact of the last event told, since which event it is missing.
+    let mut since: Vec<(String, u32)> = Vec::new();
+    for mut proof in proofs {
+        let mut still = Vec::new();
+        for fact in &proof.absent {
+            let before = since.iter().find(|(other, _)| other == fact).map(|(_, first)| *first);
+            still.push((fact.clone(), before.unwrap_or(proof.step)));
+        }
+        let is_run = told.last().is_some_and(|last| {
+            last.present.is_empty()
+                && last.step + 1 == proof.step
+                && since.iter().all(|(fact, _)| proof.absent.contains(fact))
+        });
+        if is_run {
+            told.pop();
+        } else {
+            still.iter_mut().for_each(|(_, first)| *first = proof.step);
+        }
+        for (text, (fact, first)) in proof.absent.iter_mut().zip(&still) {
+            if *first < proof.step {
+                *text = format!("{fact} (steps {first} to {})", proof.step);
+            }
+        }
+        told.push(proof);
+        since = still;
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof(step: u32, present: &[&str], absent: &[&str]) -> Proof {
+        let texts = |facts: &[&str]| facts.iter().map(|fact| (*fact).to_owned()).collect();
+        Proof {
+            step,
+            source: Source::default(),
+            kind: Kind::Facts,
+            tool: None,
+            time: None,
+            present: texts(present),
+            absent: texts(absent),
+            content: None,
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_told_by_its_last_event() {
+        let told = condensed(vec![
+            proof(1, &[], &["consent"]),
+            proof(2, &[], &["consent"]),
+            proof(3, &["processes"], &["legitimate", "consent"]),
+        ]);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].absent, ["legitimate", "consent (steps 1 to 3)"]);
+    }
+
+    #[test]
+    fn events_that_held_something_stay() {
+        let told = condensed(vec![proof(2, &["erasure"], &[]), proof(4, &["discloses"], &["retained"])]);
+        assert_eq!(told.iter().map(|proof| proof.step).collect::<Vec<_>>(), [2, 4]);
+        assert_eq!(told[1].absent, ["retained"]);
+        let told = condensed(vec![proof(1, &[], &["a"]), proof(3, &["b"], &["a"])]);
+        assert_eq!(told.len(), 2, "there is an event between that does not matter");
+    }
+}

@@ -1,0 +1,13 @@
+//! Decoders of logs and traces: exact events for files of our own, counts for files of others.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+mod damage;
+mod golden;
+#[path = "../wire/reader.rs"]
+mod reader;
+mod shared;
