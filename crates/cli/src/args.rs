@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
 /// Judges what an AI agent did by temporal properties
@@ -19,6 +20,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   lictor demo
+  lictor audit --policy gdpr,agent-safety logs/
   lictor eval 'always (tool_call implies eventually verified)' trace.jsonl
   lictor eval 'G(refund -> O approval)' - < trace.jsonl
   lictor explain 'G(handoff -> X coherence_check)'
@@ -35,14 +37,30 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Say what a formula means, with examples and its automaton
     Explain(ExplainArgs),
-    /// Look for formulas that cannot hold, cannot fail, or contradict each other
+    /// Look for mistakes in a policy, or for formulas that cannot hold, cannot fail, or contradict each other
     ///
-    /// Exits with 1 if a formula is unsatisfiable or two contradict each other.
+    /// Given a policy file (and logs, to see which properties they never bring into play), or formulas. Exits with 1 if
+    /// something is wrong.
     Check(CheckArgs),
     /// List the named patterns and the operators
     Patterns(PatternsArgs),
-    /// Judge a built-in agent session: no key, no server, no file
-    Demo,
+    /// Judge logs of agents by a policy, and report what they broke, with witnesses
+    ///
+    /// Reads files, folders, globs and `-` for standard input, plain or compressed with gzip or zstd, in any of the
+    /// formats that `--input-format help` lists; the format is found out by content.
+    Audit(Box<AuditArgs>),
+    /// Tell which findings a change of the policy brings and takes away on given logs
+    Diff(Box<DiffArgs>),
+    /// Run the examples of policy pages: traces with the findings they must give
+    Test(TestArgs),
+    /// List the packs of properties that come with Lictor, or show one
+    Packs(PacksArgs),
+    /// Print the JSON Schema of policies, events or reports
+    Schema(SchemaArgs),
+    /// Write a policy to begin with
+    Init(InitArgs),
+    /// Audit a built-in log of a shop's agent: no key, no server, no file
+    Demo(DemoArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -119,8 +137,8 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// The formulas
-    #[arg(value_name = "FORMULA", required_unless_present = "formulas", conflicts_with = "formulas")]
+    /// A policy file and logs, or formulas
+    #[arg(value_name = "POLICY|FORMULA", required_unless_present = "formulas", conflicts_with = "formulas")]
     pub(crate) given: Vec<String>,
 
     /// Read formulas from a file, one a line; `#` begins a comment line
@@ -137,6 +155,184 @@ pub(crate) struct CheckArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t = Document::Text)]
     pub(crate) format: Document,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = AUDIT_EXAMPLES)]
+pub(crate) struct AuditArgs {
+    /// The logs: files, folders, globs, `-` for standard input
+    #[arg(value_name = "TRACE", required = true)]
+    pub(crate) traces: Vec<String>,
+
+    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: Option<String>,
+
+    /// Judge by these properties only; `*` stands for any characters
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+
+    /// The format of the logs, instead of finding it out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) input_format: Option<String>,
+
+    /// How to report
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+
+    /// Write the report to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// From which severity on findings make the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::Info, value_name = "SEVERITY")]
+    pub(crate) fail_on: FailOn,
+
+    /// Leave out the findings of an earlier report (JSON or JSONL)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Up to when time has passed behind the last events, so that what was due by then is late: a time, or `now`
+    #[arg(long, value_name = "TIME")]
+    pub(crate) as_of: Option<String>,
+
+    /// Show in witnesses what was said and called, shortened; reports hold no content otherwise
+    #[arg(long)]
+    pub(crate) show_content: bool,
+
+    /// Exit with 2 if any record could not be read, with 3 if something is inconclusive
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// How many threads work; one for each core unless given
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+
+    /// Neither progress nor remarks on standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  lictor audit --policy gdpr,agent-safety session.jsonl
+  lictor audit --policy shop.yaml logs/ --format html -o report.html
+  lictor audit --policy shop.yaml 'runs/*.json.zst' --format sarif -o lictor.sarif
+  lictor audit --policy shop.yaml new.jsonl --baseline last-week.json --fail-on high
+
+Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --strict";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people, at a terminal
+    Text,
+    /// One document
+    Json,
+    /// One object a line
+    Jsonl,
+    /// For code scanning (SARIF 2.1.0)
+    Sarif,
+    /// For test reports
+    Junit,
+    /// For comments and wikis
+    Markdown,
+    /// For people, in a browser: one file
+    Html,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Any finding
+    Info,
+    Low,
+    Medium,
+    High,
+    Critical,
+    /// None
+    Never,
+}
+
+impl FailOn {
+    pub(crate) fn severity(self) -> Option<Severity> {
+        match self {
+            FailOn::Info => Some(Severity::Info),
+            FailOn::Low => Some(Severity::Low),
+            FailOn::Medium => Some(Severity::Medium),
+            FailOn::High => Some(Severity::High),
+            FailOn::Critical => Some(Severity::Critical),
+            FailOn::Never => None,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// The policy as it is: a file or packs
+    pub(crate) old: String,
+
+    /// The policy as it is to be
+    pub(crate) new: String,
+
+    /// The logs: files, folders, globs, `-` for standard input
+    #[arg(value_name = "TRACE", required = true)]
+    pub(crate) traces: Vec<String>,
+
+    /// The format of the logs, instead of finding it out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) input_format: Option<String>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Document::Text)]
+    pub(crate) format: Document,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TestArgs {
+    /// The pages; without any, those of the packs that come with Lictor
+    #[arg(value_name = "PAGE")]
+    pub(crate) pages: Vec<PathBuf>,
+
+    /// The policy that the traces of the pages are judged by, in addition to what the pages define
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PacksArgs {
+    /// `show` and the name of a pack or property; without anything, all are listed
+    #[arg(value_name = "show ID")]
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SchemaArgs {
+    /// Of what
+    #[arg(value_enum, default_value_t = SchemaName::Policy)]
+    pub(crate) name: SchemaName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaName {
+    /// Policy files
+    Policy,
+    /// Lictor's own event lines
+    Event,
+    /// Reports of `lictor audit --format json`
+    Report,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InitArgs {
+    /// The file to write
+    #[arg(default_value = "lictor.yaml")]
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DemoArgs {
+    /// Where to write the HTML report
+    #[arg(short, long, value_name = "FILE", default_value = "lictor-demo.html")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,7 +1,14 @@
 //! The commands, one file each.
 
+pub(crate) mod audit;
 pub(crate) mod check;
+pub(crate) mod check_policy;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod eval;
 pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod packs;
 pub(crate) mod patterns;
+pub(crate) mod schema;
+pub(crate) mod test;

@@ -114,6 +114,11 @@ pub(crate) fn is_near(word: &str, other: &str) -> bool {
     left.abs_diff(right) <= allowed && left <= 60 && lictor_logic::distance(word, other) <= allowed
 }
 
+/// Says something in passing.
+pub(crate) fn note(message: &str) {
+    say(&format!("note: {message}"));
+}
+
 /// Says that something went wrong.
 pub(crate) fn error(message: &str) {
     say(&format!("error: {message}"));

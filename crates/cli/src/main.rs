@@ -10,6 +10,7 @@ mod complaint;
 mod exit;
 mod formulas;
 mod judge;
+mod policies;
 mod render;
 mod trace;
 
@@ -47,7 +48,13 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Explain(args) => commands::explain::run(args, out),
         Command::Check(args) => commands::check::run(args, out),
         Command::Patterns(args) => commands::patterns::run(args, out),
-        Command::Demo => commands::demo::run(out),
+        Command::Audit(args) => commands::audit::run(args, out),
+        Command::Diff(args) => commands::diff::run(args, out),
+        Command::Test(args) => commands::test::run(args, out),
+        Command::Packs(args) => commands::packs::run(args, out),
+        Command::Schema(args) => commands::schema::run(args, out),
+        Command::Init(args) => commands::init::run(args, out),
+        Command::Demo(args) => commands::demo::run(args, out),
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::{anyhow, bail};
 use lictor_logic::{Analysis, Arena, Class, CompileError, Facts, Lasso, Moment, Relation, Spelling, relate, vacuity};
 
 use crate::args::{CheckArgs, Document};
+use crate::commands::check_policy;
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::formulas::{self, Listed};
@@ -33,6 +34,9 @@ pub(crate) struct Pair {
 
 /// Checks every formula and every pair.
 pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    if let Some((policy, logs)) = args.given.split_first().filter(|(first, _)| check_policy::is_policy(first)) {
+        return check_policy::run(policy, logs, out);
+    }
     let listed = match &args.formulas {
         Some(path) => formulas::from_file(path)?,
         None => formulas::from_arguments(&args.given)?,

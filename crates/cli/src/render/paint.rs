@@ -18,6 +18,11 @@ impl Paint {
         Paint { is_on: std::io::stdout().is_terminal() && !refused && !dumb }
     }
 
+    /// Are there colors?
+    pub(crate) fn is_on(self) -> bool {
+        self.is_on
+    }
+
     /// A text in the color of a verdict.
     pub(crate) fn verdict(self, verdict: Verdict, text: &str) -> String {
         let code = match verdict {

@@ -1,0 +1,184 @@
+//! `lictor audit`: judges logs by a policy and reports what it found.
+
+mod progress;
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use lictor::audit::{AuditError, Options, audit};
+use lictor::decode::{Fault, Format};
+use lictor::input::{self, Limits};
+use lictor::judge::Judge;
+use lictor::policy::{Mode, Severity};
+use lictor::report::{self, Report};
+
+use crate::args::{AuditArgs, ReportFormat};
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::policies;
+use crate::render::paint::Paint;
+
+/// Judges the logs.
+pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let options = options(args)?;
+    let inputs = input::find(&args.traces, &options.limits)?;
+    let bar = progress::Bar::new(&inputs, args.quiet);
+    let result = audit(&judge, &inputs, &options, &bar);
+    bar.finish();
+    let report = match result {
+        Ok(report) => report,
+        Err(AuditError::NoEvents { faults, files }) => {
+            complain(&faults);
+            return Err(AuditError::NoEvents { faults, files }.into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if !args.quiet {
+        say_formats(&report, args.input_format.is_none());
+    }
+    match &args.output {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            let mut file = BufWriter::new(file);
+            write(&report, args, &mut file, false)?;
+            file.flush().with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        None => write(&report, args, out, Paint::for_stdout().is_on())?,
+    }
+    Ok(outcome(&report, args))
+}
+
+/// What the arguments say about how to audit.
+fn options(args: &AuditArgs) -> anyhow::Result<Options> {
+    let now = jiff::Timestamp::now();
+    let as_of = match args.as_of.as_deref() {
+        None => None,
+        Some("now") => Some(lictor_logic::Time(i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX))),
+        Some(text) => match lictor::event::parse_time(text) {
+            Some(time) => Some(time),
+            None => bail!("--as-of {text}: not a time; write it like 2026-05-01T10:00:00Z, or `now`"),
+        },
+    };
+    let baseline = match &args.baseline {
+        Some(path) => fingerprints(path)?,
+        None => Default::default(),
+    };
+    Ok(Options {
+        format: args.input_format.as_deref().map(format).transpose()?,
+        threads: args.jobs,
+        content: args.show_content,
+        as_of,
+        today: Some(today()),
+        baseline,
+        limits: Limits::default(),
+    })
+}
+
+/// The format of a name.
+pub(crate) fn format(name: &str) -> anyhow::Result<Format> {
+    Format::named(name).with_context(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        format!("--input-format {name}: no such format; known are {}", known.join(", "))
+    })
+}
+
+/// The fingerprints in an earlier report, as JSON or JSONL.
+fn fingerprints(path: &Path) -> anyhow::Result<std::collections::HashSet<String>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut found = std::collections::HashSet::new();
+    let mut is_report = false;
+    let documents: Vec<serde_json::Value> = match serde_json::from_str(&text) {
+        Ok(document) => vec![document],
+        Err(_) => text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(serde_json::from_str)
+            .collect::<Result<_, _>>()
+            .with_context(|| format!("{}: not a report of `lictor audit --format json`", path.display()))?,
+    };
+    for document in &documents {
+        is_report |= document.get("lictor").is_some() || document.get("type").is_some();
+        let findings = document.get("findings").and_then(serde_json::Value::as_array).into_iter().flatten();
+        for finding in findings.chain([document]) {
+            if let Some(fingerprint) = finding.get("fingerprint").and_then(serde_json::Value::as_str) {
+                found.insert(fingerprint.to_owned());
+            }
+        }
+    }
+    if !is_report {
+        bail!("{}: not a report; make one with `lictor audit --format json -o {}`", path.display(), path.display());
+    }
+    Ok(found)
+}
+
+/// Says which formats were found, since detection can be wrong.
+fn say_formats(report: &Report, was_detected: bool) {
+    if !was_detected {
+        return;
+    }
+    const MOST: usize = 5;
+    for file in report.files.iter().take(MOST) {
+        complaint::note(&format!("{}: {} ({} events)", file.name, file.format, file.events));
+    }
+    if report.files.len() > MOST {
+        complaint::note(&format!("and {} more files", report.files.len() - MOST));
+    }
+}
+
+fn complain(faults: &[Fault]) {
+    const MOST: usize = 10;
+    for fault in faults.iter().take(MOST) {
+        let column = fault.column.map_or_else(String::new, |column| format!(":{column}"));
+        complaint::warn(&format!("{}:{}{column}: {} [{}]", fault.file, fault.line, fault.message, fault.code));
+    }
+    if faults.len() > MOST {
+        complaint::warn(&format!("and {} more records that could not be read", faults.len() - MOST));
+    }
+}
+
+/// Writes a report in a format.
+fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<()> {
+    match args.format {
+        ReportFormat::Text => report::text::write(report, report::text::Style { colour, ..Default::default() }, out)?,
+        ReportFormat::Json => report::json::write(report, out)?,
+        ReportFormat::Jsonl => report::jsonl::write(report, out)?,
+        ReportFormat::Sarif => report::sarif::write(report, out)?,
+        ReportFormat::Junit => report::junit::write(report, out)?,
+        ReportFormat::Markdown => report::markdown::write(report, Default::default(), out)?,
+        ReportFormat::Html => report::html::write(report, out)?,
+    }
+    Ok(())
+}
+
+/// What the audit amounts to: broken records leave it open whether all was seen, unless what was seen is bad enough.
+fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
+    let threshold = args.fail_on.severity();
+    let counts = |severity: Severity| threshold.is_some_and(|threshold| severity >= threshold);
+    let is_found = report.findings.iter().any(|finding| {
+        let property = &finding.property;
+        finding.suppressed.is_none() && property.mode == Mode::Enforce && counts(property.severity)
+    });
+    let is_open = report.sessions.iter().any(|session| session.verdict() == lictor_logic::Verdict::Inconclusive);
+    let mut outcome = if is_found { Outcome::Findings } else { Outcome::Compliant };
+    if args.strict && !report.faults.is_empty() {
+        outcome = outcome.max(Outcome::Unjudged);
+    }
+    if args.strict && is_open {
+        outcome = outcome.max(Outcome::Inconclusive);
+    }
+    outcome
+}
+
+/// The day on which suppressions are valid or not.
+pub(crate) fn today() -> jiff::civil::Date {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// Whether somebody looks at standard error.
+fn is_watched() -> bool {
+    std::io::stderr().is_terminal()
+}

@@ -1,0 +1,39 @@
+//! How far an audit is, for somebody at a terminal.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lictor::audit::Progress;
+use lictor::input::Input;
+
+/// A line on standard error that moves while the audit runs.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    events: AtomicU64,
+}
+
+impl Bar {
+    pub(super) fn new(inputs: &[Input], is_quiet: bool) -> Bar {
+        let total: u64 = inputs.iter().filter_map(Input::size).sum();
+        let bar = match is_quiet || !super::is_watched() {
+            true => ProgressBar::hidden(),
+            false => ProgressBar::new(total.max(1)),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {msg} {eta}") {
+            bar.set_style(style);
+        }
+        Bar { bar, events: AtomicU64::new(0) }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Bar {
+    fn advanced(&self, bytes: u64, events: u64) {
+        let events = self.events.fetch_add(events, Ordering::Relaxed) + events;
+        self.bar.set_message(format!("{events} events"));
+        self.bar.inc(bytes);
+    }
+}

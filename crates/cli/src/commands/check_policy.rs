@@ -1,0 +1,44 @@
+//! `lictor check POLICY`: mistakes, and what a policy probably does not mean.
+
+use std::io::Write;
+
+use lictor::audit::{Options, Untested, untested};
+use lictor::input;
+use lictor::judge::Judge;
+use lictor::policy::lint;
+
+use crate::commands::audit::today;
+use crate::exit::Outcome;
+use crate::policies;
+
+/// Whether an argument of `lictor check` names a policy rather than being a formula.
+pub(crate) fn is_policy(argument: &str) -> bool {
+    let path = std::path::Path::new(argument);
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") || path.is_file()
+}
+
+/// Checks a policy, and with logs also which properties they do not put to the test.
+pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let policy = policies::load(Some(policy), &[])?;
+    let problems = lint(&policy, today());
+    for problem in problems.iter() {
+        writeln!(out, "{problem}\n")?;
+    }
+    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    if !logs.is_empty() {
+        let options = Options::default();
+        let inputs = input::find(logs, &options.limits)?;
+        for Untested { property, missing, entirely } in untested(&judge, &inputs, &options)? {
+            let names: Vec<&str> = missing.iter().map(|name| &**name).collect();
+            let says = if entirely { "is not put to the test by these logs" } else { "is only partly put to the test" };
+            writeln!(out, "note: {} {says}: at no event holds {}\n", property.id, names.join(", "))?;
+        }
+    }
+    let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {
+        lictor::policy::Level::Error => (errors + 1, warnings),
+        lictor::policy::Level::Warning => (errors, warnings + 1),
+    });
+    let count = policy.properties.len();
+    writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
+    Ok(if errors > 0 { Outcome::Findings } else { Outcome::Compliant })
+}

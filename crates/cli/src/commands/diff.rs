@@ -1,0 +1,101 @@
+//! `lictor diff`: what a change of the policy changes on given logs.
+
+use std::io::Write;
+
+use lictor::audit::{Options, audit};
+use lictor::comparison::Comparison;
+use lictor::finding::Finding;
+use lictor::input;
+use lictor::judge::Judge;
+use lictor::report::Report;
+
+use crate::args::{DiffArgs, Document};
+use crate::commands::audit::{format, today};
+use crate::exit::Outcome;
+use crate::policies;
+use crate::render::paint::Paint;
+
+/// Audits the logs by both policies and tells the difference.
+pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let (old, new) = (judged(&args.old, args)?, judged(&args.new, args)?);
+    let comparison = Comparison::new(&old, &new);
+    match args.format {
+        Document::Text => text(&comparison, &old, &new, args, out)?,
+        Document::Json => json(&comparison, args, out)?,
+    }
+    Ok(if comparison.is_equal() { Outcome::Compliant } else { Outcome::Findings })
+}
+
+fn judged(policy: &str, args: &DiffArgs) -> anyhow::Result<Report> {
+    let policy = policies::load(Some(policy), &[])?;
+    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let format = args.input_format.as_deref().map(format).transpose()?;
+    let options = Options { format, today: Some(today()), ..Options::default() };
+    let inputs = input::find(&args.traces, &options.limits)?;
+    Ok(audit(&judge, &inputs, &options, &())?)
+}
+
+fn text(
+    comparison: &Comparison<'_>,
+    old: &Report,
+    new: &Report,
+    args: &DiffArgs,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let paint = Paint::for_stdout();
+    for (sign, findings) in [("+", &comparison.appear), ("-", &comparison.vanish)] {
+        for finding in findings {
+            writeln!(out, "{} {}", paint.bold(sign), line(finding))?;
+        }
+    }
+    if !comparison.is_equal() {
+        writeln!(out)?;
+    }
+    writeln!(
+        out,
+        "{} appear, {} vanish, {} stay   ({}: {} findings, {}: {} findings)",
+        comparison.appear.len(),
+        comparison.vanish.len(),
+        comparison.stay.len(),
+        args.old,
+        old.findings.len(),
+        args.new,
+        new.findings.len(),
+    )?;
+    Ok(())
+}
+
+fn line(finding: &Finding) -> String {
+    let binding: Vec<String> = finding.binding.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let binding = if binding.is_empty() { String::new() } else { format!(" for {}", binding.join(", ")) };
+    let Finding { property, session, source, step, .. } = finding;
+    format!("{}{binding}  {}:{} (session {session}, step {step})", property.id, source.file, source.line)
+}
+
+fn json(comparison: &Comparison<'_>, args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let list = |findings: &[&Finding]| -> Vec<serde_json::Value> {
+        let entry = |finding: &&Finding| {
+            serde_json::json!({
+                "property": finding.property.id.as_str(),
+                "session": finding.session.as_str(),
+                "step": finding.step,
+                "file": &*finding.source.file,
+                "line": finding.source.line,
+                "fingerprint": finding.fingerprint,
+            })
+        };
+        findings.iter().map(entry).collect()
+    };
+    let document = serde_json::json!({
+        "lictor": 1,
+        "kind": "diff",
+        "old": args.old,
+        "new": args.new,
+        "appear": list(&comparison.appear),
+        "vanish": list(&comparison.vanish),
+        "stay": list(&comparison.stay),
+    });
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)?;
+    Ok(())
+}

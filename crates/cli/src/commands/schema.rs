@@ -1,0 +1,17 @@
+//! `lictor schema`: the JSON Schemas of what Lictor reads and writes.
+
+use std::io::Write;
+
+use crate::args::{SchemaArgs, SchemaName};
+use crate::exit::Outcome;
+
+/// Prints a schema.
+pub(crate) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let text = match args.name {
+        SchemaName::Policy => lictor::schema::POLICY,
+        SchemaName::Event => lictor::schema::EVENT,
+        SchemaName::Report => lictor::schema::REPORT,
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(Outcome::Compliant)
+}

@@ -1,0 +1,89 @@
+//! `lictor test`: runs the examples of policy pages.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use lictor::judge::Judge;
+use lictor::pack::{self, Page};
+use lictor::policy::{Base, Files, Loaded, Policy, Problems, Source};
+use lictor::trial::{self, Mismatch, Scope};
+
+use crate::args::TestArgs;
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::policies;
+
+/// Runs the pages.
+pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let mut tally = Tally { out, traces: 0, failed: 0 };
+    if args.pages.is_empty() {
+        for pack in pack::packs() {
+            for page in &pack.pages {
+                let id = format!("{}/{}", pack.name, page.id);
+                tally.run(&id, page, pack.policy(page), Scope::Property(&id))?;
+            }
+        }
+    }
+    for path in &args.pages {
+        let page = read(path)?;
+        let source = args.policy.as_deref().map(policies::source).transpose()?;
+        let base = source.as_ref().map_or(Base::Nothing, Base::File);
+        let loaded = Policy::for_page(&page, base, &Files);
+        tally.run(&path.display().to_string(), &page, loaded, Scope::All)?;
+    }
+    tally.finish()
+}
+
+fn read(path: &Path) -> anyhow::Result<Page> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut problems = Problems::default();
+    let page = pack::read_page(&Source::new(&path.display().to_string(), &text), &mut problems);
+    if problems.has_errors() {
+        anyhow::bail!("{problems}");
+    }
+    if page.traces.is_empty() {
+        anyhow::bail!("{}: no examples; put events into a fenced block `jsonl`", path.display());
+    }
+    Ok(page)
+}
+
+struct Tally<'a> {
+    out: &'a mut dyn Write,
+    traces: usize,
+    failed: usize,
+}
+
+impl Tally<'_> {
+    fn run(
+        &mut self,
+        name: &str,
+        page: &Page,
+        loaded: Result<Loaded, Problems>,
+        scope: Scope<'_>,
+    ) -> anyhow::Result<()> {
+        let loaded = loaded.map_err(|problems| anyhow::anyhow!("{problems}"))?;
+        let mut judge =
+            Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+        let wrong = trial::run(&mut judge, page, scope);
+        let mut titles: Vec<&str> = wrong.iter().map(|mismatch| mismatch.trace.as_str()).collect();
+        titles.dedup();
+        self.traces += page.traces.len();
+        self.failed += titles.len();
+        let state = if wrong.is_empty() { "ok    " } else { "FAILED" };
+        writeln!(self.out, "{state} {name} ({} examples)", page.traces.len())?;
+        for Mismatch { place, trace, message } in &wrong {
+            writeln!(self.out, "  {}:{} in \"{trace}\": {message}", place.file, place.line)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> anyhow::Result<Outcome> {
+        if self.traces == 0 {
+            complaint::error("there was nothing to test");
+            return Ok(Outcome::Unjudged);
+        }
+        writeln!(self.out, "\n{} examples, {} failed", self.traces, self.failed)?;
+        Ok(if self.failed == 0 { Outcome::Compliant } else { Outcome::Findings })
+    }
+}
