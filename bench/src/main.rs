@@ -1,8 +1,10 @@
 //! `lictor-bench logic [WORKLOAD …]`: the logic engine and other monitors on the same events in the same run.
+//! `lictor-bench audit`: an audit of whole logs against the mere parsing of them.
 //!
 //! One thread, events made ahead of time from a fixed seed, processor time, medians after a warm-up. What is compared
 //! and why is in README.md.
 
+mod audit;
 mod floor;
 mod letters;
 mod measure;
@@ -18,12 +20,14 @@ use std::process::ExitCode;
 
 use crate::table::Table;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …]";
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | audit";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
+        Some((name, [])) if name == "audit" => finish(audit::run()),
+        Some((name, [path])) if name == "audit-file" => finish(audit::file(path)),
         Some((name, [what])) if name == "weigh" => {
             finish(workload::memory::weigh(what).map(|bytes| println!("{bytes}")))
         }

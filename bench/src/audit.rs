@@ -1,0 +1,141 @@
+//! `lictor-bench audit`: a whole audit against the mere parsing of the same bytes.
+
+mod log;
+mod parse;
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+use lictor::audit::{Options, audit};
+use lictor::input::{self, Input, Limits};
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::table::{Section, Table, Target};
+use log::{Annotations, Log};
+
+/// Rounds that count; the best of them is told.
+const ROUNDS: usize = 7;
+
+/// How much is audited for the times, and for the memory.
+const MEGABYTES: usize = 64;
+const LARGE_MEGABYTES: usize = 2048;
+
+/// The policy of the simulated agents: their purposes and tools, judged by two packs.
+const POLICY: &str = include_str!("audit/policy.yaml");
+
+/// Measures all of it.
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    let mut table = Table::default();
+    for annotations in [Annotations::Given, Annotations::Absent] {
+        let bytes: Arc<[u8]> = Log::new(annotations).take(MEGABYTES << 20).into();
+        time(&mut table, &bytes, annotations)?;
+    }
+    memory(&mut table)?;
+    table.finish();
+    Ok(())
+}
+
+fn judge() -> Result<Judge, Box<dyn Error>> {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}").into())
+}
+
+fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Result<(), Box<dyn Error>> {
+    let events = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let judge = judge()?;
+    let input = Input::from_bytes("log.jsonl", Arc::clone(bytes));
+    let once = |threads: usize| -> Result<usize, Box<dyn Error>> {
+        let options = Options { threads: Some(threads), ..Options::default() };
+        let report = audit(&judge, std::slice::from_ref(&input), &options, &())?;
+        if report.files.first().map(|file| file.events) != Some(events as u64) {
+            return Err("the audit has not read every event".into());
+        }
+        Ok(report.findings.len())
+    };
+    let mut section =
+        Section::new(format!("audit of {events} events of {} bytes, {annotations}", bytes.len() / events));
+    let (mut floor, mut one, mut wall_one, mut wall_two) = (f64::MAX, f64::MAX, f64::MAX, f64::MAX);
+    let mut findings = 0;
+    for _ in 0..ROUNDS {
+        // Rounds take turns, so that a slow while of the machine strikes all.
+        floor = floor.min(cpu(|| parse::all(bytes))?);
+        let start = Instant::now();
+        one = one.min(cpu(|| once(1).map(|count| findings = count))?);
+        wall_one = wall_one.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        once(2)?;
+        wall_two = wall_two.min(start.elapsed().as_secs_f64());
+    }
+    let per_event = |seconds: f64| seconds * 1e9 / events as f64;
+    section.time("sonic-rs, the same fields", per_event(floor), "parsing alone");
+    section.time("lictor audit, one core", per_event(one), format!("gdpr and agent-safety, {findings} findings"));
+    section.figure("lictor audit to sonic-rs", one / floor, "x", "");
+    section.target(Target::AtMost(2.0));
+    section.figure("two cores to one", wall_one / wall_two, "x", "by the clock on the wall");
+    section.target(Target::AtLeast(1.8));
+    table.print(&section);
+    Ok(())
+}
+
+/// Processor time of this process, all threads of it, while something is done.
+fn cpu(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
+    let now = || {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    };
+    let start = now();
+    work()?;
+    Ok(now() - start)
+}
+
+/// The most memory that an audit of a large file takes, in a process of its own.
+fn memory(table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let mut section = Section::new(format!("audit of a file of {LARGE_MEGABYTES} MB"));
+    let path = std::env::temp_dir().join(format!("lictor-bench-{}.jsonl", std::process::id()));
+    {
+        let mut file = BufWriter::new(File::create(&path)?);
+        let mut log = Log::new(Annotations::Given);
+        for _ in 0..LARGE_MEGABYTES / MEGABYTES {
+            file.write_all(&log.take(MEGABYTES << 20))?;
+        }
+        file.flush()?;
+    }
+    let output = Command::new(std::env::current_exe()?).arg("audit-file").arg(&path).output();
+    std::fs::remove_file(&path)?;
+    let output = output?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    let mut figures = text.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+    let (Some(peak), Some(seconds)) = (figures.next(), figures.next()) else {
+        return Err("the audit in a process of its own has not said what it took".into());
+    };
+    section.figure("most resident memory", peak / 1e6, "MB", format!("two threads, {seconds:.1} s"));
+    section.target(Target::AtMost(200.0));
+    table.print(&section);
+    Ok(())
+}
+
+/// Audits a file and says how much memory that took at most, and how long.
+pub(crate) fn file(path: &str) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
+    let inputs = input::find(&[path.to_owned()], &Limits::default())?;
+    audit(&judge()?, &inputs, &Options { threads: Some(2), ..Options::default() }, &())?;
+    println!("{} {}", peak(Path::new("/proc/self/status"))?, start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn peak(status: &Path) -> Result<u64, Box<dyn Error>> {
+    let text = std::fs::read_to_string(status)?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM:")).ok_or("the system does not tell memory")?;
+    let kilobytes: u64 = line.split_whitespace().nth(1).ok_or("the system does not tell memory")?.parse()?;
+    Ok(kilobytes * 1024)
+}
