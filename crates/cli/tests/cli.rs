@@ -206,7 +206,8 @@ fn the_demo_needs_nothing_and_leaves_a_page() {
     let output = lictor(&["demo", "--output", page.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
     let told = text(&output.stdout);
-    for property in ["consent-before-processing", "data-minimisation", "right-to-erasure", "no-action-after-injection"] {
+    for property in ["consent-before-processing", "data-minimisation", "right-to-erasure", "no-action-after-injection"]
+    {
         assert!(told.contains(property), "{property} is not found");
     }
     assert!(fs::read_to_string(page).unwrap().starts_with("<!doctype html>"));
