@@ -30,9 +30,9 @@ const NOTHING: &str = r#","categories":[],"subjects":[]"#;
 /// Words that agents and customers use.
 const WORDS: [&str; 48] = [
     "the", "order", "has", "not", "arrived", "yet", "please", "look", "into", "it", "and", "tell", "me", "when", "I",
-    "can", "expect", "parcel", "we", "are", "sorry", "for", "delay", "courier", "said", "tomorrow", "morning", "refund",
-    "would", "be", "fine", "too", "thank", "you", "very", "much", "your", "help", "today", "anything", "else", "kettle",
-    "blue", "size", "warranty", "is", "valid", "still",
+    "can", "expect", "parcel", "we", "are", "sorry", "for", "delay", "courier", "said", "tomorrow", "morning",
+    "refund", "would", "be", "fine", "too", "thank", "you", "very", "much", "your", "help", "today", "anything",
+    "else", "kettle", "blue", "size", "warranty", "is", "valid", "still",
 ];
 
 /// The log, made as it is read.
@@ -101,7 +101,10 @@ impl Log {
             };
             let args = match tool {
                 "send_newsletter" => format!(r#"{{"email":"{mail}","subject":"{found}"}}"#),
-                _ => format!(r#"{{"email":"{mail}","order_id":"A-{order}","reason":"{found}","quantity":{}}}"#, order % 7),
+                _ => format!(
+                    r#"{{"email":"{mail}","order_id":"A-{order}","reason":"{found}","quantity":{}}}"#,
+                    order % 7
+                ),
             };
             let about = format!(r#","purposes":["{purpose}"],"categories":[{carried}],"subjects":["{mail}"]"#);
             self.line(place, text, "tool_call", &format!(r#"{paired},"args":{args}"#), &about);
