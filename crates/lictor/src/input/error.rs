@@ -51,11 +51,6 @@ impl InputError {
         let complaints: Vec<_> = errors.into_iter().flat_map(|error| error.complaints).collect();
         (!complaints.is_empty()).then_some(InputError { complaints })
     }
-
-    /// The paths that are complained about.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.complaints.iter().map(|complaint| complaint.path.as_str())
-    }
 }
 
 impl fmt::Display for InputError {

@@ -6,7 +6,7 @@ use lictor_logic::nearest;
 
 use super::source::Source;
 use super::yaml::{Content, Key, Node};
-use super::{Problem, Problems};
+use super::{Level, Problem, Problems};
 use crate::json::{Json, Text};
 
 /// Reads the values of one text and collects what is wrong with them.
@@ -40,16 +40,20 @@ impl<'n> Fields<'n> {
 impl Form<'_> {
     /// Notes a problem with a part of the text.
     pub(crate) fn complain(&mut self, span: Range<usize>, code: &'static str, message: String, hint: Option<String>) {
-        let mut problem = self.source.problem(span, code, message);
-        problem.hint = hint;
-        self.problems.add(problem);
+        if !self.problems.is_full(Level::Error) {
+            let mut problem = self.source.problem(span, code, message);
+            problem.hint = hint;
+            self.problems.add(problem);
+        }
     }
 
     /// Notes something that is probably not meant.
     pub(crate) fn warn(&mut self, span: Range<usize>, code: &'static str, message: String, hint: Option<String>) {
-        let mut problem = self.source.problem(span, code, message).warning();
-        problem.hint = hint;
-        self.problems.add(problem);
+        if !self.problems.is_full(Level::Warning) {
+            let mut problem = self.source.problem(span, code, message).warning();
+            problem.hint = hint;
+            self.problems.add(problem);
+        }
     }
 
     /// Notes that a value is of the wrong type.
@@ -184,6 +188,9 @@ impl Form<'_> {
 
     /// Notes a problem inside a scalar, as exactly as its style allows; if it does not, the text is shown below.
     pub(crate) fn complain_inside(&mut self, node: &Node, part: Range<usize>, mut problem: InsideProblem) {
+        if self.problems.is_full(Level::Error) {
+            return;
+        }
         let (span, note) = match (node.inside(self.source, part.clone()), &node.content) {
             (Some(span), _) => (span, None),
             (None, Content::Scalar { text, .. }) => (node.head(), Some(excerpt(text, part))),

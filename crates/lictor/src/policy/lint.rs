@@ -9,8 +9,9 @@ mod name;
 use std::ops::Range;
 
 use jiff::civil::Date;
-use lictor_logic::{Arena, Formula};
+use lictor_logic::{Arena, Atom, Formula};
 
+use super::check::atoms;
 use super::source::Source;
 use super::{Place, Policy, Problem, Problems, Property};
 use formula::conflicts;
@@ -45,13 +46,16 @@ struct Judged<'a> {
     property: &'a Property,
     arena: Arena,
     formula: Formula,
+    /// The facts it asks for.
+    atoms: Vec<Atom>,
 }
 
 impl<'a> Judged<'a> {
     fn new(property: &'a Property) -> Option<Judged<'a>> {
         let mut arena = Arena::new();
         let formula = arena.parse(&property.formula).ok()?;
-        Some(Judged { property, arena, formula })
+        let atoms = atoms(&arena, formula);
+        Some(Judged { property, arena, formula, atoms })
     }
 
     /// Was it written by whoever wrote the policy, not in a pack?

@@ -3,15 +3,18 @@
 //! What a policy says itself counts; packs and files it uses add to that. Two of them that say different things under one
 //! name are an error, for the order in which they are listed should not matter.
 
+mod named;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use lictor_logic::{Arena, Formula, Monitor, nearest};
 
+use self::named::{Conflict, join};
 use super::draft::{Change, Defined, Draft, Role, Stated, Table, Use};
 use super::load::{Base, Loaded, Resolver};
 use super::source::Source;
-use super::{After, Category, Definition, Place, Policy, Problems, Purpose, Suppression, Tool, check};
+use super::{After, Category, Policy, Problems, Purpose, Suppression, Tool, check};
 use crate::glob::Glob;
 use crate::json::Text;
 use crate::pack::{Pack, Page};
@@ -330,119 +333,4 @@ impl Own {
             properties: merged.properties.len(),
         }
     }
-}
-
-/// Two definitions that differ.
-struct Conflict {
-    what: &'static str,
-    name: Text,
-    first: Place,
-    second: Place,
-}
-
-/// What is known by a name.
-trait Named {
-    const WHAT: &'static str;
-    fn name(&self) -> &str;
-    fn place(&self) -> &Place;
-    fn agrees(&self, other: &Self) -> bool;
-}
-
-fn join<T: Named>(ours: &mut Vec<T>, theirs: Vec<T>, own: usize, conflicts: &mut Vec<Conflict>) {
-    for item in theirs {
-        match ours.iter().enumerate().find(|(_, other)| other.name() == item.name()) {
-            None => ours.push(item),
-            Some((place, other)) if place >= own && !other.agrees(&item) => conflicts.push(Conflict {
-                what: T::WHAT,
-                name: item.name().into(),
-                first: other.place().clone(),
-                second: item.place().clone(),
-            }),
-            Some(_) => {}
-        }
-    }
-}
-
-impl Named for Purpose {
-    const WHAT: &'static str = "the purpose";
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn place(&self) -> &Place {
-        &self.place
-    }
-    fn agrees(&self, other: &Purpose) -> bool {
-        *self == Purpose { place: self.place.clone(), ..other.clone() }
-    }
-}
-
-impl Named for Tool {
-    const WHAT: &'static str = "the tool";
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn place(&self) -> &Place {
-        &self.place
-    }
-    fn agrees(&self, other: &Tool) -> bool {
-        *self == Tool { place: self.place.clone(), ..other.clone() }
-    }
-}
-
-impl Named for Category {
-    const WHAT: &'static str = "the category";
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn place(&self) -> &Place {
-        &self.place
-    }
-    fn agrees(&self, other: &Category) -> bool {
-        *self == Category { place: self.place.clone(), ..other.clone() }
-    }
-}
-
-impl Named for Table {
-    const WHAT: &'static str = "the table";
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn place(&self) -> &Place {
-        &self.place
-    }
-    fn agrees(&self, other: &Table) -> bool {
-        self.value == other.value
-    }
-}
-
-impl Named for Defined {
-    const WHAT: &'static str = "the fact";
-    fn name(&self) -> &str {
-        &self.definition.name
-    }
-    fn place(&self) -> &Place {
-        &self.definition.place
-    }
-    fn agrees(&self, other: &Defined) -> bool {
-        without_places(&self.definition) == without_places(&other.definition)
-    }
-}
-
-impl Named for Stated {
-    const WHAT: &'static str = "the property";
-    fn name(&self) -> &str {
-        &self.property.id
-    }
-    fn place(&self) -> &Place {
-        &self.property.place
-    }
-    fn agrees(&self, other: &Stated) -> bool {
-        self.property == other.property
-    }
-}
-
-fn without_places(definition: &Definition) -> Definition {
-    let mut bare = Definition { place: Place::default(), ..definition.clone() };
-    bare.cases.iter_mut().for_each(|case| case.place = Place::default());
-    bare
 }

@@ -181,12 +181,17 @@ impl Problems {
     }
 
     pub(crate) fn add(&mut self, problem: Problem) {
-        // Errors are never crowded out by warnings.
-        let of_its_level = self.list.iter().filter(|other| other.level == problem.level).count();
-        match of_its_level < MOST {
-            true => self.list.push(problem),
-            false => self.more += 1,
+        if !self.is_full(problem.level) {
+            self.list.push(problem);
         }
+    }
+
+    /// Are further problems of a level only counted? Counts one if so, which saves making it. Each level has its own
+    /// room: warnings never crowd out errors.
+    pub(crate) fn is_full(&mut self, level: Level) -> bool {
+        let full = self.list.iter().filter(|other| other.level == level).count() >= MOST;
+        self.more += usize::from(full);
+        full
     }
 
     pub(crate) fn sort(&mut self) {

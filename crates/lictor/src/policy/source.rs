@@ -63,6 +63,11 @@ impl Source {
         Place { file: Arc::clone(&self.file), line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
     }
 
+    /// The number of the line of a byte of the whole text, from one.
+    pub(super) fn line_number(&self, offset: usize) -> u32 {
+        self.line_of(offset) as u32 + 1
+    }
+
     /// An error in a part of the whole text.
     pub(crate) fn problem(&self, span: Range<usize>, code: &'static str, message: impl Into<String>) -> Problem {
         let line = self.line_of(span.start);

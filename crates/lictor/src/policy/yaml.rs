@@ -13,7 +13,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::source::Source;
-use super::{Place, Problem, Problems};
+use super::{Level, Place, Problem, Problems};
 use crate::json::{Json, Object};
 
 /// The largest policy, in bytes.
@@ -257,12 +257,14 @@ impl Reader<'_> {
             }
             match seen.get(&key.text) {
                 Some(line) => {
-                    let message = format!("the key `{}` stands here for the second time", key.text);
-                    let problem = self.source.problem(key.span, "yaml.duplicate-key", message);
-                    self.problems.add(problem.help(format!("the first one is in line {line}; keep one of them")));
+                    if !self.problems.is_full(Level::Error) {
+                        let message = format!("the key `{}` stands here for the second time", key.text);
+                        let problem = self.source.problem(key.span, "yaml.duplicate-key", message);
+                        self.problems.add(problem.help(format!("the first one is in line {line}; keep one of them")));
+                    }
                 }
                 None => {
-                    seen.insert(key.text.clone(), self.source.place(key.span.start).line);
+                    seen.insert(key.text.clone(), self.source.line_number(key.span.start));
                     kept.push((key, node));
                 }
             }

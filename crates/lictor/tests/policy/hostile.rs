@@ -31,6 +31,9 @@ fn very_many_mistakes_are_counted() {
     let problems = Policy::parse(&format!("{{lictor: 1, {keys}}}"), "hostile.yaml", &Files).unwrap_err();
     assert_eq!(problems.iter().count(), 100);
     assert!(problems.to_string().ends_with("and 19900 more"), "{problems}");
+    let twice = "a: 1, ".repeat(20_000);
+    let problems = Policy::parse(&format!("{{lictor: 1, tables: {{{twice}}}}}"), "hostile.yaml", &Files).unwrap_err();
+    assert_eq!(problems.iter().count(), 100);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use lictor_logic::{Analysis, Arena, Facts, Formula, Lasso, Node, Span, Verdict, 
 
 use super::{Judged, Lints};
 use crate::policy::Response;
-use crate::policy::check::atoms;
 
 /// How many formulas are tried together.
 const MOST_TOGETHER: usize = 8;
@@ -44,8 +43,7 @@ impl Lints<'_> {
             self.problems.add(problem.help("write `respond: warn`, or forbid the step that must not come too early"));
             return;
         }
-        let names: Vec<_> = atoms(&judged.arena, judged.formula).into_iter().map(|atom| atom.name).collect();
-        if property.respond == Response::Redact && !names.iter().any(|name| self.concerns_content(name)) {
+        if property.respond == Response::Redact && !judged.atoms.iter().any(|atom| self.concerns_content(&atom.name)) {
             let message =
                 format!("`respond: redact` has nothing to take out: `{}` does not ask for personal data", property.id);
             let problem = self.at_property(property, "lint.respond", message).warning();
@@ -109,8 +107,7 @@ pub(super) fn conflicts(lints: &mut Lints<'_>, judged: &[Judged<'_>]) {
 }
 
 fn share_facts(first: &Judged<'_>, second: &Judged<'_>) -> bool {
-    let names: Vec<_> = atoms(&first.arena, first.formula).into_iter().map(|atom| atom.name).collect();
-    atoms(&second.arena, second.formula).iter().any(|atom| names.contains(&atom.name))
+    first.atoms.iter().any(|atom| second.atoms.iter().any(|other| other.name == atom.name))
 }
 
 /// Compares two properties; true if they cannot be satisfied together.

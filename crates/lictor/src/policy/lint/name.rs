@@ -7,7 +7,6 @@ use lictor_logic::{Atom, Term, Value, nearest};
 
 use super::{Judged, Lints, is_own};
 use crate::glob::Glob;
-use crate::policy::check::atoms;
 use crate::policy::form::listed;
 use crate::policy::vocabulary::{EFFECTS, builtin};
 use crate::policy::{Problem, Tool};
@@ -16,8 +15,8 @@ impl Lints<'_> {
     /// Facts and values in a formula that nothing in the policy brings.
     pub(super) fn names(&mut self, judged: &Judged<'_>) {
         let mut told = BTreeSet::new();
-        for atom in atoms(&judged.arena, judged.formula) {
-            if let Some((word, problem)) = self.unknown(judged, &atom)
+        for atom in &judged.atoms {
+            if let Some((word, problem)) = self.unknown(judged, atom)
                 && told.insert(word)
             {
                 self.problems.add(problem);
@@ -76,7 +75,7 @@ impl Lints<'_> {
     /// Facts that no formula asks for.
     pub(super) fn unused_facts(&mut self, judged: &[Judged<'_>]) {
         let asked: BTreeSet<String> =
-            judged.iter().flat_map(|it| atoms(&it.arena, it.formula)).map(|atom| atom.name.to_string()).collect();
+            judged.iter().flat_map(|it| &it.atoms).map(|atom| atom.name.to_string()).collect();
         for fact in self.policy.facts.iter().filter(|fact| is_own(&fact.place) && !asked.contains(fact.name.as_str())) {
             let message = format!("no formula asks for `{}`", fact.name);
             let problem = self.at(&fact.place, "lint.unused", message).warning();
