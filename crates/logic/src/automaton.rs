@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use crate::cache::Cache;
+use crate::facts::{Fact, Facts};
 use crate::formula::{Arena, Formula};
 use crate::interval::Time;
 use crate::monitor::Monitor;
-use crate::probe::Probe;
+use crate::probe::{Argument, Probe, passes};
 use crate::sentence::{Sentence, Writer, residual_of};
 use crate::state::{Handle, Point};
+use crate::term::{Comparison, Value};
 use crate::verdict::Verdict;
 
 /// The states of a formula and the ways between them; state 0 is the start.
@@ -187,10 +189,7 @@ fn guard(monitor: &Monitor, chosen: &[u64], all: &[u64]) -> Sentence {
 }
 
 /// The facts of a letter; a variable of the prefix stands for a value of its own name.
-pub(crate) fn facts_of(monitor: &Monitor, letter: u64) -> crate::facts::Facts {
-    use crate::facts::{Fact, Facts};
-    use crate::probe::Argument;
-    use crate::term::Value;
+pub(crate) fn facts_of(monitor: &Monitor, letter: u64) -> Facts {
     let compiled = &monitor.compiled;
     let mut facts = Facts::default();
     let set = |bit: usize| letter >> bit & 1 == 1;
@@ -206,6 +205,7 @@ pub(crate) fn facts_of(monitor: &Monitor, letter: u64) -> crate::facts::Facts {
                     Argument::Any => Value::text("some"),
                     Argument::Value(value) => value.clone(),
                     Argument::Variable(index) => Value::text(compiled.prefix[*index].clone()),
+                    Argument::Where(_, tests) => passing(tests),
                 };
                 Fact::new(pattern.name.clone(), pattern.slots.iter().map(value).collect::<Vec<_>>())
             }
@@ -219,4 +219,16 @@ pub(crate) fn facts_of(monitor: &Monitor, letter: u64) -> crate::facts::Facts {
         facts.known.push(fact);
     }
     facts
+}
+
+/// A value that passes, if one is near.
+fn passing(tests: &[(Comparison, Value)]) -> Value {
+    let near = tests.iter().flat_map(|(_, value)| match value {
+        Value::Integer(number) => {
+            vec![value.clone(), Value::Integer(number.saturating_add(1)), Value::Integer(number.saturating_sub(1))]
+        }
+        _ => vec![value.clone()],
+    });
+    let mut candidates = std::iter::once(Value::text("some")).chain(near);
+    candidates.find(|value| passes(tests, value)).unwrap_or_else(|| Value::text("some"))
 }

@@ -8,6 +8,7 @@
 //! most specific stored one below it; when a position touches values together, their joint binding gets a cell.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::cache::Cache;
 use crate::cells::Cells;
@@ -17,10 +18,10 @@ use crate::interval::Time;
 use crate::letter::read;
 use crate::monitor::Monitor;
 use crate::population::{Decided, Population, Scene};
-use crate::probe::Binding;
+use crate::probe::{Binding, Glance, Probe};
 use crate::state::Point;
 use crate::term::Value;
-use crate::touch::{Asked, Touch, background, gather, masks, sliced, thetas};
+use crate::touch::{Asked, Touch, background, glances, letter, masks, named, sliced, thetas};
 use crate::verdict::Verdict;
 
 /// The bindings of one formula in one trace.
@@ -69,31 +70,62 @@ impl Bindings {
         match whole {
             None if shape.single => {
                 let background = if shape.mixed { background(scene.monitor, hits) } else { 0 };
-                return self.populations[0].step_single(scene, hits, background, decided);
+                self.populations[0].step_single(scene, hits, background, decided)
             }
             None if shape.sliced => {
                 let background = background(scene.monitor, hits);
                 let touches = sliced(scene.monitor, hits, background);
-                self.step_touched(scene, touches, (background, 0), decided);
+                self.step_touched(scene, touches, (background, 0), decided)
             }
-            _ => {
-                let owned;
-                let facts = match whole {
-                    Some(facts) => facts,
-                    None => {
-                        owned = gather(scene.monitor, hits);
-                        &owned
-                    }
-                };
-                let background = read(scene.monitor, facts, &vec![None; scene.monitor.compiled.prefix.len()]);
-                let touched = thetas(scene.monitor, facts);
-                for population in &mut self.populations {
-                    let touches = population.closure(scene.monitor, &touched, facts);
-                    population.step_touched(scene, touches, background, decided);
-                }
+            None => {
+                let background = background(scene.monitor, hits);
+                let named = named(scene.monitor, hits);
+                let letter = |binding: &Binding| (letter(scene.monitor, hits, binding), 0);
+                self.step_closure(scene, &named, (background, 0), &letter, decided)
+            }
+            Some(facts) => {
+                let letter = |binding: &Binding| read(scene.monitor, facts, binding);
+                let background = letter(&vec![None; scene.monitor.compiled.prefix.len()]);
+                let named = thetas(scene.monitor, facts);
+                self.step_closure(scene, &named, background, &letter, decided)
             }
         }
-        true
+    }
+
+    /// Does a position leave all bindings where they are, with nothing to tell? Only where no letter needs it whole,
+    /// and no binding stands apart yet: false otherwise.
+    pub(crate) fn rest(&self, scene: &Scene<'_>, hits: &[Asked<'_>]) -> bool {
+        let [population] = &self.populations[..] else { return false };
+        if population.cells.len() > 0 || !population.all_rest(scene, background(scene.monitor, hits)) {
+            return false;
+        }
+        let letter = |glance: &Glance<'_>| {
+            hits.iter().fold(0, |bits, (bit, values)| match &scene.monitor.compiled.probes[usize::from(*bit)] {
+                Probe::Pattern(pattern) if pattern.fits_glance(values, glance) => bits | 1 << bit,
+                _ => bits,
+            })
+        };
+        let mut room = [Glance::default(); 16];
+        let unseen = population.classes.find(population.unseen);
+        let touched = glances(scene.monitor, hits, &mut room);
+        touched.is_some_and(|touched| touched.iter().all(|glance| population.rests(scene, unseen, letter(glance))))
+    }
+
+    /// Steps the bindings that a position names, and those that they make together with others.
+    fn step_closure(
+        &mut self,
+        scene: &mut Scene<'_>,
+        named: &[Box<Binding>],
+        background: (u64, u64),
+        letter: &dyn Fn(&Binding) -> (u64, u64),
+        decided: &mut Vec<Decided>,
+    ) -> bool {
+        let mut moved = false;
+        for population in &mut self.populations {
+            let touches = population.closure(scene.monitor, named, letter);
+            moved |= population.step_touched(scene, touches, background, decided);
+        }
+        moved
     }
 
     fn step_touched(
@@ -102,7 +134,7 @@ impl Bindings {
         touches: Vec<Touch>,
         background: (u64, u64),
         decided: &mut Vec<Decided>,
-    ) {
+    ) -> bool {
         let mut shares: Vec<Vec<Touch>> = self.populations.iter().map(|_| Vec::new()).collect();
         for touch in touches {
             // A sliced formula binds all variables at once, so exactly one valuation fits.
@@ -112,9 +144,11 @@ impl Bindings {
                 shares[valuation].push(Touch { binding: binding.clone(), cell, bits: *bits, unknown: *unknown });
             }
         }
+        let mut moved = false;
         for (population, touches) in self.populations.iter_mut().zip(shares) {
-            population.step_touched(scene, touches, background, decided);
+            moved |= population.step_touched(scene, touches, background, decided);
         }
+        moved
     }
 
     /// Would a letter leave the binding of a value where it stands? Only for a formula with one variable.
@@ -155,8 +189,16 @@ impl Bindings {
         self.populations.iter().all(|population| population.classes.are_idle())
     }
 
+    /// The verdict on all bindings together, of a trace of its own or shared with others.
+    pub(crate) fn verdict(shared: &mut Arc<Bindings>, monitor: &Monitor, cache: &mut Cache) -> Verdict {
+        match Arc::get_mut(shared) {
+            Some(own) => own.judge(monitor, cache),
+            None => Bindings::clone(shared).judge(monitor, cache),
+        }
+    }
+
     /// The verdict on all bindings together: the worst, but satisfied only if no value to come can change that.
-    pub(crate) fn verdict(&mut self, monitor: &Monitor, cache: &mut Cache) -> Verdict {
+    fn judge(&mut self, monitor: &Monitor, cache: &mut Cache) -> Verdict {
         let is_violated = |population: &Population| {
             population.classes.tally.count(Verdict::Violated) > 0
                 && population.count(monitor, cache, Verdict::Violated) > 0

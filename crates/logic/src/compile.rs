@@ -28,7 +28,7 @@ pub(crate) struct Compiled {
 }
 
 /// Most variables in the prefix.
-const MOST_VARIABLES: usize = 4;
+pub(crate) const MOST_VARIABLES: usize = 4;
 /// The largest formula, written out.
 const MOST_NODES: u64 = 20_000;
 

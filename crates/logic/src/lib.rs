@@ -99,5 +99,5 @@ pub use standing::{Counts, Standing};
 pub use term::{Atom, Comparison, Decimal, Term, Value};
 pub use verdict::Verdict;
 pub use watch::{After, Decided, MonitorId, Watch};
-pub use witness::{Moment, Witness, WitnessStep};
+pub use witness::{Moment, Prover, Witness, WitnessStep};
 pub use word::{Ending, Word};

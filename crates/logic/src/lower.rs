@@ -8,11 +8,11 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::normal::{Clock, FOREVER, Norm, NormNode, Norms, Start};
-use crate::probe::{Pattern, Probe};
+use crate::probe::{Argument, Pattern, Probe};
 use crate::refusal::CompileError;
 use crate::scope::{is_free, is_guarded, is_temporal, is_wide};
 use crate::stepper::Beginning;
-use crate::term::{Atom, Comparison, Term};
+use crate::term::{Atom, Comparison, Term, Value};
 
 /// Most distinct questions a formula may ask of a position.
 const MOST_BITS: usize = 64;
@@ -450,9 +450,28 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// `exists y. p(x,y)` is `p(x,_)`.
+/// A question that single facts answer: `exists y. p(x,y)` is `p(x,_)`, and in `exists y. (p(x,y) & y > 3)` each fact
+/// tells by itself whether its value passes.
 fn simple_pattern(arena: &Arena, variables: &[Arc<str>], body: Formula, prefix: &[Arc<str>]) -> Option<Pattern> {
-    let Node::Fact(atom) = &arena[body] else { return None };
+    let parts: &[Formula] = match &arena[body] {
+        Node::And(parts) => parts,
+        _ => &[body],
+    };
+    let mut atom = None;
+    let mut tests: Vec<(&Arc<str>, Comparison, &Value)> = Vec::new();
+    for part in parts {
+        match &arena[*part] {
+            Node::Fact(fact) if atom.is_none() => atom = Some(fact),
+            Node::Compare(comparison, Term::Var(name), Term::Value(value)) if variables.contains(name) => {
+                tests.push((name, *comparison, value));
+            }
+            Node::Compare(comparison, Term::Value(value), Term::Var(name)) if variables.contains(name) => {
+                tests.push((name, comparison.mirrored(), value));
+            }
+            _ => return None,
+        }
+    }
+    let atom = atom?;
     let occurs = |variable: &Arc<str>| {
         atom.terms.iter().filter(|term| matches!(term, Term::Var(name) if name == variable)).count()
     };
@@ -467,7 +486,16 @@ fn simple_pattern(arena: &Arena, variables: &[Arc<str>], body: Formula, prefix: 
             other => other.clone(),
         })
         .collect();
-    Pattern::new(&Atom { name: atom.name.clone(), terms }, prefix)
+    let mut pattern = Pattern::new(&Atom { name: atom.name.clone(), terms }, prefix)?;
+    for (slot, term) in pattern.slots.iter_mut().zip(&atom.terms) {
+        let Term::Var(name) = term else { continue };
+        let of_it = tests.iter().filter(|(other, _, _)| *other == name);
+        let of_it: Box<[_]> = of_it.map(|(_, comparison, value)| (*comparison, (*value).clone())).collect();
+        if !of_it.is_empty() {
+            *slot = Argument::Where(name.clone(), of_it);
+        }
+    }
+    Some(pattern)
 }
 
 fn check_steps_back(from: u32) -> Result<(), CompileError> {

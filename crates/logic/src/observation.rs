@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use crate::facts::{Fact, Facts};
 use crate::interval::Time;
 use crate::term::Value;
@@ -81,11 +79,8 @@ impl Observation {
     }
 
     /// The same with names as strings.
-    pub(crate) fn to_facts(&self, names: &FxHashMap<Arc<str>, Name>) -> Facts {
-        let known = self.facts().filter_map(|(name, values)| {
-            let (text, _) = names.iter().find(|(_, other)| **other == name)?;
-            Some(Fact::new(text.clone(), values.to_vec()))
-        });
+    pub(crate) fn to_facts(&self, names: &[Arc<str>]) -> Facts {
+        let known = self.facts().map(|(name, values)| Fact::new(Arc::clone(&names[name.0 as usize]), values.to_vec()));
         Facts { time: self.time, known: known.collect(), unknown: Vec::new() }
     }
 }

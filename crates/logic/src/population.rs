@@ -2,12 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, VIOLATED};
 use crate::cells::{CellId, Cells, ClassId, mask_of, part_of};
 use crate::classes::Classes;
-use crate::facts::Facts;
 use crate::interval::Time;
-use crate::letter::read;
 use crate::monitor::Monitor;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
@@ -109,8 +107,7 @@ impl Population {
                         .into_iter()
                         .map(|touch| Touch { cell: self.cells.find(&touch.binding), ..touch })
                         .collect();
-                    self.step_touched(scene, touches, (background, 0), decided);
-                    return true;
+                    return self.step_touched(scene, touches, (background, 0), decided);
                 }
                 None => {
                     touches[count] = (Some(value), 1 << bit);
@@ -119,6 +116,14 @@ impl Population {
             }
         }
         if background != 0 || !self.classes.are_idle() || count > 1 {
+            let rests = |(value, bits): &(Option<&Value>, u64)| {
+                let found = value.and_then(|value| self.cells.find_value(value));
+                let class = self.classes.find(found.map_or(self.unseen, |(_, class)| class));
+                self.rests(scene, class, bits | background)
+            };
+            if self.all_rest(scene, background) && touches[..count].iter().all(rests) {
+                return false;
+            }
             let touches = touches[..count]
                 .iter()
                 .filter_map(|(value, bits)| {
@@ -127,8 +132,7 @@ impl Population {
                     Some(Touch { binding: [Some(value.clone())].into(), cell, bits: bits | background, unknown: 0 })
                 })
                 .collect();
-            self.step_touched(scene, touches, (background, 0), decided);
-            return true;
+            return self.step_touched(scene, touches, (background, 0), decided);
         }
         match touches[0] {
             (Some(value), bits) if count == 1 => self.step_value(scene, value, bits, decided),
@@ -142,6 +146,23 @@ impl Population {
         let class = self.cells.find_value(value).map_or(self.unseen, |(_, class)| class);
         let state = self.classes.point(self.classes.find(class)).id();
         state.is_some_and(|state| cache.look_up(state, bits, width) == Some(state))
+    }
+
+    /// Does a letter leave a class where it is, with nothing to tell about it?
+    pub(crate) fn rests(&self, scene: &Scene<'_>, class: ClassId, bits: u64) -> bool {
+        let width = scene.monitor.compiled.skeleton.width;
+        self.classes.point(class).id().is_some_and(|state| {
+            let is_silent = state > VIOLATED || scene.after == After::Latch;
+            is_silent && scene.cache.look_up(state, bits, width) == Some(state)
+        })
+    }
+
+    /// Does a letter leave everybody where they are, with nothing to tell?
+    pub(crate) fn all_rest(&self, scene: &Scene<'_>, bits: u64) -> bool {
+        match bits {
+            0 => self.classes.are_idle(),
+            _ => self.classes.occupied().all(|class| self.rests(scene, class, bits)),
+        }
     }
 
     /// One value is touched and nobody else moves. False if it does not move either.
@@ -216,15 +237,18 @@ impl Population {
         }
     }
 
-    /// Several touched bindings, and all others by the background letter.
+    /// Several touched bindings, and all others by the background letter. False if nothing moved.
     pub(crate) fn step_touched(
         &mut self,
         scene: &mut Scene<'_>,
         touches: Vec<Touch>,
         background: (u64, u64),
         decided: &mut Vec<Decided>,
-    ) {
+    ) -> bool {
         let skeleton = &scene.monitor.compiled.skeleton;
+        if background.1 == 0 && self.all_rest(scene, background.0) && self.touched_rest(scene, &touches) {
+            return false;
+        }
         // Everybody steps from where they stood before this position.
         let mut moves: Vec<(Box<Binding>, Option<CellId>, Point)> = Vec::with_capacity(touches.len());
         for touch in touches {
@@ -265,6 +289,21 @@ impl Population {
         for cell in cells {
             self.forget_if_unseen(scene, cell);
         }
+        true
+    }
+
+    /// Do the letters of touched bindings leave each of them where it is? Those without a cell then need none.
+    fn touched_rest(&self, scene: &Scene<'_>, touches: &[Touch]) -> bool {
+        // Where values are compared, one that was seen must not be taken for one that was not.
+        let is_compared = !scene.monitor.compiled.rigid.is_trivial();
+        touches.iter().all(|touch| {
+            let class = match touch.cell {
+                Some(cell) => self.classes.find(self.cells.class(cell)),
+                None if is_compared => return false,
+                None => self.stand_in(&touch.binding, false),
+            };
+            touch.unknown == 0 && self.rests(scene, class, touch.bits)
+        })
     }
 
     fn step_background(&mut self, scene: &mut Scene<'_>, (bits, unknown): (u64, u64), decided: &mut Vec<Decided>) {
@@ -309,7 +348,12 @@ impl Population {
     }
 
     /// Every binding that a position touches: those it names, joined with the stored ones they agree with.
-    pub(crate) fn closure(&self, monitor: &Monitor, thetas: &[Box<Binding>], facts: &Facts) -> Vec<Touch> {
+    pub(crate) fn closure(
+        &self,
+        monitor: &Monitor,
+        thetas: &[Box<Binding>],
+        letter: &dyn Fn(&Binding) -> (u64, u64),
+    ) -> Vec<Touch> {
         let rigid = &monitor.compiled.rigid;
         let mut bindings: Vec<Box<Binding>> = Vec::new();
         let mut queue: Vec<Box<Binding>> = Vec::new();
@@ -342,7 +386,7 @@ impl Population {
         bindings
             .into_iter()
             .map(|binding| {
-                let (bits, unknown) = read(monitor, facts, &binding);
+                let (bits, unknown) = letter(&binding);
                 Touch { cell: self.cells.find(&binding), binding, bits, unknown }
             })
             .collect()

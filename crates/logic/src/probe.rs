@@ -6,12 +6,16 @@
 
 use std::sync::Arc;
 
+use crate::compile::MOST_VARIABLES;
 use crate::facts::{Facts, fits, unify};
 use crate::formula::{Arena, Formula, Node, Quantifier};
 use crate::term::{Atom, Comparison, Term, Value};
 
 /// The value of a prefix variable: one that was seen, or any of the others.
 pub(crate) type Binding = [Option<Value>];
+
+/// The same, for a look at values that are not kept.
+pub(crate) type Glance<'a> = [Option<&'a Value>; MOST_VARIABLES];
 
 /// What a letter bit asks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +38,25 @@ pub(crate) enum Argument {
     Any,
     Value(Value),
     Variable(usize),
+    /// Any value of which all of this is true; by that name it was asked for.
+    Where(Arc<str>, Box<[(Comparison, Value)]>),
+}
+
+impl Argument {
+    /// Does every value that fits the other fit this one?
+    fn is_more_general_than(&self, other: &Argument) -> bool {
+        match (self, other) {
+            (Argument::Any, _) => true,
+            (Argument::Where(_, tests), Argument::Value(value)) => passes(tests, value),
+            (Argument::Where(_, mine), Argument::Where(_, theirs)) => mine.iter().all(|test| theirs.contains(test)),
+            (mine, theirs) => mine == theirs,
+        }
+    }
+}
+
+/// Are all comparisons true of a value?
+pub(crate) fn passes(tests: &[(Comparison, Value)], value: &Value) -> bool {
+    tests.iter().all(|(comparison, constant)| comparison.holds(value, constant))
 }
 
 impl Pattern {
@@ -64,7 +87,39 @@ impl Pattern {
                 Argument::Any => true,
                 Argument::Value(wanted) => wanted == value,
                 Argument::Variable(index) => binding.get(*index).is_some_and(|bound| bound.as_ref() == Some(value)),
+                Argument::Where(_, tests) => passes(tests, value),
             })
+    }
+
+    /// Do the values fit, for a binding?
+    pub(crate) fn fits_glance(&self, values: &[Value], glance: &Glance<'_>) -> bool {
+        self.slots.len() <= values.len()
+            && self.slots.iter().zip(values).all(|(argument, value)| match argument {
+                Argument::Any => true,
+                Argument::Value(wanted) => wanted == value,
+                Argument::Variable(index) => glance[*index] == Some(value),
+                Argument::Where(_, tests) => passes(tests, value),
+            })
+    }
+
+    /// The binding under which the values fit, without keeping them.
+    pub(crate) fn glance<'a>(&self, values: &'a [Value]) -> Option<Glance<'a>> {
+        if self.slots.len() > values.len() {
+            return None;
+        }
+        let mut glance = Glance::default();
+        for (argument, value) in self.slots.iter().zip(values) {
+            match argument {
+                Argument::Any => {}
+                Argument::Value(wanted) if wanted == value => {}
+                Argument::Where(_, tests) if passes(tests, value) => {}
+                Argument::Variable(index) if glance[*index].is_none_or(|bound| bound == value) => {
+                    glance[*index] = Some(value);
+                }
+                _ => return None,
+            }
+        }
+        Some(glance)
     }
 
     /// The binding under which the values fit, with nothing for the variables it does not have.
@@ -77,7 +132,8 @@ impl Pattern {
             match argument {
                 Argument::Any => {}
                 Argument::Value(wanted) if wanted == value => {}
-                Argument::Value(_) => return None,
+                Argument::Where(_, tests) if passes(tests, value) => {}
+                Argument::Value(_) | Argument::Where(..) => return None,
                 Argument::Variable(index) => match &binding[*index] {
                     None => binding[*index] = Some(value.clone()),
                     Some(bound) if bound == value => {}
@@ -102,6 +158,7 @@ impl Pattern {
             match argument {
                 Argument::Any => {}
                 Argument::Value(wanted) if wanted == value => {}
+                Argument::Where(_, tests) if passes(tests, value) => {}
                 Argument::Variable(_) if found.is_none_or(|other| other == value) => found = Some(value),
                 _ => return None,
             }
@@ -113,7 +170,7 @@ impl Pattern {
     pub(crate) fn is_more_general_than(&self, other: &Pattern) -> bool {
         self.name == other.name
             && self.slots.len() <= other.slots.len()
-            && self.slots.iter().zip(&other.slots).all(|(mine, theirs)| *mine == Argument::Any || mine == theirs)
+            && self.slots.iter().zip(&other.slots).all(|(mine, theirs)| mine.is_more_general_than(theirs))
     }
 
     /// The variables it holds, as bits.
@@ -127,12 +184,20 @@ impl Pattern {
     /// The atom it asks for under a binding; none if it holds a variable for which no value was seen.
     fn ground(&self, binding: &Binding) -> Option<Atom> {
         let term = |argument: &Argument| match argument {
-            Argument::Any => Some(Term::Any),
+            Argument::Any | Argument::Where(..) => Some(Term::Any),
             Argument::Value(value) => Some(Term::Value(value.clone())),
             Argument::Variable(index) => binding.get(*index).and_then(|bound| bound.clone()).map(Term::Value),
         };
         let terms = self.slots.iter().map(term).collect::<Option<Box<[Term]>>>()?;
         Some(Atom { name: self.name.clone(), terms })
+    }
+
+    /// Do the values that are known of an unknown fact pass what is asked of values?
+    fn may_pass(&self, terms: &[Term]) -> bool {
+        self.slots.iter().zip(terms).all(|pair| match pair {
+            (Argument::Where(_, tests), Term::Value(value)) => passes(tests, value),
+            _ => true,
+        })
     }
 
     /// The answer of a position for a binding; none if it is unknown.
@@ -141,7 +206,7 @@ impl Pattern {
         if known {
             return Some(true);
         }
-        let unknown = facts.unknown.iter().filter(|atom| atom.name == self.name);
+        let unknown = facts.unknown.iter().filter(|atom| atom.name == self.name && self.may_pass(&atom.terms));
         let mut possible = unknown.filter(|atom| match self.ground(binding) {
             Some(asked) => unify(&asked, atom),
             // A value that was never seen can only be meant by `_`.

@@ -4,13 +4,12 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
+use crate::binding::Bindings;
 use crate::cache::{SATISFIED, VIOLATED};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
-use crate::observation::{Name, Observation, Plan};
+use crate::observation::{Observation, Plan};
 use crate::population::Scene;
 use crate::standing::{Standing, Wide};
 use crate::state::Point;
@@ -32,7 +31,7 @@ pub(crate) struct Reading<'a> {
 
 impl Reading<'_> {
     /// All facts, for letters that need them together.
-    fn whole(&self, names: &FxHashMap<Arc<str>, Name>) -> Facts {
+    fn whole(&self, names: &[Arc<str>]) -> Facts {
         self.facts.cloned().unwrap_or_else(|| self.observation.to_facts(names))
     }
 }
@@ -251,8 +250,8 @@ impl Watch {
         let is_whole = reading.unknown || entry.monitor.shape.whole;
         match seat.wide.as_deref_mut() {
             Some(Wide::Vacant) => return,
-            Some(Wide::Bindings(bindings)) => {
-                let facts = is_whole.then(|| reading.whole(&self.names));
+            Some(Wide::Bindings(shared)) => {
+                let facts = is_whole.then(|| reading.whole(&self.spelt));
                 let mut near: [Asked<'_>; 8] = [(0, &[]); 8];
                 let mut far: Vec<Asked<'_>> = Vec::new();
                 let mut count = 0;
@@ -268,6 +267,12 @@ impl Watch {
                 let hits = if far.is_empty() { &near[..count] } else { &far };
                 let (after, time) = (entry.after, reading.now);
                 let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
+                // What is shared is copied only if it moves.
+                let is_shared = Arc::strong_count(shared) > 1;
+                if is_shared && facts.is_none() && shared.rest(&scene, hits) {
+                    return;
+                }
+                let bindings = Arc::make_mut(shared);
                 if bindings.step(&mut scene, hits, facts.as_ref(), &mut self.scratch.bindings) {
                     self.conclude(standing, monitor);
                     self.note(standing, monitor);
@@ -276,7 +281,7 @@ impl Watch {
             }
             wide => {
                 let (bits, unknown) = match is_whole {
-                    true => read(&entry.monitor, &reading.whole(&self.names), &[]),
+                    true => read(&entry.monitor, &reading.whole(&self.spelt), &[]),
                     false => (bits, 0),
                 };
                 let skeleton = &entry.monitor.compiled.skeleton;
@@ -337,7 +342,7 @@ impl Watch {
             }
             return;
         }
-        let verdict = bindings.verdict(&entry.monitor, &mut entry.cache);
+        let verdict = Bindings::verdict(bindings, &entry.monitor, &mut entry.cache);
         if verdict.is_definite() {
             let by = self.scratch.bindings.iter().find(|(other, _)| *other == verdict);
             let binding = by.and_then(|(_, binding)| binding.clone()).map(<[Option<Value>]>::into_vec);
@@ -379,7 +384,7 @@ impl Watch {
                 }
                 let after = entry.after;
                 let mut scene = Scene { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
-                bindings.expire(&mut scene, &mut self.scratch.bindings);
+                Arc::make_mut(bindings).expire(&mut scene, &mut self.scratch.bindings);
                 self.conclude(standing, monitor);
                 self.note(standing, monitor);
             }

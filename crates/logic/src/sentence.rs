@@ -265,7 +265,8 @@ impl Writer<'_> {
         match &self.compiled.probes[usize::from(bit)] {
             Probe::Pattern(pattern) => {
                 let atom = self.atom(pattern);
-                self.arena.insert(Node::Fact(atom))
+                let fact = self.arena.insert(Node::Fact(atom));
+                self.tested(pattern, fact)
             }
             Probe::Local { variables, body } => {
                 let body = self.arena.copy(&self.compiled.arena, *body);
@@ -275,9 +276,29 @@ impl Writer<'_> {
         }
     }
 
+    /// A fact with what is asked of its values.
+    fn tested(&mut self, pattern: &Pattern, fact: Formula) -> Formula {
+        let mut parts = vec![fact];
+        let mut variables = Vec::new();
+        for argument in &pattern.slots {
+            let Argument::Where(name, tests) = argument else { continue };
+            variables.push(name.clone());
+            for (comparison, value) in tests {
+                let (left, right) = (Term::Var(name.clone()), Term::Value(value.clone()));
+                parts.push(self.arena.insert(Node::Compare(*comparison, left, right)));
+            }
+        }
+        if variables.is_empty() {
+            return fact;
+        }
+        let body = self.arena.and(parts);
+        self.arena.insert(Node::Quantified(Quantifier::Exists, variables.into(), body))
+    }
+
     fn atom(&self, pattern: &Pattern) -> Atom {
         let term = |argument: &Argument| match argument {
             Argument::Any => Term::Any,
+            Argument::Where(name, _) => Term::Var(name.clone()),
             Argument::Value(value) => Term::Value(value.clone()),
             Argument::Variable(index) => match self.binding.get(*index) {
                 Some(Some(value)) => Term::Value(value.clone()),

@@ -4,6 +4,7 @@
 //! whatever that watch has learnt. It names its formulas, and is refused by others.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -185,7 +186,7 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
                 let point = Point { handle: handle.clone(), times: saved.times.iter().copied().collect() };
                 standings.push((saved.valuation, saved.values.clone().map(Vec::into_boxed_slice), point));
             }
-            Some(Wide::Bindings(Bindings::restore(&monitor, &mut entry.cache, standings)?))
+            Some(Wide::Bindings(Arc::new(Bindings::restore(&monitor, &mut entry.cache, standings)?)))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Where one trace stands with every monitor of a watch.
 
+use std::sync::Arc;
+
 use crate::binding::Bindings;
 use crate::interval::Time;
 use crate::state::Point;
@@ -33,7 +35,8 @@ pub(crate) struct Seat {
 #[derive(Clone, Debug)]
 pub(crate) enum Wide {
     Point(Point),
-    Bindings(Bindings),
+    /// Traces share them until one moves its own.
+    Bindings(Arc<Bindings>),
     /// The monitor is gone.
     Vacant,
 }
@@ -120,6 +123,12 @@ impl Standing {
     #[inline]
     pub(crate) fn has_restless(&self) -> bool {
         self.marks.iter().any(|words| words[RESTLESS] != 0)
+    }
+
+    /// Does any monitor have a deadline?
+    #[inline]
+    pub(crate) fn has_timed(&self) -> bool {
+        self.marks.iter().any(|words| words[TIMED] != 0)
     }
 
     /// How many groups of 64 monitors there are.

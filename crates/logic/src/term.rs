@@ -258,6 +258,17 @@ impl Comparison {
         }
     }
 
+    /// The same comparison with its sides exchanged.
+    pub(crate) fn mirrored(self) -> Comparison {
+        match self {
+            Comparison::Equal | Comparison::Unequal => self,
+            Comparison::Less => Comparison::Greater,
+            Comparison::AtMost => Comparison::AtLeast,
+            Comparison::Greater => Comparison::Less,
+            Comparison::AtLeast => Comparison::AtMost,
+        }
+    }
+
     /// Its spelling.
     pub fn symbol(self) -> &'static str {
         Comparison::ALL.iter().find(|(comparison, _)| *comparison == self).map_or("", |(_, symbol)| symbol)

@@ -1,9 +1,9 @@
 //! Which bindings the facts of a position touch.
 
 use crate::cells::CellId;
-use crate::facts::{Fact, Facts};
+use crate::facts::Facts;
 use crate::monitor::Monitor;
-use crate::probe::{Argument, Binding, Probe};
+use crate::probe::{Argument, Binding, Glance, Probe};
 use crate::term::{Term, Value};
 
 /// A fact whose name some pattern asks for: the bit, and the values still to be compared.
@@ -100,16 +100,67 @@ fn values_of(facts: &Facts) -> Vec<Value> {
     values
 }
 
-/// The facts behind the hits, for letters that need them whole.
-pub(crate) fn gather(monitor: &Monitor, hits: &[Asked<'_>]) -> Facts {
-    let mut facts = Facts::default();
+/// The bindings that facts name, where no letter needs them whole.
+pub(crate) fn named(monitor: &Monitor, hits: &[Asked<'_>]) -> Vec<Box<Binding>> {
+    let mut found: Vec<Box<Binding>> = Vec::new();
     for (bit, values) in hits {
-        if let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] {
-            let fact = Fact::new(pattern.name.clone(), values.to_vec());
-            if !facts.known.contains(&fact) {
-                facts.known.push(fact);
+        let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { continue };
+        if let Some(binding) = pattern.bind(values, monitor.compiled.prefix.len())
+            && binding.iter().any(Option::is_some)
+            && !found.iter().any(|other| **other == *binding)
+        {
+            found.push(binding.into());
+        }
+    }
+    found
+}
+
+/// The letter that a binding reads from facts, where no letter needs them whole.
+pub(crate) fn letter(monitor: &Monitor, hits: &[Asked<'_>], binding: &Binding) -> u64 {
+    hits.iter().fold(0, |bits, (bit, values)| match &monitor.compiled.probes[usize::from(*bit)] {
+        Probe::Pattern(pattern) if pattern.fits(values, binding) => bits | 1 << bit,
+        _ => bits,
+    })
+}
+
+/// The bindings that facts name and those that these make together, in the room given; none if there is too little.
+pub(crate) fn glances<'a, 'r>(
+    monitor: &Monitor,
+    hits: &[Asked<'a>],
+    room: &'r mut [Glance<'a>],
+) -> Option<&'r [Glance<'a>]> {
+    let mut count = 0;
+    for (bit, values) in hits {
+        let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { continue };
+        let Some(named) = pattern.glance(values) else { continue };
+        if named == Glance::default() || room[..count].contains(&named) {
+            continue;
+        }
+        let before = count;
+        *room.get_mut(count)? = named;
+        count += 1;
+        // With what it makes together with all before it, nothing is left out.
+        for place in 0..before {
+            if let Some(joined) = both(&room[place], &named)
+                && !room[..count].contains(&joined)
+            {
+                *room.get_mut(count)? = joined;
+                count += 1;
             }
         }
     }
-    facts
+    Some(&room[..count])
+}
+
+/// Two bindings as one, if they agree.
+fn both<'a>(left: &Glance<'a>, right: &Glance<'a>) -> Option<Glance<'a>> {
+    let mut joined = *left;
+    for (mine, theirs) in joined.iter_mut().zip(right) {
+        match (&mine, theirs) {
+            (Some(mine), Some(theirs)) if mine != theirs => return None,
+            (None, theirs) => *mine = *theirs,
+            _ => {}
+        }
+    }
+    Some(joined)
 }

@@ -85,6 +85,8 @@ pub struct Decided {
 pub struct Watch {
     pub(crate) entries: Vec<Option<Entry>>,
     pub(crate) names: FxHashMap<Arc<str>, Name>,
+    /// The names by their numbers.
+    pub(crate) spelt: Vec<Arc<str>>,
     /// For each name, who asks for it.
     pub(crate) index: Vec<Vec<Asker>>,
     /// Monitors that must see every position whole.
@@ -105,6 +107,8 @@ pub(crate) struct Entry {
     pub(crate) width: u32,
     /// The start state of a formula without quantifiers and times, known from the beginning.
     start: Point,
+    /// Where all bindings begin.
+    fresh: Option<Arc<Bindings>>,
 }
 
 /// A monitor that asks for a name.
@@ -162,7 +166,8 @@ impl Watch {
         }
         let is_plain = !monitor.shape.quantified && !monitor.shape.whole;
         let width = monitor.compiled.skeleton.width;
-        self.entries.push(Some(Entry { monitor: Arc::new(monitor), cache, after, is_plain, width, start }));
+        let monitor = Arc::new(monitor);
+        self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh: None }));
         self.scratch.letters.push(0);
         self.scratch.is_touched.push(false);
         self.version = next_version();
@@ -221,7 +226,9 @@ impl Watch {
             return *known;
         }
         let number = Name(self.index.len() as u32);
-        self.names.insert(name.into(), number);
+        let name: Arc<str> = name.into();
+        self.names.insert(Arc::clone(&name), number);
+        self.spelt.push(name);
         self.index.push(Vec::new());
         number
     }
@@ -336,7 +343,7 @@ impl Watch {
         let skeleton = &entry.monitor.compiled.skeleton;
         let verdict = match seat.wide.as_deref_mut() {
             Some(Wide::Bindings(bindings)) => {
-                let live = bindings.verdict(&entry.monitor, &mut entry.cache);
+                let live = Bindings::verdict(bindings, &entry.monitor, &mut entry.cache);
                 if end && !live.is_definite() { bindings.at_end(&entry.monitor, &entry.cache) } else { live }
             }
             Some(Wide::Point(point)) if end => entry.cache.at_end(skeleton, point),
@@ -421,6 +428,9 @@ impl Watch {
 
     /// The next moment at which a tick may change something.
     pub fn deadline(&self, standing: &Standing) -> Option<Time> {
+        if !standing.has_timed() {
+            return None;
+        }
         let pairs = self.entries.iter().zip(&standing.seats);
         let ends = pairs.filter_map(|(entry, seat)| match (entry, seat.wide.as_deref()) {
             (Some(entry), Some(Wide::Point(point))) => entry.cache.deadline(&entry.monitor.compiled.skeleton, point),
@@ -434,7 +444,8 @@ impl Watch {
 impl Entry {
     pub(crate) fn start_state(&mut self) -> Wide {
         if self.monitor.shape.quantified {
-            Wide::Bindings(Bindings::new(&self.monitor, &mut self.cache))
+            let Entry { monitor, cache, fresh, .. } = self;
+            Wide::Bindings(Arc::clone(fresh.get_or_insert_with(|| Arc::new(Bindings::new(monitor, cache)))))
         } else {
             Wide::Point(self.start.clone())
         }

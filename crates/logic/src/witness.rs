@@ -4,18 +4,20 @@
 //! the verdict does not need: what is not in a witness may have been any way at all, and the verdict is the same.
 //! `check.rs` proves a witness by the definition alone.
 
-use std::ops::Range;
+mod engine;
+mod search;
+
 use std::sync::Arc;
 
 use crate::facts::{Fact, Facts, fits};
-use crate::formula::{Arena, Formula, Node, Quantifier};
+use crate::formula::{Arena, Formula, Node};
 use crate::interval::Time;
-use crate::monitor::{Monitor, within_always};
+use crate::monitor::within_always;
 use crate::sentence::Sentence;
-use crate::standing::Standing;
 use crate::term::{Atom, Term, Value};
 use crate::verdict::Verdict;
-use crate::watch::{After, Decided, MonitorId, Watch};
+use engine::{Alone, Together};
+use search::Search;
 
 /// One entry of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,354 +58,136 @@ pub struct WitnessStep {
     pub residual: Sentence,
 }
 
-/// The fact that marks the entry a question is about; no formula and no trace can spell it.
-const HERE: &str = "(here)";
-
 impl Witness {
-    /// Finds why a formula `G f`, with `f` about the past and the present, fails at one entry of a trace, whatever
+    /// Finds why a formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none if it has
+    /// none, or cannot be monitored.
+    pub fn find(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<Witness> {
+        Prover::new(arena, formula)?.find(trace, at_end, &[])
+    }
+
+    /// Finds why a formula `G f`, with `f` about the past and the present, fails at the last entry of a trace, whatever
     /// failed before it: for the given values of its quantified variables, or for any.
-    pub fn at(
+    pub fn at_last(
         arena: &Arena,
         formula: Formula,
         trace: &[Moment],
-        entry: usize,
         binding: &[(Arc<str>, Value)],
     ) -> Option<Witness> {
+        Prover::each(arena, formula)?.find(trace, false, binding)
+    }
+}
+
+/// The fact that marks the entry a question is about; no formula and no trace can spell it.
+const HERE: &str = "(here)";
+
+/// Finds witnesses for one formula, and remembers between them what it learnt about it.
+#[derive(Debug)]
+pub struct Prover {
+    sentence: Sentence,
+    /// Whether questions are about the last entry of a trace.
+    is_each: bool,
+    /// One binding by itself; made when it is needed, as is the next.
+    alone: Option<Alone>,
+    together: Option<Together>,
+}
+
+impl Prover {
+    /// For a formula whose verdict is decided once; none if it cannot be monitored.
+    pub fn new(arena: &Arena, formula: Formula) -> Option<Prover> {
+        let sentence = Sentence { arena: arena.clone(), formula };
+        Some(Prover { alone: Some(Alone::new(&sentence)?), sentence, is_each: false, together: None })
+    }
+
+    /// For a formula `G f`, with `f` about the past and the present, that fails at the last entry of traces, whatever
+    /// failed before it; none if it is not of that shape.
+    pub fn each(arena: &Arena, formula: Formula) -> Option<Prover> {
         let mut asked = Arena::new();
-        let mut formula = asked.copy(arena, formula);
-        for (variable, value) in binding {
-            formula = asked.instantiate(formula, variable, value);
-        }
+        let formula = asked.copy(arena, formula);
         let here = |arena: &mut Arena, f| {
             let here = arena.fact(HERE);
             arena.implies(here, f)
         };
         let formula = within_always(&mut asked, formula, &here)?;
-        let mut trace = trace.get(..=entry)?.to_vec();
-        if let Some(Moment::Position(facts)) = trace.last_mut() {
+        Some(Prover { is_each: true, ..Prover::new(&asked, formula)? })
+    }
+
+    /// Finds why the formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none if it has
+    /// none. For the given values of its quantified variables, if that decides; else for those that do.
+    pub fn find(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
+        if !self.is_each {
+            return self.decided(trace, at_end, binding);
+        }
+        let mut marked = trace.to_vec();
+        if let Some(Moment::Position(facts)) = marked.last_mut() {
             facts.known.push(Fact::from(HERE));
         }
-        let mut witness = Witness::find(&asked, formula, &trace, false)?;
+        let mut witness = self.decided(&marked, at_end, binding)?;
         for step in &mut witness.steps {
             step.present.retain(|fact| &*fact.name != HERE);
             step.absent.retain(|atom| &*atom.name != HERE);
         }
-        witness.binding = binding.iter().cloned().chain(witness.binding).collect();
         Some(witness)
     }
 
-    /// Finds why a formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none if it has
-    /// none, or cannot be monitored.
-    pub fn find(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<Witness> {
-        let (decided, entries) = decide(arena, formula, trace, at_end)?;
-        // A verdict that was there before the end does not need it.
-        let at_end = at_end && decide(arena, formula, &trace[..entries], false).is_none();
-        let (ground, binding) = grounded(arena, formula, decided.binding.as_deref());
+    fn decided(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
+        if let Some(witness) = self.bound(trace, at_end, binding, None) {
+            return Some(witness);
+        }
+        if !binding.is_empty() {
+            // Some of the variables have values: those are put in their places.
+            let ground = self.ground(binding);
+            let found = Prover::new(&ground.arena, ground.formula)?.decided(trace, at_end, &[])?;
+            return Some(Witness { binding: binding.iter().cloned().chain(found.binding).collect(), ..found });
+        }
+        if self.together.is_none() {
+            self.together = Together::new(&self.sentence);
+        }
+        let together = self.together.as_mut()?;
+        let (verdict, values, entries) = together.decide(trace, at_end)?;
         // The deciding binding alone decides, unless bindings decided together or no value was seen.
-        let single = decide(&ground.arena, ground.formula, &trace[..entries], at_end);
-        let (ground, binding) = match single {
-            Some((again, _)) if again.verdict == decided.verdict => (ground, binding),
-            _ => (Sentence { arena: arena.clone(), formula }, Vec::new()),
-        };
-        let search = Search::new(&ground, &trace[..entries], decided.verdict, at_end)?;
-        Some(Witness { verdict: decided.verdict, binding, entries, at_end, steps: search.run() })
-    }
-}
-
-/// A watch with the formula alone, and a trace before its first position.
-fn watch(arena: &Arena, formula: Formula) -> Option<(Watch, Standing, MonitorId)> {
-    let mut watch = Watch::new();
-    let id = watch.add(Monitor::new(arena, formula).ok()?, After::Latch);
-    let standing = watch.start();
-    Some((watch, standing, id))
-}
-
-/// The first definite verdict on a trace and how many entries it took.
-fn decide(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<(Decided, usize)> {
-    let (mut watch, mut standing, id) = watch(arena, formula)?;
-    for (index, moment) in trace.iter().enumerate() {
-        let decided = match moment {
-            Moment::Position(facts) => watch.step(&mut standing, facts),
-            Moment::Tick(now) => watch.tick(&mut standing, *now),
-        };
-        if let Some(decided) = decided.first() {
-            return Some((decided.clone(), index + 1));
+        let variables = together.variables();
+        let named = variables.iter().cloned().zip(values.into_iter().flatten());
+        let named: Option<Vec<_>> = named.map(|(name, value)| value.map(|value| (name, value))).collect();
+        if let Some(named) = named.filter(|named| !named.is_empty())
+            && let Some(witness) = self.bound(&trace[..entries], at_end, &named, Some(verdict))
+        {
+            return Some(witness);
         }
-    }
-    let verdict = if at_end { watch.end(&mut standing, id) } else { watch.verdict(&mut standing, id) };
-    let decided = Decided { monitor: id, verdict, binding: watch.failing(&standing, id) };
-    verdict.is_definite().then_some((decided, trace.len()))
-}
-
-/// The formula for one binding, and what that binding is.
-fn grounded(arena: &Arena, formula: Formula, binding: Option<&[Option<Value>]>) -> (Sentence, Vec<(Arc<str>, Value)>) {
-    let mut sentence = Sentence { arena: arena.clone(), formula };
-    let mut named = Vec::new();
-    let values: Vec<Value> = binding.unwrap_or(&[]).iter().flatten().cloned().collect();
-    if values.len() != binding.map_or(0, <[_]>::len) {
-        return (sentence, named);
-    }
-    for (variable, value) in leading_variables(arena, formula).into_iter().zip(values) {
-        sentence.formula = sentence.arena.instantiate(sentence.formula, &variable, &value);
-        named.push((variable, value));
-    }
-    (sentence, named)
-}
-
-/// The variables that the `forall`s in front of a formula bind, in order.
-fn leading_variables(arena: &Arena, f: Formula) -> Vec<Arc<str>> {
-    match &arena[f] {
-        Node::Quantified(Quantifier::Forall, variables, body) => {
-            variables.iter().cloned().chain(leading_variables(arena, *body)).collect()
-        }
-        Node::Unary(_, _, g) => leading_variables(arena, *g),
-        _ => Vec::new(),
-    }
-}
-
-/// Looks for a small part of a trace that still decides.
-struct Search<'a> {
-    ground: &'a Sentence,
-    /// The trace, without the facts that no atom asks for.
-    trace: Vec<Moment>,
-    verdict: Verdict,
-    at_end: bool,
-    /// The atoms the formula asks for.
-    atoms: Vec<Atom>,
-    watch: Watch,
-    start: Standing,
-    id: MonitorId,
-    /// For each entry, which atoms are kept.
-    kept: Vec<Vec<bool>>,
-    /// How many positions have been read in search of less.
-    spent: usize,
-}
-
-/// More positions than this are not read in search of a smaller witness.
-const MOST_READ: usize = 5_000_000;
-
-impl<'a> Search<'a> {
-    fn new(ground: &'a Sentence, trace: &[Moment], verdict: Verdict, at_end: bool) -> Option<Search<'a>> {
-        let (watch, start, id) = watch(&ground.arena, ground.formula)?;
-        let mut atoms = Vec::new();
-        collect_atoms(&ground.arena, ground.formula, &mut atoms);
-        let kept = vec![vec![true; atoms.len()]; trace.len()];
-        let asked = |moment: &Moment| match moment {
-            Moment::Position(facts) => {
-                let known = facts.known.iter().filter(|fact| atoms.iter().any(|atom| fits(atom, fact)));
-                let unknown = facts.unknown.iter().filter(|doubt| atoms.iter().any(|atom| atom.name == doubt.name));
-                let (known, unknown) = (known.cloned().collect(), unknown.cloned().collect());
-                Moment::Position(Facts { time: facts.time, known, unknown })
-            }
-            Moment::Tick(now) => Moment::Tick(*now),
-        };
-        let trace = trace.iter().map(asked).collect();
-        Some(Search { ground, trace, verdict, at_end, atoms, watch, start, id, kept, spent: 0 })
+        let together = self.together.as_mut()?;
+        // A verdict that was there before the end does not need it.
+        let at_end = at_end && together.decide(&trace[..entries], false).is_none();
+        let steps = Search::new(together, &self.sentence, &trace[..entries], verdict, at_end).run();
+        Some(Witness { verdict, binding: Vec::new(), entries, at_end, steps })
     }
 
-    fn run(mut self) -> Vec<WitnessStep> {
-        let changes = self.changes();
-        let everything = self.kept.clone();
-        for (entry, kept) in self.kept.iter_mut().enumerate() {
-            if !changes.contains(&entry) {
-                kept.fill(false);
-            }
+    /// The formula with values in the places of variables.
+    fn ground(&self, binding: &[(Arc<str>, Value)]) -> Sentence {
+        let mut ground = self.sentence.clone();
+        for (variable, value) in binding {
+            ground.formula = ground.arena.instantiate(ground.formula, variable, value);
         }
-        // Positions that left the residual alone can still matter: a `G` must have held there.
-        if !self.decides() {
-            self.kept = everything;
-        }
-        self.minimise();
-        self.steps()
+        ground
     }
 
-    /// The entries at which the residual changed.
-    fn changes(&mut self) -> Vec<usize> {
-        let mut standing = self.start.clone();
-        let mut before = place(&mut self.watch, &mut standing, self.id);
-        let mut changes = Vec::new();
-        for (entry, moment) in self.trace.iter().enumerate() {
-            match moment {
-                Moment::Position(facts) => self.watch.step(&mut standing, facts),
-                Moment::Tick(now) => self.watch.tick(&mut standing, *now),
-            };
-            let after = place(&mut self.watch, &mut standing, self.id);
-            if after != before {
-                changes.push(entry);
-            }
-            before = after;
+    /// The same for one binding by itself, if it has a value for every variable.
+    fn bound(
+        &mut self,
+        trace: &[Moment],
+        at_end: bool,
+        binding: &[(Arc<str>, Value)],
+        wanted: Option<Verdict>,
+    ) -> Option<Witness> {
+        let alone = self.alone.as_mut()?;
+        alone.bind(binding)?;
+        let (verdict, entries) = alone.decide(trace, at_end)?;
+        if wanted.is_some_and(|wanted| wanted != verdict) {
+            return None;
         }
-        changes
-    }
-
-    /// Leaves out as much as the verdict can do without: many pieces at once first, then half of them, then single
-    /// atoms, and of a stretch where nothing held its ends.
-    ///
-    /// Stops when it has read too many positions over and over; what is left then is a witness all the same, if not
-    /// the smallest.
-    fn minimise(&mut self) {
-        let pieces = self.pieces();
-        self.leave_out(&pieces);
-        for piece in &pieces {
-            for atom in 0..self.atoms.len() {
-                if self.is_spent() {
-                    return;
-                }
-                if self.is_kept(piece, atom) && !self.can_do_without(piece.clone(), atom) && piece.len() > 1 {
-                    self.trim(piece.clone(), atom);
-                }
-            }
-        }
-    }
-
-    /// The entries at which some atom holds, each by itself, and the stretches between them.
-    fn pieces(&self) -> Vec<Range<usize>> {
-        let mut pieces: Vec<Range<usize>> = Vec::new();
-        for (entry, moment) in self.trace.iter().enumerate() {
-            // Facts that no atom asks for were taken out before.
-            let holds =
-                matches!(moment, Moment::Position(facts) if !facts.known.is_empty() || !facts.unknown.is_empty());
-            match pieces.last_mut() {
-                Some(last) if !holds && self.is_empty(last.start) => last.end = entry + 1,
-                _ => pieces.push(entry..entry + 1),
-            }
-        }
-        pieces
-    }
-
-    fn is_empty(&self, entry: usize) -> bool {
-        match &self.trace[entry] {
-            Moment::Position(facts) => facts.known.is_empty() && facts.unknown.is_empty(),
-            Moment::Tick(_) => true,
-        }
-    }
-
-    fn is_kept(&self, piece: &Range<usize>, atom: usize) -> bool {
-        self.kept[piece.clone()].iter().any(|kept| kept[atom])
-    }
-
-    /// Takes an atom out of a piece if the verdict can do without it.
-    fn can_do_without(&mut self, piece: Range<usize>, atom: usize) -> bool {
-        let before: Vec<bool> = self.kept[piece.clone()].iter().map(|kept| kept[atom]).collect();
-        self.kept[piece.clone()].iter_mut().for_each(|kept| kept[atom] = false);
-        if self.decides() {
-            return true;
-        }
-        for (kept, before) in self.kept[piece].iter_mut().zip(before) {
-            kept[atom] = before;
-        }
-        false
-    }
-
-    /// Of a stretch that matters, leaves out what it can at its beginning, and then at its end.
-    fn trim(&mut self, piece: Range<usize>, atom: usize) {
-        let (mut start, mut end) = (piece.start, piece.end);
-        let mut step = (end - start) / 2;
-        while step > 0 && !self.is_spent() {
-            if start + step < end && self.can_do_without(start..start + step, atom) {
-                start += step;
-            }
-            step /= 2;
-        }
-        let mut step = (end - start) / 2;
-        while step > 0 && !self.is_spent() {
-            if start + step < end && self.can_do_without(end - step..end, atom) {
-                end -= step;
-            }
-            step /= 2;
-        }
-    }
-
-    fn leave_out(&mut self, pieces: &[Range<usize>]) {
-        let is_kept = |search: &Search<'_>, piece: &Range<usize>| {
-            search.kept[piece.clone()].iter().any(|kept| kept.contains(&true))
-        };
-        let kept: Vec<Range<usize>> = pieces.iter().filter(|piece| is_kept(self, piece)).cloned().collect();
-        if kept.is_empty() || self.is_spent() {
-            return;
-        }
-        let entries = || kept.iter().cloned().flatten();
-        let whole: Vec<Vec<bool>> = entries().map(|entry| std::mem::take(&mut self.kept[entry])).collect();
-        entries().for_each(|entry| self.kept[entry] = vec![false; self.atoms.len()]);
-        if self.decides() {
-            return;
-        }
-        for (entry, atoms) in entries().zip(whole) {
-            self.kept[entry] = atoms;
-        }
-        if kept.len() > 1 {
-            let (left, right) = kept.split_at(kept.len().div_ceil(2));
-            self.leave_out(left);
-            self.leave_out(right);
-        }
-    }
-
-    fn is_spent(&self) -> bool {
-        self.spent > MOST_READ
-    }
-
-    /// Does the verdict follow from what is kept, whatever the rest was?
-    fn decides(&mut self) -> bool {
-        self.spent += self.trace.len();
-        let mut standing = self.start.clone();
-        for (entry, moment) in self.trace.iter().enumerate() {
-            match moment {
-                Moment::Tick(now) => self.watch.tick(&mut standing, *now),
-                Moment::Position(facts) => {
-                    let masked = mask(facts, &self.atoms, &self.kept[entry]);
-                    self.watch.step(&mut standing, &masked)
-                }
-            };
-        }
-        let verdict = if self.at_end {
-            self.watch.end(&mut standing, self.id)
-        } else {
-            self.watch.verdict(&mut standing, self.id)
-        };
-        verdict == self.verdict
-    }
-
-    fn steps(mut self) -> Vec<WitnessStep> {
-        let mut standing = self.start.clone();
-        let mut steps = Vec::new();
-        let mut position = 0;
-        for (entry, moment) in self.trace.iter().enumerate() {
-            let facts = match moment {
-                Moment::Tick(now) => {
-                    self.watch.tick(&mut standing, *now);
-                    continue;
-                }
-                Moment::Position(facts) => facts,
-            };
-            position += 1;
-            self.watch.step(&mut standing, facts);
-            let atoms: Vec<&Atom> =
-                self.atoms.iter().zip(&self.kept[entry]).filter(|(_, kept)| **kept).map(|(atom, _)| atom).collect();
-            if atoms.is_empty() {
-                continue;
-            }
-            let matters = |fact: &&Fact| atoms.iter().any(|atom| fits(atom, fact));
-            let present: Vec<Fact> = facts.known.iter().filter(matters).cloned().collect();
-            let is_absent = |atom: &&&Atom| !present.iter().any(|fact| fits(atom, fact));
-            let absent = atoms.iter().filter(is_absent).map(|atom| (*atom).clone()).collect();
-            let residual = self.watch.residual(&mut standing, self.id).unwrap_or_else(|| self.ground.clone());
-            steps.push(WitnessStep { entry, position, present, absent, residual });
-        }
-        steps
-    }
-}
-
-/// What tells one residual from another: the number of its state, or where that is not all of it, its text.
-#[derive(PartialEq)]
-enum Residue {
-    State(u32),
-    Text(Option<String>),
-}
-
-fn place(watch: &mut Watch, standing: &mut Standing, id: MonitorId) -> Residue {
-    match watch.state(standing, id) {
-        Some(state) => Residue::State(state),
-        None => Residue::Text(watch.residual(standing, id).map(|residual| residual.to_string())),
+        let at_end = at_end && alone.decide(&trace[..entries], false).is_none();
+        let ground = self.ground(binding);
+        let alone = self.alone.as_mut()?;
+        let steps = Search::new(alone, &ground, &trace[..entries], verdict, at_end).run();
+        Some(Witness { verdict, binding: binding.to_vec(), entries, at_end, steps })
     }
 }
 

@@ -139,7 +139,7 @@ fn a_later_failure_has_a_witness_of_its_own() {
     let trace: Vec<Moment> =
         facts.into_iter().map(|fact| Moment::Position(Facts { known: vec![fact], ..Facts::default() })).collect();
     let at = |entry: usize, value: &str| {
-        let witness = Witness::at(&arena, formula, &trace, entry, &[("s".into(), Value::text(value))]);
+        let witness = Witness::at_last(&arena, formula, &trace[..=entry], &[("s".into(), Value::text(value))]);
         witness.map(|witness| witness.steps.iter().map(|step| step.position).collect::<Vec<_>>())
     };
     assert_eq!(at(4, "a"), Some(vec![1, 5]));

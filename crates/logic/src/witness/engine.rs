@@ -1,0 +1,246 @@
+//! Runs a formula over a trace, again and again.
+
+use std::sync::Arc;
+
+use super::Moment;
+use crate::cache::{Cache, Limits};
+use crate::facts::Facts;
+use crate::formula::Arena;
+use crate::interval::Time;
+use crate::letter::read;
+use crate::monitor::Monitor;
+use crate::sentence::{Sentence, residual_of};
+use crate::standing::Standing;
+use crate::state::Point;
+use crate::term::Value;
+use crate::verdict::Verdict;
+use crate::watch::{After, MonitorId, Watch};
+
+/// The bits that a position sets, and those that it leaves unknown.
+pub(super) type Letter = (u64, u64);
+
+/// What runs a formula.
+pub(super) trait Engine {
+    /// Where a trace stands.
+    type Stand: Clone;
+
+    /// Before the first entry.
+    fn start(&mut self) -> Self::Stand;
+
+    fn step(&mut self, stand: &mut Self::Stand, moment: &Moment);
+
+    /// The letter that is read from a position, if it is all that is.
+    fn letter(&self, facts: &Facts) -> Option<Letter>;
+
+    /// Reads a position of which the letter is known.
+    fn step_letter(&mut self, stand: &mut Self::Stand, letter: Letter, time: Option<Time>);
+
+    fn verdict(&mut self, stand: &mut Self::Stand, at_end: bool) -> Verdict;
+
+    /// What must still hold.
+    fn residual(&mut self, stand: &mut Self::Stand) -> Option<Sentence>;
+
+    /// The number of the state where a trace stands, if that is all there is to it.
+    fn state(&self, stand: &Self::Stand) -> Option<u32>;
+}
+
+/// One binding by itself: all bindings of a formula move by the same table, and so does a formula that has none.
+#[derive(Debug)]
+pub(super) struct Alone {
+    monitor: Monitor,
+    cache: Cache,
+    binding: Vec<Option<Value>>,
+    start: Point,
+}
+
+/// Where one binding stands.
+#[derive(Clone)]
+pub(super) struct Place {
+    point: Point,
+    clock: Option<Time>,
+}
+
+impl Alone {
+    pub(super) fn new(sentence: &Sentence) -> Option<Alone> {
+        let monitor = Monitor::new(&sentence.arena, sentence.formula).ok()?;
+        let mut cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
+        let start = cache.start(&monitor.compiled.skeleton, 0);
+        Some(Alone { monitor, cache, binding: Vec::new(), start })
+    }
+
+    /// Takes the values of the variables; none if one has none, or if no single binding can decide.
+    pub(super) fn bind(&mut self, binding: &[(Arc<str>, Value)]) -> Option<()> {
+        let compiled = &self.monitor.compiled;
+        if compiled.negated && !compiled.prefix.is_empty() {
+            return None;
+        }
+        let value = |variable: &Arc<str>| binding.iter().find(|(name, _)| name == variable).map(|(_, value)| value);
+        let values: Option<Vec<Option<Value>>> =
+            compiled.prefix.iter().map(|variable| value(variable).map(|value| Some(value.clone()))).collect();
+        self.binding = values?;
+        let valuation = match self.binding[..] {
+            [] => 0,
+            _ => *compiled.rigid.compatible(&self.binding).first()?,
+        };
+        self.start = self.cache.start(&compiled.skeleton, valuation);
+        Some(())
+    }
+
+    /// The first definite verdict on a trace and how many entries it took. One binding can break the formula for all
+    /// of them, but not keep it.
+    pub(super) fn decide(&mut self, trace: &[Moment], at_end: bool) -> Option<(Verdict, usize)> {
+        let is_one_of_many = !self.binding.is_empty();
+        let decides = |verdict: Verdict| match is_one_of_many {
+            true => verdict == Verdict::Violated,
+            false => verdict.is_definite(),
+        };
+        let mut place = self.start();
+        for (index, moment) in trace.iter().enumerate() {
+            self.step(&mut place, moment);
+            let verdict = self.verdict(&mut place, false);
+            if decides(verdict) {
+                return Some((verdict, index + 1));
+            }
+        }
+        let verdict = self.verdict(&mut place, at_end);
+        decides(verdict).then_some((verdict, trace.len()))
+    }
+
+    /// Lets time pass up to a moment.
+    fn advance(&mut self, place: &mut Place, now: Time) {
+        if place.clock != Some(now) {
+            place.clock = Some(now);
+            if let Some(point) = self.cache.expire(&self.monitor.compiled.skeleton, &place.point, now) {
+                place.point = point;
+            }
+        }
+    }
+}
+
+impl Engine for Alone {
+    type Stand = Place;
+
+    fn start(&mut self) -> Place {
+        Place { point: self.start.clone(), clock: None }
+    }
+
+    fn step(&mut self, place: &mut Place, moment: &Moment) {
+        match moment {
+            Moment::Position(facts) => {
+                let letter = read(&self.monitor, facts, &self.binding);
+                self.step_letter(place, letter, facts.time);
+            }
+            Moment::Tick(now) => {
+                let after = Time(now.0.saturating_add(1));
+                if place.clock.is_none_or(|clock| clock < after) {
+                    self.advance(place, after);
+                }
+            }
+        }
+    }
+
+    fn letter(&self, facts: &Facts) -> Option<Letter> {
+        Some(read(&self.monitor, facts, &self.binding))
+    }
+
+    fn step_letter(&mut self, place: &mut Place, (bits, unknown): Letter, time: Option<Time>) {
+        let now = time.into_iter().chain(place.clock).max().unwrap_or_default();
+        self.advance(place, now);
+        place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, bits, unknown, now);
+    }
+
+    fn verdict(&mut self, place: &mut Place, at_end: bool) -> Verdict {
+        let skeleton = &self.monitor.compiled.skeleton;
+        let live = self.cache.verdict(skeleton, &place.point);
+        let verdict = if at_end { self.cache.at_end(skeleton, &place.point) } else { live };
+        self.monitor.outward(verdict)
+    }
+
+    fn residual(&mut self, place: &mut Place) -> Option<Sentence> {
+        let mut arena = Arena::new();
+        let now = place.clock.unwrap_or_default();
+        let compiled = &self.monitor.compiled;
+        let formula = residual_of(compiled, &mut self.cache, &mut arena, &place.point, &self.binding, now);
+        Some(Sentence { arena, formula })
+    }
+
+    fn state(&self, place: &Place) -> Option<u32> {
+        place.point.id()
+    }
+}
+
+/// All bindings, where it takes several of them to decide or nobody knows which one does.
+#[derive(Debug)]
+pub(super) struct Together {
+    watch: Watch,
+    id: MonitorId,
+}
+
+impl Together {
+    pub(super) fn new(sentence: &Sentence) -> Option<Together> {
+        let mut watch = Watch::new();
+        let id = watch.add(Monitor::new(&sentence.arena, sentence.formula).ok()?, After::Latch);
+        Some(Together { watch, id })
+    }
+
+    pub(super) fn variables(&self) -> Vec<Arc<str>> {
+        self.watch.monitor(self.id).map_or_else(Vec::new, |monitor| monitor.variables().to_vec())
+    }
+
+    /// The first definite verdict on a trace, the binding that brought it, and how many entries it took.
+    pub(super) fn decide(
+        &mut self,
+        trace: &[Moment],
+        at_end: bool,
+    ) -> Option<(Verdict, Option<Vec<Option<Value>>>, usize)> {
+        let mut standing = self.start();
+        for (index, moment) in trace.iter().enumerate() {
+            let decided = match moment {
+                Moment::Position(facts) => self.watch.step(&mut standing, facts),
+                Moment::Tick(now) => self.watch.tick(&mut standing, *now),
+            };
+            if let Some(decided) = decided.first() {
+                return Some((decided.verdict, decided.binding.clone(), index + 1));
+            }
+        }
+        let verdict = self.verdict(&mut standing, at_end);
+        let binding = self.watch.failing(&standing, self.id);
+        verdict.is_definite().then_some((verdict, binding, trace.len()))
+    }
+}
+
+impl Engine for Together {
+    type Stand = Standing;
+
+    fn start(&mut self) -> Standing {
+        self.watch.start()
+    }
+
+    fn step(&mut self, standing: &mut Standing, moment: &Moment) {
+        match moment {
+            Moment::Position(facts) => self.watch.step(standing, facts),
+            Moment::Tick(now) => self.watch.tick(standing, *now),
+        };
+    }
+
+    fn letter(&self, _: &Facts) -> Option<Letter> {
+        None
+    }
+
+    fn step_letter(&mut self, _: &mut Standing, _: Letter, _: Option<Time>) {}
+
+    fn verdict(&mut self, standing: &mut Standing, at_end: bool) -> Verdict {
+        match at_end {
+            true => self.watch.end(standing, self.id),
+            false => self.watch.verdict(standing, self.id),
+        }
+    }
+
+    fn residual(&mut self, standing: &mut Standing) -> Option<Sentence> {
+        self.watch.residual(standing, self.id)
+    }
+
+    fn state(&self, standing: &Standing) -> Option<u32> {
+        self.watch.state(standing, self.id)
+    }
+}
