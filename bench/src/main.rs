@@ -20,6 +20,10 @@ use std::process::ExitCode;
 
 use crate::table::Table;
 
+/// The allocator of the product, for all who are measured.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | audit";
 
 fn main() -> ExitCode {

@@ -50,6 +50,7 @@ mod matcher;
 mod node;
 mod parse;
 mod pattern;
+mod patterns;
 mod reason;
 mod root;
 mod scope;

@@ -15,11 +15,13 @@ use std::fmt;
 pub use compact_str::CompactString as Text;
 pub use error::JsonError;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
+pub(crate) use reader::{Members, with_members};
 
 /// A JSON value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Json {
     /// `null`.
+    #[default]
     Null,
     /// `true` or `false`.
     Bool(bool),

@@ -4,7 +4,7 @@ mod prepare;
 
 use std::sync::Arc;
 
-use lictor_logic::{After, Facts, Name, Observation, Standing, Time, Value, Verdict, Watch};
+use lictor_logic::{After, Facts, Name, Observation, Prover, Standing, Time, Value, Verdict, Watch};
 
 use crate::event::Event;
 use crate::finding::Decided;
@@ -27,6 +27,8 @@ pub struct Judge {
     observation: Observation,
     broken: Vec<Broken>,
     restarts: Vec<Restart>,
+    /// What finds the witnesses of each property, once it was needed.
+    provers: Vec<Option<Prover>>,
 }
 
 /// A property that starts anew, by its number, and for which values.
@@ -71,6 +73,7 @@ impl Judge {
 
     fn over(prepared: Arc<Prepared>, watch: Watch, names: Vec<Name>) -> Judge {
         Judge {
+            provers: prepared.formulas.iter().map(|_| None).collect(),
             prepared,
             watch,
             names,
@@ -143,6 +146,19 @@ impl Judge {
         let mut notes = Notes { prepared: &self.prepared, broken: &mut self.broken, restarts: &mut self.restarts };
         notes.take(decided, Decided::Deadline, track.steps, &mut track.tallies);
         &self.broken
+    }
+
+    /// What finds the witnesses of a property.
+    pub(crate) fn prover(&mut self, property: usize) -> Option<&mut Prover> {
+        let prover = &mut self.provers[property];
+        if prover.is_none() {
+            let parsed = &self.prepared.formulas[property];
+            *prover = match parsed.after {
+                After::Each => Prover::each(&parsed.arena, parsed.formula),
+                After::Latch | After::Reset => Prover::new(&parsed.arena, parsed.formula),
+            };
+        }
+        prover.as_mut()
     }
 
     /// What the last step made start anew.

@@ -8,6 +8,7 @@ mod provenance;
 mod tool;
 mod values;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use lictor_logic::Value;
@@ -21,7 +22,7 @@ use crate::json::Text;
 use crate::recognise::Found;
 use provenance::{Sayings, Who};
 use tool::{ToolFacts, Tools};
-use values::Values;
+use values::{Values, each_scalar, plain_text, value_of};
 
 /// How many calls may be open at once; the oldest is given up for the next.
 const MOST_OPEN_CALLS: usize = 1024;
@@ -45,8 +46,14 @@ pub(crate) struct Labeler {
     values: Values,
     found: Found,
     purposes: Vec<Text>,
-    categories: Vec<Text>,
-    subjects: Vec<Text>,
+}
+
+/// The purposes, categories and persons of an event: those given, or else those recognised.
+#[derive(Clone, Copy)]
+struct Annotations<'a> {
+    purposes: &'a [Text],
+    categories: &'a [Text],
+    subjects: &'a [Text],
 }
 
 impl Labeler {
@@ -57,59 +64,21 @@ impl Labeler {
         let name = event.tool.as_ref().or_else(|| call.as_ref().map(|call| &call.tool));
         let tool = name.map(|name| self.tools.get(plan, name));
         let tool = tool.as_deref();
-        self.annotate(plan, event, tool);
         self.kind(plan, event, tool, labels);
-        self.data(plan, event, labels);
+        let Labeler { values, found, purposes, .. } = self;
+        recognise(plan, event, found);
+        let annotations = Annotations {
+            purposes: event.purposes.as_deref().unwrap_or_else(|| named_purposes(plan, event, tool, purposes)),
+            categories: event.categories.as_deref().unwrap_or(&found.categories),
+            subjects: event.subjects.as_deref().unwrap_or(&found.subjects),
+        };
+        data(plan, event, annotations, values, labels);
         if event.kind == Kind::ToolCall {
-            self.arguments(plan, context, event, labels);
+            arguments(plan, context, event, values, labels);
         }
-        self.given(plan, event, labels);
-        self.defined(plan, event, call.as_ref(), tool, labels);
+        given(plan, event, labels);
+        defined(plan, event, annotations, call.as_ref(), tool, labels);
         context.remember(plan, event);
-    }
-
-    /// Fills in the purposes, categories and persons of an event: those given, or else those recognised.
-    fn annotate(&mut self, plan: &Plan, event: &Event, tool: Option<&ToolFacts>) {
-        self.purposes.clear();
-        self.categories.clear();
-        self.subjects.clear();
-        if plan.needs.purposes {
-            match &event.purposes {
-                Some(given) => self.purposes.extend_from_slice(given),
-                None if event.kind == Kind::ToolCall => {
-                    self.purposes.extend_from_slice(tool.map_or(&[], |tool| &tool.purposes));
-                    named_purposes(event, &mut self.purposes);
-                }
-                None => {}
-            }
-        }
-        let recognise_categories = plan.needs.categories && event.categories.is_none();
-        let recognise_subjects = plan.needs.subjects && event.subjects.is_none() && is_made_by_agent(&event.kind);
-        if recognise_categories || recognise_subjects {
-            self.found.categories.clear();
-            self.found.subjects.clear();
-            if let Some(text) = &event.text {
-                plan.recogniser.text(text, &mut self.found);
-            }
-            match &event.args {
-                Some(Payload::Value(value)) => plan.recogniser.value(value, &mut self.found),
-                Some(Payload::Unparsed(text)) => plan.recogniser.text(text, &mut self.found),
-                None => {}
-            }
-            if let Some(result) = &event.result {
-                plan.recogniser.value(result, &mut self.found);
-            }
-        }
-        match &event.categories {
-            Some(given) => self.categories.extend_from_slice(given),
-            None if recognise_categories => self.categories.append(&mut self.found.categories),
-            None => {}
-        }
-        match &event.subjects {
-            Some(given) => self.subjects.extend_from_slice(given),
-            None if recognise_subjects => self.subjects.append(&mut self.found.subjects),
-            None => {}
-        }
     }
 
     /// What the kind of the event says.
@@ -200,125 +169,154 @@ impl Labeler {
             labels.push(name, &values);
         }
     }
+}
 
-    /// What personal data the event carries, for what, and about whom.
-    fn data(&mut self, plan: &Plan, event: &Event, labels: &mut Labels) {
-        let wants = &plan.wants;
-        // These record what persons decided about their data; they do not use it.
-        if matches!(event.kind, Kind::Consent | Kind::Erasure | Kind::Approval | Kind::Denial) {
-            return;
-        }
-        let mut survives = !self.purposes.is_empty();
-        for purpose in &self.purposes {
-            let declared = plan.purposes.get(purpose);
-            survives &= declared.is_some_and(|purpose| purpose.survives_erasure);
-            let value = [self.values.get(purpose)];
-            labels.add(wants.purpose, &value);
-            labels.add(wants.processes.filter(|_| !self.categories.is_empty()), &value);
-            if let Some(declared) = declared {
-                labels.add(wants.declared, &value);
-                labels.add(wants.legitimate.filter(|_| !declared.needs_consent), &value);
-            }
-        }
-        labels.add(wants.retained.filter(|_| survives), &[]);
-        for category in &self.categories {
-            let value = [self.values.get(category)];
-            labels.add(wants.carries, &value);
-            let is_necessary = || {
-                let mut declared = self.purposes.iter().filter_map(|purpose| plan.purposes.get(purpose));
-                declared.any(|purpose| purpose.necessary.contains(category))
-            };
-            labels.add(wants.necessary.filter(|_| is_necessary()), &value);
-            labels.add(wants.special.filter(|_| SPECIAL.contains(&category.as_str())), &value);
-        }
-        if let Some(discloses) = wants.discloses.filter(|_| is_made_by_agent(&event.kind)) {
-            for subject in &self.subjects {
-                labels.push(discloses, &[self.values.get(&person(subject))]);
-            }
+/// Looks for categories and persons in what an event says, where the event does not name them itself.
+fn recognise(plan: &Plan, event: &Event, found: &mut Found) {
+    found.categories.clear();
+    found.subjects.clear();
+    let categories = plan.needs.categories && event.categories.is_none();
+    let subjects = plan.needs.subjects && event.subjects.is_none() && is_made_by_agent(&event.kind);
+    if !categories && !subjects {
+        return;
+    }
+    if let Some(text) = &event.text {
+        plan.recogniser.text(text, found);
+    }
+    match &event.args {
+        Some(Payload::Value(value)) => plan.recogniser.value(value, found),
+        Some(Payload::Unparsed(text)) => plan.recogniser.text(text, found),
+        None => {}
+    }
+    if let Some(result) = &event.result {
+        plan.recogniser.value(result, found);
+    }
+    // What nobody asks for, or a person said of somebody, is not told.
+    if !categories {
+        found.categories.clear();
+    }
+    if !subjects {
+        found.subjects.clear();
+    }
+}
+
+/// What personal data the event carries, for what, and about whom.
+fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values, labels: &mut Labels) {
+    let wants = &plan.wants;
+    // These record what persons decided about their data; they do not use it.
+    if matches!(event.kind, Kind::Consent | Kind::Erasure | Kind::Approval | Kind::Denial) {
+        return;
+    }
+    let mut survives = !about.purposes.is_empty();
+    for purpose in about.purposes {
+        let declared = plan.purposes.get(purpose);
+        survives &= declared.is_some_and(|purpose| purpose.survives_erasure);
+        let value = [values.get(purpose)];
+        labels.add(wants.purpose, &value);
+        labels.add(wants.processes.filter(|_| !about.categories.is_empty()), &value);
+        if let Some(declared) = declared {
+            labels.add(wants.declared, &value);
+            labels.add(wants.legitimate.filter(|_| !declared.needs_consent), &value);
         }
     }
-
-    /// What the arguments of a call are, and who said them first.
-    fn arguments(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) {
-        let wants = &plan.wants;
-        if let Some(Payload::Unparsed(_)) = &event.args {
-            labels.add(wants.unparsed, &[]);
-            for name in [wants.argument, wants.argument_from].into_iter().flatten() {
-                labels.doubt(name, vec![None, None]);
-            }
-            return;
-        }
-        if wants.argument.is_none() && wants.argument_from.is_none() {
-            return;
-        }
-        let Some(args) = event.args.as_ref().and_then(Payload::value) else { return };
-        values::each_scalar(args, &mut String::new(), &mut |path, value| {
-            let name = self.values.get(path);
-            if let Some(argument) = wants.argument
-                && let Some(value) = values::value_of(value)
-            {
-                labels.push(argument, &[name.clone(), value]);
-            }
-            if let Some(from) = wants.argument_from {
-                match context.sayings.first(&values::plain_text(value)) {
-                    Some(who) => labels.push(from, &[name, self.values.get(who.name())]),
-                    None => labels.doubt(from, vec![Some(name), None]),
-                }
-            }
-        });
+    labels.add(wants.retained.filter(|_| survives), &[]);
+    for category in about.categories {
+        let value = [values.get(category)];
+        labels.add(wants.carries, &value);
+        let is_necessary = || {
+            let mut declared = about.purposes.iter().filter_map(|purpose| plan.purposes.get(purpose));
+            declared.any(|purpose| purpose.necessary.contains(category))
+        };
+        labels.add(wants.necessary.filter(|_| is_necessary()), &value);
+        labels.add(wants.special.filter(|_| SPECIAL.contains(&category.as_str())), &value);
     }
-
-    /// What the log itself says.
-    fn given(&mut self, plan: &Plan, event: &Event, labels: &mut Labels) {
-        for label in &event.labels {
-            if let Some(name) = plan.id(label) {
-                labels.push(name, &[]);
-            } else if label.ends_with(')')
-                && let Ok(fact) = lictor_logic::Fact::parse(label)
-                && let Some(name) = plan.id(&fact.name)
-            {
-                labels.push(name, &fact.values);
-            }
-        }
-        for fact in &event.facts {
-            if let Some(name) = plan.id(&fact.name) {
-                labels.push(name, &fact.values);
-            }
+    if let Some(discloses) = wants.discloses.filter(|_| is_made_by_agent(&event.kind)) {
+        for subject in about.subjects {
+            labels.push(discloses, &[values.get(&person(subject))]);
         }
     }
+}
 
-    /// What the policy defines.
-    fn defined(
-        &mut self,
-        plan: &Plan,
-        event: &Event,
-        call: Option<&Call>,
-        tool: Option<&ToolFacts>,
-        labels: &mut Labels,
-    ) {
-        if plan.cases.is_empty() {
-            return;
+/// What the arguments of a call are, and who said them first.
+fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values, labels: &mut Labels) {
+    let wants = &plan.wants;
+    if let Some(Payload::Unparsed(_)) = &event.args {
+        labels.add(wants.unparsed, &[]);
+        for name in [wants.argument, wants.argument_from].into_iter().flatten() {
+            labels.doubt(name, vec![None, None]);
         }
-        let mut scope = Scope::new(event);
-        scope.call = call;
-        scope.purposes = Some(&self.purposes);
-        scope.categories = Some(&self.categories);
-        scope.subjects = Some(&self.subjects);
-        match (&event.kind, tool) {
-            (Kind::ToolCall, Some(tool)) => {
-                for place in &tool.at_call {
-                    plan.cases[*place as usize].label(&scope, labels);
-                }
+        return;
+    }
+    if wants.argument.is_none() && wants.argument_from.is_none() {
+        return;
+    }
+    let Some(args) = event.args.as_ref().and_then(Payload::value) else { return };
+    each_scalar(args, &mut String::new(), &mut |path, value| {
+        let name = values.get(path);
+        if let Some(argument) = wants.argument
+            && let Some(value) = value_of(value)
+        {
+            labels.push(argument, &[name.clone(), value]);
+        }
+        if let Some(from) = wants.argument_from {
+            match context.sayings.first(&plain_text(value)) {
+                Some(who) => labels.push(from, &[name, values.get(who.name())]),
+                None => labels.doubt(from, vec![Some(name), None]),
             }
-            (Kind::ToolResult, Some(tool)) => {
-                for place in &tool.at_result {
-                    plan.cases[*place as usize].label(&scope, labels);
-                }
+        }
+    });
+}
+
+/// What the log itself says.
+fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
+    for label in &event.labels {
+        if let Some(name) = plan.id(label) {
+            labels.push(name, &[]);
+        } else if label.ends_with(')')
+            && let Ok(fact) = lictor_logic::Fact::parse(label)
+            && let Some(name) = plan.id(&fact.name)
+        {
+            labels.push(name, &fact.values);
+        }
+    }
+    for fact in &event.facts {
+        if let Some(name) = plan.id(&fact.name) {
+            labels.push(name, &fact.values);
+        }
+    }
+}
+
+/// What the policy defines.
+fn defined(
+    plan: &Plan,
+    event: &Event,
+    about: Annotations<'_>,
+    call: Option<&Call>,
+    tool: Option<&ToolFacts>,
+    labels: &mut Labels,
+) {
+    if plan.cases.is_empty() {
+        return;
+    }
+    let mut scope = Scope::new(event);
+    scope.call = call;
+    scope.purposes = Some(about.purposes);
+    scope.categories = Some(about.categories);
+    scope.subjects = Some(about.subjects);
+    match (&event.kind, tool) {
+        (Kind::ToolCall, Some(tool)) => {
+            for place in &tool.at_call {
+                plan.cases[*place as usize].label(&scope, labels);
             }
-            (kind, _) => {
-                for case in plan.cases.iter().filter(|case| case.is_at(kind, event.tool.as_deref())) {
-                    case.label(&scope, labels);
-                }
+        }
+        (Kind::ToolResult, Some(tool)) => {
+            for place in &tool.at_result {
+                plan.cases[*place as usize].label(&scope, labels);
+            }
+        }
+        (kind, _) => {
+            for case in plan.cases.iter().filter(|case| case.is_at(kind, event.tool.as_deref())) {
+                case.label(&scope, labels);
             }
         }
     }
@@ -359,9 +357,14 @@ impl Context {
     }
 }
 
-/// Purposes that a call names itself.
-fn named_purposes(event: &Event, purposes: &mut Vec<Text>) {
-    let Some(args) = event.args.as_ref().and_then(Payload::value) else { return };
+/// The purposes of a call whose log does not tell them: those of its tool, and those that its arguments name.
+fn named_purposes<'a>(plan: &Plan, event: &Event, tool: Option<&ToolFacts>, purposes: &'a mut Vec<Text>) -> &'a [Text] {
+    purposes.clear();
+    if !plan.needs.purposes || event.kind != Kind::ToolCall {
+        return purposes;
+    }
+    purposes.extend_from_slice(tool.map_or(&[], |tool| &tool.purposes));
+    let Some(args) = event.args.as_ref().and_then(Payload::value) else { return purposes };
     for key in ["purpose", "purposes"] {
         let named: Vec<&str> = match args.get(key) {
             Some(crate::json::Json::String(purpose)) => vec![purpose],
@@ -374,6 +377,7 @@ fn named_purposes(event: &Event, purposes: &mut Vec<Text>) {
             }
         }
     }
+    purposes
 }
 
 /// Whether what an event says, the agent or its tools say: a person may name anybody.
@@ -382,7 +386,8 @@ fn is_made_by_agent(kind: &Kind) -> bool {
 }
 
 /// A person's identifier as it is compared: e-mail addresses differ in case only by accident.
-fn person(identifier: &str) -> Text {
+fn person(identifier: &str) -> Cow<'_, str> {
     let identifier = identifier.trim();
-    if identifier.contains('@') { Text::new(identifier.to_lowercase()) } else { Text::new(identifier) }
+    let is_folded = !identifier.contains('@') || !identifier.chars().any(char::is_uppercase);
+    if is_folded { Cow::Borrowed(identifier) } else { Cow::Owned(identifier.to_lowercase()) }
 }

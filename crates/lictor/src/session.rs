@@ -126,8 +126,8 @@ impl Session {
             let live = judge.verdict(&mut self.track, property);
             if live == Verdict::Inconclusive && judge.end(&mut self.track, property) == Verdict::Violated {
                 let broken = Broken { property, by: Decided::End, binding: Vec::new() };
-                let case = Case { judge, session: self, later: &[], broken: &broken };
-                let mut finding = case.finding();
+                let case = Case { session: self, later: &[], broken: &broken };
+                let mut finding = case.finding(judge);
                 finding.owed = judge.residual(&mut self.track, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();
                 findings.push(finding);
@@ -158,10 +158,10 @@ impl Session {
         }
     }
 
-    fn findings(&self, judge: &Judge, broken: &[Broken], later: &[Entry]) -> Vec<Finding> {
+    fn findings(&self, judge: &mut Judge, broken: &[Broken], later: &[Entry]) -> Vec<Finding> {
         let mut findings: Vec<Finding> = Vec::new();
         for broken in broken {
-            let finding = Case { judge, session: self, later, broken }.finding();
+            let finding = Case { session: self, later, broken }.finding(judge);
             // One event breaks a property once, for however many values.
             let same = findings
                 .iter_mut()

@@ -156,14 +156,7 @@ impl Iterator for Batches<'_> {
 
 /// Gives all records of some chunks to a decoder.
 fn take(chunks: &[Chunk], decoder: &mut dyn Decoder, decoded: &mut Decoded) {
-    for chunk in chunks {
-        for record in chunk.records() {
-            match record {
-                Ok(record) => decoder.record(record, decoded),
-                Err(fault) => decoded.faults.push(fault),
-            }
-        }
-    }
+    chunks.iter().for_each(|chunk| chunk.decode(None, decoder, decoded));
 }
 
 impl Batch {

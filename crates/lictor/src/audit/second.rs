@@ -9,7 +9,7 @@ use super::{AuditError, Options};
 use crate::decode::{Decoded, Format};
 use crate::event::Event;
 use crate::finding::Finding;
-use crate::input::Input;
+use crate::input::{Chunk, Input};
 use crate::judge::Judge;
 use crate::report::FileReport;
 use crate::session::Session;
@@ -70,8 +70,7 @@ fn read(
         indices.sort_unstable();
         indices.dedup();
         let Some(format) = files[file].as_ref().map(|file| file.format) else { continue };
-        let decoded = decode(&inputs[file], format, &indices, options)?;
-        for event in decoded.events {
+        for event in decode(&inputs[file], format, &indices, options)? {
             let of_file = (format != Format::Native || event.session.is_none()).then_some(file as u32);
             if let Some(place) = places.get(&(of_file, event.session.as_deref())) {
                 events[*place].push(event);
@@ -86,26 +85,34 @@ fn of(key: &Key) -> (Option<u32>, Option<&str>) {
 }
 
 /// Decodes some records of a file; where records do not stand alone, all of them.
-fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> Result<Decoded, AuditError> {
-    let mut decoder = format.decoder();
-    let mut decoded = Decoded::default();
-    let alone = format.records_stand_alone();
-    for chunk in input.chunks(&options.limits)? {
-        if alone {
-            let range = chunk.indices();
-            let from = indices.partition_point(|index| *index < range.start);
-            let to = indices.partition_point(|index| *index < range.end);
-            for record in chunk.records_at(&indices[from..to]).flatten() {
-                decoder.record(record, &mut decoded);
-            }
-        } else {
-            for record in chunk.records().flatten() {
-                decoder.record(record, &mut decoded);
-            }
+fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> Result<Vec<Event>, AuditError> {
+    let mut chunks = input.chunks(&options.limits)?;
+    if !format.records_stand_alone() {
+        let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+        for chunk in chunks {
+            chunk.decode(None, decoder.as_mut(), &mut decoded);
         }
+        decoder.finish(&mut decoded);
+        return Ok(decoded.events);
     }
-    decoder.finish(&mut decoded);
-    Ok(decoded)
+    let of_chunk = |chunk: Chunk| {
+        let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+        let range = chunk.indices();
+        let from = indices.partition_point(|index| *index < range.start);
+        let to = indices.partition_point(|index| *index < range.end);
+        chunk.decode(Some(&indices[from..to]), decoder.as_mut(), &mut decoded);
+        decoder.finish(&mut decoded);
+        decoded.events
+    };
+    let mut events = Vec::with_capacity(indices.len());
+    loop {
+        let round: Vec<Chunk> = chunks.by_ref().take(4 * rayon::current_num_threads()).collect();
+        if round.is_empty() {
+            return Ok(events);
+        }
+        let decoded: Vec<Vec<Event>> = round.into_par_iter().map(of_chunk).collect();
+        events.extend(decoded.into_iter().flatten());
+    }
 }
 
 fn replay(judge: &mut Judge, closed: &Closed, events: &[Event], options: &Options) -> Vec<Finding> {

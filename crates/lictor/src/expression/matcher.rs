@@ -6,6 +6,7 @@ use super::evaluate::Run;
 use super::function::Function;
 use super::node::Order;
 use super::pattern::Fixed;
+use super::patterns::Patterns;
 use super::reason::{Doing, Missing, Why};
 use super::root::{Path, Root, Step};
 use super::scope::Scope;
@@ -21,6 +22,7 @@ use crate::policy::{Pattern, Test};
 pub struct Matcher {
     path: Path,
     any: Vec<Alternative>,
+    patterns: Patterns,
 }
 
 #[derive(Debug)]
@@ -29,7 +31,6 @@ enum Alternative {
     Differ(Wanted),
     Order(Order, Wanted),
     Glob(Glob),
-    Regex(Fixed),
 }
 
 /// The value to compare with.
@@ -44,14 +45,17 @@ impl Matcher {
     pub fn compile(test: &Test) -> Result<Matcher, ExpressionErrors> {
         let path = path(&test.path)?;
         let mut any = Vec::with_capacity(test.any.len());
+        let mut patterns = Vec::new();
         let mut errors = Vec::new();
         for pattern in &test.any {
             match alternative(pattern, &path, &test.path) {
-                Ok(alternative) => any.push(alternative),
+                Ok(Either::Alternative(alternative)) => any.push(alternative),
+                Ok(Either::Pattern(fixed, written)) => patterns.push((fixed, written)),
                 Err(error) => errors.push(error),
             }
         }
-        if errors.is_empty() { Ok(Matcher { path, any }) } else { Err(ExpressionErrors { errors }) }
+        let patterns = Patterns::new(patterns);
+        if errors.is_empty() { Ok(Matcher { path, any, patterns }) } else { Err(ExpressionErrors { errors }) }
     }
 
     /// Whether the value at the path is like one of the alternatives; one that is absent is not.
@@ -69,6 +73,12 @@ impl Matcher {
                 Err(missing) => unknown = Err(missing),
             }
         }
+        match &value {
+            _ if self.patterns.is_empty() => {}
+            Value::Text(text) if self.patterns.any_in(text) => return Truth::True,
+            Value::Text(_) => {}
+            other => unknown = Err(Why::Sort(Doing::Call(Function::Matches), other.sort()).at(self.path.at)),
+        }
         settle(unknown)
     }
 
@@ -85,9 +95,7 @@ impl Alternative {
             (Alternative::Differ(wanted), value) => equal(run, value, &wanted.value(), at).map(|equal| !equal),
             (Alternative::Order(order, wanted), value) => ordered(run, *order, value, &wanted.value(), at),
             (Alternative::Glob(glob), Value::Text(text)) => Ok(glob.matches(text)),
-            (Alternative::Regex(pattern), Value::Text(text)) => Ok(pattern.is_in(text)),
             (Alternative::Glob(_), other) => Err(Why::Sort(Doing::Glob, other.sort()).at(at)),
-            (Alternative::Regex(_), other) => Err(Why::Sort(Doing::Call(Function::Matches), other.sort()).at(at)),
         }
     }
 }
@@ -130,7 +138,14 @@ fn path(written: &str) -> Result<Path, ExpressionError> {
     Ok(Path { root, steps, at: 0 })
 }
 
-fn alternative(pattern: &Pattern, path: &Path, written: &str) -> Result<Alternative, ExpressionError> {
+/// One way in which a value may be as it is asked for.
+enum Either<'a> {
+    Alternative(Alternative),
+    /// A regular expression, and how it is written.
+    Pattern(Fixed, &'a str),
+}
+
+fn alternative<'a>(pattern: &'a Pattern, path: &Path, written: &str) -> Result<Either<'a>, ExpressionError> {
     let sort = path.root.sort().filter(|_| path.steps.is_empty());
     if sort == Some(Sort::List) && !matches!(pattern, Pattern::Equal(Json::Array(_))) {
         let error = ExpressionError::new(0, format!("`{written}` is a list"));
@@ -153,13 +168,13 @@ fn alternative(pattern: &Pattern, path: &Path, written: &str) -> Result<Alternat
         Sort::Number | Sort::Text => wanted(json).map(|wanted| Alternative::Order(order, wanted)),
         sort => Err(ExpressionError::new(0, format!("`{}` does not work on {sort}", order.symbol()))),
     };
-    match pattern {
+    let alternative = match pattern {
         Pattern::Equal(json) => wanted(json).map(Alternative::Equal),
         Pattern::Glob(glob) => Ok(Alternative::Glob(Glob::new(glob))),
-        Pattern::Regex(regex) => match Fixed::new(regex) {
-            Ok(pattern) => Ok(Alternative::Regex(pattern)),
-            Err(message) => Err(ExpressionError::new(0, message)),
-        },
+        Pattern::Regex(regex) => {
+            let fixed = Fixed::new(regex).map_err(|message| ExpressionError::new(0, message))?;
+            return Ok(Either::Pattern(fixed, regex));
+        }
         Pattern::Compare(operator, json) => match operator.as_str() {
             "<" => order(Order::Less, json),
             "<=" => order(Order::AtMost, json),
@@ -170,5 +185,6 @@ fn alternative(pattern: &Pattern, path: &Path, written: &str) -> Result<Alternat
                 Err(ExpressionError::new(0, format!("unknown comparison `{other}`")).hint("there are <, <=, >, >=, !="))
             }
         },
-    }
+    };
+    alternative.map(Either::Alternative)
 }

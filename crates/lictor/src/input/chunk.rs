@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::decode::{Fault, Record};
+use crate::decode::{Decoded, Decoder, Fault, Record};
+use crate::event::Source;
 use crate::json::{self, Json, JsonError};
 
 /// A piece of a file that ends where a record ends. It owns its bytes, so that another thread may decode it.
@@ -49,11 +50,6 @@ pub(super) struct Place {
 }
 
 impl Chunk {
-    /// The file, as the user named it.
-    pub fn file(&self) -> &Arc<str> {
-        &self.file
-    }
-
     /// How many bytes it has.
     pub fn size(&self) -> u64 {
         self.bytes.len() as u64
@@ -77,20 +73,45 @@ impl Chunk {
         Records { wanted: Some(indices), ..self.records() }
     }
 
+    /// Gives its records to a decoder: all, or those of these numbers, which are in order.
+    pub(crate) fn decode(&self, wanted: Option<&[u32]>, decoder: &mut dyn Decoder, out: &mut Decoded) {
+        let mut records = Records { wanted, ..self.records() };
+        while let Some(place) = records.place() {
+            let decoded = place.and_then(|(index, place)| {
+                let text = self.text(&place)?;
+                let source = Source { file: Arc::clone(&self.file), line: place.line, record: index };
+                let read = match self.json {
+                    true => decoder.text(text, &source, out),
+                    false => None,
+                };
+                let read = read.unwrap_or_else(|| {
+                    let Source { file, line, record: index } = source;
+                    self.value(text).map(|value| decoder.record(Record { value, file, line, index }, out))
+                });
+                read.map_err(|error| self.fault(&place, error))
+            });
+            out.faults.extend(decoded.err());
+        }
+    }
+
     /// Reads the record in a place.
-    fn read(&self, index: u32, place: Place) -> Result<Record, Fault> {
+    fn read(&self, index: u32, place: &Place) -> Result<Record, Fault> {
+        let value = self.value(self.text(place)?).map_err(|error| self.fault(place, error))?;
+        Ok(Record { value, file: Arc::clone(&self.file), line: place.line, index })
+    }
+
+    fn text(&self, place: &Place) -> Result<&str, Fault> {
         let bytes = &self.bytes[place.bytes.clone()];
         if bytes.len() > self.limit {
             return Err(too_long(&self.file, place.line, self.limit));
         }
-        let value = match std::str::from_utf8(bytes) {
-            Ok(text) if self.json => json::parse_str(text),
-            Ok(text) => Ok(Json::String(text.trim_end_matches(['\r', '\n']).into())),
-            Err(error) => Err(JsonError::utf8(error)),
-        };
-        match value {
-            Ok(value) => Ok(Record { value, file: Arc::clone(&self.file), line: place.line, index }),
-            Err(error) => Err(self.fault(&place, error)),
+        std::str::from_utf8(bytes).map_err(|error| self.fault(place, JsonError::utf8(error)))
+    }
+
+    fn value(&self, text: &str) -> Result<Json, JsonError> {
+        match self.json {
+            true => json::parse_str(text),
+            false => Ok(Json::String(text.trim_end_matches(['\r', '\n']).into())),
         }
     }
 
@@ -132,6 +153,14 @@ impl Iterator for Records<'_> {
     type Item = Result<Record, Fault>;
 
     fn next(&mut self) -> Option<Result<Record, Fault>> {
+        let place = self.place()?;
+        Some(place.and_then(|(index, place)| self.chunk.read(index, &place)))
+    }
+}
+
+impl Records<'_> {
+    /// The number of the next record and where it is.
+    fn place(&mut self) -> Option<Result<(u32, Place), Fault>> {
         loop {
             let goal = self.goal()?;
             match &self.chunk.cut {
@@ -146,21 +175,19 @@ impl Iterator for Records<'_> {
                     }
                     let ends = self.chunk.ends && line.end == self.chunk.bytes.len();
                     let place = Place { bytes: line, line: index.saturating_add(1), column: 1, ends };
-                    return Some(self.chunk.read(index, place));
+                    return Some(Ok((index, place)));
                 }
                 Cut::Pieces(first, pieces) => {
                     self.index = goal + 1;
-                    return match pieces.get((goal - first) as usize)? {
-                        Piece::Record(place) => Some(self.chunk.read(goal, place.clone())),
-                        Piece::Fault(fault) => Some(Err(Fault::clone(fault))),
-                    };
+                    return Some(match pieces.get((goal - first) as usize)? {
+                        Piece::Record(place) => Ok((goal, place.clone())),
+                        Piece::Fault(fault) => Err(Fault::clone(fault)),
+                    });
                 }
             }
         }
     }
-}
 
-impl Records<'_> {
     /// The number of the next record that is wanted.
     fn goal(&mut self) -> Option<u32> {
         let indices = self.chunk.indices();

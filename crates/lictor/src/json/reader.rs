@@ -36,10 +36,29 @@ pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
 
 /// Reads one value that fills the whole text.
 pub fn parse_str(text: &str) -> Result<Json, JsonError> {
-    thread_local! {
-        static READER: RefCell<Reader> = const { RefCell::new(Reader::new()) };
-    }
     READER.with_borrow_mut(|reader| reader.parse(text)).map_err(|error| *error)
+}
+
+/// Reads one object that fills the whole text, and lets its members be taken where they lie; a text that is anything
+/// else is given as a value. Saves the object itself.
+pub(crate) fn with_members<T>(text: &str, take: impl FnOnce(Members<'_>) -> T) -> Result<T, JsonError> {
+    // Taken out meanwhile, for a member may hold JSON in a string, which is then read in turn.
+    let mut reader = READER.replace(Reader::new());
+    let result = reader.with_members(text, take);
+    READER.set(reader);
+    result.map_err(|error| *error)
+}
+
+/// What a text holds.
+pub(crate) enum Members<'a> {
+    /// The members of an object, to be taken out.
+    Object(&'a mut [(Text, Json)]),
+    /// What is no object.
+    Other(Json),
+}
+
+thread_local! {
+    static READER: RefCell<Reader> = const { RefCell::new(Reader::new()) };
 }
 
 /// Reads text after text and keeps its working memory between them.
@@ -70,14 +89,31 @@ impl Reader {
     }
 
     fn parse(&mut self, text: &str) -> Step<Json> {
-        let result = self.document(Cursor { text, bytes: text.as_bytes(), at: 0 });
-        self.members.clear();
-        self.items.clear();
-        self.around.clear();
+        let result = self.document(Cursor::new(text), false);
+        self.clear();
+        // Only an object whose members are left is no value.
+        result.map(Option::unwrap_or_default)
+    }
+
+    fn with_members<T>(&mut self, text: &str, take: impl FnOnce(Members<'_>) -> T) -> Step<T> {
+        let result = self.document(Cursor::new(text), true).map(|value| {
+            take(match value {
+                Some(value) => Members::Other(value),
+                None => Members::Object(self.members.all()),
+            })
+        });
+        self.clear();
         result
     }
 
-    fn document(&mut self, mut cursor: Cursor<'_>) -> Step<Json> {
+    fn clear(&mut self) {
+        self.members.clear();
+        self.items.clear();
+        self.around.clear();
+    }
+
+    /// Reads a value that fills the text; none if it is an object whose members are to be left on their stack.
+    fn document(&mut self, mut cursor: Cursor<'_>, leaves_members: bool) -> Step<Option<Json>> {
         let mut inner = Open::new(false, 0);
         let mut values = 0;
         loop {
@@ -135,10 +171,8 @@ impl Reader {
                         _ => return Err(cursor.unexpected("`,` or `}`")),
                     }
                 } else if self.around.is_empty() {
-                    if cursor.at < cursor.bytes.len() {
-                        return Err(cursor.error("json.trailing", "something follows the value".to_owned()));
-                    }
-                    return self.items.take_from(0).pop().ok_or_else(|| cursor.unexpected("a value"));
+                    cursor.end()?;
+                    return self.items.take_from(0).pop().map(Some).ok_or_else(|| cursor.unexpected("a value"));
                 } else {
                     match next {
                         b',' => {
@@ -150,6 +184,10 @@ impl Reader {
                     }
                 }
                 cursor.at += 1;
+                if leaves_members && inner.object && self.around.len() == 1 {
+                    cursor.solid();
+                    return cursor.end().map(|()| None);
+                }
                 let value = if inner.object {
                     Json::Object(Object(self.members.take_from(inner.start)))
                 } else {
@@ -230,7 +268,19 @@ pub(super) struct Cursor<'a> {
     pub(super) at: usize,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    fn new(text: &'a str) -> Cursor<'a> {
+        Cursor { text, bytes: text.as_bytes(), at: 0 }
+    }
+
+    /// Nothing may follow.
+    fn end(&self) -> Step<()> {
+        match self.at < self.bytes.len() {
+            true => Err(self.error("json.trailing", "something follows the value".to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// The next byte that is not white space, or zero at the end; a zero is nowhere right in JSON.
     #[inline(always)]
     fn solid(&mut self) -> u8 {

@@ -1,6 +1,8 @@
 //! Why a property is broken: the finding with its witness.
 
-use lictor_logic::{After, Moment, Value, Witness};
+use std::sync::Arc;
+
+use lictor_logic::{After, Facts, Moment, Value};
 
 use super::{Entry, Session};
 use crate::event::{Kind, Source};
@@ -10,7 +12,6 @@ use crate::judge::{Broken, Judge};
 
 /// Everything a finding is made of.
 pub(super) struct Case<'a> {
-    pub(super) judge: &'a Judge,
     pub(super) session: &'a Session,
     /// What comes after the history: the proposed event, the time that passed.
     pub(super) later: &'a [Entry],
@@ -18,8 +19,8 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    pub(super) fn finding(&self) -> Finding {
-        let prepared = self.judge.prepared();
+    pub(super) fn finding(&self, judge: &mut Judge) -> Finding {
+        let prepared = Arc::clone(judge.prepared());
         let parsed = &prepared.formulas[self.broken.property];
         let bound = parsed.variables.iter().zip(&self.broken.binding);
         let bound: Vec<_> = bound.filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect();
@@ -31,26 +32,25 @@ impl Case<'_> {
             }
             After::Latch | After::Each => 0,
         };
-        let mut trace: Vec<Moment> = self.session.history[from..].to_vec();
+        // The formula asks for a few facts of each event: no others are copied.
+        let names = parsed.names();
+        let asked = |moment: &Moment| match moment {
+            Moment::Position(facts) => {
+                let known = facts.known.iter().filter(|fact| names.contains(&fact.name)).cloned().collect();
+                let unknown = facts.unknown.iter().filter(|fact| names.contains(&fact.name)).cloned().collect();
+                Moment::Position(Facts { time: facts.time, known, unknown })
+            }
+            Moment::Tick(now) => Moment::Tick(*now),
+        };
         // A deadline is decided by the time that passed, not by the event behind it.
         let later = match self.broken.by {
             Decided::Deadline => &self.later[..self.later.len().min(1)],
             Decided::Event | Decided::End => self.later,
         };
-        trace.extend(later.iter().map(|(moment, _)| moment.clone()));
-        let witness = match (parsed.after, self.broken.by) {
-            (After::Each, Decided::Event) => {
-                Witness::at(&parsed.arena, parsed.formula, &trace, trace.len().saturating_sub(1), &bound)
-            }
-            (_, by) => {
-                let mut arena = parsed.arena.clone();
-                let mut formula = parsed.formula;
-                for (variable, value) in &bound {
-                    formula = arena.instantiate(formula, variable, value);
-                }
-                Witness::find(&arena, formula, &trace, by == Decided::End)
-            }
-        };
+        let later = later.iter().map(|(moment, _)| moment);
+        let trace: Vec<Moment> = self.session.history[from..].iter().chain(later).map(asked).collect();
+        let at_end = self.broken.by == Decided::End;
+        let witness = judge.prover(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
         let brief = |entry: usize| match (from + entry).checked_sub(history) {
             Some(place) => self.later.get(place).and_then(|(_, brief)| brief.as_ref()),
             None => self.session.briefs.get(from + entry).and_then(Option::as_ref),
@@ -73,11 +73,11 @@ impl Case<'_> {
             Some(witness) => witness.binding.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
             None => bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
         };
-        self.assemble(proofs, bound)
+        self.assemble(judge, proofs, bound)
     }
 
-    fn assemble(&self, witness: Vec<Proof>, binding: Vec<(Text, Value)>) -> Finding {
-        let property = self.judge.properties()[self.broken.property].clone();
+    fn assemble(&self, judge: &Judge, witness: Vec<Proof>, binding: Vec<(Text, Value)>) -> Finding {
+        let property = judge.properties()[self.broken.property].clone();
         let briefs = || self.session.briefs.iter().flatten();
         let at = match self.broken.by {
             Decided::Event => self.later.iter().rev().find_map(|(_, brief)| brief.as_ref()),

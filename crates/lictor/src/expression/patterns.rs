@@ -1,0 +1,133 @@
+//! Many patterns looked for in one text.
+//!
+//! Most texts hold none of them, and most patterns begin with one of a few words. So the text is searched once for all
+//! those words together, and only a pattern whose word is there is tried.
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex_syntax::hir::literal::{ExtractKind, Extractor};
+
+use super::pattern::Fixed;
+
+/// From how many patterns on it is worth it.
+const WORTH: usize = 3;
+
+/// How short a beginning may be; shorter ones are everywhere.
+const SHORTEST: usize = 2;
+
+/// Patterns of which one is enough.
+#[derive(Debug)]
+pub(super) struct Patterns {
+    list: Vec<Fixed>,
+    beginnings: Option<Beginnings>,
+}
+
+/// The words that patterns begin with.
+#[derive(Debug)]
+struct Beginnings {
+    words: AhoCorasick,
+    /// For each word, its pattern.
+    of_pattern: Vec<usize>,
+    /// The patterns that may begin with anything.
+    open: Vec<usize>,
+}
+
+impl Patterns {
+    pub(super) fn new(patterns: Vec<(Fixed, &str)>) -> Patterns {
+        let written: Vec<&str> = patterns.iter().map(|(_, written)| *written).collect();
+        let beginnings = if written.len() >= WORTH { Beginnings::new(&written) } else { None };
+        Patterns { list: patterns.into_iter().map(|(pattern, _)| pattern).collect(), beginnings }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether one of them is found in a text.
+    pub(super) fn any_in(&self, text: &str) -> bool {
+        let Some(beginnings) = &self.beginnings else { return self.list.iter().any(|pattern| pattern.is_in(text)) };
+        let mut tried = Vec::new();
+        let is_in = |place: usize| {
+            // Most texts hold no word at all, and then there is nothing to remember.
+            tried.resize(self.list.len(), false);
+            !std::mem::replace(&mut tried[place], true) && self.list[place].is_in(text)
+        };
+        let found = beginnings.words.find_overlapping_iter(text).map(|word| beginnings.of_pattern[word.pattern()]);
+        beginnings.open.iter().copied().chain(found).any(is_in)
+    }
+}
+
+impl Beginnings {
+    /// None if the words cannot be told, or are too many.
+    fn new(patterns: &[&str]) -> Option<Beginnings> {
+        let mut words: Vec<Vec<u8>> = Vec::new();
+        let mut of_pattern = Vec::new();
+        let mut open = Vec::new();
+        for (place, pattern) in patterns.iter().enumerate() {
+            let hir = regex_syntax::parse(pattern).ok()?;
+            let found = Extractor::new().kind(ExtractKind::Prefix).extract(&hir);
+            let literals = found.literals().filter(|list| list.iter().all(|word| word.len() >= SHORTEST));
+            let Some(literals) = literals else {
+                open.push(place);
+                continue;
+            };
+            for literal in literals {
+                let word = literal.as_bytes().to_ascii_lowercase();
+                if !words.iter().zip(&of_pattern).any(|(other, of)| *other == word && *of == place) {
+                    words.push(word);
+                    of_pattern.push(place);
+                }
+            }
+        }
+        let words =
+            AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(&words).ok()?;
+        Some(Beginnings { words, of_pattern, open })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What makes it faster changes nothing.
+    #[test]
+    fn the_same_is_found_as_by_each_pattern() {
+        let written = [
+            r"(?i)\b(ignore|disregard)\s+your\b",
+            r"(?i)<\s*/?\s*system\s*>",
+            r"(?i)\bnew (instructions?|prompt) ?:",
+            r"[0-9]{3}-x",
+            r"(?i)straße|kelvin",
+            r"^$",
+        ];
+        let texts = [
+            "",
+            "please IGNORE  your manners",
+            "ignore my manners",
+            "a < / SYSTEM > b",
+            "New prompt: go",
+            "newer prompts",
+            "call 555-x now",
+            "call 555 now",
+            "STRASSE, STRAßE",
+            "\u{212a}elvin",
+            "Kelvin and a new instruction: no",
+            "di\u{17f}regard your",
+            "ignoring, overlapping: disregar, disregard your",
+        ];
+        let fixed = |written: &str| Fixed::new(written).unwrap();
+        let patterns = Patterns::new(written.iter().map(|written| (fixed(written), *written)).collect());
+        assert!(patterns.beginnings.is_some());
+        for text in texts {
+            let one_by_one = written.iter().any(|written| fixed(written).is_in(text));
+            assert_eq!(patterns.any_in(text), one_by_one, "{text:?}");
+        }
+        // And with each pattern among others that are never found.
+        for pattern in written {
+            let among = [pattern, "zzzzzz", "yyyyyy"];
+            let patterns = Patterns::new(among.iter().map(|written| (fixed(written), *written)).collect());
+            for text in texts {
+                assert_eq!(patterns.any_in(text), fixed(pattern).is_in(text), "{pattern} in {text:?}");
+            }
+        }
+    }
+}
