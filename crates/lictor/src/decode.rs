@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub use format::{Format, Framing};
 
 use crate::event::{Event, Source};
-use crate::json::{Json, JsonError};
+use crate::json::Json;
 
 /// One record of a file.
 #[derive(Clone, Debug)]
@@ -85,9 +85,9 @@ pub trait Decoder: Send {
     /// Takes the next record.
     fn record(&mut self, record: Record, out: &mut Decoded);
 
-    /// Takes the next record as it is written in JSON, if it can; none asks for the value instead.
-    fn text(&mut self, _text: &str, _source: &Source, _out: &mut Decoded) -> Option<Result<(), JsonError>> {
-        None
+    /// Takes the next record as it is written, if it can do so faster; false asks for the value instead.
+    fn text(&mut self, _text: &str, _source: &Source, _out: &mut Decoded) -> bool {
+        false
     }
 
     /// Says what only the end of the file shows, such as spans that had to be put in order.

@@ -5,6 +5,7 @@
 //! [`MAX_DEPTH`], a second value behind the first. Whole numbers are exact. Nothing recurses on the input's say.
 
 mod error;
+mod pull;
 mod reader;
 mod scan;
 mod slots;
@@ -14,8 +15,8 @@ use std::fmt;
 
 pub use compact_str::CompactString as Text;
 pub use error::JsonError;
+pub(crate) use pull::Pull;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
-pub(crate) use reader::{Members, with_members};
 
 /// A JSON value.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -341,7 +341,7 @@ impl Context {
             if self.open.len() >= MOST_OPEN_CALLS {
                 self.open.pop_front();
             }
-            let args = event.args.clone().filter(|_| plan.needs.calls);
+            let args = if plan.needs.calls { event.args.clone() } else { None };
             self.open.push_back((id.clone(), Call { tool: tool.clone(), args }));
         }
         if plan.needs.sayings

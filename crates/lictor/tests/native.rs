@@ -259,4 +259,62 @@ proptest! {
         prop_assert_eq!(read.more.remove("source"), Some(object(r#"{"file":"log","line":7}"#)));
         prop_assert_eq!(read, written, "{}", line);
     }
+
+    #[test]
+    fn a_line_reads_the_same_in_haste(
+        event in any_event(),
+        broken in prop::option::of((any::<prop::sample::Index>(), prop::sample::select(&b"{}[],:\"\\0ntf \x01\xc3"[..]), any::<bool>())),
+    ) {
+        let mut line = event.to_json().to_string().into_bytes();
+        if let Some((place, byte, inserts)) = broken {
+            let place = place.index(line.len());
+            line.splice(place..place + usize::from(!inserts), [byte]);
+        }
+        let Ok(line) = String::from_utf8(line) else { return Ok(()) };
+        in_haste(&line)?;
+        // And with a member that stands twice.
+        let twice = format!("{{\"kind\":\"error\",{}", &line[1.min(line.len())..]);
+        in_haste(&twice)?;
+    }
+}
+
+/// What is read straight from the text is what is read by way of a value; what is wrong is not read that way at all.
+fn in_haste(line: &str) -> Result<(), TestCaseError> {
+    let mut out = Decoded::default();
+    let source = Source { file: "log".into(), line: 7, record: 6 };
+    if Format::Native.decoder().text(line, &source, &mut out) {
+        prop_assert!(json::parse_str(line).is_ok(), "{} is no JSON", line);
+        let careful = decode(line);
+        prop_assert_eq!(&careful.faults, &[], "{}", line);
+        prop_assert_eq!(&careful.events, &out.events, "{}", line);
+    } else {
+        prop_assert_eq!(out.events.len(), 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn usual_lines_are_read_in_haste() {
+    let source = Source::default();
+    for line in [
+        r#"{"v":1,"session":"s","seq":4,"time":"2026-05-01T10:00:03Z","kind":"tool_call","tool":"t","args":{"id":7}}"#,
+        r#"{"kind":"tool_result","id":"c","text":"a \u00e9 b","failed":true,"labels":[],"purposes":["a","b"],"x":[1]}"#,
+        r#" { "kind" : "tool_result" , "result" : "found" } "#,
+    ] {
+        let mut out = Decoded::default();
+        assert!(Format::Native.decoder().text(line, &source, &mut out), "{line}");
+    }
+    for line in [
+        r#"{"kind":"error","kind":"error"}"#,
+        r#"{"kind":"error","x":1,"x":2}"#,
+        r#"{"kind":"error","time":"yesterday"}"#,
+        r#"{"kind":"error"} {}"#,
+        r#"{"v":2,"kind":"error"}"#,
+        r#"{"text":"no kind"}"#,
+        "{}",
+        "",
+    ] {
+        let mut out = Decoded::default();
+        assert!(!Format::Native.decoder().text(line, &source, &mut out), "{line}");
+    }
 }

@@ -16,6 +16,7 @@ use crate::monitor::within_always;
 use crate::sentence::Sentence;
 use crate::term::{Atom, Term, Value};
 use crate::verdict::Verdict;
+use crate::watch::Decided;
 use engine::{Alone, Together};
 use search::Search;
 
@@ -143,7 +144,7 @@ impl Prover {
             self.together = Together::new(&self.sentence);
         }
         let together = self.together.as_mut()?;
-        let (verdict, values, entries) = together.decide(trace, at_end)?;
+        let (Decided { verdict, binding: values, .. }, entries) = together.decide(trace, at_end)?;
         // The deciding binding alone decides, unless bindings decided together or no value was seen.
         let variables = together.variables();
         let named = variables.iter().cloned().zip(values.into_iter().flatten());

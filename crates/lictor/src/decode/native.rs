@@ -15,17 +15,17 @@
 //! larger is taken.
 
 mod fields;
+mod usual;
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::Arc;
 
 use lictor_logic::Fact;
 
 use self::fields::{Field, Wrong};
-use super::{Decoded, Decoder, Fault, Record};
+use super::{Decoded, Decoder, Record};
 use crate::event::{Event, Kind, Source};
-use crate::json::{Json, JsonError, Members, Object, Text, with_members};
+use crate::json::{Json, Object, Text};
 
 /// The version of the line.
 const VERSION: i64 = 1;
@@ -54,45 +54,40 @@ pub(super) struct NativeDecoder {
 
 impl Decoder for NativeDecoder {
     fn record(&mut self, mut record: Record, out: &mut Decoded) {
-        let source = record.source();
-        match mem::take(&mut record.value) {
-            Json::Object(object) => self.line(Members::Object(&mut object.into_members()), source, out),
-            other => self.line(Members::Other(other), source, out),
-        }
-    }
-
-    fn text(&mut self, text: &str, source: &Source, out: &mut Decoded) -> Option<Result<(), JsonError>> {
-        Some(with_members(text, |members| self.line(members, source.clone(), out)))
-    }
-}
-
-impl NativeDecoder {
-    fn line(&mut self, members: Members<'_>, source: Source, out: &mut Decoded) {
+        let mut event = Event { source: record.source(), ..Event::default() };
         let mut wrong = Vec::new();
-        out.events.push(Event { source, ..Event::default() });
-        // Filled in where it stays: an event is a large thing to move.
-        let Some(event) = out.events.last_mut() else { return };
-        match members {
-            Members::Object(members) => self.object(members, event, &mut wrong),
-            Members::Other(list @ Json::Array(_)) => self.facts_of(list, "a list", event, &mut wrong),
-            Members::Other(_) => {
+        match mem::take(&mut record.value) {
+            Json::Object(object) => self.object(object, &mut event, &mut wrong),
+            list @ Json::Array(_) => self.facts_of(list, "a list", &mut event, &mut wrong),
+            _ => {
                 wrong.push(Wrong { code: "native.record", message: "expected an object or a list of facts".to_owned() })
             }
         }
         if wrong.is_empty() {
-            return;
-        }
-        if let Some(Event { source: Source { file, line, .. }, .. }) = out.events.pop() {
-            let fault = |Wrong { code, message }| Fault { file: Arc::clone(&file), line, column: None, code, message };
-            out.faults.extend(wrong.into_iter().map(fault));
+            out.events.push(event);
+        } else {
+            out.faults.extend(wrong.into_iter().map(|wrong| record.fault(wrong.code, wrong.message)));
         }
     }
 
+    fn text(&mut self, text: &str, source: &Source, out: &mut Decoded) -> bool {
+        // Filled in where it stays, for an event is a large thing to move.
+        out.events.push(Event { source: source.clone(), ..Event::default() });
+        let is_read = out.events.last_mut().and_then(|event| usual::read(text, event)).is_some();
+        if !is_read {
+            out.events.pop();
+        }
+        is_read
+    }
+}
+
+impl NativeDecoder {
     /// Moves the members of a line into the event, and keeps those that have no field.
-    fn object(&mut self, members: &mut [(Text, Json)], event: &mut Event, wrong: &mut Vec<Wrong>) {
+    fn object(&mut self, object: Object, event: &mut Event, wrong: &mut Vec<Wrong>) {
         let (mut kind, mut facts, mut result) = (None, false, None);
         let mut more = Vec::new();
-        for (key, value) in members {
+        for (key, mut value) in object.into_members() {
+            let (key, value) = (&key, &mut value);
             let field = Field { name: key, value };
             let read = match key.as_str() {
                 "v" => field.version(VERSION),
@@ -128,7 +123,7 @@ impl NativeDecoder {
                     Ok(())
                 }
                 _ => {
-                    more.push((mem::take(key), value.take()));
+                    more.push((key.clone(), value.take()));
                     Ok(())
                 }
             };

@@ -76,19 +76,19 @@ impl Chunk {
     /// Gives its records to a decoder: all, or those of these numbers, which are in order.
     pub(crate) fn decode(&self, wanted: Option<&[u32]>, decoder: &mut dyn Decoder, out: &mut Decoded) {
         let mut records = Records { wanted, ..self.records() };
+        // An event a record, mostly: room is made once.
+        out.events.reserve(wanted.map_or_else(|| self.indices().len(), <[u32]>::len));
         while let Some(place) = records.place() {
             let decoded = place.and_then(|(index, place)| {
                 let text = self.text(&place)?;
                 let source = Source { file: Arc::clone(&self.file), line: place.line, record: index };
-                let read = match self.json {
-                    true => decoder.text(text, &source, out),
-                    false => None,
-                };
-                let read = read.unwrap_or_else(|| {
-                    let Source { file, line, record: index } = source;
-                    self.value(text).map(|value| decoder.record(Record { value, file, line, index }, out))
-                });
-                read.map_err(|error| self.fault(&place, error))
+                if self.json && decoder.text(text, &source, out) {
+                    return Ok(());
+                }
+                let Source { file, line, record: index } = source;
+                let value = self.value(text).map_err(|error| self.fault(&place, error))?;
+                decoder.record(Record { value, file, line, index }, out);
+                Ok(())
             });
             out.faults.extend(decoded.err());
         }

@@ -39,26 +39,17 @@ pub fn parse_str(text: &str) -> Result<Json, JsonError> {
     READER.with_borrow_mut(|reader| reader.parse(text)).map_err(|error| *error)
 }
 
-/// Reads one object that fills the whole text, and lets its members be taken where they lie; a text that is anything
-/// else is given as a value. Saves the object itself.
-pub(crate) fn with_members<T>(text: &str, take: impl FnOnce(Members<'_>) -> T) -> Result<T, JsonError> {
-    // Taken out meanwhile, for a member may hold JSON in a string, which is then read in turn.
-    let mut reader = READER.replace(Reader::new());
-    let result = reader.with_members(text, take);
-    READER.set(reader);
-    result.map_err(|error| *error)
-}
-
-/// What a text holds.
-pub(crate) enum Members<'a> {
-    /// The members of an object, to be taken out.
-    Object(&'a mut [(Text, Json)]),
-    /// What is no object.
-    Other(Json),
-}
-
 thread_local! {
     static READER: RefCell<Reader> = const { RefCell::new(Reader::new()) };
+}
+
+/// Reads the value at a place, which is nested so many levels deep, and goes behind it.
+pub(super) fn value_at(cursor: &mut Cursor<'_>, depth: usize) -> Step<Json> {
+    READER.with_borrow_mut(|reader| {
+        let result = reader.value(cursor, depth);
+        reader.clear();
+        result
+    })
 }
 
 /// Reads text after text and keeps its working memory between them.
@@ -89,21 +80,10 @@ impl Reader {
     }
 
     fn parse(&mut self, text: &str) -> Step<Json> {
-        let result = self.document(Cursor::new(text), false);
+        let mut cursor = Cursor::new(text);
+        let result = self.value(&mut cursor, 0);
         self.clear();
-        // Only an object whose members are left is no value.
-        result.map(Option::unwrap_or_default)
-    }
-
-    fn with_members<T>(&mut self, text: &str, take: impl FnOnce(Members<'_>) -> T) -> Step<T> {
-        let result = self.document(Cursor::new(text), true).map(|value| {
-            take(match value {
-                Some(value) => Members::Other(value),
-                None => Members::Object(self.members.all()),
-            })
-        });
-        self.clear();
-        result
+        result.and_then(|value| cursor.end().map(|()| value))
     }
 
     fn clear(&mut self) {
@@ -112,8 +92,7 @@ impl Reader {
         self.around.clear();
     }
 
-    /// Reads a value that fills the text; none if it is an object whose members are to be left on their stack.
-    fn document(&mut self, mut cursor: Cursor<'_>, leaves_members: bool) -> Step<Option<Json>> {
+    fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Step<Json> {
         let mut inner = Open::new(false, 0);
         let mut values = 0;
         loop {
@@ -124,7 +103,7 @@ impl Reader {
             }
             let first = cursor.solid();
             if first == b'{' || first == b'[' {
-                if self.around.len() >= MAX_DEPTH {
+                if self.around.len() + depth >= MAX_DEPTH {
                     return Err(cursor.error("json.too_deep", format!("values nest deeper than {MAX_DEPTH}")));
                 }
                 cursor.at += 1;
@@ -134,7 +113,7 @@ impl Reader {
                     let start = if object { self.members.top } else { self.items.top };
                     self.around.push(std::mem::replace(&mut inner, Open::new(object, start)));
                     if object {
-                        self.key(&mut cursor, &mut inner)?;
+                        self.key(cursor, &mut inner)?;
                     }
                     continue;
                 }
@@ -164,15 +143,14 @@ impl Reader {
                     match next {
                         b',' => {
                             cursor.at += 1;
-                            self.key(&mut cursor, &mut inner)?;
+                            self.key(cursor, &mut inner)?;
                             break;
                         }
                         b'}' => {}
                         _ => return Err(cursor.unexpected("`,` or `}`")),
                     }
                 } else if self.around.is_empty() {
-                    cursor.end()?;
-                    return self.items.take_from(0).pop().map(Some).ok_or_else(|| cursor.unexpected("a value"));
+                    return self.items.take_from(0).pop().ok_or_else(|| cursor.unexpected("a value"));
                 } else {
                     match next {
                         b',' => {
@@ -184,10 +162,6 @@ impl Reader {
                     }
                 }
                 cursor.at += 1;
-                if leaves_members && inner.object && self.around.len() == 1 {
-                    cursor.solid();
-                    return cursor.end().map(|()| None);
-                }
                 let value = if inner.object {
                     Json::Object(Object(self.members.take_from(inner.start)))
                 } else {
@@ -269,12 +243,12 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new(text: &'a str) -> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Cursor<'a> {
         Cursor { text, bytes: text.as_bytes(), at: 0 }
     }
 
     /// Nothing may follow.
-    fn end(&self) -> Step<()> {
+    pub(super) fn end(&self) -> Step<()> {
         match self.at < self.bytes.len() {
             true => Err(self.error("json.trailing", "something follows the value".to_owned())),
             false => Ok(()),
@@ -283,7 +257,7 @@ impl<'a> Cursor<'a> {
 
     /// The next byte that is not white space, or zero at the end; a zero is nowhere right in JSON.
     #[inline(always)]
-    fn solid(&mut self) -> u8 {
+    pub(super) fn solid(&mut self) -> u8 {
         loop {
             match self.bytes.get(self.at) {
                 Some(&byte) if byte > b' ' => return byte,

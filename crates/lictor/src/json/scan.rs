@@ -1,5 +1,7 @@
 //! The inside of strings and numbers, where most bytes of a log are.
 
+use memchr::memchr2;
+
 use super::reader::{Cursor, Step};
 use super::slots::fill;
 use super::{Json, Number, Text};
@@ -13,15 +15,23 @@ const TENS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// Where the next quote, backslash or control character is, or the end. Eight bytes are looked at together.
+/// How many bytes of a string are looked at eight by eight, before it counts as a long one.
+const BRIEF: usize = 32;
+
+/// Where the next quote, backslash or control character is, or the end. Eight bytes are looked at together, and of a
+/// long string as many as the processor can.
 #[inline(always)]
 pub(super) fn plain(bytes: &[u8], mut at: usize) -> usize {
+    let brief = at + BRIEF;
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let found = special(u64::from_le_bytes(*eight));
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }
         at += 8;
+        if at == brief {
+            return plain_of_long(bytes, at);
+        }
     }
     while let Some(&byte) = bytes.get(at) {
         if byte < b' ' || byte == b'"' || byte == b'\\' {
@@ -30,6 +40,19 @@ pub(super) fn plain(bytes: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+#[inline(never)]
+fn plain_of_long(bytes: &[u8], at: usize) -> usize {
+    let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |length| at + length);
+    let is_control = |byte: &u8| *byte < b' ';
+    // Without an early end, a whole vector is compared at once.
+    let has_control =
+        bytes[at..end].chunks(64).any(|piece| piece.iter().fold(false, |any, byte| any | is_control(byte)));
+    match has_control {
+        true => bytes[at..end].iter().position(is_control).map_or(end, |length| at + length),
+        false => end,
+    }
 }
 
 /// The high bit of each byte that is a quote, a backslash or a control character. A borrow can set bits above the

@@ -54,11 +54,6 @@ impl<T: Blank> Slots<T> {
         &self.slots[start..self.top]
     }
 
-    /// All values, where they lie.
-    pub(super) fn all(&mut self) -> &mut [T] {
-        &mut self.slots[..self.top]
-    }
-
     /// Takes out the values from a place on.
     #[inline(always)]
     pub(super) fn take_from(&mut self, start: usize) -> Vec<T> {

@@ -14,7 +14,7 @@ use crate::standing::Standing;
 use crate::state::Point;
 use crate::term::Value;
 use crate::verdict::Verdict;
-use crate::watch::{After, MonitorId, Watch};
+use crate::watch::{After, Decided, MonitorId, Watch};
 
 /// The bits that a position sets, and those that it leaves unknown.
 pub(super) type Letter = (u64, u64);
@@ -187,12 +187,8 @@ impl Together {
         self.watch.monitor(self.id).map_or_else(Vec::new, |monitor| monitor.variables().to_vec())
     }
 
-    /// The first definite verdict on a trace, the binding that brought it, and how many entries it took.
-    pub(super) fn decide(
-        &mut self,
-        trace: &[Moment],
-        at_end: bool,
-    ) -> Option<(Verdict, Option<Vec<Option<Value>>>, usize)> {
+    /// The first definite verdict on a trace and the binding that brought it, and how many entries it took.
+    pub(super) fn decide(&mut self, trace: &[Moment], at_end: bool) -> Option<(Decided, usize)> {
         let mut standing = self.start();
         for (index, moment) in trace.iter().enumerate() {
             let decided = match moment {
@@ -200,12 +196,12 @@ impl Together {
                 Moment::Tick(now) => self.watch.tick(&mut standing, *now),
             };
             if let Some(decided) = decided.first() {
-                return Some((decided.verdict, decided.binding.clone(), index + 1));
+                return Some((decided.clone(), index + 1));
             }
         }
         let verdict = self.verdict(&mut standing, at_end);
-        let binding = self.watch.failing(&standing, self.id);
-        verdict.is_definite().then_some((verdict, binding, trace.len()))
+        let decided = Decided { monitor: self.id, verdict, binding: self.watch.failing(&standing, self.id) };
+        verdict.is_definite().then_some((decided, trace.len()))
     }
 }
 
