@@ -5,6 +5,7 @@
 
 mod batch;
 mod coverage;
+mod crew;
 mod second;
 mod shard;
 
@@ -24,7 +25,7 @@ use crate::policy::Suppression;
 use crate::report::{FileReport, Report};
 pub use coverage::{Untested, untested};
 
-use batch::{Batch, Batches};
+use batch::Batches;
 use shard::{Closed, Shard};
 
 /// How an audit is done.
@@ -121,37 +122,10 @@ fn run(
     threads: usize,
 ) -> Result<Report, AuditError> {
     let mut batches = Batches::new(inputs, options);
-    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork())).collect();
     // Session names come from the log: with a seed of its own, nobody can make them collide.
     let hasher = RandomState::new();
-    let mut faults = Vec::new();
-    let mut round: Vec<Batch> = batches.by_ref().take(2 * threads).collect();
-    while !round.is_empty() {
-        // The next pieces are read while these are judged.
-        let (next, decoded) = rayon::join(
-            || batches.by_ref().take(2 * threads).collect(),
-            || {
-                let decode = |batch: Batch| batch.decode(&hasher, threads);
-                let decoded: Vec<batch::Events> = round.into_par_iter().map(decode).collect();
-                shards.par_iter_mut().enumerate().for_each(|(place, shard)| {
-                    for events in &decoded {
-                        shard.judge(events, place);
-                    }
-                });
-                // Giving the memory back takes as long as taking it: all threads do it.
-                let left = decoded
-                    .into_par_iter()
-                    .map(|events| (events.file, events.bytes, events.events.len() as u64, events.faults));
-                left.collect::<Vec<_>>()
-            },
-        );
-        for (file, bytes, events, mut faulty) in decoded {
-            batches.note(file, events);
-            progress.advanced(bytes, events);
-            faults.append(&mut faulty);
-        }
-        round = next;
-    }
+    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone())).collect();
+    let mut faults = crew::work(&mut batches, &mut shards, &hasher, progress);
     let (files, mut unreadable) = batches.into_files();
     faults.append(&mut unreadable);
     if files.iter().flatten().all(|file| file.events == 0) {

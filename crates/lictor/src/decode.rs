@@ -90,6 +90,11 @@ pub trait Decoder: Send {
         false
     }
 
+    /// The session of a record as it is written, if that shows at a glance.
+    fn session<'a>(&self, _text: &'a str) -> Option<&'a str> {
+        None
+    }
+
     /// Says what only the end of the file shows, such as spans that had to be put in order.
     fn finish(&mut self, _out: &mut Decoded) {}
 }

@@ -1,7 +1,7 @@
 //! From what the user names to records.
 //!
-//! [`find`] turns paths, directories, globs and `-` into [`Input`]s. An input is read as [`Chunks`]: blocks of some
-//! hundred kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded side by side. A
+//! [`find`] turns paths, directories, globs and `-` into [`Input`]s. An input is read as [`Chunks`]: blocks of some tens of
+//! kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded side by side. A
 //! [`Chunk`] gives its [`Records`], and beside them the places that could not be read: a mistake costs its record, never
 //! the rest of the file.
 //!
@@ -39,6 +39,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use chunk::Line;
 pub use chunk::{Chunk, Records};
 pub use chunks::Chunks;
 pub use error::InputError;
@@ -62,7 +63,7 @@ pub struct Limits {
     pub ratio: u64,
     /// From how many decompressed bytes on the ratio counts: 64 MiB.
     pub ratio_from: u64,
-    /// How long a chunk is, about, in bytes: 256 KiB, so that what is made of it is still in the cache when it is judged.
+    /// How long a chunk is, about, in bytes: 64 KiB, so that what is made of it is still in the cache when it is judged.
     pub chunk: usize,
 }
 
@@ -75,7 +76,7 @@ impl Default for Limits {
             file: 64 << 30,
             ratio: 1000,
             ratio_from: 64 << 20,
-            chunk: MEBI / 4,
+            chunk: MEBI / 16,
         }
     }
 }

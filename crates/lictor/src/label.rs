@@ -303,21 +303,17 @@ fn defined(
     scope.purposes = Some(about.purposes);
     scope.categories = Some(about.categories);
     scope.subjects = Some(about.subjects);
-    match (&event.kind, tool) {
-        (Kind::ToolCall, Some(tool)) => {
-            for place in &tool.at_call {
-                plan.cases[*place as usize].label(&scope, labels);
-            }
-        }
-        (Kind::ToolResult, Some(tool)) => {
-            for place in &tool.at_result {
-                plan.cases[*place as usize].label(&scope, labels);
-            }
-        }
-        (kind, _) => {
-            for case in plan.cases.iter().filter(|case| case.is_at(kind, event.tool.as_deref())) {
-                case.label(&scope, labels);
-            }
+    let known = match (&event.kind, tool) {
+        (Kind::ToolCall, Some(tool)) => Some(&tool.at_call[..]),
+        (Kind::ToolResult, Some(tool)) => Some(&tool.at_result[..]),
+        (kind, _) if event.tool.is_none() => plan.at_message.of(kind),
+        _ => None,
+    };
+    match known {
+        Some(places) => places.iter().for_each(|place| plan.cases[*place as usize].label(&scope, labels)),
+        None => {
+            let cases = plan.cases.iter().filter(|case| case.is_at(&event.kind, event.tool.as_deref()));
+            cases.for_each(|case| case.label(&scope, labels));
         }
     }
 }

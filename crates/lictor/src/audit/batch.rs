@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Options;
 use crate::decode::{Decoded, Decoder, Fault, Format};
 use crate::event::Event;
-use crate::input::{self, Chunk, Chunks, Input, InputError};
+use crate::input::{self, Chunk, Chunks, Input, InputError, Line};
 use crate::report::FileReport;
 
 /// A piece of a file.
@@ -26,16 +26,27 @@ enum Work {
     Decoded(Decoded, u64),
 }
 
-/// The events of a piece.
-pub(super) struct Events {
+/// A piece of work, told apart by who judges what of it.
+pub(super) struct Piece {
     pub(super) file: usize,
     pub(super) bytes: u64,
+    /// Lines that are decoded by whoever judges them: what is made of a line is then judged while it is at hand.
+    pub(super) lines: Option<Chunk>,
+    /// Events that had to be decoded to see whose they are.
     pub(super) events: Vec<Event>,
     pub(super) faults: Vec<Fault>,
-    /// For each shard, its events, each with the hash of its session.
-    pub(super) of_shard: Vec<Vec<(u32, u64)>>,
+    /// For each shard, what it judges, in order; none where a single one judges all lines.
+    pub(super) of_shard: Vec<Vec<Share>>,
     /// Whether sessions go on in other files.
     pub(super) spans_files: bool,
+}
+
+/// Something to judge.
+pub(super) enum Share {
+    /// A line.
+    Line(Line),
+    /// An event by its place, with the hash of its session.
+    Event(u32, u64),
 }
 
 /// All pieces of all files, in order.
@@ -154,45 +165,106 @@ impl Iterator for Batches<'_> {
     }
 }
 
+/// What a decoder of its own makes of some chunks.
+fn decoded(format: Format, chunks: &[Chunk]) -> Decoded {
+    let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+    take(chunks, decoder.as_mut(), &mut decoded);
+    decoder.finish(&mut decoded);
+    decoded
+}
+
 /// Gives all records of some chunks to a decoder.
 fn take(chunks: &[Chunk], decoder: &mut dyn Decoder, decoded: &mut Decoded) {
     chunks.iter().for_each(|chunk| chunk.decode(None, decoder, decoded));
 }
 
 impl Batch {
-    /// The events of the piece, told apart by who judges them.
-    pub(super) fn decode(self, hasher: &RandomState, shards: usize) -> Events {
-        let mut decoded = Decoded::default();
-        let bytes = match self.work {
-            Work::Decoded(ready, bytes) => {
-                decoded = ready;
-                bytes
+    /// All its events, whoever judges them.
+    pub(super) fn decode(self) -> Decoded {
+        match self.work {
+            Work::Decoded(decoded, _) => decoded,
+            Work::Chunk(chunk) => decoded(self.format, &[chunk]),
+            Work::File(chunks) => decoded(self.format, &chunks),
+        }
+    }
+
+    /// Finds out who judges what.
+    pub(super) fn divide(self, hasher: &RandomState, shards: usize) -> Piece {
+        let (file, format) = (self.file, self.format);
+        let mut piece = Piece {
+            file,
+            bytes: 0,
+            lines: None,
+            events: Vec::new(),
+            faults: Vec::new(),
+            of_shard: (0..shards).map(|_| Vec::new()).collect(),
+            spans_files: format == Format::Native,
+        };
+        match self.work {
+            Work::Decoded(decoded, bytes) => {
+                piece.bytes = bytes;
+                piece.add(decoded, hasher);
+            }
+            Work::Chunk(chunk) if format == Format::Native && chunk.is_lines() => {
+                piece.bytes = chunk.size();
+                if shards > 1 {
+                    piece.divide_lines(&chunk, hasher);
+                } else {
+                    piece.of_shard.clear();
+                }
+                piece.lines = Some(chunk);
             }
             Work::Chunk(chunk) => {
-                let mut decoder = self.format.decoder();
-                let bytes = chunk.size();
-                take(&[chunk], decoder.as_mut(), &mut decoded);
-                decoder.finish(&mut decoded);
-                bytes
+                piece.bytes = chunk.size();
+                piece.add(decoded(format, &[chunk]), hasher);
             }
             Work::File(chunks) => {
-                let mut decoder = self.format.decoder();
-                let bytes = chunks.iter().map(Chunk::size).sum();
-                take(&chunks, decoder.as_mut(), &mut decoded);
-                decoder.finish(&mut decoded);
-                bytes
+                piece.bytes = chunks.iter().map(Chunk::size).sum();
+                piece.add(decoded(format, &chunks), hasher);
             }
-        };
-        let spans_files = self.format == Format::Native;
-        let mut of_shard = vec![Vec::new(); shards];
-        for (place, event) in decoded.events.iter().enumerate() {
-            let hash = match (&event.session, spans_files) {
-                (Some(session), true) => hasher.hash_one(session.as_str()),
+        }
+        piece
+    }
+}
+
+impl Piece {
+    /// Gives each line to the shard of its session. A line that does not tell it at a glance is decoded here.
+    fn divide_lines(&mut self, chunk: &Chunk, hasher: &RandomState) {
+        let mut decoder = Format::Native.decoder();
+        for line in chunk.lines() {
+            match chunk.line(&line).ok().and_then(|text| decoder.session(text)) {
+                Some(session) => {
+                    let shard = self.shard_of(hash_of(hasher, Some(session)));
+                    self.of_shard[shard].push(Share::Line(line));
+                }
+                None => {
+                    let mut decoded = Decoded::default();
+                    chunk.decode_line(&line, decoder.as_mut(), &mut decoded);
+                    self.add(decoded, hasher);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, decoded: Decoded, hasher: &RandomState) {
+        self.faults.extend(decoded.faults);
+        for event in decoded.events {
+            let hash = match (&event.session, self.spans_files) {
+                (Some(session), true) => hash_of(hasher, Some(session)),
                 (session, _) => hasher.hash_one((self.file, session.as_deref())),
             };
-            of_shard[hash as usize % shards].push((place as u32, hash));
+            let (place, shard) = (self.events.len() as u32, self.shard_of(hash));
+            self.of_shard[shard].push(Share::Event(place, hash));
+            self.events.push(event);
         }
-        let Decoded { events, faults } = decoded;
-        Events { file: self.file, bytes, events, faults, of_shard, spans_files }
     }
+
+    fn shard_of(&self, hash: u64) -> usize {
+        hash as usize % self.of_shard.len()
+    }
+}
+
+/// The hash of a session that goes on in other files.
+pub(super) fn hash_of(hasher: &RandomState, session: Option<&str>) -> u64 {
+    hasher.hash_one(session)
 }

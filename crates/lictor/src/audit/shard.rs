@@ -1,11 +1,15 @@
 //! The sessions that one thread judges.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use lictor_logic::{Time, Verdict};
 use rustc_hash::FxHashMap;
 
-use super::batch::Events;
+use super::batch::{Piece, Share, hash_of};
+use crate::decode::{Decoded, Decoder, Fault, Format};
+use crate::event::Event;
+use crate::input::{Chunk, Line};
 use crate::json::Text;
 use crate::judge::{Judge, Track};
 use crate::report::{Outcome, SessionReport};
@@ -18,6 +22,14 @@ pub(super) struct Shard {
     places: FxHashMap<u64, Vec<u32>>,
     /// Events of one session mostly come together.
     last: Option<(u64, u32)>,
+    hasher: RandomState,
+    /// For lines: what decodes them, and what it makes of one.
+    decoder: Box<dyn Decoder>,
+    decoded: Decoded,
+    /// How many events each file has.
+    pub(super) counts: Vec<u64>,
+    /// What was wrong with lines, with the number of its file.
+    pub(super) faults: Vec<(usize, Fault)>,
 }
 
 struct Open {
@@ -73,23 +85,77 @@ impl Records {
 }
 
 impl Shard {
-    pub(super) fn new(judge: Judge) -> Shard {
-        Shard { judge, sessions: Vec::new(), places: FxHashMap::default(), last: None }
+    pub(super) fn new(judge: Judge, hasher: RandomState) -> Shard {
+        Shard {
+            judge,
+            sessions: Vec::new(),
+            places: FxHashMap::default(),
+            last: None,
+            hasher,
+            decoder: Format::Native.decoder(),
+            decoded: Decoded::default(),
+            counts: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
-    /// Judges this shard's events of a piece.
-    pub(super) fn judge(&mut self, events: &Events, shard: usize) {
-        let file = events.file as u32;
-        for (place, hash) in &events.of_shard[shard] {
-            let event = &events.events[*place as usize];
-            let of_file = (!events.spans_files || event.session.is_none()).then_some(file);
-            let session = self.session(*hash, of_file, event.session.as_ref(), || {
-                (Arc::clone(&event.source.file), (file, event.source.line, *place))
-            });
-            let open = &mut self.sessions[session as usize];
-            open.records.add(file, event.source.record);
-            self.judge.step(&mut open.track, event);
+    /// Judges this shard's part of a piece; gives how many events that were.
+    pub(super) fn judge(&mut self, piece: &Piece, shard: usize) -> u64 {
+        let mut events = 0;
+        match (piece.of_shard.get(shard), &piece.lines) {
+            (Some(shares), lines) => {
+                for share in shares {
+                    match (share, lines) {
+                        (Share::Event(place, hash), _) => {
+                            self.step(piece, &piece.events[*place as usize], *place, *hash);
+                            events += 1;
+                        }
+                        (Share::Line(line), Some(chunk)) => events += self.line(piece, chunk, line),
+                        (Share::Line(_), None) => {}
+                    }
+                }
+            }
+            (None, Some(chunk)) => {
+                for line in chunk.lines() {
+                    events += self.line(piece, chunk, &line);
+                }
+            }
+            (None, None) => {}
         }
+        if self.counts.len() <= piece.file {
+            self.counts.resize(piece.file + 1, 0);
+        }
+        self.counts[piece.file] += events;
+        events
+    }
+
+    /// Decodes and judges a line.
+    fn line(&mut self, piece: &Piece, chunk: &Chunk, line: &Line) -> u64 {
+        let mut decoded = std::mem::take(&mut self.decoded);
+        chunk.decode_line(line, self.decoder.as_mut(), &mut decoded);
+        let count = decoded.events.len() as u64;
+        for (place, event) in decoded.events.iter().enumerate() {
+            let hash = match &event.session {
+                Some(session) => hash_of(&self.hasher, Some(session)),
+                None => self.hasher.hash_one((piece.file, None::<&str>)),
+            };
+            self.step(piece, event, place as u32, hash);
+        }
+        decoded.events.clear();
+        self.faults.extend(decoded.faults.drain(..).map(|fault| (piece.file, fault)));
+        self.decoded = decoded;
+        count
+    }
+
+    fn step(&mut self, piece: &Piece, event: &Event, place: u32, hash: u64) {
+        let file = piece.file as u32;
+        let of_file = (!piece.spans_files || event.session.is_none()).then_some(file);
+        let session = self.session(hash, of_file, event.session.as_ref(), || {
+            (Arc::clone(&event.source.file), (file, event.source.line, place))
+        });
+        let open = &mut self.sessions[session as usize];
+        open.records.add(file, event.source.record);
+        self.judge.step(&mut open.track, event);
     }
 
     fn session(

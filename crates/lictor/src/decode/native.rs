@@ -79,6 +79,10 @@ impl Decoder for NativeDecoder {
         }
         is_read
     }
+
+    fn session<'a>(&self, text: &'a str) -> Option<&'a str> {
+        usual::session(text)
+    }
 }
 
 impl NativeDecoder {

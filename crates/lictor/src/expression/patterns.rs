@@ -78,8 +78,10 @@ impl Beginnings {
                 }
             }
         }
-        let words =
-            AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(&words).ok()?;
+        // The words begin with so many letters that looking for those first finds one everywhere.
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).prefilter(false);
+        let words = builder.build(&words).ok()?;
         Some(Beginnings { words, of_pattern, open })
     }
 }

@@ -49,6 +49,13 @@ pub(super) struct Place {
     pub(super) ends: bool,
 }
 
+/// A line of a chunk.
+#[derive(Debug)]
+pub(crate) struct Line {
+    index: u32,
+    place: Place,
+}
+
 impl Chunk {
     /// How many bytes it has.
     pub fn size(&self) -> u64 {
@@ -73,25 +80,49 @@ impl Chunk {
         Records { wanted: Some(indices), ..self.records() }
     }
 
+    /// Whether its records are lines of JSON.
+    pub(crate) fn is_lines(&self) -> bool {
+        self.json && matches!(self.cut, Cut::Lines(_))
+    }
+
+    /// Its lines that are not empty.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Line> + '_ {
+        let mut records = self.records();
+        std::iter::from_fn(move || records.place()?.ok().map(|(index, place)| Line { index, place }))
+    }
+
+    /// The text of a line.
+    pub(crate) fn line(&self, line: &Line) -> Result<&str, Fault> {
+        self.text(&line.place)
+    }
+
+    /// Gives a line to a decoder.
+    pub(crate) fn decode_line(&self, line: &Line, decoder: &mut dyn Decoder, out: &mut Decoded) {
+        let decoded = self.decode_at(line.index, &line.place, decoder, out);
+        out.faults.extend(decoded.err());
+    }
+
     /// Gives its records to a decoder: all, or those of these numbers, which are in order.
     pub(crate) fn decode(&self, wanted: Option<&[u32]>, decoder: &mut dyn Decoder, out: &mut Decoded) {
         let mut records = Records { wanted, ..self.records() };
         // An event a record, mostly: room is made once.
         out.events.reserve(wanted.map_or_else(|| self.indices().len(), <[u32]>::len));
         while let Some(place) = records.place() {
-            let decoded = place.and_then(|(index, place)| {
-                let text = self.text(&place)?;
-                let source = Source { file: Arc::clone(&self.file), line: place.line, record: index };
-                if self.json && decoder.text(text, &source, out) {
-                    return Ok(());
-                }
-                let Source { file, line, record: index } = source;
-                let value = self.value(text).map_err(|error| self.fault(&place, error))?;
-                decoder.record(Record { value, file, line, index }, out);
-                Ok(())
-            });
+            let decoded = place.and_then(|(index, place)| self.decode_at(index, &place, decoder, out));
             out.faults.extend(decoded.err());
         }
+    }
+
+    fn decode_at(&self, index: u32, place: &Place, decoder: &mut dyn Decoder, out: &mut Decoded) -> Result<(), Fault> {
+        let text = self.text(place)?;
+        let source = Source { file: Arc::clone(&self.file), line: place.line, record: index };
+        if self.json && decoder.text(text, &source, out) {
+            return Ok(());
+        }
+        let Source { file, line, record: index } = source;
+        let value = self.value(text).map_err(|error| self.fault(place, error))?;
+        decoder.record(Record { value, file, line, index }, out);
+        Ok(())
     }
 
     /// Reads the record in a place.

@@ -107,6 +107,19 @@ impl<'a> Pull<'a> {
         }
     }
 
+    /// Goes behind a string without escapes, a number or a word.
+    pub(crate) fn skip(&mut self) -> Option<()> {
+        match self.0.solid() {
+            b'"' => self.plain().map(|_| ()),
+            b'{' | b'[' => None,
+            _ => {
+                let rest = &self.0.bytes[self.0.at..];
+                self.0.at += rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b'"'))?;
+                Some(())
+            }
+        }
+    }
+
     /// `true` or `false`.
     pub(crate) fn truth(&mut self) -> Option<bool> {
         self.value().and_then(|value| value.as_bool())

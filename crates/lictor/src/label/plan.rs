@@ -26,7 +26,27 @@ pub(crate) struct Plan {
     pub(crate) tools: Vec<ToolPlan>,
     pub(crate) recogniser: Recogniser,
     pub(crate) cases: Vec<CasePlan>,
+    /// The ways facts come to hold at messages, which are most of what is neither a call nor its answer.
+    pub(crate) at_message: Messages,
     pub(crate) needs: Needs,
+}
+
+/// The ways facts come to hold at events of some kinds that have no tool.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    user: Vec<u32>,
+    assistant: Vec<u32>,
+}
+
+impl Messages {
+    /// None for events of other kinds.
+    pub(crate) fn of(&self, kind: &Kind) -> Option<&[u32]> {
+        match kind {
+            Kind::UserMessage => Some(&self.user),
+            Kind::AssistantMessage => Some(&self.assistant),
+            _ => None,
+        }
+    }
 }
 
 /// A declared purpose.
@@ -126,7 +146,13 @@ impl Plan {
                 || cases.iter().any(|case| case.reads("purposes")),
         };
         let (purposes, tools) = (purposes.collect(), tools.collect());
-        Ok(Plan { names, ids, wants, purposes, tools, recogniser, cases, needs })
+        let at_message = Messages::default();
+        let mut plan = Plan { names, ids, wants, purposes, tools, recogniser, cases, at_message, needs };
+        plan.at_message = Messages {
+            user: plan.cases_at(&Kind::UserMessage, None),
+            assistant: plan.cases_at(&Kind::AssistantMessage, None),
+        };
+        Ok(plan)
     }
 
     /// The number of a name that some property asks for.

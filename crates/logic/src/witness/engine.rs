@@ -42,6 +42,9 @@ pub(super) trait Engine {
 
     /// The number of the state where a trace stands, if that is all there is to it.
     fn state(&self, stand: &Self::Stand) -> Option<u32>;
+
+    /// Whether the next state depends on the state and the letter alone.
+    fn is_timeless(&self) -> bool;
 }
 
 /// One binding by itself: all bindings of a formula move by the same table, and so does a formula that has none.
@@ -167,6 +170,10 @@ impl Engine for Alone {
     fn state(&self, place: &Place) -> Option<u32> {
         place.point.id()
     }
+
+    fn is_timeless(&self) -> bool {
+        !self.monitor.is_timed()
+    }
 }
 
 /// All bindings, where it takes several of them to decide or nobody knows which one does.
@@ -238,5 +245,9 @@ impl Engine for Together {
 
     fn state(&self, standing: &Standing) -> Option<u32> {
         self.watch.state(standing, self.id)
+    }
+
+    fn is_timeless(&self) -> bool {
+        false
     }
 }

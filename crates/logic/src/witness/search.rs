@@ -202,6 +202,9 @@ impl<'a, E: Engine> Search<'a, E> {
     fn decides(&mut self) -> bool {
         self.spent += self.trace.len();
         let mut stand = self.engine.start();
+        let is_timeless = self.engine.is_timeless();
+        // A letter that left the state where it was; read again, it does so again.
+        let mut idle = None;
         for entry in 0..self.trace.len() {
             let Moment::Position(facts) = &self.trace[entry] else {
                 self.engine.step(&mut stand, &self.trace[entry]);
@@ -219,7 +222,13 @@ impl<'a, E: Engine> Search<'a, E> {
                 *letter = read;
                 then.clone_from(kept);
             }
+            if idle == Some(*letter) {
+                continue;
+            }
+            let before = self.engine.state(&stand);
             self.engine.step_letter(&mut stand, *letter, facts.time);
+            let is_idle = is_timeless && before.is_some() && before == self.engine.state(&stand);
+            idle = is_idle.then_some(*letter);
         }
         self.engine.verdict(&mut stand, self.at_end) == self.verdict
     }

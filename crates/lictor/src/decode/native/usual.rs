@@ -6,6 +6,20 @@
 use crate::event::{Event, Kind, Payload, parse_time};
 use crate::json::{Json, Object, Pull};
 
+/// The session of a line; none if it stands behind something that is not skipped in a moment.
+pub(super) fn session(text: &str) -> Option<&str> {
+    let mut line = Pull::object(text)?;
+    loop {
+        if line.key()? == "session" {
+            return line.plain();
+        }
+        line.skip()?;
+        if !line.goes_on()? {
+            return None;
+        }
+    }
+}
+
 /// Reads a line into an empty event; none if something about it is unusual, and then the event is not to be used.
 pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
     let mut line = Pull::object(text)?;
