@@ -111,6 +111,7 @@ impl Watch {
         }
         for &monitor in &touched {
             self.scratch.is_touched[monitor as usize] = false;
+            self.scratch.ends[monitor as usize] = None;
         }
         touched.clear();
         self.scratch.touched = touched;
@@ -179,7 +180,7 @@ impl Watch {
                     scratch.letters[monitor] |= 1 << asker.bit;
                 } else if let Some(Some(entry)) = self.entries.get(monitor) {
                     if entry.monitor.shape.quantified {
-                        scratch.hits.push((asker.monitor, asker.bit, place as u32));
+                        scratch.hit(asker.monitor, asker.bit, place as u32);
                     } else if entry.monitor.fits(asker.bit, observation.values(place as u32)) {
                         scratch.letters[monitor] |= 1 << asker.bit;
                     } else {
@@ -255,8 +256,8 @@ impl Watch {
                 let mut near: [Asked<'_>; 8] = [(0, &[]); 8];
                 let mut far: Vec<Asked<'_>> = Vec::new();
                 let mut count = 0;
-                for (_, bit, place) in self.scratch.hits.iter().filter(|(other, _, _)| *other == monitor) {
-                    let hit = (*bit, reading.observation.values(*place));
+                for hit in self.scratch.hits_of(monitor) {
+                    let hit = (hit.bit, reading.observation.values(hit.place));
                     match near.get_mut(count) {
                         Some(place) => *place = hit,
                         None if far.is_empty() => far.extend(near.into_iter().chain([hit])),

@@ -122,6 +122,16 @@ pub(crate) struct Asker {
     pub(crate) direct: bool,
 }
 
+/// A fact that a monitor asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit {
+    pub(crate) bit: u8,
+    /// Its place in the observation.
+    pub(crate) place: u32,
+    /// The next one of the same monitor.
+    pub(crate) next: Option<u32>,
+}
+
 /// What a step needs and the next one can use again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
@@ -130,12 +140,36 @@ pub(crate) struct Scratch {
     pub(crate) letters: Vec<u64>,
     pub(crate) is_touched: Vec<bool>,
     pub(crate) touched: Vec<u32>,
-    /// For monitors that need values: the facts they ask for, by place in the observation.
-    pub(crate) hits: Vec<(u32, u8, u32)>,
+    /// For monitors that need values: the facts they ask for.
+    pub(crate) hits: Vec<Hit>,
+    /// For each monitor, its first and last hit.
+    pub(crate) ends: Vec<Option<(u32, u32)>>,
     /// Nothing but a reason to have read something.
     pub(crate) warmth: u64,
     pub(crate) bindings: Vec<crate::population::Decided>,
     pub(crate) decided: Vec<Decided>,
+}
+
+impl Scratch {
+    /// Notes that a monitor asks for a fact.
+    pub(crate) fn hit(&mut self, monitor: u32, bit: u8, place: u32) {
+        let new = self.hits.len() as u32;
+        self.hits.push(Hit { bit, place, next: None });
+        let ends = &mut self.ends[monitor as usize];
+        match ends {
+            Some((_, last)) => {
+                self.hits[*last as usize].next = Some(new);
+                *last = new;
+            }
+            None => *ends = Some((new, new)),
+        }
+    }
+
+    /// The facts that a monitor asks for, in order.
+    pub(crate) fn hits_of(&self, monitor: u32) -> impl Iterator<Item = &Hit> {
+        let first = self.ends[monitor as usize].map(|(first, _)| &self.hits[first as usize]);
+        std::iter::successors(first, |hit| hit.next.map(|next| &self.hits[next as usize]))
+    }
 }
 
 impl Watch {
@@ -170,6 +204,7 @@ impl Watch {
         self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh: None }));
         self.scratch.letters.push(0);
         self.scratch.is_touched.push(false);
+        self.scratch.ends.push(None);
         self.version = next_version();
         MonitorId(id)
     }
@@ -281,6 +316,7 @@ impl Watch {
         let mut letters = Vec::with_capacity(scratch.touched.len());
         for monitor in scratch.touched.drain(..) {
             scratch.is_touched[monitor as usize] = false;
+            scratch.ends[monitor as usize] = None;
             letters.push((monitor, std::mem::take(&mut scratch.letters[monitor as usize])));
         }
         // Bindings need the values each time.

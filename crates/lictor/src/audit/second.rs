@@ -60,7 +60,7 @@ fn read(
     let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); inputs.len()];
     for session in group {
         for (file, indices) in session.records.by_file() {
-            wanted[file as usize].extend_from_slice(indices);
+            wanted[file as usize].extend(indices);
         }
     }
     let places: HashMap<(Option<u32>, Option<&str>), usize> =
