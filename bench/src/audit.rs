@@ -85,7 +85,12 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
     section.target(Target::AtMost(2.0));
     section.figure("two cores to one", walls[0] / walls[1], "x", "by the clock on the wall");
     section.target(Target::AtLeast(1.8));
-    section.figure("two cores to one, sonic-rs", floors[0] / floors[1], "x", "halves that share nothing: the ceiling here");
+    section.figure(
+        "two cores to one, sonic-rs",
+        floors[0] / floors[1],
+        "x",
+        "halves that share nothing: the ceiling here",
+    );
     table.print(&section);
     Ok(())
 }
