@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
+use crate::measure::{Aggregate, Gathering, Measure};
 use crate::printer::Written;
 use crate::term::{Atom, Comparison, Term};
 
@@ -109,6 +110,11 @@ impl Sentence<'_> {
             Node::False => self.say("false holds"),
             Node::Fact(atom) => self.fact(atom, "holds"),
             Node::Compare(comparison, left, right) => self.compare(*comparison, left, right, true),
+            Node::Measure(comparison, left, right) => {
+                self.measure(left);
+                self.say(format!(" {} ", relation(*comparison, true)));
+                self.measure(right);
+            }
             Node::Not(g) => match &self.arena[*g] {
                 Node::Fact(atom) => self.fact(atom, "does not hold"),
                 Node::Compare(comparison, left, right) => self.compare(*comparison, left, right, false),
@@ -165,21 +171,38 @@ impl Sentence<'_> {
     }
 
     fn compare(&mut self, comparison: Comparison, left: &Term, right: &Term, truth: bool) {
-        let verb = match (comparison, truth) {
-            (Comparison::Equal, true) => "equals",
-            (Comparison::Equal, false) => "does not equal",
-            (Comparison::Unequal, true) => "differs from",
-            (Comparison::Unequal, false) => "does not differ from",
-            (Comparison::Less, true) => "is less than",
-            (Comparison::Less, false) => "is not less than",
-            (Comparison::AtMost, true) => "is at most",
-            (Comparison::AtMost, false) => "is not at most",
-            (Comparison::Greater, true) => "is greater than",
-            (Comparison::Greater, false) => "is not greater than",
-            (Comparison::AtLeast, true) => "is at least",
-            (Comparison::AtLeast, false) => "is not at least",
-        };
-        self.say(format!("{} {verb} {}", Written(left), Written(right)));
+        self.say(format!("{} {} {}", Written(left), relation(comparison, truth), Written(right)));
+    }
+
+    fn measure(&mut self, measure: &Measure) {
+        match measure {
+            Measure::Term(term) => self.say(Written(term).to_string()),
+            Measure::Computed(sign, left, right) => {
+                self.say("(");
+                self.measure(left);
+                self.say(format!(" {} ", sign.symbol()));
+                self.measure(right);
+                self.say(")");
+            }
+            Measure::Aggregate(Aggregate { kind, interval, variables, body }) => {
+                let of: Vec<String> = variables.iter().map(|name| format!("`{name}`")).collect();
+                let of = match (kind, of.first()) {
+                    (Gathering::Count, None) => "the number of steps".to_owned(),
+                    (Gathering::Count, Some(_)) => format!("the number of {}", enumerate(of)),
+                    (Gathering::Distinct, first) => {
+                        format!("the number of different {}", first.map_or("", |name| name))
+                    }
+                    (Gathering::Sum, first) => format!("the sum of {}", first.map_or("", |name| name)),
+                    (Gathering::Min, first) => format!("the least {}", first.map_or("", |name| name)),
+                    (Gathering::Max, first) => format!("the greatest {}", first.map_or("", |name| name)),
+                    (Gathering::Average, first) => format!("the mean of {}", first.map_or("", |name| name)),
+                    (Gathering::Latest, first) => format!("the latest {}", first.map_or("", |name| name)),
+                };
+                self.say(format!("{of}, {}, for which (", every(self.step, Way::Earlier, *interval)));
+                self.rest(*body, Step::That);
+                self.say(")");
+            }
+        }
     }
 
     fn list(&mut self, list: &[Formula], [before, between, after]: [&str; 3], many: &str) {
@@ -354,6 +377,23 @@ fn from_zero(interval: Interval) -> Interval {
     match interval {
         Interval::Steps { to, .. } => Interval::Steps { from: 0, to },
         Interval::Time { to, .. } => Interval::Time { from: Span(0), to },
+    }
+}
+
+fn relation(comparison: Comparison, truth: bool) -> &'static str {
+    match (comparison, truth) {
+        (Comparison::Equal, true) => "equals",
+        (Comparison::Equal, false) => "does not equal",
+        (Comparison::Unequal, true) => "differs from",
+        (Comparison::Unequal, false) => "does not differ from",
+        (Comparison::Less, true) => "is less than",
+        (Comparison::Less, false) => "is not less than",
+        (Comparison::AtMost, true) => "is at most",
+        (Comparison::AtMost, false) => "is not at most",
+        (Comparison::Greater, true) => "is greater than",
+        (Comparison::Greater, false) => "is not greater than",
+        (Comparison::AtLeast, true) => "is at least",
+        (Comparison::AtLeast, false) => "is not at least",
     }
 }
 

@@ -10,6 +10,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use crate::interval::Interval;
+use crate::measure::Measure;
 use crate::term::{Atom, Comparison, Term};
 
 /// The name of a formula in its [`Arena`].
@@ -74,6 +75,8 @@ pub enum Node {
     Fact(Atom),
     /// A comparison of two terms.
     Compare(Comparison, Term, Term),
+    /// A comparison of which one side at least is counted or computed.
+    Measure(Comparison, Measure, Measure),
     /// `!`
     Not(Formula),
     /// `&` of at least two, none of them an `&` itself.
@@ -99,6 +102,7 @@ impl Node {
             Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => Vec::new(),
             Node::Not(f) | Node::Unary(_, _, f) | Node::Quantified(_, _, f) => vec![*f],
             Node::And(list) | Node::Or(list) => list.to_vec(),
+            Node::Measure(_, left, right) => left.operands().into_iter().chain(right.operands()).collect(),
             Node::Implies(f, g) | Node::Iff(f, g) | Node::Binary(_, _, f, g) => vec![*f, *g],
         }
     }
@@ -110,6 +114,9 @@ impl Node {
     pub fn map(&self, mut operand: impl FnMut(Formula) -> Formula) -> Node {
         match self {
             Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => self.clone(),
+            Node::Measure(comparison, left, right) => {
+                Node::Measure(*comparison, left.map(&mut operand), right.map(&mut operand))
+            }
             Node::Not(f) => Node::Not(operand(*f)),
             Node::And(list) => Node::And(list.iter().map(|f| operand(*f)).collect()),
             Node::Or(list) => Node::Or(list.iter().map(|f| operand(*f)).collect()),

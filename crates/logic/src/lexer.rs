@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::Faults;
+use crate::measure::Arithmetic;
 use crate::spelling::{COMPARISONS, Sign};
 use crate::term::Comparison;
 
@@ -27,6 +28,7 @@ pub(crate) struct Token<'a> {
 pub(crate) enum Kind<'a> {
     Sign(Sign),
     Compare(Comparison),
+    Arithmetic(Arithmetic),
     Name {
         name: Cow<'a, str>,
         quoted: bool,
@@ -273,11 +275,26 @@ impl<'a> Lexer<'a, '_> {
             '.' => Kind::Dot,
             ':' => Kind::Colon,
             '∞' => Kind::Infinity,
+            '+' if self.grammar == Grammar::Formula => Kind::Arithmetic(Arithmetic::Plus),
+            '*' if self.grammar == Grammar::Formula => Kind::Arithmetic(Arithmetic::Times),
+            // `tool-call` is a name that wants backticks, `a - b` is arithmetic.
+            '-' if self.grammar == Grammar::Formula && !self.is_inside_name(start) => {
+                Kind::Arithmetic(Arithmetic::Minus)
+            }
+            '/' if self.grammar == Grammar::Formula && !self.is_inside_name(start) => {
+                Kind::Arithmetic(Arithmetic::Over)
+            }
             _ => {
                 self.strange(character, start);
                 Kind::Bad
             }
         }
+    }
+
+    /// Does a name end right before the character just read, and another begin right behind it?
+    fn is_inside_name(&self, start: usize) -> bool {
+        let before = self.text.get(..start).and_then(|text| text.chars().next_back());
+        before.is_some_and(begins_name) && self.peek().is_some_and(begins_name)
     }
 
     fn strange(&mut self, character: char, start: usize) {
@@ -288,7 +305,7 @@ impl<'a> Lexer<'a, '_> {
             '“' | '”' | '„' | '‘' | '’' | '«' | '»' => "a string goes in straight quotes: `\"text\"`",
             '{' | '}' => "group with `(` and `)`",
             ';' => "join formulas with `&`",
-            '+' | '*' | '%' => "there is no arithmetic; numbers are written `5`, `-5`, `2.5`, `1e6`",
+            '%' => "there are `+`, `-`, `*` and `/`; numbers are written `5`, `-5`, `2.5`, `1e6`",
             _ => "remove it; a name with such a character goes in backticks: `` `name` ``",
         };
         let message = match character {

@@ -77,6 +77,12 @@ impl<'a> Lowering<'a> {
                 // INVARIANT: every comparison outside of inner quantifiers was given a truth with the valuation.
                 Norms::truth(self.rigid.get(&(comparison, left, right)).copied().unwrap_or(false))
             }
+            Node::Measure(..) => {
+                return Err(CompileError::new(
+                    "what is counted or computed stands where it cannot be followed yet",
+                    "write it as `always (…)` over the past and the present, as in `always (pays -> count[0,1h](pays) <= 3)`",
+                ));
+            }
             Node::Not(g) => {
                 let g = self.norm(g)?;
                 self.negate(g)?
@@ -118,7 +124,7 @@ impl<'a> Lowering<'a> {
     fn on_empty(&self, f: Formula) -> bool {
         match &self.arena[f] {
             Node::True => true,
-            Node::False | Node::Fact(_) => false,
+            Node::False | Node::Fact(_) | Node::Measure(..) => false,
             Node::Compare(comparison, left, right) => {
                 self.rigid.get(&(*comparison, left.clone(), right.clone())).copied().unwrap_or(false)
             }

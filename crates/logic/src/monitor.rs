@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::compile::{Compiled, compile};
+use crate::data::{Data, needs_data};
 use crate::formula::{Arena, Formula, Node, Quantifier, Unary};
 use crate::probe::{Pattern, Probe};
 use crate::refusal::CompileError;
@@ -26,11 +27,16 @@ pub struct Monitor {
     pub(crate) shape: Shape,
     /// The letter bit that excuses a position, if every position that breaks the formula is told.
     pub(crate) excuse: u64,
+    /// For a formula about data, what finds out where it is broken; the rest then only follows whether it ever was.
+    pub(crate) data: Option<Arc<Data>>,
     text: String,
 }
 
 /// The fact that excuses a position; no formula and no trace can spell it.
 const EXCUSED: &str = "(excused)";
+
+/// The fact that a formula about data is broken at a position.
+const BROKEN: &str = "(broken)";
 
 /// How a formula reads positions; asked at every one, so answered once.
 #[derive(Clone, Copy, Debug)]
@@ -84,9 +90,47 @@ impl Shape {
 impl Monitor {
     /// Compiles a formula, or says why it cannot be monitored and what to do about it.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
-        let compiled = compile(arena, formula)?;
-        let shape = Shape::new(&compiled);
-        Ok(Monitor { compiled, shape, excuse: 0, text: arena.show(formula, Spelling::Ascii).to_string() })
+        Monitor::compiled(arena, formula, compile)
+    }
+
+    fn compiled(
+        arena: &Arena,
+        formula: Formula,
+        compile: impl Fn(&Arena, Formula) -> Result<Compiled, CompileError>,
+    ) -> Result<Monitor, CompileError> {
+        let text = arena.show(formula, Spelling::Ascii).to_string();
+        let made = |compiled: Compiled, data: Option<Data>| {
+            let shape = Shape::new(&compiled);
+            let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
+            Monitor { compiled, shape, excuse, data: data.map(Arc::new), text }
+        };
+        let data = |arena: &Arena| -> Result<Option<(Compiled, Data)>, CompileError> {
+            let Some(data) = Data::new(arena, formula)? else { return Ok(None) };
+            let mut core = Arena::new();
+            let broken = core.fact(BROKEN);
+            let whole = core.not(broken);
+            let never = core.always(whole);
+            Ok(Some((compile(&core, never)?, data)))
+        };
+        if needs_data(arena, formula) {
+            return match data(arena)? {
+                Some((compiled, data)) => Ok(made(compiled, Some(data))),
+                // What is wrong with it, the ordinary way says best.
+                None => compile(arena, formula).map(|compiled| made(compiled, None)),
+            };
+        }
+        match compile(arena, formula) {
+            // With many variables it is cheaper to ask each position than to follow all their combinations.
+            Ok(compiled) if compiled.prefix.len() > 2 => match data(arena) {
+                Ok(Some((core, data))) => Ok(made(core, Some(data))),
+                Ok(None) | Err(_) => Ok(made(compiled, None)),
+            },
+            Ok(compiled) => Ok(made(compiled, None)),
+            Err(error) => match data(arena) {
+                Ok(Some((compiled, data))) => Ok(made(compiled, Some(data))),
+                Ok(None) | Err(_) => Err(error),
+            },
+        }
     }
 
     /// Compiles a formula of the shape `G f`, with `f` about the past and the present, so that with [`After::Each`]
@@ -107,22 +151,30 @@ impl Monitor {
     ///
     /// [`After::Each`]: crate::After::Each
     pub fn each(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
-        let mut excusing = Arena::new();
-        let copy = excusing.copy(arena, formula);
-        let excuse = |arena: &mut Arena, f| {
-            let excused = arena.fact(EXCUSED);
-            arena.or([f, excused])
-        };
-        let Some(excused) = within_always(&mut excusing, copy, &excuse) else {
-            return Err(CompileError::new(
-                "only `always` over the past and the present can be told position by position".to_owned(),
-                "write it as `always f` with no future operator in `f`, or let the verdict latch or be reset",
-            ));
-        };
-        let compiled = compile(&excusing, excused)?;
-        let shape = Shape::new(&compiled);
-        let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
-        Ok(Monitor { compiled, shape, excuse, text: arena.show(formula, Spelling::Ascii).to_string() })
+        Monitor::compiled(arena, formula, |arena, formula| {
+            let mut excusing = Arena::new();
+            let copy = excusing.copy(arena, formula);
+            let excuse = |arena: &mut Arena, f| {
+                let excused = arena.fact(EXCUSED);
+                arena.or([f, excused])
+            };
+            match within_always(&mut excusing, copy, &excuse) {
+                Some(excused) => {
+                    let compiled = compile(&excusing, excused)?;
+                    if compiled.probes.is_empty() || compiled.probes.iter().any(is_excuse) {
+                        return Ok(compiled);
+                    }
+                    Err(CompileError::new(
+                        "the comparisons in it keep it from being told position by position",
+                        "let the verdict latch or be reset, or compare fewer variables with each other",
+                    ))
+                }
+                None => Err(CompileError::new(
+                    "only `always` over the past and the present can be told position by position",
+                    "write it as `always f` with no future operator in `f`, or let the verdict latch or be reset",
+                )),
+            }
+        })
     }
 
     /// The formula, in ASCII.
@@ -132,7 +184,21 @@ impl Monitor {
 
     /// The variables whose bindings have a state of their own.
     pub fn variables(&self) -> &[Arc<str>] {
-        &self.compiled.prefix
+        match &self.data {
+            Some(data) => &data.variables,
+            None => &self.compiled.prefix,
+        }
+    }
+
+    /// The facts it asks for, by name.
+    pub(crate) fn data_names(&self) -> &[Arc<str>] {
+        self.data.as_ref().map_or(&[], |data| &data.names)
+    }
+
+    /// The letter bit that says that a formula about data is broken here.
+    pub(crate) fn broken_bit(&self) -> u64 {
+        let is_broken = |probe: &Probe| matches!(probe, Probe::Pattern(pattern) if &*pattern.name == BROKEN);
+        self.compiled.probes.iter().position(is_broken).map_or(0, |bit| 1 << bit)
     }
 
     /// Is there a time bound in it?

@@ -9,6 +9,7 @@
 mod atom;
 mod bound;
 mod call;
+mod measure;
 mod recover;
 
 use std::ops::Range;
@@ -136,6 +137,8 @@ pub(crate) struct Parser<'a> {
     /// Errors before this token follow from one that is reported already.
     quiet: usize,
     is_too_large: bool,
+    /// How many aggregates it is inside of.
+    nested: u32,
 }
 
 impl<'a> Parser<'a> {
@@ -153,17 +156,29 @@ impl<'a> Parser<'a> {
             faults: Faults::default(),
             quiet: 0,
             is_too_large: false,
+            nested: 0,
         }
     }
 
+    /// Reads the body of an aggregate; gives back the variables of the surroundings.
+    fn parse_inside(mut self) -> (Operand, Faults, FxHashMap<Arc<str>, usize>) {
+        let operand = self.read();
+        (operand, self.faults, self.variables)
+    }
+
     pub(crate) fn parse(mut self) -> (Operand, Faults) {
+        let operand = self.read();
+        (operand, self.faults)
+    }
+
+    fn read(&mut self) -> Operand {
         loop {
             let mut operand = self.operand();
             loop {
                 match self.then(operand) {
                     Then::Operand => break,
                     Then::Grown(grown) => operand = grown,
-                    Then::End(operand) => return (operand, self.faults),
+                    Then::End(operand) => return operand,
                 }
             }
         }
@@ -186,6 +201,9 @@ impl<'a> Parser<'a> {
     /// Reads prefixes and opening parentheses up to the next thing that stands for itself.
     fn operand(&mut self) -> Operand {
         loop {
+            if self.begins_measure() {
+                return self.measured_comparison();
+            }
             match self.kind(0) {
                 Kind::Sign(Sign::True | Sign::False) if matches!(self.kind(1), Kind::Compare(_)) => {
                     return self.comparison();
@@ -219,7 +237,7 @@ impl<'a> Parser<'a> {
                     self.no_operand();
                     return self.placeholder();
                 }
-                Kind::Compare(_) | Kind::Infinity | Kind::OpenBracket => self.misplaced(),
+                Kind::Compare(_) | Kind::Arithmetic(_) | Kind::Infinity | Kind::OpenBracket => self.misplaced(),
                 Kind::CloseBracket | Kind::Dot | Kind::Colon => self.misplaced(),
             }
         }
@@ -292,7 +310,7 @@ impl<'a> Parser<'a> {
                 self.skip();
                 Then::Grown(operand)
             }
-            Kind::CloseBracket | Kind::Dot | Kind::Colon | Kind::Infinity => {
+            Kind::CloseBracket | Kind::Dot | Kind::Colon | Kind::Infinity | Kind::Arithmetic(_) => {
                 self.misplaced();
                 Then::Grown(operand)
             }

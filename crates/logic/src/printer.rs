@@ -8,6 +8,7 @@ use std::fmt::{self, Display, Write};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::Interval;
 use crate::lexer::is_name;
+use crate::measure::{Aggregate, Measure};
 use crate::pattern;
 use crate::spelling::{Sign, Spelling, spell_comparison};
 use crate::term::{Atom, Term, write_arguments, write_quoted};
@@ -38,6 +39,7 @@ struct Shown<'a> {
 /// What is still to be written.
 enum Piece {
     Text(&'static str),
+    Written(String),
     Bound(Interval),
     Operand(Operand),
 }
@@ -59,6 +61,7 @@ impl Display for Shown<'_> {
         while let Some(piece) = pieces.pop() {
             match piece {
                 Piece::Text(text) => f.write_str(text)?,
+                Piece::Written(text) => f.write_str(&text)?,
                 Piece::Bound(interval) => write!(f, "{interval}")?,
                 Piece::Operand(operand) if self.is_wrapped(operand) => {
                     f.write_char('(')?;
@@ -96,6 +99,14 @@ impl Shown<'_> {
                 let symbol = spell_comparison(*comparison, self.spelling);
                 write!(f, "{} {symbol} {}", Written(left), Written(right))
             }
+            Node::Measure(comparison, left, right) => {
+                self.measure(left, false, rest);
+                rest.push(Piece::Text(" "));
+                rest.push(Piece::Text(spell_comparison(*comparison, self.spelling)));
+                rest.push(Piece::Text(" "));
+                self.measure(right, false, rest);
+                Ok(())
+            }
             Node::Not(g) => {
                 self.prefix(f, Sign::Not, Interval::UNBOUNDED, Operand { formula: *g, least: 7, is_last }, rest)
             }
@@ -119,6 +130,32 @@ impl Shown<'_> {
                 f.write_str(". ")?;
                 rest.push(Piece::Operand(Operand { formula: *g, least: 0, is_last }));
                 Ok(())
+            }
+        }
+    }
+
+    /// A measure; what is computed stands in parentheses inside of other computations.
+    fn measure(&self, measure: &Measure, inside: bool, rest: &mut Vec<Piece>) {
+        match measure {
+            Measure::Term(term) => rest.push(Piece::Written(Written(term).to_string())),
+            Measure::Computed(sign, left, right) => {
+                rest.extend(inside.then_some(Piece::Text("(")));
+                self.measure(left, true, rest);
+                rest.push(Piece::Written(format!(" {} ", sign.symbol())));
+                self.measure(right, true, rest);
+                rest.extend(inside.then_some(Piece::Text(")")));
+            }
+            Measure::Aggregate(Aggregate { kind, interval, variables, body }) => {
+                rest.push(Piece::Text(kind.name()));
+                rest.push(Piece::Bound(*interval));
+                rest.push(Piece::Text("("));
+                let names: Vec<String> =
+                    variables.iter().map(|name| Written(&Term::Var(name.clone())).to_string()).collect();
+                if !names.is_empty() {
+                    rest.push(Piece::Written(format!("{}: ", names.join(", "))));
+                }
+                rest.push(Piece::Operand(Operand { formula: *body, least: 0, is_last: true }));
+                rest.push(Piece::Text(")"));
             }
         }
     }
@@ -178,7 +215,7 @@ fn level(node: &Node) -> u8 {
         Node::Implies(..) => 2,
         Node::Or(_) => 3,
         Node::And(_) => 4,
-        Node::Compare(..) => 5,
+        Node::Compare(..) | Node::Measure(..) => 5,
         Node::Binary(..) => 6,
         Node::Not(_) | Node::Unary(..) => 7,
         Node::True | Node::False | Node::Fact(_) => 8,

@@ -312,7 +312,7 @@ impl Local<'_> {
             Node::Quantified(Quantifier::Exists, variables, body) => self.choose(variables, *body, chosen),
             // INVARIANT: the compiler writes every inner `forall` as a negated `exists`, and no temporal operator
             // stands inside of a question to one position.
-            Node::Quantified(Quantifier::Forall, ..) | Node::Unary(..) | Node::Binary(..) => None,
+            Node::Quantified(Quantifier::Forall, ..) | Node::Unary(..) | Node::Binary(..) | Node::Measure(..) => None,
         }
     }
 

@@ -176,7 +176,9 @@ impl Watch {
             let Some(askers) = self.index.get(observation.name(place).0 as usize) else { continue };
             for asker in askers {
                 let monitor = asker.monitor as usize;
-                if asker.bare {
+                if asker.data {
+                    scratch.hit(asker.monitor, asker.bit, place as u32);
+                } else if asker.bare {
                     scratch.letters[monitor] |= 1 << asker.bit;
                 } else if let Some(Some(entry)) = self.entries.get(monitor) {
                     if entry.monitor.shape.quantified {
@@ -251,6 +253,7 @@ impl Watch {
         let is_whole = reading.unknown || entry.monitor.shape.whole;
         match seat.wide.as_deref_mut() {
             Some(Wide::Vacant) => return,
+            Some(Wide::Data(..)) => return self.step_data(standing, monitor, reading),
             Some(Wide::Bindings(shared)) => {
                 let facts = is_whole.then(|| reading.whole(&self.spelt));
                 let mut near: [Asked<'_>; 8] = [(0, &[]); 8];
@@ -302,6 +305,50 @@ impl Watch {
             }
         }
         self.arrive(standing, monitor);
+    }
+
+    /// A position of a formula about data.
+    #[inline(never)]
+    fn step_data(&mut self, standing: &mut Standing, monitor: u32, reading: Reading<'_>) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let seat = &mut standing.seats[monitor as usize];
+        let (Some(Wide::Data(point, store)), Some(data)) = (seat.wide.as_deref_mut(), &entry.monitor.data) else {
+            return;
+        };
+        let read = data.read(store, &reading.whole(&self.spelt), standing.positions, reading.now);
+        let broken = if read.broken.is_empty() { 0 } else { entry.monitor.broken_bit() };
+        let unknown = if read.is_unknown { entry.monitor.broken_bit() } else { 0 };
+        let skeleton = &entry.monitor.compiled.skeleton;
+        let mut next = entry.cache.step(skeleton, point, broken, unknown, reading.now);
+        let mut verdict = entry.cache.verdict(skeleton, &next);
+        let is_each = entry.after == After::Each;
+        if is_each && verdict == Verdict::Violated {
+            next = entry.cache.step(skeleton, point, broken | entry.monitor.excuse, unknown, reading.now);
+        } else if is_each {
+            verdict = Verdict::Inconclusive;
+        }
+        *point = next;
+        if !verdict.is_definite() {
+            return;
+        }
+        seat.decide(verdict, standing.positions);
+        let bindings = if is_each { &read.broken[..] } else { &read.broken[..read.broken.len().min(1)] };
+        for binding in bindings {
+            let binding = (!binding.is_empty()).then(|| binding.clone());
+            self.scratch.decided.push(Decided { monitor: MonitorId(monitor), verdict, binding });
+        }
+        match entry.after {
+            After::Each => {}
+            After::Reset => {
+                let start = entry.start_state();
+                seat.place(start);
+            }
+            After::Latch => {
+                seat.at = if verdict == Verdict::Satisfied { SATISFIED } else { VIOLATED };
+                seat.wide = None;
+            }
+        }
+        self.note(standing, monitor);
     }
 
     /// A formula without bindings came to a state: counts a definite verdict, and notes what it waits for.
@@ -389,7 +436,7 @@ impl Watch {
                 self.conclude(standing, monitor);
                 self.note(standing, monitor);
             }
-            Some(Wide::Vacant) | None => {}
+            Some(Wide::Vacant | Wide::Data(..)) | None => {}
         }
     }
 
@@ -406,7 +453,7 @@ impl Watch {
             None => (!entry.cache.is_idle_at(skeleton, seat.at), false),
             Some(Wide::Point(point)) => (!entry.cache.is_idle(skeleton, point), !point.times.is_empty()),
             Some(Wide::Bindings(bindings)) => (!bindings.is_idle(), bindings.deadline().is_some()),
-            Some(Wide::Vacant) => (false, false),
+            Some(Wide::Vacant | Wide::Data(..)) => (false, false),
         };
         standing.mark(monitor, restless, timed);
     }

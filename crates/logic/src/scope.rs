@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::measure::{Aggregate, Measure};
 use crate::term::{Atom, Term, Value};
 
 impl Quantifier {
@@ -63,7 +64,7 @@ fn freshly_named(
 pub(crate) fn lift(arena: &mut Arena, f: Formula, kind: Quantifier, taken: &mut Vec<Arc<str>>) -> Prefixed {
     let plain = |body: Formula| Prefixed { variables: Vec::new(), body };
     match arena[f].clone() {
-        Node::True | Node::False | Node::Fact(_) | Node::Compare(..) | Node::Iff(..) => plain(f),
+        Node::True | Node::False | Node::Fact(_) | Node::Compare(..) | Node::Measure(..) | Node::Iff(..) => plain(f),
         Node::Quantified(quantifier, variables, body)
             if quantifier == kind && is_wide(arena, kind, &variables, body) =>
         {
@@ -173,7 +174,16 @@ pub(crate) fn push(arena: &mut Arena, kind: Quantifier, variable: &Arc<str>, f: 
     }
     let stuck = |arena: &mut Arena| arena.insert(Node::Quantified(kind, [variable.clone()].into(), f));
     if !is_temporal(arena, f) {
-        return stuck(arena);
+        // What does not have the variable stays outside, so that it keeps a letter bit of its own.
+        return match (kind, arena[f].clone()) {
+            (Quantifier::Forall, Node::Or(list)) => {
+                push_junction(arena, kind, variable, &list, false).unwrap_or_else(|| stuck(arena))
+            }
+            (Quantifier::Exists, Node::And(list)) => {
+                push_junction(arena, kind, variable, &list, true).unwrap_or_else(|| stuck(arena))
+            }
+            _ => stuck(arena),
+        };
     }
     match arena[f].clone() {
         Node::Not(g) => {
@@ -323,7 +333,28 @@ fn replace(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Term) -> Formula
         Node::Compare(comparison, left, right) => {
             arena.insert(Node::Compare(comparison, replaced(&left), replaced(&right)))
         }
+        Node::Measure(comparison, left, right) => {
+            let left = replace_in_measure(arena, &left, from, to);
+            let right = replace_in_measure(arena, &right, from, to);
+            arena.insert(Node::Measure(comparison, left, right))
+        }
         _ => map_operands(arena, f, &mut |arena, operand| replace(arena, operand, from, to)),
+    }
+}
+
+fn replace_in_measure(arena: &mut Arena, measure: &Measure, from: &Arc<str>, to: &Term) -> Measure {
+    match measure {
+        Measure::Term(Term::Var(name)) if name == from => Measure::Term(to.clone()),
+        Measure::Term(_) => measure.clone(),
+        Measure::Computed(sign, left, right) => {
+            let left = replace_in_measure(arena, left, from, to);
+            Measure::Computed(*sign, Box::new(left), Box::new(replace_in_measure(arena, right, from, to)))
+        }
+        Measure::Aggregate(aggregate) if aggregate.variables.contains(from) => measure.clone(),
+        Measure::Aggregate(aggregate) => {
+            let body = replace(arena, aggregate.body, from, to);
+            Measure::Aggregate(Aggregate { body, ..aggregate.clone() })
+        }
     }
 }
 
@@ -333,15 +364,38 @@ pub(crate) fn is_free(arena: &Arena, f: Formula, variable: &Arc<str>) -> bool {
     match &arena[f] {
         Node::Fact(atom) => atom.terms.iter().any(is_it),
         Node::Compare(_, left, right) => is_it(left) || is_it(right),
+        Node::Measure(_, left, right) => {
+            is_free_in_measure(arena, left, variable) || is_free_in_measure(arena, right, variable)
+        }
         Node::Quantified(_, variables, body) => !variables.contains(variable) && is_free(arena, *body, variable),
         node => node.operands().iter().any(|operand| is_free(arena, *operand, variable)),
+    }
+}
+
+fn is_free_in_measure(arena: &Arena, measure: &Measure, variable: &Arc<str>) -> bool {
+    match measure {
+        Measure::Term(term) => matches!(term, Term::Var(name) if name == variable),
+        Measure::Computed(_, left, right) => {
+            is_free_in_measure(arena, left, variable) || is_free_in_measure(arena, right, variable)
+        }
+        Measure::Aggregate(aggregate) => {
+            !aggregate.variables.contains(variable) && is_free(arena, aggregate.body, variable)
+        }
+    }
+}
+
+/// Is something counted or computed in it?
+pub(crate) fn has_measure(arena: &Arena, f: Formula) -> bool {
+    match &arena[f] {
+        Node::Measure(..) => true,
+        node => node.operands().iter().any(|operand| has_measure(arena, *operand)),
     }
 }
 
 /// Does a formula look beyond one position?
 pub(crate) fn is_temporal(arena: &Arena, f: Formula) -> bool {
     match &arena[f] {
-        Node::Unary(..) | Node::Binary(..) => true,
+        Node::Unary(..) | Node::Binary(..) | Node::Measure(..) => true,
         node => node.operands().iter().any(|operand| is_temporal(arena, *operand)),
     }
 }
@@ -349,7 +403,7 @@ pub(crate) fn is_temporal(arena: &Arena, f: Formula) -> bool {
 /// Is a formula independent of the position: built from comparisons alone?
 fn is_rigid(arena: &Arena, f: Formula) -> bool {
     match &arena[f] {
-        Node::Fact(_) | Node::Unary(..) | Node::Binary(..) => false,
+        Node::Fact(_) | Node::Unary(..) | Node::Binary(..) | Node::Measure(..) => false,
         node => node.operands().iter().all(|operand| is_rigid(arena, *operand)),
     }
 }
@@ -400,6 +454,6 @@ pub(crate) fn is_guarded(arena: &Arena, f: Formula, variable: &Arc<str>, wanted:
                 && !variables.contains(variable)
                 && is_guarded(arena, *body, variable, wanted)
         }
-        Node::Compare(..) | Node::Iff(..) | Node::Unary(..) | Node::Binary(..) => false,
+        Node::Compare(..) | Node::Measure(..) | Node::Iff(..) | Node::Unary(..) | Node::Binary(..) => false,
     }
 }

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{Fact, Facts};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
+use crate::measure::{Aggregate, Exact, Gathering, Measure, Quantity};
 use crate::term::{Atom, Comparison, Term, Value};
 use crate::word::{Ending, Layout, Word};
 
@@ -98,6 +99,10 @@ impl<'a> Evaluation<'a> {
             Node::Compare(comparison, left, right) => {
                 self.everywhere(self.compare(*comparison, scope.datum(left), scope.datum(right)))
             }
+            Node::Measure(comparison, left, right) => {
+                let (left, right) = (self.measure(left, scope), self.measure(right, scope));
+                self.tabulate(|i| Quantity::compare(*comparison, &left[i], &right[i]))
+            }
             Node::Not(g) => {
                 let g = self.table(*g, scope);
                 self.tabulate(|i| not(g[i]))
@@ -157,6 +162,94 @@ impl<'a> Evaluation<'a> {
             };
         }
         result
+    }
+
+    /// What a measure comes to at every position.
+    fn measure(&self, measure: &'a Measure, scope: &Scope<'a>) -> Vec<Quantity> {
+        let positions = 0..self.layout.length.max(1);
+        match measure {
+            Measure::Term(term) => {
+                let quantity = match scope.datum(term) {
+                    Some(Datum::Value(value)) => Quantity::of(value),
+                    // What nobody has seen is no number that anybody could name.
+                    Some(Datum::Unseen(_)) | None => Quantity::Nothing,
+                };
+                positions.map(|_| quantity.clone()).collect()
+            }
+            Measure::Computed(sign, left, right) => {
+                let (left, right) = (self.measure(left, scope), self.measure(right, scope));
+                positions.map(|i| Quantity::computed(*sign, &left[i], &right[i])).collect()
+            }
+            // A word that repeats has no last time to count up to.
+            Measure::Aggregate(_) if self.layout.repeats() => positions.map(|_| Quantity::Unknown).collect(),
+            Measure::Aggregate(aggregate) => {
+                let mut happened = Vec::new();
+                self.happenings(&aggregate.variables, aggregate.body, scope, None, &mut happened);
+                positions.map(|i| self.gather(aggregate, i, &happened)).collect()
+            }
+        }
+    }
+
+    /// Every choice of values for some variables, with what the body is then; the value of the first variable is told.
+    fn happenings(
+        &self,
+        variables: &'a [Arc<str>],
+        body: Formula,
+        scope: &Scope<'a>,
+        first: Option<&'a Value>,
+        happened: &mut Vec<(Option<&'a Value>, Table)>,
+    ) {
+        let mut inner = Scope { binding: scope.binding.clone(), ..Scope::default() };
+        let Some((variable, rest)) = variables.split_first() else {
+            happened.push((first, self.table(body, &mut inner)));
+            return;
+        };
+        // The body holds for no value that was never seen: formulas of which that is not so are refused.
+        for datum in &self.domain {
+            let Datum::Value(value) = datum else { continue };
+            inner.binding.truncate(scope.binding.len());
+            inner.binding.push((variable, *datum));
+            self.happenings(rest, body, &inner, first.or(Some(value)), happened);
+        }
+    }
+
+    fn gather(&self, aggregate: &Aggregate, i: usize, happened: &[(Option<&Value>, Table)]) -> Quantity {
+        // The values, from the first position on.
+        let mut values: Vec<(usize, Option<&Value>)> = Vec::new();
+        if !self.layout.is_empty() {
+            for j in 0..=i {
+                for (value, table) in happened {
+                    match and(self.layout.within(aggregate.interval, j, i), table[j]) {
+                        Some(true) => values.push((j, *value)),
+                        Some(false) => {}
+                        None => return Quantity::Unknown,
+                    }
+                }
+            }
+        }
+        let numbers: Option<Vec<Exact>> = values.iter().map(|(_, value)| value.and_then(Exact::of)).collect();
+        let number = |number: Option<Exact>| number.map_or(Quantity::Nothing, Quantity::Number);
+        match (aggregate.kind, numbers) {
+            (Gathering::Count, _) => Quantity::Number(Exact::whole(values.len() as u64)),
+            (Gathering::Distinct, _) => {
+                let mut different: Vec<Option<&Value>> = values.iter().map(|(_, value)| *value).collect();
+                different.sort_unstable();
+                different.dedup();
+                Quantity::Number(Exact::whole(different.len() as u64))
+            }
+            (Gathering::Latest, _) => {
+                let last = values.iter().max().and_then(|(_, value)| *value);
+                last.map_or(Quantity::Nothing, Quantity::of)
+            }
+            (_, None) => Quantity::Unknown,
+            (Gathering::Sum, Some(numbers)) => Quantity::Number(numbers.into_iter().fold(Exact::ZERO, Exact::plus)),
+            (Gathering::Min, Some(numbers)) => number(numbers.into_iter().min()),
+            (Gathering::Max, Some(numbers)) => number(numbers.into_iter().max()),
+            (Gathering::Average, Some(numbers)) => {
+                let count = Exact::whole(numbers.len() as u64);
+                number(numbers.into_iter().fold(Exact::ZERO, Exact::plus).over(count))
+            }
+        }
     }
 
     fn compare(&self, comparison: Comparison, left: Option<Datum<'_>>, right: Option<Datum<'_>>) -> Option<bool> {
@@ -318,6 +411,11 @@ fn domain<'a>(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Vec<Datum
         match node {
             Node::Fact(atom) => constants.extend(&atom.terms),
             Node::Compare(_, left, right) => constants.extend([left, right]),
+            Node::Measure(_, left, right) => {
+                constants.extend(left.terms().into_iter().chain(right.terms()));
+                // Variables of aggregates range over what was seen.
+                variables += 1;
+            }
             Node::Quantified(_, bound, _) => variables += bound.len(),
             _ => {}
         }

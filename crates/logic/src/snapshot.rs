@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::binding::Bindings;
+use crate::data::{SavedStore, Store};
 use crate::interval::Time;
 use crate::standing::{Seat, Standing, Wide};
 use crate::state::{Point, Portable};
@@ -41,6 +42,7 @@ struct SavedSeat {
 enum SavedState {
     Point(SavedPoint),
     Bindings { residuals: Vec<Portable>, bindings: Vec<SavedBinding> },
+    Data { point: SavedPoint, store: SavedStore },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +131,7 @@ fn save(entry: &Entry, seat: &Seat) -> Option<SavedState> {
         None => SavedState::Point(point(&Point::cached(seat.at))),
         Some(Wide::Vacant) => return None,
         Some(Wide::Point(it)) => SavedState::Point(point(it)),
+        Some(Wide::Data(it, store)) => SavedState::Data { point: point(it), store: store.save() },
         Some(Wide::Bindings(bindings)) => {
             let mut residuals: Vec<Portable> = Vec::new();
             let mut places = rustc_hash::FxHashMap::default();
@@ -162,6 +165,11 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
     let monitor = entry.monitor.clone();
     let skeleton = &monitor.compiled.skeleton;
     match saved {
+        SavedState::Data { point, store } => {
+            let store = Store::load(monitor.data.as_ref()?, store)?;
+            let handle = entry.cache.adopt(skeleton, &point.residual)?;
+            Some(Wide::Data(Point { handle, times: point.times.iter().copied().collect() }, store))
+        }
         SavedState::Point(saved) => {
             if saved.residual.clocks().len() != saved.times.len() {
                 return None;

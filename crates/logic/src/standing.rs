@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::binding::Bindings;
+use crate::data::Store;
 use crate::interval::Time;
 use crate::state::Point;
 use crate::verdict::Verdict;
@@ -37,6 +38,8 @@ pub(crate) enum Wide {
     Point(Point),
     /// Traces share them until one moves its own.
     Bindings(Arc<Bindings>),
+    /// The past of a formula about data.
+    Data(Point, Store),
     /// The monitor is gone.
     Vacant,
 }

@@ -120,6 +120,8 @@ pub(crate) struct Asker {
     pub(crate) bare: bool,
     /// The fact's first value is the binding, and bindings share nothing: a glance tells whether anything moves.
     pub(crate) direct: bool,
+    /// It is for the tables of a formula about data.
+    pub(crate) data: bool,
 }
 
 /// A fact that a monitor asks for.
@@ -193,12 +195,18 @@ impl Watch {
             let name = self.name(&pattern.name);
             let bare = pattern.is_bare() && !monitor.shape.quantified;
             let direct = monitor.shape.single && !monitor.shape.mixed && pattern.is_first_value();
-            self.index[name.0 as usize].push(Asker { monitor: id, bit, bare, direct });
+            self.index[name.0 as usize].push(Asker { monitor: id, bit, bare, direct, data: false });
         }
-        if monitor.shape.whole {
+        for name in monitor.data_names() {
+            let name = self.name(name);
+            let asker = Asker { monitor: id, bit: 0, bare: false, direct: false, data: true };
+            self.index[name.0 as usize].push(asker);
+        }
+        let sees_all = monitor.data.as_ref().is_some_and(|data| data.sees_all);
+        if monitor.shape.whole || sees_all {
             self.whole.push(id);
         }
-        let is_plain = !monitor.shape.quantified && !monitor.shape.whole;
+        let is_plain = !monitor.shape.quantified && !monitor.shape.whole && monitor.data.is_none();
         let width = monitor.compiled.skeleton.width;
         let monitor = Arc::new(monitor);
         self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh: None }));
@@ -382,8 +390,8 @@ impl Watch {
                 let live = Bindings::verdict(bindings, &entry.monitor, &mut entry.cache);
                 if end && !live.is_definite() { bindings.at_end(&entry.monitor, &entry.cache) } else { live }
             }
-            Some(Wide::Point(point)) if end => entry.cache.at_end(skeleton, point),
-            Some(Wide::Point(point)) => entry.cache.verdict(skeleton, point),
+            Some(Wide::Point(point) | Wide::Data(point, _)) if end => entry.cache.at_end(skeleton, point),
+            Some(Wide::Point(point) | Wide::Data(point, _)) => entry.cache.verdict(skeleton, point),
             Some(Wide::Vacant) => return Verdict::Inconclusive,
             None if end => entry.cache.at_end(skeleton, &Point::cached(seat.at)),
             None => entry.cache.verdict(skeleton, &Point::cached(seat.at)),
@@ -411,6 +419,8 @@ impl Watch {
             None => residual_of(compiled, cache, &mut arena, &Point::cached(seat.at), &[], now),
             Some(Wide::Point(point)) => residual_of(compiled, cache, &mut arena, point, &[], now),
             Some(Wide::Vacant) => return None,
+            // It looks back only: what must still hold is what had to hold.
+            Some(Wide::Data(..)) => return entry.monitor.data.as_ref().map(|data| data.sentence.clone()),
             Some(Wide::Bindings(bindings)) => {
                 let mut parts = Vec::new();
                 let mut standings: Vec<_> = bindings.standings().collect();
@@ -442,10 +452,12 @@ impl Watch {
         })
     }
 
-    /// How many bindings of a quantified formula have a state of their own.
+    /// How many bindings of a quantified formula have a state of their own; of a formula about data, how much of the
+    /// past is kept.
     pub fn bindings(&self, standing: &Standing, id: MonitorId) -> usize {
         match standing.seats.get(id.0 as usize).and_then(|seat| seat.wide.as_deref()) {
             Some(Wide::Bindings(bindings)) => bindings.len(),
+            Some(Wide::Data(_, store)) => store.len(),
             _ => 0,
         }
     }
@@ -479,6 +491,9 @@ impl Watch {
 
 impl Entry {
     pub(crate) fn start_state(&mut self) -> Wide {
+        if let Some(data) = &self.monitor.data {
+            return Wide::Data(self.start.clone(), data.start());
+        }
         if self.monitor.shape.quantified {
             let Entry { monitor, cache, fresh, .. } = self;
             Wide::Bindings(Arc::clone(fresh.get_or_insert_with(|| Arc::new(Bindings::new(monitor, cache)))))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::facts::{Fact, Facts, fits};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::Time;
-use crate::monitor::within_always;
+use crate::monitor::{Monitor, within_always};
 use crate::sentence::Sentence;
 use crate::term::{Atom, Term, Value};
 use crate::verdict::Verdict;
@@ -87,8 +87,9 @@ pub struct Prover {
     sentence: Sentence,
     /// Whether questions are about the last entry of a trace.
     is_each: bool,
-    /// One binding by itself; made when it is needed, as is the next.
+    /// One binding by itself, where a binding decides by itself.
     alone: Option<Alone>,
+    /// All of them; made when it is needed.
     together: Option<Together>,
 }
 
@@ -96,7 +97,8 @@ impl Prover {
     /// For a formula whose verdict is decided once; none if it cannot be monitored.
     pub fn new(arena: &Arena, formula: Formula) -> Option<Prover> {
         let sentence = Sentence { arena: arena.clone(), formula };
-        Some(Prover { alone: Some(Alone::new(&sentence)?), sentence, is_each: false, together: None })
+        let monitor = Monitor::new(arena, formula).ok()?;
+        Some(Prover { alone: Alone::new(monitor), sentence, is_each: false, together: None })
     }
 
     /// For a formula `G f`, with `f` about the past and the present, that fails at the last entry of traces, whatever

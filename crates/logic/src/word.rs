@@ -121,6 +121,11 @@ impl<'a> Layout<'a> {
         self.length == 0
     }
 
+    /// Does it go on for ever, in rounds?
+    pub(crate) fn repeats(&self) -> bool {
+        self.round > 0
+    }
+
     /// Is there a position of this number?
     pub(crate) fn has(&self, position: usize) -> bool {
         self.round > 0 || position < self.length

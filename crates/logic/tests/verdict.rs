@@ -309,8 +309,8 @@ fn a_false_witness_is_refused() {
 fn what_cannot_be_decided_is_refused_with_a_hint() {
     for (formula, reason) in [
         ("O(a & F b)", "looks ahead"),
-        ("G(pay -> exists x. (O asked(x) & O granted(x)))", "across several positions"),
-        ("G(exists x. !p(x))", "no fact of the position gives"),
+        ("F(pay & !exists x. (O asked(x) & O granted(x)))", "across several positions"),
+        ("G(exists x. !p(x))", "no fact gives `x` a value"),
         ("O[300,400] a", "looks back at least 300"),
     ] {
         let mut arena = Arena::new();

@@ -30,7 +30,10 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         let source = args.policy.as_deref().map(policies::source).transpose()?;
         let base = source.as_ref().map_or(Base::Nothing, Base::File);
         let loaded = Policy::for_page(&page, base, &Files);
-        tally.run(&path.display().to_string(), &page, loaded, Scope::All)?;
+        // The page of one property, as those of packs are: remarks need not repeat its name.
+        let is_its_own = |loaded: &Loaded| loaded.policy.properties.iter().any(|property| property.id == page.id);
+        let scope = if loaded.as_ref().is_ok_and(is_its_own) { Scope::Property(&page.id) } else { Scope::All };
+        tally.run(&path.display().to_string(), &page, loaded, scope)?;
     }
     tally.finish()
 }

@@ -7,6 +7,7 @@ use crate::error::{Faults, ParseErrors, nearest};
 use crate::facts::Fact;
 use crate::formula::{Arena, Node};
 use crate::lexer::{Grammar, Kind, lex};
+use crate::measure::Measure;
 use crate::pattern;
 use crate::spelling::Sign;
 use crate::term::{Atom, Term, Value};
@@ -84,17 +85,15 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn comparison(&mut self) -> Operand {
+        let span = self.span();
         let left = self.side();
         let Kind::Compare(comparison) = self.kind(0) else { return self.placeholder() };
         self.advance();
-        let right = self.side();
-        match (left, right) {
-            (Some(left), Some(right)) => self.leaf(Node::Compare(*comparison, left, right)),
-            _ => self.placeholder(),
-        }
+        let right = self.sum(0);
+        self.compared(*comparison, left.map(Measure::Term), right, span)
     }
 
-    fn side(&mut self) -> Option<Term> {
+    pub(super) fn side(&mut self) -> Option<Term> {
         if *self.kind(0) == Kind::Any {
             let message = "`_` stands for any value and cannot be compared";
             self.complain(message, "bind a variable instead: `exists x. p(x) & x > 10`");

@@ -64,8 +64,11 @@ pub(super) struct Place {
 }
 
 impl Alone {
-    pub(super) fn new(sentence: &Sentence) -> Option<Alone> {
-        let monitor = Monitor::new(&sentence.arena, sentence.formula).ok()?;
+    /// None for a formula about data, whose values meet in tables.
+    pub(super) fn new(monitor: Monitor) -> Option<Alone> {
+        if monitor.data.is_some() {
+            return None;
+        }
         let mut cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
         let start = cache.start(&monitor.compiled.skeleton, 0);
         Some(Alone { monitor, cache, binding: Vec::new(), start })

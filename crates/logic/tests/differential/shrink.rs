@@ -72,7 +72,7 @@ fn with_operands(arena: &mut Arena, node: &Node, operands: &[Formula]) -> Formul
     let first = operands[0];
     let last = operands[operands.len() - 1];
     match node {
-        Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => arena.insert(node.clone()),
+        Node::True | Node::False | Node::Fact(_) | Node::Compare(..) | Node::Measure(..) => arena.insert(node.clone()),
         Node::Not(_) => arena.not(first),
         Node::And(_) => arena.and(operands.iter().copied()),
         Node::Or(_) => arena.or(operands.iter().copied()),

@@ -1,0 +1,302 @@
+//! Numbers that are counted, summed up or computed: `sum[0,24h](a: transfer(p,a)) > 10000`.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::formula::Formula;
+use crate::interval::Interval;
+use crate::term::{Comparison, Term, Value};
+
+/// Something that has a value at a position: a term, a sum of others, what was counted in the past.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Measure {
+    /// A value or a variable.
+    Term(Term),
+    /// Two of them, computed.
+    Computed(Arithmetic, Box<Measure>, Box<Measure>),
+    /// What happened up to now, as one value.
+    Aggregate(Aggregate),
+}
+
+/// What happened up to now, as one value: of every position within the bound and all values of the variables for which
+/// the body held there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Aggregate {
+    /// What is made of them.
+    pub kind: Gathering,
+    /// How far back it looks.
+    pub interval: Interval,
+    /// The variables; the first is what is summed up or compared, and the others only tell apart what happens at the
+    /// same position. Others that the body holds are bound outside: it is gathered for each of their values by itself.
+    pub variables: Box<[Arc<str>]>,
+    /// What must hold.
+    pub body: Formula,
+}
+
+/// What is made of many values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Gathering {
+    /// How often it happened.
+    Count,
+    /// How many different values there were.
+    Distinct,
+    /// All values added up; zero without any.
+    Sum,
+    /// The smallest number.
+    Min,
+    /// The largest number.
+    Max,
+    /// The mean.
+    Average,
+    /// The value of the last time; of several at the same position the largest.
+    Latest,
+}
+
+impl Gathering {
+    /// Every one with its spelling.
+    pub const ALL: [(Gathering, &'static str); 7] = [
+        (Gathering::Count, "count"),
+        (Gathering::Distinct, "distinct"),
+        (Gathering::Sum, "sum"),
+        (Gathering::Min, "min"),
+        (Gathering::Max, "max"),
+        (Gathering::Average, "avg"),
+        (Gathering::Latest, "latest"),
+    ];
+
+    /// Its spelling.
+    pub fn name(self) -> &'static str {
+        Gathering::ALL.iter().find(|(gathering, _)| *gathering == self).map_or("", |(_, name)| name)
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Gathering> {
+        Gathering::ALL.iter().find(|(_, known)| *known == name).map(|(gathering, _)| *gathering)
+    }
+}
+
+/// Ways to compute with two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Arithmetic {
+    /// `+`
+    Plus,
+    /// `-`
+    Minus,
+    /// `*`
+    Times,
+    /// `/`
+    Over,
+}
+
+impl Arithmetic {
+    /// Its spelling.
+    pub fn symbol(self) -> char {
+        match self {
+            Arithmetic::Plus => '+',
+            Arithmetic::Minus => '-',
+            Arithmetic::Times => '*',
+            Arithmetic::Over => '/',
+        }
+    }
+}
+
+impl Measure {
+    /// The formulas inside, from left to right.
+    pub fn operands(&self) -> Vec<Formula> {
+        match self {
+            Measure::Term(_) => Vec::new(),
+            Measure::Computed(_, left, right) => left.operands().into_iter().chain(right.operands()).collect(),
+            Measure::Aggregate(aggregate) => vec![aggregate.body],
+        }
+    }
+
+    /// The same over other formulas.
+    #[must_use]
+    pub fn map(&self, operand: &mut dyn FnMut(Formula) -> Formula) -> Measure {
+        match self {
+            Measure::Term(_) => self.clone(),
+            Measure::Computed(sign, left, right) => {
+                Measure::Computed(*sign, Box::new(left.map(operand)), Box::new(right.map(operand)))
+            }
+            Measure::Aggregate(aggregate) => {
+                Measure::Aggregate(Aggregate { body: operand(aggregate.body), ..aggregate.clone() })
+            }
+        }
+    }
+
+    /// The terms outside of aggregates.
+    pub(crate) fn terms(&self) -> Vec<&Term> {
+        match self {
+            Measure::Term(term) => vec![term],
+            Measure::Computed(_, left, right) => left.terms().into_iter().chain(right.terms()).collect(),
+            Measure::Aggregate(_) => Vec::new(),
+        }
+    }
+}
+
+/// A number with twelve decimals, kept exactly: money adds up, in whatever order. What is too large stays at the end of
+/// the range, so that it still counts as large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Exact(i128);
+
+/// As a text, for few formats hold numbers of this length.
+impl From<Exact> for String {
+    fn from(number: Exact) -> String {
+        number.0.to_string()
+    }
+}
+
+impl TryFrom<String> for Exact {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Exact, std::num::ParseIntError> {
+        text.parse().map(Exact)
+    }
+}
+
+const SCALE: i128 = 1_000_000_000_000;
+
+impl Exact {
+    pub(crate) const ZERO: Exact = Exact(0);
+
+    /// The number of a value; none for what is no number.
+    pub fn of(value: &Value) -> Option<Exact> {
+        match value {
+            Value::Integer(number) => Some(Exact(i128::from(*number) * SCALE)),
+            Value::Decimal(number) => Some(Exact::of_float(number.get())),
+            Value::Bool(_) | Value::Text(_) => None,
+        }
+    }
+
+    /// The shortest decimal that means this float is meant; of its decimals the first twelve count.
+    fn of_float(number: f64) -> Exact {
+        let written = number.to_string();
+        let (whole, decimals) = written.split_once('.').unwrap_or((&written, ""));
+        let decimals = decimals.get(..12).unwrap_or(decimals);
+        match format!("{whole}{decimals:0<12}").parse() {
+            Ok(number) => Exact(number),
+            Err(_) if number < 0.0 => Exact(i128::MIN),
+            Err(_) => Exact(i128::MAX),
+        }
+    }
+
+    pub(crate) fn whole(number: u64) -> Exact {
+        Exact(i128::from(number) * SCALE)
+    }
+
+    #[must_use]
+    pub(crate) fn plus(self, other: Exact) -> Exact {
+        Exact(self.0.saturating_add(other.0))
+    }
+
+    #[must_use]
+    pub(crate) fn minus(self, other: Exact) -> Exact {
+        Exact(self.0.saturating_sub(other.0))
+    }
+
+    fn times(self, other: Exact) -> Exact {
+        // By parts, so that the product of two numbers that fit does not leave the range on the way.
+        let (whole, part) = (self.0 / SCALE, self.0 % SCALE);
+        let small = match part.checked_mul(other.0) {
+            Some(product) => product / SCALE,
+            None => (part / 1_000_000).saturating_mul(other.0 / 1_000_000),
+        };
+        Exact(whole.saturating_mul(other.0).saturating_add(small))
+    }
+
+    /// None without anything to divide by.
+    pub(crate) fn over(self, other: Exact) -> Option<Exact> {
+        if other.0 == 0 {
+            return None;
+        }
+        let (whole, rest) = (self.0 / other.0, self.0 % other.0);
+        let decimals = match rest.checked_mul(SCALE) {
+            Some(scaled) => scaled / other.0,
+            None => rest / (other.0 / SCALE).max(1),
+        };
+        Some(Exact(whole.saturating_mul(SCALE).saturating_add(decimals)))
+    }
+}
+
+/// What a measure comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Quantity {
+    Number(Exact),
+    /// What is no number: a text, a truth value.
+    Other(Value),
+    /// There is none: the least of nothing, a division by zero. No comparison with it is true.
+    Nothing,
+    /// Nobody can tell, for it depends on facts that are unknown, or on what is no number where one is needed.
+    Unknown,
+}
+
+impl Quantity {
+    pub(crate) fn of(value: &Value) -> Quantity {
+        match Exact::of(value) {
+            Some(number) => Quantity::Number(number),
+            None => Quantity::Other(value.clone()),
+        }
+    }
+
+    pub(crate) fn computed(sign: Arithmetic, left: &Quantity, right: &Quantity) -> Quantity {
+        match (left, right) {
+            (Quantity::Nothing, _) | (_, Quantity::Nothing) => Quantity::Nothing,
+            (Quantity::Number(left), Quantity::Number(right)) => match sign {
+                Arithmetic::Plus => Quantity::Number(left.plus(*right)),
+                Arithmetic::Minus => Quantity::Number(left.minus(*right)),
+                Arithmetic::Times => Quantity::Number(left.times(*right)),
+                Arithmetic::Over => left.over(*right).map_or(Quantity::Nothing, Quantity::Number),
+            },
+            _ => Quantity::Unknown,
+        }
+    }
+
+    /// None if nobody can tell.
+    pub(crate) fn compare(comparison: Comparison, left: &Quantity, right: &Quantity) -> Option<bool> {
+        let order = match (left, right) {
+            (Quantity::Nothing, _) | (_, Quantity::Nothing) => return Some(false),
+            (Quantity::Unknown, _) | (_, Quantity::Unknown) => return None,
+            (Quantity::Number(left), Quantity::Number(right)) => left.cmp(right),
+            (Quantity::Other(left), Quantity::Other(right)) => return Some(comparison.holds(left, right)),
+            // Values of different kinds are unequal and in no order.
+            _ => return Some(comparison == Comparison::Unequal),
+        };
+        Some(match comparison {
+            Comparison::Equal => order == Ordering::Equal,
+            Comparison::Unequal => order != Ordering::Equal,
+            Comparison::Less => order == Ordering::Less,
+            Comparison::AtMost => order != Ordering::Greater,
+            Comparison::Greater => order == Ordering::Greater,
+            Comparison::AtLeast => order != Ordering::Less,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: f64) -> Exact {
+        Exact::of(&Value::number(value).unwrap_or(Value::Bool(false))).unwrap_or_default()
+    }
+
+    #[test]
+    fn money_adds_up() {
+        assert_eq!(number(0.1).plus(number(0.2)), number(0.3));
+        assert_eq!(number(2.5).times(number(-4.0)), number(-10.0));
+        assert_eq!(number(1.0).over(number(8.0)), Some(number(0.125)));
+        assert_eq!(number(1.0).over(Exact::ZERO), None);
+        assert_eq!(number(19_999.99).minus(number(0.99)), number(19_999.0));
+    }
+
+    #[test]
+    fn what_is_too_large_is_still_large() {
+        assert!(number(1e300) > number(1e25));
+        assert!(number(1e300).plus(number(-1.0)) > number(1e25));
+        assert!(number(-1e300) < number(-1e25));
+        assert!(number(1e20).times(number(1e20)) > number(1e25));
+    }
+}

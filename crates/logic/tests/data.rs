@@ -1,0 +1,256 @@
+//! Properties about data, against the definition: random formulas, random traces, every position.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use lictor_logic::{After, Arena, Ending, Fact, Facts, Formula, Monitor, Time, Value, Watch, Word, evaluate};
+
+/// Pairs in each test of an ordinary run; a nightly one takes more.
+const PAIRS: usize = 12_500;
+
+/// A small generator of its own: the same seed gives the same formulas.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % end
+    }
+
+    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+
+    fn term(&mut self, variables: &[String]) -> String {
+        match self.below(8) {
+            0 => self.of(&["1", "2", "\"a\""]).to_owned(),
+            1 => "_".to_owned(),
+            _ if variables.is_empty() => self.of(&["1", "2", "3"]).to_owned(),
+            _ => variables[self.below(variables.len())].clone(),
+        }
+    }
+
+    fn fact(&mut self, variables: &[String]) -> String {
+        match self.below(5) {
+            0 => "r".to_owned(),
+            1 | 2 => format!("p({})", self.term(variables)),
+            _ => format!("q({},{})", self.term(variables), self.term(variables)),
+        }
+    }
+
+    fn bound(&mut self) -> &'static str {
+        self.of(&["", "", "", "[0,2]", "[1,3]", "[0,2s]", "[1s,3s]", "<=1s", "[2,inf]"])
+    }
+
+    fn formula(&mut self, depth: usize, variables: &[String]) -> String {
+        if depth == 0 {
+            return match self.below(4) {
+                0 if !variables.is_empty() => {
+                    let left = variables[self.below(variables.len())].clone();
+                    let right = match self.below(2) {
+                        0 => self.of(&["1", "2"]).to_owned(),
+                        _ => variables[self.below(variables.len())].clone(),
+                    };
+                    format!("({left} {} {right})", self.of(&["=", "!=", "<", ">="]))
+                }
+                _ => self.fact(variables),
+            };
+        }
+        let mut inner = variables.to_vec();
+        let fresh = format!("v{}", variables.len());
+        match self.below(13) {
+            0 => format!("!({})", self.formula(depth - 1, variables)),
+            1 | 2 => format!("({} & {})", self.formula(depth - 1, variables), self.formula(depth - 1, variables)),
+            3 => format!("({} | {})", self.formula(depth - 1, variables), self.formula(depth - 1, variables)),
+            4 => format!("({} -> {})", self.fact(variables), self.formula(depth - 1, variables)),
+            5 | 6 => format!("O{} ({} & {})", self.bound(), self.fact(variables), self.formula(depth - 1, variables)),
+            7 => {
+                let left = match self.below(3) {
+                    0 => self.formula(depth - 1, variables),
+                    _ => format!("!{}", self.fact(variables)),
+                };
+                let right = format!("({} & {})", self.fact(variables), self.formula(depth - 1, variables));
+                format!("({left} S{} {right})", self.bound())
+            }
+            8 => format!("{} ({})", self.of(&["Y", "Z", "H", "H[0,2]"]), self.formula(depth - 1, variables)),
+            9 | 10 => {
+                inner.push(fresh.clone());
+                let guard = self.of(&["p(@)", "q(@,_)", "q(_,@)", "O p(@)", "O[0,2s] q(@,_)"]).replace('@', &fresh);
+                match self.below(3) {
+                    0 => format!("(forall {fresh}. ({guard} -> {}))", self.formula(depth - 1, &inner)),
+                    _ => format!("(exists {fresh}. ({guard} & {}))", self.formula(depth - 1, &inner)),
+                }
+            }
+            _ => self.aggregate(depth, variables),
+        }
+    }
+
+    fn aggregate(&mut self, depth: usize, variables: &[String]) -> String {
+        let fresh = format!("v{}", variables.len());
+        let mut inner = variables.to_vec();
+        inner.push(fresh.clone());
+        let kind = self.of(&["count", "distinct", "sum", "min", "max", "avg", "latest"]);
+        let mut body = match variables.first().filter(|_| self.below(3) > 0) {
+            Some(group) => format!("q({group},{fresh})"),
+            None => self.of(&["p(@)", "q(_,@)", "q(@,@)"]).replace('@', &fresh),
+        };
+        if depth > 1 && self.below(2) == 0 {
+            body = format!("{body} & {}", self.formula(depth - 1, &inner));
+        }
+        let bound = self.bound();
+        let sign = self.of(&[">", ">=", "<", "=", "!="]);
+        let right = self.of(&["1", "2", "3", "1 + 1", "2 * count(r)"]);
+        match (kind, self.below(3)) {
+            ("count", 0) => format!("(count{bound}({}) {sign} {right})", self.fact(variables)),
+            _ => format!("({kind}{bound}({fresh}: {body}) {sign} {right})"),
+        }
+    }
+
+    fn property(&mut self) -> (Vec<&'static str>, String) {
+        let depth = 1 + self.below(3);
+        let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        match self.below(3) {
+            0 => (vec![], self.formula(depth, &[])),
+            1 => (vec!["x"], format!("(p(x) -> {})", self.formula(depth, &text(&["x"])))),
+            _ => (vec!["x", "y"], format!("(q(x,y) -> {})", self.formula(depth, &text(&["x", "y"])))),
+        }
+    }
+
+    fn value(&mut self) -> Value {
+        match self.below(7) {
+            0 => Value::text("a"),
+            other => Value::Integer(1 + (other % 3) as i64),
+        }
+    }
+
+    fn trace(&mut self) -> Vec<Facts> {
+        let mut time = 0;
+        (0..1 + self.below(6))
+            .map(|_| {
+                time += self.below(3) as i64;
+                let mut known = Vec::new();
+                for _ in 0..self.below(4) {
+                    known.push(match self.below(5) {
+                        0 => Fact::new("r", []),
+                        1 | 2 => Fact::new("p", [self.value()]),
+                        _ => Fact::new("q", [self.value(), self.value()]),
+                    });
+                }
+                Facts { time: Some(Time(time * 1_000_000_000)), known, unknown: Vec::new() }
+            })
+            .collect()
+    }
+}
+
+/// Whether a closed formula about the past holds at the last position of a trace, by the definition.
+fn holds_last(arena: &mut Arena, f: Formula, trace: &[Facts]) -> Option<bool> {
+    let is_last = arena.parse("!X true").unwrap();
+    let there = arena.and([f, is_last]);
+    let there = arena.eventually(there);
+    evaluate(arena, there, &Word { positions: trace, ending: Ending::Stops })
+}
+
+/// Compares one formula on one trace; false if the formula is refused.
+fn compare(variables: &[&str], body: &str, trace: &[Facts], saves: bool) -> bool {
+    let prefix = if variables.is_empty() { String::new() } else { format!("forall {}. ", variables.join(", ")) };
+    let text = format!("G {prefix}({body})");
+    let mut arena = Arena::new();
+    let formula = arena.parse(&text).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    let Ok(monitor) = Monitor::each(&arena, formula) else { return false };
+    let variables_of_monitor = monitor.variables().to_vec();
+    let closed = arena.parse(&format!("{prefix}({body})")).unwrap();
+    let mut watch = Watch::new();
+    watch.add(monitor, After::Each);
+    let mut standing = watch.start();
+    for (position, facts) in trace.iter().enumerate() {
+        let told: Vec<_> = watch.step(&mut standing, facts).to_vec();
+        let told: Vec<_> = told.iter().filter(|decided| decided.verdict == lictor_logic::Verdict::Violated).collect();
+        let expected = holds_last(&mut arena, closed, &trace[..=position]);
+        assert_eq!(!told.is_empty(), expected == Some(false), "{text}\nat {position} of {}", written(trace));
+        // The values for which it is broken.
+        if variables_of_monitor.len() == variables.len() && !variables.is_empty() && position + 1 == trace.len() {
+            let told: BTreeSet<Vec<Option<Value>>> =
+                told.iter().filter_map(|decided| decided.binding.clone()).collect();
+            if told.iter().all(|binding| binding.iter().all(Option::is_some)) {
+                let mut expected = BTreeSet::new();
+                values_broken(&mut arena, closed, variables, trace, &mut Vec::new(), &mut expected);
+                assert_eq!(told, expected, "{text}\nat {position} of {}", written(trace));
+            }
+        }
+        if saves {
+            let saved = serde_json::to_string(&watch.snapshot(&standing)).unwrap();
+            standing = watch.restore(&serde_json::from_str(&saved).unwrap()).unwrap();
+        }
+    }
+    true
+}
+
+fn written(trace: &[Facts]) -> String {
+    let position = |facts: &Facts| {
+        let known: Vec<String> = facts.known.iter().map(ToString::to_string).collect();
+        format!("{}s {}", facts.time.map_or(0, |time| time.0 / 1_000_000_000), known.join(" "))
+    };
+    trace.iter().map(position).collect::<Vec<_>>().join(" | ")
+}
+
+fn values_broken(
+    arena: &mut Arena,
+    f: Formula,
+    variables: &[&str],
+    trace: &[Facts],
+    chosen: &mut Vec<Option<Value>>,
+    broken: &mut BTreeSet<Vec<Option<Value>>>,
+) {
+    let Some((variable, rest)) = variables.split_first() else {
+        if holds_last(arena, f, trace) == Some(false) {
+            broken.insert(chosen.clone());
+        }
+        return;
+    };
+    for value in [Value::Integer(1), Value::Integer(2), Value::Integer(3), Value::text("a")] {
+        let inner = arena.instantiate(f, &(*variable).into(), &value);
+        chosen.push(Some(value));
+        values_broken(arena, inner, rest, trace, chosen, broken);
+        chosen.pop();
+    }
+}
+
+fn many(seed: u64, saves: bool) {
+    let factor: usize = std::env::var("LICTOR_TEST_FACTOR").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let (mut random, mut accepted, mut tried, mut gathered) = (Random(seed), 0, 0, 0);
+    while accepted < PAIRS * factor {
+        tried += 1;
+        let (variables, body) = random.property();
+        for _ in 0..2 {
+            let trace = random.trace();
+            let is_accepted = compare(&variables, &body, &trace, saves);
+            accepted += usize::from(is_accepted);
+            let gathers =
+                ["count", "distinct", "sum", "min", "max", "avg", "latest"].iter().any(|kind| body.contains(kind));
+            gathered += usize::from(is_accepted && gathers);
+        }
+        assert!(tried < 1000 || accepted * 4 > tried, "only {accepted} of {tried} formulas are accepted");
+    }
+    assert!(gathered * 4 > accepted, "only {gathered} of {accepted} formulas gather");
+}
+
+#[test]
+fn random_formulas_are_broken_where_the_definition_says() {
+    many(1, false);
+}
+
+#[test]
+fn other_random_formulas_are_broken_where_the_definition_says() {
+    many(2, false);
+}
+
+#[test]
+fn more_random_formulas_are_broken_where_the_definition_says() {
+    many(3, false);
+}
+
+#[test]
+fn what_was_saved_and_restored_goes_on_as_if_nothing_had_been() {
+    many(4, true);
+}
