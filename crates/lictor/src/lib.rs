@@ -30,6 +30,7 @@ pub mod audit;
 pub mod comparison;
 pub mod decode;
 pub mod event;
+pub mod export;
 pub mod expression;
 pub mod finding;
 pub mod glob;
