@@ -73,11 +73,14 @@ fn misunderstood(message: &str) -> ExitCode {
 fn test() -> bool {
     let mut tally = Tally::default();
     tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
-    if cargo::root().join("bench/Cargo.toml").exists() {
-        tally.cargo("format of bench", Cargo::new(["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]));
+    // Workspaces of their own: what they depend on is none of the product's business.
+    for apart in ["bench", "peers"] {
+        let manifest = format!("{apart}/Cargo.toml");
+        tally.cargo(&format!("format of {apart}"), Cargo::new(["fmt", "--manifest-path", &manifest, "--check"]));
     }
     tally.cargo("lints", Cargo::new(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     tally.cargo("tests", Cargo::new(["test", "--workspace", "--no-fail-fast"]));
+    tally.cargo("other engines", Cargo::new(["test", "--manifest-path", "peers/Cargo.toml", "--no-fail-fast"]));
     tally.cargo(
         "reference pages",
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
@@ -99,7 +102,7 @@ fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
 fn nightly() -> Result<(), String> {
     let factor = std::env::var(PAIRS).unwrap_or_else(|_| NIGHTLY_FACTOR.into());
     println!("{PAIRS}={factor}");
-    Cargo::new(["test", "--release", "--package", "lictor-logic", "--test", "differential"])
+    Cargo::new(["test", "--release", "--package", "lictor-logic", "--test", "differential", "--test", "data"])
         .variable(PAIRS, &factor)
         .run()
 }

@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// List the packs of properties that come with Lictor, or show one
     Packs(PacksArgs),
+    /// Write a policy, and traces, in the language of another engine
+    Export(ExportArgs),
     /// Print the JSON Schema of policies, events or reports
     Schema(SchemaArgs),
     /// Write a policy to begin with
@@ -104,6 +106,12 @@ pub(crate) struct EvalArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  lictor export rego -p gdpr sessions.jsonl
+  opa eval -d export/policy.rego -i export/ben.json data.lictor.violations
+  lictor export mfotl -p banking-kyc sessions.jsonl";
 
 const EVAL_EXAMPLES: &str = "\
 Examples:
@@ -302,6 +310,42 @@ pub(crate) struct PacksArgs {
     /// `show` and the name of a pack or property; without anything, all are listed
     #[arg(value_name = "show ID")]
     pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub(crate) struct ExportArgs {
+    /// The language
+    #[arg(value_enum)]
+    pub(crate) language: Language,
+
+    /// The policy: a file, or packs by their names with commas between them
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: Option<String>,
+
+    /// Export these properties only; `*` stands for anything
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+
+    /// The format of the traces, if it is not to be found out
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) input_format: Option<String>,
+
+    /// The folder to write to; it is made if need be
+    #[arg(short, long, value_name = "FOLDER", default_value = "export")]
+    pub(crate) output: PathBuf,
+
+    /// Traces whose facts are written along, one file a session
+    pub(crate) traces: Vec<String>,
+}
+
+/// A language of another engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// Open Policy Agent: policy.rego and a JSON input for each session
+    Rego,
+    /// MonPoly: policy.sig, a formula for each property, a log for each session
+    Mfotl,
 }
 
 #[derive(Debug, ClapArgs)]

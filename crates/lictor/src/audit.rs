@@ -7,6 +7,7 @@ mod batch;
 mod coverage;
 mod crew;
 mod second;
+mod sessions;
 mod shard;
 
 use std::collections::HashSet;
@@ -24,6 +25,7 @@ use crate::judge::Judge;
 use crate::policy::Suppression;
 use crate::report::{FileReport, Report};
 pub use coverage::{Untested, untested};
+pub use sessions::{SessionEvents, sessions};
 
 use batch::Batches;
 use shard::{Closed, Shard};

@@ -216,8 +216,12 @@ impl Analysis {
         self.search(|cache, monitor, point| cache.verdict(&monitor.compiled.skeleton, point) == wanted)
     }
 
-    /// Breadth first over letters and, for a timed formula, over delays that bounds make interesting.
+    /// Breadth first over letters and, for a timed formula, over delays that bounds make interesting. Of a formula about
+    /// data the letters say nothing.
     fn search(&mut self, found: impl Fn(&Cache, &Monitor, &Point) -> bool) -> Option<Vec<Facts>> {
+        if self.monitor.is_about_data() {
+            return None;
+        }
         const MOST: usize = 20_000;
         let Analysis { monitor, cache, valuation, .. } = self;
         let skeleton = &monitor.compiled.skeleton;
@@ -317,8 +321,11 @@ impl Analysis {
         Some(graph.points[0].id() != Some(shown) && fair_loop(&[0], &product).is_some())
     }
 
-    /// The states and the ways between them; none if there are too many to be of use.
+    /// The states and the ways between them; none if there are too many to be of use, or the formula is about data.
     pub fn automaton(&mut self) -> Option<Automaton> {
+        if self.monitor.is_about_data() {
+            return None;
+        }
         Automaton::new(&self.monitor, &mut self.cache, self.valuation)
     }
 }

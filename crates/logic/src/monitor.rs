@@ -201,6 +201,12 @@ impl Monitor {
         self.compiled.probes.iter().position(is_broken).map_or(0, |bit| 1 << bit)
     }
 
+    /// Is it about data: does it count, or do its values meet across positions? Then it has no automaton; each position is
+    /// asked for which values it is broken there.
+    pub fn is_about_data(&self) -> bool {
+        self.data.is_some()
+    }
+
     /// Is there a time bound in it?
     pub fn is_timed(&self) -> bool {
         !self.compiled.skeleton.clocks.is_empty()

@@ -217,7 +217,7 @@ fn values_broken(
 }
 
 fn many(seed: u64, saves: bool) {
-    let factor: usize = std::env::var("LICTOR_TEST_FACTOR").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let factor: usize = std::env::var("LICTOR_DIFFERENTIAL_PAIRS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let (mut random, mut accepted, mut tried, mut gathered) = (Random(seed), 0, 0, 0);
     while accepted < PAIRS * factor {
         tried += 1;

@@ -23,7 +23,11 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Out
     let mut analysis = Analysis::new(&listed.arena, listed.formula).map_err(|error| anyhow!("{error}"))?;
     let spelling = args.spelling.get();
     let automaton = analysis.automaton();
-    let too_large = || anyhow!("the automaton has too many states or facts to be shown\n  hint: split the formula");
+    let is_about_data = listed.monitor.is_about_data();
+    let too_large = || match is_about_data {
+        true => anyhow!("the formula is about data: it is judged from tables of the past and has no automaton"),
+        false => anyhow!("the automaton has too many states or facts to be shown\n  hint: split the formula"),
+    };
     if args.dot {
         let automaton = automaton.ok_or_else(too_large)?;
         out.write_all(dot::draw(&automaton, spelling).as_bytes())?;
@@ -71,6 +75,10 @@ impl<'a> Explained<'a> {
         writeln!(out, "words    {}", self.listed.show(Spelling::Words))?;
         writeln!(out, "\nmeaning  {}", arena.english(*formula))?;
         writeln!(out, "class    {}", self.class)?;
+        if self.listed.monitor.is_about_data() {
+            writeln!(out, "judged   step by step, from tables of the past; there is no automaton")?;
+            return Ok(());
+        }
         let variables = self.listed.monitor.variables().join(", ");
         let binding = if variables.is_empty() { String::new() } else { format!(", for one value of {variables}") };
         writeln!(out, "\nshortest traces{binding}")?;

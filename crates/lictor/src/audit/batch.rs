@@ -179,6 +179,14 @@ fn take(chunks: &[Chunk], decoder: &mut dyn Decoder, decoded: &mut Decoded) {
 }
 
 impl Batch {
+    pub(super) fn file(&self) -> usize {
+        self.file
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
     /// All its events, whoever judges them.
     pub(super) fn decode(self) -> Decoded {
         match self.work {

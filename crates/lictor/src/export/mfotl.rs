@@ -56,7 +56,9 @@ pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
         note(&mut signature, &fact.name, fact.values.iter().map(Some));
     }
     for property in &properties {
-        note_formula(&mut signature, &property.arena, property.body);
+        let mut counted = Vec::new();
+        numbers(&property.arena, property.body, &mut counted);
+        note_formula(&mut signature, &property.arena, property.body, &counted);
     }
     let mut files = Vec::new();
     for property in &properties {
@@ -89,7 +91,7 @@ fn note<'v>(signature: &mut Signature, name: &Arc<str>, values: impl Iterator<It
     }
 }
 
-fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula) {
+fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula, numbers: &[Arc<str>]) {
     if let Node::Fact(atom) = &arena[f] {
         let known = signature.contains_key(&atom.name);
         let values = atom.terms.iter().map(|term| match term {
@@ -97,12 +99,38 @@ fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula) {
             Term::Any | Term::Var(_) => None,
         });
         note(signature, &atom.name, values);
-        // Of a fact that never occurs nothing is known; texts are what most values are.
+        // Of a fact that never occurs only the formula tells: what it counts with is a number, and the rest are texts.
         if !known && let Some(kinds) = signature.get_mut(&atom.name) {
-            kinds.iter_mut().for_each(|kind| *kind = Kind::String);
+            for (kind, term) in kinds.iter_mut().zip(&atom.terms) {
+                *kind = match term {
+                    Term::Var(name) if numbers.contains(name) => Kind::Int,
+                    _ => Kind::String,
+                };
+            }
         }
     }
-    arena[f].operands().iter().for_each(|operand| note_formula(signature, arena, *operand));
+    arena[f].operands().iter().for_each(|operand| note_formula(signature, arena, *operand, numbers));
+}
+
+/// The variables that a formula takes for numbers.
+fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
+    let is_number = |term: &Term| matches!(term, Term::Value(Value::Integer(_) | Value::Decimal(_)));
+    match &arena[f] {
+        Node::Compare(_, Term::Var(name), other) | Node::Compare(_, other, Term::Var(name)) if is_number(other) => {
+            found.push(name.clone());
+        }
+        Node::Measure(_, left, right) => {
+            for measure in [left, right] {
+                if let Measure::Aggregate(Aggregate { kind, variables, .. }) = measure
+                    && !matches!(kind, Gathering::Count | Gathering::Distinct | Gathering::Latest)
+                {
+                    found.extend(variables.first().cloned());
+                }
+            }
+        }
+        _ => {}
+    }
+    arena[f].operands().iter().for_each(|operand| numbers(arena, *operand, found));
 }
 
 fn formula(safety: &Safety<'_>, signature: &Signature) -> Result<String, String> {

@@ -37,9 +37,10 @@ domain := {value | some event in input.events; some fact in event.facts; some va
 # An event without a time is at the time of the one before it.
 clock(i) := max(array.concat([0], [event.time | some j in numbers.range(0, i); event := input.events[j]; event.time != null]))
 
-steps(i, j, from) if i - j >= from
-
 age(i, j) := clock(i) - clock(j)
+
+# Engines add up binary fractions; nine decimals of the sum are right.
+exact(x) := round(x * 1000000000) / 1000000000
 
 # Values of different kinds are unequal and in no order.
 less(x, y) if {
@@ -63,6 +64,9 @@ pub fn policy(policy: &Policy) -> Exported {
             Ok(rule) => rules.push_str(&rule),
             Err(reason) => left_out.push(Inexpressible { property: property.property.id.to_string(), reason }),
         }
+    }
+    if rules.is_empty() {
+        rules.push_str("\n# No property of the policy can be said in Rego.\nviolations := set()\n");
     }
     let constants: Vec<String> = module.constants.iter().map(literal).collect();
     let unseen: Vec<String> = (0..module.unseen).map(|place| format!("{{\"never seen\": {place}}}")).collect();
@@ -130,7 +134,8 @@ impl Module {
         );
         rule.push_str("\tsome i in numbers.range(0, length - 1)\n");
         for variable in &safety.variables {
-            let _ = writeln!(rule, "\tsome {} in domain", spelt(variable));
+            let domain = self.domain(&safety.arena, safety.body, variable);
+            let _ = writeln!(rule, "\tsome {} in {domain}", spelt(variable));
         }
         let _ = writeln!(rule, "\tnot {name}({})\n}}", arguments("i", &parameters));
         Ok(rule)
@@ -229,8 +234,10 @@ impl Module {
             Node::Quantified(quantifier, variables, body) => {
                 self.unseen = self.unseen.max(variables.len() + parameters.len());
                 let inner = self.call(parts, *body, "i")?;
-                let choose: Vec<String> =
-                    variables.iter().map(|variable| format!("some {} in domain", spelt(variable))).collect();
+                let choose: Vec<String> = variables
+                    .iter()
+                    .map(|variable| format!("some {} in {}", spelt(variable), self.domain(arena, *body, variable)))
+                    .collect();
                 match quantifier {
                     Quantifier::Exists => vec![format!("{}\n\t{inner}", choose.join("\n\t"))],
                     Quantifier::Forall => {
@@ -266,6 +273,27 @@ impl Module {
         }
     }
 
+    /// The values that a variable of a formula need stand for: those in the places where the formula has it, its
+    /// constants, and those never seen, as which all others behave. Where its order matters, every value does.
+    fn domain(&mut self, arena: &Arena, f: Formula, variable: &Arc<str>) -> String {
+        let mut places = Vec::new();
+        if !places_of(arena, f, variable, &mut places) {
+            return "domain".to_owned();
+        }
+        let name = format!("d{}", self.functions);
+        self.functions += 1;
+        let _ = write!(self.text, "\n{name} := constants | unseen");
+        for (fact, place) in places {
+            let fact = literal(&Value::text(&*fact));
+            let _ = write!(
+                self.text,
+                " | {{value | some event in input.events; some fact in event.facts; fact.name == {fact}; value := fact.values[{place}]}}"
+            );
+        }
+        self.text.push('\n');
+        name
+    }
+
     /// An expression for a measure, after the lines that it needs.
     fn measure(&mut self, parts: &mut Parts<'_>, measure: &Measure, lines: &mut Vec<String>) -> Result<String, String> {
         match measure {
@@ -284,21 +312,24 @@ impl Module {
                 let inner = self.call(parts, *body, "j")?;
                 let name = format!("n{}", self.functions);
                 self.functions += 1;
-                let choose: String =
-                    variables.iter().map(|variable| format!("some {} in domain; ", spelt(variable))).collect();
+                let arena = parts.arena;
+                let choose: String = variables
+                    .iter()
+                    .map(|variable| format!("some {} in {}; ", spelt(variable), self.domain(arena, *body, variable)))
+                    .collect();
                 let within = within(*interval).replace("\n\t", "; ");
                 let first = variables.first().map_or_else(|| "1".to_owned(), |variable| spelt(variable));
                 let all = format!("some j in numbers.range(0, i); {within}{choose}{inner}");
                 let value = match kind {
                     Gathering::Count => format!("count([1 | {all}])"),
                     Gathering::Distinct => format!("count({{{first} | {all}}})"),
-                    Gathering::Sum => format!("sum([{first} | {all}])"),
+                    Gathering::Sum => format!("exact(sum([{first} | {all}]))"),
                     Gathering::Min => format!("min([{first} | {all}])"),
                     Gathering::Max => format!("max([{first} | {all}])"),
                     Gathering::Average => {
                         lines.push(format!("{name}_all := [{first} | {all}]"));
                         lines.push(format!("count({name}_all) > 0"));
-                        format!("sum({name}_all) / count({name}_all)")
+                        format!("exact(sum({name}_all) / count({name}_all))")
                     }
                     Gathering::Latest => format!("max([[j, {first}] | {all}])[1]"),
                 };
@@ -351,4 +382,41 @@ fn arguments(position: &str, variables: &[Arc<str>]) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The facts that have a variable, and where; false if its order matters.
+fn places_of(arena: &Arena, f: Formula, variable: &Arc<str>, places: &mut Vec<(Arc<str>, usize)>) -> bool {
+    let is_it = |term: &Term| matches!(term, Term::Var(name) if name == variable);
+    match &arena[f] {
+        Node::Fact(atom) => {
+            for (place, _) in atom.terms.iter().enumerate().filter(|(_, term)| is_it(term)) {
+                let found = (Arc::clone(&atom.name), place);
+                if !places.contains(&found) {
+                    places.push(found);
+                }
+            }
+            true
+        }
+        Node::Compare(comparison, left, right) => {
+            let is_equality = matches!(comparison, Comparison::Equal | Comparison::Unequal);
+            let is_constant = |term: &Term| matches!(term, Term::Value(_));
+            (!is_it(left) && !is_it(right)) || (is_equality && (is_constant(left) || is_constant(right)))
+        }
+        Node::Measure(_, left, right) => {
+            [left, right].iter().all(|measure| places_in(arena, measure, variable, places))
+        }
+        Node::Quantified(_, variables, _) if variables.contains(variable) => true,
+        node => node.operands().iter().all(|operand| places_of(arena, *operand, variable, places)),
+    }
+}
+
+fn places_in(arena: &Arena, measure: &Measure, variable: &Arc<str>, places: &mut Vec<(Arc<str>, usize)>) -> bool {
+    match measure {
+        Measure::Term(term) => !matches!(term, Term::Var(name) if name == variable),
+        Measure::Computed(_, left, right) => {
+            places_in(arena, left, variable, places) && places_in(arena, right, variable, places)
+        }
+        Measure::Aggregate(aggregate) if aggregate.variables.contains(variable) => true,
+        Measure::Aggregate(aggregate) => places_of(arena, aggregate.body, variable, places),
+    }
 }

@@ -20,6 +20,7 @@ type Folder = (&'static str, &'static str, &'static [(&'static str, &'static str
 /// Every pack, by name.
 pub(super) const PACKS: &[Folder] = shelf! {
     "agent-safety": [
+        "bounded-retries",
         "denial-is-respected",
         "fact-claims-are-grounded",
         "handoff-is-coherence-checked",
@@ -29,8 +30,10 @@ pub(super) const PACKS: &[Folder] = shelf! {
         "tool-calls-are-verified",
     ],
     "banking-kyc": [
+        "dual-control",
         "kyc-before-transfer",
         "payee-change-cooling-off",
+        "structuring",
     ],
     "coding-agent": [
         "destructive-needs-approval",
@@ -56,6 +59,7 @@ pub(super) const PACKS: &[Folder] = shelf! {
         "serious-incident-15-days",
         "session-bounds-recorded",
         "stop-means-stop",
+        "two-person-verification",
     ],
     "gdpr": [
         "breach-notification-72h",
@@ -77,9 +81,12 @@ pub(super) const PACKS: &[Folder] = shelf! {
         "asi04-tool-definition-pinned",
         "asi06-memory-quarantine",
         "asi07-authenticated-peer",
+        "asi08-circuit-breaker",
+        "llm10-daily-budget",
         "sink-argument-provenance",
     ],
     "pci": [
+        "lockout-after-10-failures",
         "no-sad-after-authorisation",
         "pan-is-masked",
     ],

@@ -1,0 +1,79 @@
+//! `lictor export`: a policy, and the facts of traces, for engines of others.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use anyhow::Context;
+use lictor::audit::{Options, sessions};
+use lictor::export::{Exported, FactTrace, fact_traces, mfotl, rego};
+use lictor::input;
+use lictor::judge::Judge;
+
+use crate::args::{ExportArgs, Language};
+use crate::commands::audit::format;
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::policies;
+
+/// Writes the files and says what is not in them.
+pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let traces = traces(args, &mut judge)?;
+    let exported = match args.language {
+        Language::Mfotl => mfotl::policy(&policy, &traces),
+        Language::Rego => {
+            let mut exported = rego::policy(&policy);
+            for trace in &traces {
+                exported.files.push((format!("{}.json", file_name(&trace.session)), rego::trace(trace) + "\n"));
+            }
+            exported
+        }
+    };
+    write(args, exported, out)
+}
+
+fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>> {
+    if args.traces.is_empty() {
+        return Ok(Vec::new());
+    }
+    let format = args.input_format.as_deref().map(format).transpose()?;
+    let options = Options { format, ..Options::default() };
+    let inputs = input::find(&args.traces, &options.limits)?;
+    let sessions = sessions(&inputs, &options)?;
+    let traces = fact_traces(judge, sessions.iter().map(|(name, events)| (name.clone(), &events[..])));
+    for trace in traces.iter().filter(|trace| trace.unknown > 0) {
+        complaint::note(&format!(
+            "session {}: {} events have facts that nobody could tell; the other engine takes them for false",
+            trace.session, trace.unknown
+        ));
+    }
+    Ok(traces)
+}
+
+fn write(args: &ExportArgs, exported: Exported, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let folder = &args.output;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let mut names = HashSet::new();
+    for (name, text) in &exported.files {
+        // Two sessions may have names that are the same once they are names of files.
+        let mut unique = name.clone();
+        let mut count = 1;
+        while !names.insert(unique.clone()) {
+            count += 1;
+            unique = format!("{count}-{name}");
+        }
+        let path = folder.join(&unique);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        writeln!(out, "{}", path.display())?;
+    }
+    for left_out in &exported.left_out {
+        complaint::note(&format!("left out: {left_out}"));
+    }
+    Ok(Outcome::Compliant)
+}
+
+fn file_name(session: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
+    session.chars().map(plain).collect()
+}

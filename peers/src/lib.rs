@@ -1,0 +1,7 @@
+//! Other engines judge what Lictor exports, and agree with it or are told why not.
+//!
+//! Nothing of this is part of the product: the engines of others, and what they depend on, stay in this workspace.
+
+pub mod dialogues;
+pub mod random;
+pub mod rego;
