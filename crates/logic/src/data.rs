@@ -17,7 +17,6 @@ mod store;
 
 use std::sync::Arc;
 
-use crate::facts::Facts;
 use crate::formula::{Arena, Formula, Node, Quantifier, Unary};
 use crate::interval::Time;
 use crate::refusal::CompileError;
@@ -26,6 +25,7 @@ use crate::sentence::Sentence;
 use crate::term::Value;
 use form::Forms;
 use plan::{Plan, Planner, Step, TablePlan};
+pub(crate) use solve::Present;
 use solve::Solver;
 pub(crate) use store::{SavedStore, Stamp, Store};
 
@@ -92,11 +92,11 @@ impl Data {
     }
 
     /// Reads a position.
-    pub(crate) fn read(&self, store: &mut Store, facts: &Facts, position: u64, time: Time) -> Reading {
+    pub(crate) fn read(&self, store: &mut Store, present: Present<'_>, position: u64, time: Time) -> Reading {
         let now = Stamp { position, time };
-        store.advance(self, facts, now);
-        let mut env = vec![None; self.slots];
-        let mut solver = Solver::new(self, store, facts, now);
+        store.advance(self, present, now);
+        let mut env = store.slots(self.slots);
+        let mut solver = Solver::new(store, present, now);
         let (mut broken, mut is_possible) = (Vec::new(), false);
         solver.run(&self.broken, &mut env, &mut |env, maybe| {
             is_possible |= maybe;
@@ -107,6 +107,7 @@ impl Data {
         });
         // What is certain stays so, whatever else there may be; unless it rests on something not being there.
         let is_doubtful = solver.is_doubtful;
+        store.put_back(env);
         if is_doubtful {
             broken.clear();
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::binding::Bindings;
 use crate::cache::{SATISFIED, VIOLATED};
+use crate::data::Present;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
@@ -315,7 +316,11 @@ impl Watch {
         let (Some(Wide::Data(point, store)), Some(data)) = (seat.wide.as_deref_mut(), &entry.monitor.data) else {
             return;
         };
-        let read = data.read(store, &reading.whole(&self.spelt), standing.positions, reading.now);
+        let present = match reading.facts {
+            Some(facts) => Present::Facts(facts, &data.names),
+            None => Present::Observation(reading.observation, &entry.data_names),
+        };
+        let read = data.read(store, present, standing.positions, reading.now);
         let broken = if read.broken.is_empty() { 0 } else { entry.monitor.broken_bit() };
         let unknown = if read.is_unknown { entry.monitor.broken_bit() } else { 0 };
         let skeleton = &entry.monitor.compiled.skeleton;

@@ -109,6 +109,8 @@ pub(crate) struct Entry {
     start: Point,
     /// Where all bindings begin.
     fresh: Option<Arc<Bindings>>,
+    /// For a formula about data, the numbers of its names.
+    pub(crate) data_names: Vec<Name>,
 }
 
 /// A monitor that asks for a name.
@@ -197,8 +199,8 @@ impl Watch {
             let direct = monitor.shape.single && !monitor.shape.mixed && pattern.is_first_value();
             self.index[name.0 as usize].push(Asker { monitor: id, bit, bare, direct, data: false });
         }
-        for name in monitor.data_names() {
-            let name = self.name(name);
+        let data_names: Vec<Name> = monitor.data_names().iter().map(|name| self.name(name)).collect();
+        for name in &data_names {
             let asker = Asker { monitor: id, bit: 0, bare: false, direct: false, data: true };
             self.index[name.0 as usize].push(asker);
         }
@@ -209,7 +211,7 @@ impl Watch {
         let is_plain = !monitor.shape.quantified && !monitor.shape.whole && monitor.data.is_none();
         let width = monitor.compiled.skeleton.width;
         let monitor = Arc::new(monitor);
-        self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh: None }));
+        self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh: None, data_names }));
         self.scratch.letters.push(0);
         self.scratch.is_touched.push(false);
         self.scratch.ends.push(None);

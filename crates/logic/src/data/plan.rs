@@ -22,7 +22,7 @@ pub(super) enum Step {
     /// A row of a table; of its columns those in `bound` have values already.
     Row {
         table: usize,
-        columns: Vec<usize>,
+        columns: Vec<Argument>,
         bound: u32,
     },
     Terms(Comparison, Argument, Argument),
@@ -230,6 +230,7 @@ impl Planner {
                 let mask = mask.fold(0, |mask, (column, _)| mask | 1 << column);
                 self.index(table, mask, columns.len());
                 bound.extend(&columns);
+                let columns = columns.into_iter().map(Argument::Slot).collect();
                 return Ok(Step::Row { table, columns, bound: mask });
             }
             Form::All(_) | Form::Exists(..) => Step::Deny(vec![Step::Fail]),
@@ -365,7 +366,9 @@ impl Planner {
                     && free.iter().all(|slot| bound.contains(slot))
                 {
                     let index = free.iter().fold(0, |mask, column| mask | 1 << column);
-                    endings.push(Ending::By { plan, columns: free, index });
+                    // In the order of the columns, as keys of an index are.
+                    let columns: Vec<usize> = free.into_iter().collect::<Bound>().into_iter().collect();
+                    endings.push(Ending::By { plan, columns, index });
                     continue;
                 }
             }

@@ -1,22 +1,55 @@
 //! Answers questions: from the facts at hand, and then by look-ups.
 
-use super::Data;
+use std::sync::Arc;
+
 use super::form::Argument;
 use super::plan::{Quota, Step};
-use super::store::{Stamp, Store};
+use super::store::{Row, Stamp, Store};
 use crate::facts::Facts;
 use crate::measure::Quantity;
-use crate::term::{Term, Value};
+use crate::observation::{Name, Observation};
+use crate::term::{Atom, Term, Value};
 
 /// The values of slots.
 pub(super) type Env = Vec<Option<Value>>;
 
+/// The facts of a position, with names by their number in the property.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Present<'a> {
+    /// With names as texts, and what is unknown.
+    Facts(&'a Facts, &'a [Arc<str>]),
+    /// With the numbers that a watch has given to the property's names.
+    Observation(&'a Observation, &'a [Name]),
+}
+
+impl<'a> Present<'a> {
+    /// Calls a function with the values of each fact of a name, until it says that it is enough.
+    fn any(self, name: usize, mut found: impl FnMut(&'a [Value]) -> bool) -> bool {
+        match self {
+            Present::Facts(facts, names) => {
+                facts.known.iter().filter(|fact| fact.name == names[name]).any(|fact| found(&fact.values))
+            }
+            Present::Observation(observation, names) => (0..observation.len())
+                .filter(|place| observation.name(*place) == names[name])
+                .any(|place| found(observation.values(place as u32))),
+        }
+    }
+
+    /// What is unknown of a name.
+    fn unknown(self, name: usize) -> impl Iterator<Item = &'a Atom> {
+        let (unknown, names) = match self {
+            Present::Facts(facts, names) => (&facts.unknown[..], names),
+            Present::Observation(..) => (&[][..], &[][..]),
+        };
+        unknown.iter().filter(move |atom| atom.name == names[name])
+    }
+}
+
 /// Answers questions about one position.
 pub(super) struct Solver<'a> {
-    pub(super) data: &'a Data,
-    pub(super) store: &'a Store,
-    pub(super) facts: &'a Facts,
-    pub(super) now: Stamp,
+    store: &'a Store,
+    present: Present<'a>,
+    now: Stamp,
     /// Something was looked at of which nobody can tell whether there is more of it.
     pub(super) is_doubtful: bool,
     /// The answer at hand depends on something that nobody can tell.
@@ -27,8 +60,8 @@ pub(super) struct Solver<'a> {
 pub(super) type Found<'f> = dyn FnMut(&mut Env, bool) -> bool + 'f;
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(data: &'a Data, store: &'a Store, facts: &'a Facts, now: Stamp) -> Solver<'a> {
-        Solver { data, store, facts, now, is_doubtful: store.is_full, maybe: false }
+    pub(super) fn new(store: &'a Store, present: Present<'a>, now: Stamp) -> Solver<'a> {
+        Solver { store, present, now, is_doubtful: store.is_full, maybe: false }
     }
 }
 
@@ -123,12 +156,11 @@ impl Solver<'_> {
         env: &mut Env,
         found: &mut Found<'_>,
     ) -> bool {
-        let name = &self.data.names[name];
-        let facts = self.facts;
-        for fact in facts.known.iter().filter(|fact| fact.name == *name && arguments.len() <= fact.values.len()) {
-            if self.unified(arguments, &fact.values, rest, env, found) {
-                return true;
-            }
+        let present = self.present;
+        let is_enough = present
+            .any(name, |values| arguments.len() <= values.len() && self.unified(arguments, values, rest, env, found));
+        if is_enough {
+            return true;
         }
         let might = |terms: &[Term]| {
             arguments.iter().zip(terms).all(|(argument, term)| match (value(argument, env), term) {
@@ -136,7 +168,7 @@ impl Solver<'_> {
                 _ => true,
             })
         };
-        self.is_doubtful |= facts.unknown.iter().any(|atom| atom.name == *name && might(&atom.terms));
+        self.is_doubtful |= present.unknown(name).any(|atom| might(&atom.terms));
         false
     }
 
@@ -184,7 +216,7 @@ impl Solver<'_> {
     fn row(
         &mut self,
         table: usize,
-        columns: &[usize],
+        columns: &[Argument],
         bound: u32,
         rest: Todo<'_>,
         env: &mut Env,
@@ -193,18 +225,20 @@ impl Solver<'_> {
         let (store, now) = (self.store, self.now);
         let table = &store.tables[table];
         self.is_doubtful |= table.is_doubtful(now);
-        let is_bound = |column: usize| bound >> column & 1 == 1;
-        let of_column = columns.iter().enumerate().filter(|(column, _)| is_bound(*column));
-        let key: Vec<Value> = of_column.filter_map(|(_, slot)| env[*slot].clone()).collect();
-        let arguments: Vec<Argument> = columns.iter().map(|slot| Argument::Slot(*slot)).collect();
-        table.rows(&key, bound).into_iter().any(|row| {
+        let of_column = columns.iter().enumerate().filter(|(column, _)| bound >> column & 1 == 1);
+        let key: Vec<Value> = of_column.filter_map(|(_, argument)| value(argument, env).cloned()).collect();
+        let mut take = |row: &Row| {
             let before = self.maybe;
             let Some(maybe) = row.within(table.interval, now) else { return false };
             self.maybe |= maybe;
-            let is_enough = self.unified(&arguments, &row.values, rest, env, found);
+            let is_enough = self.unified(columns, &row.values, rest, env, found);
             self.maybe = before;
             is_enough
-        })
+        };
+        match bound {
+            0 => table.all().any(&mut take),
+            _ => table.rows(&key, bound).any(&mut take),
+        }
     }
 
     fn quantity(&mut self, quota: &Quota, env: &Env) -> Quantity {

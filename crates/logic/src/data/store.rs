@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Data;
 use super::gather::{Gathered, SavedGathered};
 use super::plan::{Ending, TableKind, TablePlan};
-use super::solve::{Env, Solver};
-use crate::facts::Facts;
+use super::solve::{Env, Present, Solver};
 use crate::interval::{Interval, Time};
 use crate::measure::Quantity;
 use crate::term::Value;
@@ -48,6 +47,8 @@ pub(crate) struct Store {
     /// There was more than there is room for: nothing can be told any more.
     pub(super) is_full: bool,
     most: usize,
+    /// Slots to work with; empty between positions.
+    env: Env,
 }
 
 /// Rows by the values in some columns.
@@ -91,7 +92,7 @@ impl Row {
 
 impl Store {
     pub(super) fn new(plans: &[TablePlan]) -> Store {
-        Store { tables: plans.iter().map(Table::new).collect(), is_full: false, most: MOST_ROWS }
+        Store { tables: plans.iter().map(Table::new).collect(), is_full: false, most: MOST_ROWS, env: Vec::new() }
     }
 
     /// How many rows and happenings are kept.
@@ -99,16 +100,31 @@ impl Store {
         self.tables.iter().map(Table::len).sum()
     }
 
+    /// Slots to work with, at least so many.
+    pub(super) fn slots(&mut self, count: usize) -> Env {
+        let mut env = std::mem::take(&mut self.env);
+        if env.len() < count {
+            env.resize(count, None);
+        }
+        env
+    }
+
+    /// Takes slots back, which must be as they were given.
+    pub(super) fn put_back(&mut self, env: Env) {
+        self.env = env;
+    }
+
     /// Takes in a position: those inside of others first.
-    pub(super) fn advance(&mut self, data: &Data, facts: &Facts, now: Stamp) {
+    pub(super) fn advance(&mut self, data: &Data, present: Present<'_>, now: Stamp) {
+        let most = data.tables.iter().map(|plan| plan.slots).max().unwrap_or(0);
+        let mut env = self.slots(most);
+        let mut made: Vec<(Box<[Value]>, bool)> = Vec::new();
         for (place, plan) in data.tables.iter().enumerate() {
             self.tables[place].expire(now);
             if let TableKind::Since(_, endings) = &plan.kind {
-                self.end_rows(data, plan, place, endings, facts, now);
+                self.end_rows(place, endings, present, now, &mut env);
             }
-            let mut made: Vec<(Box<[Value]>, bool)> = Vec::new();
-            let mut solver = Solver::new(data, self, facts, now);
-            let mut env: Env = vec![None; plan.slots];
+            let mut solver = Solver::new(self, present, now);
             solver.run(&plan.body, &mut env, &mut |env, maybe| {
                 let row: Option<Box<[Value]>> = plan.columns.iter().map(|slot| env[*slot].clone()).collect();
                 made.extend(row.map(|row| (row, maybe)));
@@ -120,10 +136,13 @@ impl Store {
                 table.doubt = Some(now);
             }
             // The same values in another way are the same happening; a certain one stands before a possible one.
-            made.sort_unstable();
-            made.dedup_by(|later, earlier| later.0 == earlier.0);
-            made.into_iter().for_each(|(row, maybe)| table.add(row, now, maybe));
+            if made.len() > 1 {
+                made.sort_unstable();
+                made.dedup_by(|later, earlier| later.0 == earlier.0);
+            }
+            made.drain(..).for_each(|(row, maybe)| table.add(row, now, maybe));
         }
+        self.put_back(env);
         if self.len() > self.most {
             self.is_full = true;
             self.tables.iter_mut().for_each(Table::clear);
@@ -131,34 +150,31 @@ impl Store {
     }
 
     /// Takes out the rows of a `since` whose left side does not hold here.
-    fn end_rows(&mut self, data: &Data, plan: &TablePlan, place: usize, endings: &[Ending], facts: &Facts, now: Stamp) {
+    fn end_rows(&mut self, place: usize, endings: &[Ending], present: Present<'_>, now: Stamp, env: &mut Env) {
         for ending in endings {
-            let mut solver = Solver::new(data, self, facts, now);
+            let mut solver = Solver::new(self, present, now);
             // The rows that end, and whether that is only possible.
             let mut ended: Vec<(u32, bool)> = Vec::new();
             let table = &self.tables[place];
             match ending {
                 Ending::By { plan: by, columns, index } => {
-                    let mut env: Env = vec![None; plan.slots];
-                    let mut sorted = columns.clone();
-                    sorted.sort_unstable();
-                    solver.run(by, &mut env, &mut |env, maybe| {
-                        let key: Vec<Value> = sorted.iter().filter_map(|slot| env[*slot].clone()).collect();
-                        ended.extend(table.places(&key, *index).into_iter().map(|row| (row, maybe)));
+                    solver.run(by, env, &mut |env, maybe| {
+                        let key: Vec<Value> = columns.iter().filter_map(|slot| env[*slot].clone()).collect();
+                        ended.extend(table.places(&key, *index).map(|row| (row, maybe)));
                         false
                     });
                 }
                 Ending::Unless(unless) => {
                     for (row, values) in table.iter() {
-                        let mut env: Env = vec![None; plan.slots];
                         for (slot, value) in env.iter_mut().zip(values.iter()) {
                             *slot = Some(value.clone());
                         }
-                        match solver.ask(unless, &mut env) {
+                        match solver.ask(unless, env) {
                             Some(true) => {}
                             Some(false) => ended.push((row, false)),
                             None => ended.push((row, true)),
                         }
+                        env[..values.len()].fill(None);
                     }
                 }
             }
@@ -274,20 +290,23 @@ impl Table {
         self.gathered.as_ref().map_or(Quantity::Unknown, |gathered| gathered.quantity(group, now))
     }
 
-    /// The rows that have these values in these columns.
-    pub(super) fn rows(&self, key: &[Value], mask: u32) -> Vec<&Row> {
-        self.places(key, mask).into_iter().filter_map(|place| self.rows[place as usize].as_ref()).collect()
+    /// All rows.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().flatten()
     }
 
-    fn places(&self, key: &[Value], mask: u32) -> Vec<u32> {
-        if mask == 0 {
-            return self.by_values.values().copied().collect();
-        }
-        match self.indexes.iter().find(|(index, _)| *index == mask) {
-            Some((_, index)) => index.get(key).cloned().unwrap_or_default(),
-            // All columns.
-            None => self.by_values.get(key).copied().into_iter().collect(),
-        }
+    /// The rows that have these values in these columns.
+    pub(super) fn rows(&self, key: &[Value], mask: u32) -> impl Iterator<Item = &Row> {
+        self.places(key, mask).filter_map(|place| self.rows[place as usize].as_ref())
+    }
+
+    fn places(&self, key: &[Value], mask: u32) -> impl Iterator<Item = u32> {
+        let index = self.indexes.iter().find(|(index, _)| *index == mask);
+        let of_index = index.and_then(|(_, index)| index.get(key)).into_iter().flatten().copied();
+        // Without an index it is all columns, or none.
+        let whole = if index.is_none() && mask != 0 { self.by_values.get(key).copied() } else { None };
+        let all = (mask == 0).then(|| self.by_values.values().copied());
+        of_index.chain(whole).chain(all.into_iter().flatten())
     }
 
     fn iter(&self) -> impl Iterator<Item = (u32, &Box<[Value]>)> {
