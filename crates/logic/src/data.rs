@@ -105,7 +105,7 @@ impl Data {
             }
             false
         });
-        // What is certain stays so, whatever else there may be; unless it rests on something not being there.
+        // What is certain stays so, whatever else there may be.
         let is_doubtful = solver.is_doubtful;
         store.put_back(env);
         if is_doubtful {

@@ -136,6 +136,22 @@ fn what_is_unknown_makes_no_verdict() {
 }
 
 #[test]
+fn what_is_unknown_of_one_does_not_hide_another() {
+    let mut arena = Arena::new();
+    let formula = arena.parse("always forall p. (pays(p) -> sum[0,24h](a: pays(p,a)) <= 10)").unwrap();
+    let mut watch = Watch::new();
+    let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+    let mut standing = watch.start();
+    let unknown = vec![Atom::parse("pays(a,_)").unwrap()];
+    watch.step(&mut standing, &Facts { unknown, ..trace(&[(0, "pays(b,1)")]).remove(0) });
+    assert_eq!(watch.verdict(&mut standing, id), Verdict::Inconclusive);
+    watch.step(&mut standing, &trace(&[(1, "pays(a,50)")])[0]);
+    assert_eq!(watch.verdict(&mut standing, id), Verdict::Inconclusive);
+    watch.step(&mut standing, &trace(&[(2, "pays(b,99)")])[0]);
+    assert_eq!(watch.verdict(&mut standing, id), Verdict::Violated);
+}
+
+#[test]
 fn a_variable_without_a_fact_is_named() {
     let text = refusal("always forall p, x. (pays(p) -> exists a. (once approves(p,a) & a != x))");
     assert!(text.contains("`x`") && text.contains("guard"), "{text}");

@@ -50,13 +50,14 @@ pub(super) struct Solver<'a> {
     store: &'a Store,
     present: Present<'a>,
     now: Stamp,
-    /// Something was looked at of which nobody can tell whether there is more of it.
+    /// There was more than there is room for, so nothing can be told.
     pub(super) is_doubtful: bool,
     /// The answer at hand depends on something that nobody can tell.
     maybe: bool,
 }
 
-/// Is given the slots of an answer, and whether it is only possible; says whether that is enough.
+/// Is given the slots of an answer, and whether it is only possible, and then perhaps not all slots have values; says
+/// whether that is enough.
 pub(super) type Found<'f> = dyn FnMut(&mut Env, bool) -> bool + 'f;
 
 impl<'a> Solver<'a> {
@@ -162,14 +163,44 @@ impl Solver<'_> {
         if is_enough {
             return true;
         }
-        let might = |terms: &[Term]| {
-            arguments.iter().zip(terms).all(|(argument, term)| match (value(argument, env), term) {
-                (Some(value), Term::Value(given)) => value == given,
-                _ => true,
-            })
-        };
-        self.is_doubtful |= present.unknown(name).any(|atom| might(&atom.terms));
-        false
+        present.unknown(name).any(|atom| {
+            let given = atom.terms.iter().map(|term| match term {
+                Term::Value(value) => Some(value),
+                Term::Any | Term::Var(_) => None,
+            });
+            self.open(arguments, given, env, found)
+        })
+    }
+
+    /// There may be a fact or a row of which only some values are known: then there may be an answer that agrees with
+    /// them, and more cannot be said.
+    fn open<'v>(
+        &mut self,
+        arguments: &[Argument],
+        given: impl Iterator<Item = Option<&'v Value>>,
+        env: &mut Env,
+        found: &mut Found<'_>,
+    ) -> bool {
+        let mut filled: Vec<usize> = Vec::new();
+        let mut fits = true;
+        for (argument, given) in arguments.iter().zip(given) {
+            let Some(given) = given else { continue };
+            fits &= match argument {
+                Argument::Any => true,
+                Argument::Value(wanted) => wanted == given,
+                Argument::Slot(slot) => match &env[*slot] {
+                    Some(known) => known == given,
+                    None => {
+                        env[*slot] = Some(given.clone());
+                        filled.push(*slot);
+                        true
+                    }
+                },
+            };
+        }
+        let is_enough = fits && found(env, true);
+        filled.into_iter().for_each(|slot| env[slot] = None);
+        is_enough
     }
 
     /// Goes on with what values give slots, if they agree with what is there.
@@ -224,7 +255,12 @@ impl Solver<'_> {
     ) -> bool {
         let (store, now) = (self.store, self.now);
         let table = &store.tables[table];
-        self.is_doubtful |= table.is_doubtful(now);
+        self.is_doubtful |= table.is_full;
+        for doubt in table.doubts(now) {
+            if self.open(columns, doubt.iter().map(Option::as_ref), env, found) {
+                return true;
+            }
+        }
         let of_column = columns.iter().enumerate().filter(|(column, _)| bound >> column & 1 == 1);
         let key: Vec<Value> = of_column.filter_map(|(_, argument)| value(argument, env).cloned()).collect();
         let mut take = |row: &Row| {
@@ -250,9 +286,6 @@ impl Solver<'_> {
             }
             Quota::Gathered { table, group } => {
                 let table = &self.store.tables[*table];
-                if table.is_doubtful(self.now) {
-                    return Quantity::Unknown;
-                }
                 let key: Option<Vec<Value>> = group.iter().map(|slot| env[*slot].clone()).collect();
                 key.map_or(Quantity::Unknown, |key| table.gathered(&key, self.now))
             }

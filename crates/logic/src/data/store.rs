@@ -69,10 +69,16 @@ pub(super) struct Table {
     /// When rows were made, for those that a bound lets go.
     queue: VecDeque<(Stamp, u32)>,
     pub(super) gathered: Option<Gathered>,
-    /// When something last was unknown; none if never.
-    doubt: Option<Stamp>,
-    is_full: bool,
+    /// Rows that there may be, with the values that are known of them.
+    doubts: VecDeque<(Stamp, Doubt)>,
+    pub(super) is_full: bool,
 }
+
+/// A row that there may be: the values of its columns, as far as they are known.
+type Doubt = Vec<Option<Value>>;
+
+/// How many different doubts a table keeps apart; beyond that, anything may be.
+const MOST_DOUBTS: usize = 256;
 
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -124,17 +130,17 @@ impl Store {
             if let TableKind::Since(_, endings) = &plan.kind {
                 self.end_rows(place, endings, present, now, &mut env);
             }
-            let mut solver = Solver::new(self, present, now);
-            solver.run(&plan.body, &mut env, &mut |env, maybe| {
+            let mut doubts: Vec<Doubt> = Vec::new();
+            Solver::new(self, present, now).run(&plan.body, &mut env, &mut |env, maybe| {
                 let row: Option<Box<[Value]>> = plan.columns.iter().map(|slot| env[*slot].clone()).collect();
-                made.extend(row.map(|row| (row, maybe)));
+                match row {
+                    Some(row) => made.push((row, maybe)),
+                    None => doubts.push(plan.columns.iter().map(|slot| env[*slot].clone()).collect()),
+                }
                 false
             });
-            let is_doubtful = solver.is_doubtful;
             let table = &mut self.tables[place];
-            if is_doubtful {
-                table.doubt = Some(now);
-            }
+            doubts.into_iter().for_each(|doubt| table.doubt(doubt, now));
             // The same values in another way are the same happening; a certain one stands before a possible one.
             if made.len() > 1 {
                 made.sort_unstable();
@@ -159,8 +165,19 @@ impl Store {
             match ending {
                 Ending::By { plan: by, columns, index } => {
                     solver.run(by, env, &mut |env, maybe| {
-                        let key: Vec<Value> = columns.iter().filter_map(|slot| env[*slot].clone()).collect();
-                        ended.extend(table.places(&key, *index).map(|row| (row, maybe)));
+                        let key: Option<Vec<Value>> = columns.iter().map(|slot| env[*slot].clone()).collect();
+                        match key {
+                            Some(key) => ended.extend(table.places(&key, *index).map(|row| (row, maybe))),
+                            // Not all is known of what may end them.
+                            None => {
+                                let agrees = |values: &[Value]| {
+                                    columns
+                                        .iter()
+                                        .all(|slot| env[*slot].as_ref().is_none_or(|value| *value == values[*slot]))
+                                };
+                                ended.extend(table.iter().filter(|(_, row)| agrees(row)).map(|(row, _)| (row, true)));
+                            }
+                        }
                         false
                     });
                 }
@@ -178,11 +195,7 @@ impl Store {
                     }
                 }
             }
-            let is_doubtful = solver.is_doubtful;
             let table = &mut self.tables[place];
-            if is_doubtful {
-                table.doubt = Some(now);
-            }
             ended.sort_unstable();
             ended.dedup_by(|later, earlier| later.0 == earlier.0);
             for (row, maybe) in ended {
@@ -203,7 +216,7 @@ pub(crate) struct SavedStore {
 struct SavedTable {
     rows: Vec<SavedRow>,
     gathered: Option<SavedGathered>,
-    doubt: Option<Stamp>,
+    doubts: Vec<(Stamp, Doubt)>,
     is_full: bool,
 }
 
@@ -215,7 +228,7 @@ impl Store {
                 rows.map(|row| (row.values.to_vec(), row.stamps.iter().copied().collect())).collect();
             rows.sort();
             let gathered = table.gathered.as_ref().map(Gathered::save);
-            SavedTable { rows, gathered, doubt: table.doubt, is_full: table.is_full }
+            SavedTable { rows, gathered, doubts: table.doubts.iter().cloned().collect(), is_full: table.is_full }
         };
         SavedStore { tables: self.tables.iter().map(table).collect(), is_full: self.is_full }
     }
@@ -243,7 +256,7 @@ impl Store {
             if is_bounded(table.interval) {
                 table.queue = stamps.into();
             }
-            (table.doubt, table.is_full) = (saved.doubt, saved.is_full);
+            (table.doubts, table.is_full) = (saved.doubts.iter().cloned().collect(), saved.is_full);
             match (&mut table.gathered, &saved.gathered) {
                 (Some(gathered), Some(saved)) => gathered.load(saved)?,
                 (gathered, None) => *gathered = None,
@@ -272,7 +285,7 @@ impl Table {
             indexes: plan.indexes.iter().map(|mask| (*mask, FxHashMap::default())).collect(),
             queue: VecDeque::new(),
             gathered,
-            doubt: None,
+            doubts: VecDeque::new(),
             is_full: false,
         }
     }
@@ -281,13 +294,30 @@ impl Table {
         self.by_values.len() + self.gathered.as_ref().map_or(0, Gathered::len)
     }
 
-    /// Was something unknown that an answer could still depend on?
-    pub(super) fn is_doubtful(&self, now: Stamp) -> bool {
-        self.is_full || self.doubt.is_some_and(|stamp| !stamp.is_over(self.interval, now))
+    /// The rows that there may be within the bound.
+    pub(super) fn doubts(&self, now: Stamp) -> impl Iterator<Item = &Doubt> {
+        let within = move |(stamp, _): &&(Stamp, Doubt)| stamp.is_within(self.interval, now);
+        self.doubts.iter().filter(within).map(|(_, doubt)| doubt)
+    }
+
+    /// Notes that there may be a row.
+    fn doubt(&mut self, doubt: Doubt, now: Stamp) {
+        if self.doubts.len() < MOST_DOUBTS {
+            self.doubts.push_back((now, doubt));
+        } else if let Some((stamp, last)) = self.doubts.back_mut() {
+            last.fill(None);
+            *stamp = now;
+        }
     }
 
     pub(super) fn gathered(&self, group: &[Value], now: Stamp) -> Quantity {
-        self.gathered.as_ref().map_or(Quantity::Unknown, |gathered| gathered.quantity(group, now))
+        // The group comes first in a row.
+        let concerns =
+            |doubt: &Doubt| doubt.iter().zip(group).all(|(known, value)| known.as_ref().is_none_or(|it| it == value));
+        match &self.gathered {
+            Some(gathered) if !self.doubts(now).any(concerns) => gathered.quantity(group, now),
+            _ => Quantity::Unknown,
+        }
     }
 
     /// All rows.
@@ -381,6 +411,9 @@ impl Table {
 
     /// Lets go what a bound will never reach again.
     fn expire(&mut self, now: Stamp) {
+        while self.doubts.front().is_some_and(|(stamp, _)| stamp.is_over(self.interval, now)) {
+            self.doubts.pop_front();
+        }
         if let Some(gathered) = &mut self.gathered {
             gathered.expire(now);
         }
@@ -407,6 +440,7 @@ impl Table {
         self.by_values.clear();
         self.indexes.iter_mut().for_each(|(_, index)| index.clear());
         self.queue.clear();
+        self.doubts.clear();
         self.gathered = None;
         self.is_full = true;
     }
