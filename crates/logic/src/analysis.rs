@@ -193,15 +193,30 @@ impl Analysis {
         let stem = self.shortest(wanted)?;
         for letter in letters(&self.monitor)? {
             let last = stem.last().and_then(|facts| facts.time).unwrap_or_default();
-            let later = Time(last.0.saturating_add(1_000_000_000));
-            let repeated = Facts { time: Some(later), ..facts_of(&self.monitor, letter) };
-            let positions: Vec<Facts> = stem.iter().cloned().chain([repeated.clone()]).collect();
-            let ending = Ending::Repeats { from: stem.len(), period: Span::from_seconds(1) };
-            if evaluate(&self.arena, self.formula, &Word { positions: &positions, ending }) == Some(satisfied) {
-                return Some(Lasso { stem, cycle: vec![repeated] });
+            for period in self.periods() {
+                let repeated = Facts { time: Some(last.plus(period)), ..facts_of(&self.monitor, letter) };
+                let positions: Vec<Facts> = stem.iter().cloned().chain([repeated.clone()]).collect();
+                let ending = Ending::Repeats { from: stem.len(), period };
+                if evaluate(&self.arena, self.formula, &Word { positions: &positions, ending }) == Some(satisfied) {
+                    return Some(Lasso { stem, cycle: vec![repeated] });
+                }
             }
         }
         None
+    }
+
+    /// At which distances the last letter may be repeated: a second, and the bounds of the formula, as long as the
+    /// longest bound does not span too many of them to be looked at.
+    fn periods(&self) -> Vec<Span> {
+        const MOST_ROUNDS: u64 = 100;
+        let clocks = &self.monitor.compiled.skeleton.clocks;
+        let bounds = clocks.iter().flat_map(|clock| [Some(clock.from), clock.to]).flatten().filter(|span| span.0 > 0);
+        let mut periods: Vec<Span> = bounds.chain([Span::from_seconds(1)]).collect();
+        periods.sort_unstable();
+        periods.dedup();
+        let longest = periods.last().map_or(0, |span| span.0);
+        periods.retain(|period| longest / period.0 <= MOST_ROUNDS);
+        periods
     }
 
     /// A shortest trace, of at least one position, at whose end it has this verdict.
