@@ -107,7 +107,9 @@ fn local_links(page: &str) -> Vec<&str> {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         }
-        for (index, open) in line.match_indices("](").filter(|_| !fenced) {
+        // What stands between backticks is code: `sum[0,24h](a: pays(a))` is no link.
+        let is_code = |index: usize| line[..index].matches('`').count() % 2 == 1;
+        for (index, open) in line.match_indices("](").filter(|(index, _)| !fenced && !is_code(*index)) {
             let target = line[index + open.len()..].split(')').next().unwrap_or_default();
             let path = target.split('#').next().unwrap_or_default();
             if !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:") {
@@ -120,7 +122,7 @@ fn local_links(page: &str) -> Vec<&str> {
 
 #[test]
 fn only_links_to_files_are_followed() {
-    let page = "[a](b.md#c) and [d](https://e.org) or [f](#g)\n```\n[h](i.md)\n```\n[j](k/l.md)";
+    let page = "[a](b.md#c) and [d](https://e.org) or [f](#g)\n```\n[h](i.md)\n```\n[`j`](k/l.md) `m[n](o)`";
     assert_eq!(local_links(page), ["b.md", "k/l.md"]);
 }
 
