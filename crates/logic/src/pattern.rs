@@ -220,4 +220,7 @@ const PATTERNS: &[Pattern] = &[
     row("not_co_existence", PQ, "p and q do not both hold, each at some step", "!(F p & F q)"),
     row("not_succession", PS, "no p is followed by s", "G(p -> !F s)"),
     row("not_chain_succession", PS, "right after no p comes s", "G(p -> N !s)"),
+    // What was granted and not revoked since.
+    row("in_force", &["g", "r"], "g has held, and r has not since", "!r S g"),
+    row("in_force_within", &["g", "r", "bound"], "g has held within the bound, and r has not since", "!r S[bound] g"),
 ];
