@@ -32,7 +32,7 @@ impl Both {
     /// Makes a policy that is loaded already ready for both.
     pub fn of(policy: &Policy) -> Result<Both, String> {
         let judge = Judge::new(policy).map_err(|problems| format!("{problems:?}"))?;
-        let exported = rego::policy(policy);
+        let exported = rego::policy(policy, &[]);
         let mut engine = Engine::new();
         for (name, text) in exported.files {
             engine.add_policy(name, text.clone()).map_err(|error| format!("{error:#}\n{text}"))?;

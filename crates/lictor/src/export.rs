@@ -10,7 +10,7 @@ pub mod rego;
 use std::fmt;
 use std::sync::Arc;
 
-use lictor_logic::{Arena, Binary, Formula, Measure, Node, Quantifier, Term, Unary};
+use lictor_logic::{Arena, Formula, Measure, Node, Term};
 
 use crate::policy::{Policy, Property};
 
@@ -62,12 +62,9 @@ fn safety(policy: &Policy) -> (Vec<Safety<'_>>, Vec<Inexpressible>) {
                 continue;
             }
         };
-        let mut variables = Vec::new();
-        match always(&arena, formula, &mut variables) {
-            Some(body) if !looks_ahead(&arena, body) => {
-                found.push(Safety { property, arena, variables, body });
-            }
-            _ => left_out.push(reason(
+        match arena.invariant(formula) {
+            Some((variables, body)) => found.push(Safety { property, arena, variables, body }),
+            None => left_out.push(reason(
                 "it looks ahead: whether it is broken shows only later, or at the end of the trace".to_owned(),
             )),
         }
@@ -75,30 +72,10 @@ fn safety(policy: &Policy) -> (Vec<Safety<'_>>, Vec<Inexpressible>) {
     (found, left_out)
 }
 
-fn always(arena: &Arena, f: Formula, variables: &mut Vec<Arc<str>>) -> Option<Formula> {
-    match &arena[f] {
-        Node::Quantified(Quantifier::Forall, names, body) => {
-            variables.extend(names.iter().cloned());
-            always(arena, *body, variables)
-        }
-        Node::Unary(Unary::Always, interval, body) if interval.is_unbounded() => {
-            let mut body = *body;
-            while let Node::Quantified(Quantifier::Forall, names, inner) = &arena[body] {
-                variables.extend(names.iter().cloned());
-                body = *inner;
-            }
-            Some(body)
-        }
-        _ => None,
-    }
-}
-
-fn looks_ahead(arena: &Arena, f: Formula) -> bool {
-    match &arena[f] {
-        Node::Unary(Unary::Next | Unary::WeakNext | Unary::Eventually | Unary::Always, ..) => true,
-        Node::Binary(Binary::Until | Binary::WeakUntil | Binary::Release | Binary::StrongRelease, ..) => true,
-        node => node.operands().iter().any(|operand| looks_ahead(arena, *operand)),
-    }
+/// A name as the name of a file.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
+    name.chars().map(plain).collect()
 }
 
 /// The free variables of a formula, in the order of their occurrence.

@@ -96,7 +96,7 @@ fn formulas_signature_and_log_are_written_for_monpoly() {
 fn a_module_and_an_input_are_written_for_rego() {
     let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
-    let exported = rego::policy(&loaded.policy);
+    let exported = rego::policy(&loaded.policy, &[]);
     let module = file(&exported, "policy.rego");
     for property in ["total", "often", "eyes", "granted", "stepwise", "latest"] {
         assert!(module.contains(&format!("\"property\": \"{property}\"")), "{property}");

@@ -17,10 +17,10 @@ mod store;
 
 use std::sync::Arc;
 
-use crate::formula::{Arena, Formula, Node, Quantifier, Unary};
+use crate::formula::{Arena, Formula, Node, Quantifier};
 use crate::interval::Time;
 use crate::refusal::CompileError;
-use crate::scope::{has_future, has_measure, is_wide};
+use crate::scope::{has_measure, is_wide};
 use crate::sentence::Sentence;
 use crate::term::Value;
 use form::Forms;
@@ -63,11 +63,7 @@ pub(crate) struct Reading {
 impl Data {
     /// Makes a formula of the shape `G f` ready, with `f` about the past and the present; none if it has another shape.
     pub(crate) fn new(arena: &Arena, formula: Formula) -> Result<Option<Data>, CompileError> {
-        let mut variables = Vec::new();
-        let Some(body) = always(arena, formula, &mut variables) else { return Ok(None) };
-        if has_future(arena, body) {
-            return Ok(None);
-        }
+        let Some((variables, body)) = arena.invariant(formula) else { return Ok(None) };
         let mut forms = Forms::new(arena);
         let told: Vec<usize> = variables.iter().map(|name| forms.bind(name)).collect();
         let broken = forms.form(body, false)?;
@@ -114,25 +110,6 @@ impl Data {
         broken.sort();
         broken.dedup();
         Reading { is_unknown: broken.is_empty() && (is_possible || is_doubtful), broken }
-    }
-}
-
-/// The body of `G f` below the quantifiers in front, and their variables.
-fn always(arena: &Arena, f: Formula, variables: &mut Vec<Arc<str>>) -> Option<Formula> {
-    match &arena[f] {
-        Node::Quantified(Quantifier::Forall, names, body) => {
-            variables.extend(names.iter().cloned());
-            always(arena, *body, variables)
-        }
-        Node::Unary(Unary::Always, interval, body) if interval.is_unbounded() => {
-            let mut body = *body;
-            while let Node::Quantified(Quantifier::Forall, names, inner) = &arena[body] {
-                variables.extend(names.iter().cloned());
-                body = *inner;
-            }
-            Some(body)
-        }
-        _ => None,
     }
 }
 

@@ -317,6 +317,27 @@ impl Arena {
     }
 }
 
+impl Arena {
+    /// What every position by itself must satisfy, if that is what a formula says: the `f` of `G f`, about the past and
+    /// the present, and the variables of the `forall`s outside and right inside of the `G`.
+    pub fn invariant(&self, formula: Formula) -> Option<(Vec<Arc<str>>, Formula)> {
+        let (mut variables, mut body, mut is_inside) = (Vec::new(), formula, false);
+        loop {
+            match &self[body] {
+                Node::Quantified(Quantifier::Forall, names, inner) => {
+                    variables.extend(names.iter().cloned());
+                    body = *inner;
+                }
+                Node::Unary(Unary::Always, interval, inner) if interval.is_unbounded() && !is_inside => {
+                    is_inside = true;
+                    body = *inner;
+                }
+                _ => return (is_inside && !has_future(self, body)).then_some((variables, body)),
+            }
+        }
+    }
+}
+
 fn replace(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Term) -> Formula {
     if !is_free(arena, f, from) {
         return f;

@@ -259,7 +259,7 @@ impl Comparison {
     }
 
     /// The same comparison with its sides exchanged.
-    pub(crate) fn mirrored(self) -> Comparison {
+    pub fn mirrored(self) -> Comparison {
         match self {
             Comparison::Equal | Comparison::Unequal => self,
             Comparison::Less => Comparison::Greater,

@@ -22,13 +22,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     let traces = traces(args, &mut judge)?;
     let exported = match args.language {
         Language::Mfotl => mfotl::policy(&policy, &traces),
-        Language::Rego => {
-            let mut exported = rego::policy(&policy);
-            for trace in &traces {
-                exported.files.push((format!("{}.json", file_name(&trace.session)), rego::trace(trace) + "\n"));
-            }
-            exported
-        }
+        Language::Rego => rego::policy(&policy, &traces),
     };
     write(args, exported, out)
 }
@@ -71,9 +65,4 @@ fn write(args: &ExportArgs, exported: Exported, out: &mut dyn Write) -> anyhow::
         complaint::note(&format!("left out: {left_out}"));
     }
     Ok(Outcome::Compliant)
-}
-
-fn file_name(session: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
-    session.chars().map(plain).collect()
 }

@@ -16,7 +16,7 @@ use lictor_logic::{
     Time, Unary, Value,
 };
 
-use super::{Exported, FactTrace, Inexpressible, Safety, free, safety};
+use super::{Exported, FactTrace, Inexpressible, Safety, file_name, free, safety};
 use crate::policy::Policy;
 
 /// What the values of a fact are, by place.
@@ -222,7 +222,7 @@ impl Writer<'_> {
     fn measure(&mut self, comparison: Comparison, left: &Measure, right: &Measure) -> Result<String, String> {
         let (aggregate, comparison, other) = match (left, right) {
             (Measure::Aggregate(aggregate), Measure::Term(term)) => (aggregate, comparison, term),
-            (Measure::Term(term), Measure::Aggregate(aggregate)) => (aggregate, mirrored(comparison), term),
+            (Measure::Term(term), Measure::Aggregate(aggregate)) => (aggregate, comparison.mirrored(), term),
             _ => return Err("it computes with numbers, or compares two aggregates".to_owned()),
         };
         let number = self.fresh("n");
@@ -279,16 +279,6 @@ impl Writer<'_> {
     }
 }
 
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Less => Comparison::Greater,
-        Comparison::AtMost => Comparison::AtLeast,
-        Comparison::Greater => Comparison::Less,
-        Comparison::AtLeast => Comparison::AtMost,
-        same => same,
-    }
-}
-
 fn compare(comparison: Comparison, left: &str, right: &str) -> String {
     match comparison {
         Comparison::Unequal => format!("(NOT ({left} = {right}))"),
@@ -331,10 +321,6 @@ fn predicate(name: &str) -> String {
 
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
-}
-
-fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' }).collect()
 }
 
 fn constant(value: &Value) -> String {

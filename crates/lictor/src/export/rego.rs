@@ -16,7 +16,7 @@ use lictor_logic::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{Exported, FactTrace, Inexpressible, Safety, free, safety};
+use super::{Exported, FactTrace, Inexpressible, Safety, file_name, free, safety};
 use crate::policy::Policy;
 
 /// What every module begins with.
@@ -54,8 +54,8 @@ at_most(x, y) if x == y
 at_most(x, y) if less(x, y)
 "#;
 
-/// A policy as a Rego module.
-pub fn policy(policy: &Policy) -> Exported {
+/// A policy as a Rego module, and an input for each trace.
+pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
     let (properties, mut left_out) = safety(policy);
     let mut module = Module { text: String::new(), constants: Vec::new(), unseen: 1, functions: 0 };
     let mut rules = String::new();
@@ -73,7 +73,8 @@ pub fn policy(policy: &Policy) -> Exported {
     let constants = if constants.is_empty() { "set()".to_owned() } else { format!("{{{}}}", constants.join(", ")) };
     let head = format!("{PRELUDE}\nconstants := {constants}\n\nunseen := {{{}}}\n", unseen.join(", "));
     let text = format!("{head}{rules}{}", module.text);
-    Exported { files: vec![("policy.rego".to_owned(), text)], left_out }
+    let inputs = traces.iter().map(|it| (format!("{}.json", file_name(&it.session)), trace(it) + "\n"));
+    Exported { files: std::iter::once(("policy.rego".to_owned(), text)).chain(inputs).collect(), left_out }
 }
 
 /// A trace as input.

@@ -42,15 +42,7 @@ fn mistakes_are_told_as_written_down() {
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let said = said_about(&name, &fs::read_to_string(&path).unwrap());
-        let golden = path.with_extension("txt");
-        let expected = fs::read_to_string(&golden).unwrap_or_default();
-        if said != expected {
-            if std::env::var_os("LICTOR_BLESS").is_some() {
-                fs::write(&golden, said).unwrap();
-            } else {
-                wrong.push(format!("--- {name} expected\n{expected}--- {name} now\n{said}"));
-            }
-        }
+        wrong.extend(crate::differs(&path, said));
     }
     assert!(wrong.is_empty(), "\n{}\nhint: LICTOR_BLESS=1 accepts this", wrong.join("\n"));
 }

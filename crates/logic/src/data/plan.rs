@@ -233,7 +233,7 @@ impl Planner {
                 let columns = columns.into_iter().map(Argument::Slot).collect();
                 return Ok(Step::Row { table, columns, bound: mask });
             }
-            Form::All(_) | Form::Exists(..) => Step::Deny(vec![Step::Fail]),
+            Form::All(_) | Form::Exists(..) => return Err(CompileError::new("a part was not taken apart", "")),
         };
         binds(goal, bound);
         Ok(step)
@@ -264,7 +264,7 @@ impl Planner {
                     Amount::Gathered(*kind, *interval, (0..columns.len()).collect(), Box::new(form.clone())),
                     Amount::Term(Argument::Value(crate::term::Value::Integer(groups as i64))),
                 );
-                let table = self.made(key, &form, order.len(), columns.len(), make(*interval), &columns)?;
+                let table = self.made(key, &form, &order, columns.len(), make(*interval))?;
                 Quota::Gathered { table, group }
             }
         })
@@ -295,12 +295,12 @@ impl Planner {
                         ),
                     ));
                 }
-                let endings = self.endings(left, columns.len())?;
+                let endings = self.inside(&order, |planner| planner.endings(left, columns.len()))?;
                 ((**body).clone(), TableKind::Since(*interval, endings))
             }
             _ => return Err(CompileError::new("this is no table", "")),
         };
-        let table = self.made(whole, &body, order.len(), columns.len(), kind, &columns)?;
+        let table = self.made(whole, &body, &order, columns.len(), kind)?;
         Ok((table, columns))
     }
 
@@ -308,18 +308,17 @@ impl Planner {
         &mut self,
         key: Form,
         body: &Form,
-        slots: usize,
+        order: &[usize],
         columns: usize,
         kind: TableKind,
-        outer: &[usize],
     ) -> Result<usize, CompileError> {
         if let Some(known) = self.forms.iter().position(|form| *form == key) {
             return Ok(known);
         }
         let mut bound = Bound::new();
-        let plan = self.plan_inside(body, &mut bound, outer)?;
+        let plan = self.inside(order, |planner| planner.plan(body, &mut bound))?;
         if let Some(open) = (0..columns).find(|column| !bound.contains(column)) {
-            return Err(self.unguarded(outer.get(open).copied()));
+            return Err(self.unguarded(order.get(open).copied()));
         }
         let mut indexes = Vec::new();
         if let TableKind::Since(_, endings) = &kind {
@@ -334,20 +333,17 @@ impl Planner {
             }
         }
         self.forms.push(key);
-        self.tables.push(TablePlan { body: plan, slots, columns: (0..columns).collect(), kind, indexes });
+        self.tables.push(TablePlan { body: plan, slots: order.len(), columns: (0..columns).collect(), kind, indexes });
         Ok(self.tables.len() - 1)
     }
 
-    /// The same, with the variables spelt as outside.
-    fn plan_inside(&mut self, body: &Form, bound: &mut Bound, outer: &[usize]) -> Result<Plan, CompileError> {
-        let spelt = outer.iter().map(|slot| self.spelt.get(*slot).cloned().unwrap_or_else(|| "?".into()));
-        let mut spelt: Vec<Arc<str>> = spelt.collect();
-        // Those that are bound inside are spelt by whoever bound them; here only that they are not outside matters.
-        spelt.resize(spelt.len() + 64, "?".into());
+    /// Does something with slots that are numbered anew, in this order: variables are still spelt as they were.
+    fn inside<T>(&mut self, order: &[usize], work: impl FnOnce(&mut Planner) -> T) -> T {
+        let spelt = order.iter().map(|slot| self.spelt[*slot].clone()).collect();
         let outside = std::mem::replace(&mut self.spelt, spelt);
-        let plan = self.plan(body, bound);
+        let result = work(self);
         self.spelt = outside;
-        plan
+        result
     }
 
     /// What ends rows, from what must go on holding.
