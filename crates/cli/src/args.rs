@@ -204,6 +204,11 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) as_of: Option<String>,
 
+    /// Where properties that look beyond the session keep their histories: read first, if it is there, and written
+    /// behind the audit, so that the next one goes on from it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
     /// Show in witnesses what was said and called, shortened; reports hold no content otherwise
     #[arg(long)]
     pub(crate) show_content: bool,
@@ -227,6 +232,7 @@ Examples:
   lictor audit --policy shop.yaml logs/ --format html -o report.html
   lictor audit --policy shop.yaml 'runs/*.json.zst' --format sarif -o lictor.sarif
   lictor audit --policy shop.yaml new.jsonl --baseline last-week.json --fail-on high
+  lictor audit --policy bank.yaml today.jsonl --history bank.history.json
 
 Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --strict";
 
