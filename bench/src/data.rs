@@ -9,8 +9,9 @@ mod structuring;
 
 use std::error::Error;
 
-use lictor_logic::{After, Arena, Monitor, Name, Standing, Watch};
+use lictor_logic::{After, Arena, Monitor, Name, Observation, Standing, Watch};
 
+use crate::measure::once;
 use crate::table::Table;
 
 /// Measures all.
@@ -41,5 +42,31 @@ impl Watched {
 
     fn name(&mut self, name: &str) -> Name {
         self.watch.name(name)
+    }
+
+    /// Reads a batch: the nanoseconds it took, and how many violations there were.
+    fn read(&mut self, batch: &Batch) -> (f64, usize) {
+        let mut broken = 0;
+        let spent = once(1, || self.watch.observe_all(&mut self.standing, &batch.0, |_, _| broken += 1));
+        (spent, broken)
+    }
+}
+
+/// How many events are handed over at once, as from a log.
+const BATCH: usize = 64;
+
+/// Events that are handed over at once. Making them is not measured: a decoder has just done so.
+struct Batch(Vec<Observation>);
+
+impl Batch {
+    fn new() -> Batch {
+        Batch(vec![Observation::new(); BATCH])
+    }
+
+    fn fill(&mut self, mut event: impl FnMut(&mut Observation, u64)) {
+        for (place, observation) in self.0.iter_mut().enumerate() {
+            observation.clear();
+            event(observation, place as u64);
+        }
     }
 }

@@ -221,6 +221,11 @@ pub(crate) struct AuditArgs {
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
 
+    /// How many rows a property about data may keep for one history; beyond that nothing is told of it, which counts as
+    /// unknown
+    #[arg(long, value_name = "N", default_value_t = lictor_logic::Limits::DEFAULT.rows)]
+    pub(crate) max_rows: usize,
+
     /// Neither progress nor remarks on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,

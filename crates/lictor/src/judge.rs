@@ -7,7 +7,7 @@ mod saved;
 
 use std::sync::Arc;
 
-use lictor_logic::{Facts, Standing, Time, Verdict};
+use lictor_logic::{Facts, Limits, Standing, Time, Verdict};
 
 use crate::event::Event;
 use crate::finding::Finding;
@@ -60,8 +60,13 @@ pub(crate) struct Tally {
 impl Judge {
     /// Makes a policy ready. What the loader of policies accepts is never refused.
     pub fn new(policy: &Policy) -> Result<Judge, Vec<Problem>> {
-        let (prepared, mut panels) = Prepared::new(policy)?;
-        let panel = panels.remove(&History::Session).unwrap_or_else(Panel::new);
+        Judge::with_limits(policy, Limits::DEFAULT)
+    }
+
+    /// The same, with other bounds on what is kept for a property.
+    pub fn with_limits(policy: &Policy, limits: Limits) -> Result<Judge, Vec<Problem>> {
+        let (prepared, mut panels) = Prepared::new(policy, limits)?;
+        let panel = panels.remove(&History::Session).unwrap_or_else(|| Panel::new(limits));
         Ok(Judge::over(Arc::new(prepared), panel, Chronicles::new(panels)))
     }
 

@@ -24,7 +24,9 @@ use crate::render::paint::Paint;
 /// Judges the logs.
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let limits = lictor_logic::Limits { rows: args.max_rows, ..lictor_logic::Limits::DEFAULT };
+    let mut judge =
+        Judge::with_limits(&policy, limits).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let options = options(args)?;
     let inputs = input::find(&args.traces, &options.limits)?;
     if let Some(path) = &args.history {

@@ -1,6 +1,6 @@
 //! Properties that look at the same events: one engine moves them together.
 
-use lictor_logic::{After, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError, Standing};
+use lictor_logic::{After, Facts, Limits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError, Standing};
 use lictor_logic::{Time, Value, Verdict, Watch};
 
 use super::prepare::Prepared;
@@ -41,9 +41,9 @@ pub(crate) struct Ruling {
 }
 
 impl Panel {
-    pub(super) fn new() -> Panel {
+    pub(super) fn new(limits: Limits) -> Panel {
         Panel {
-            watch: Watch::new(),
+            watch: Watch::with_limits(limits),
             names: Vec::new(),
             properties: Vec::new(),
             is_timed: false,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lictor_logic::{After, Arena, Formula, Monitor, MonitorId, Prover};
+use lictor_logic::{After, Arena, Formula, Limits, Monitor, MonitorId, Prover};
 
 use super::panel::Panel;
 use crate::json::Text;
@@ -47,8 +47,8 @@ impl Parsed {
 pub(super) type Panels = BTreeMap<History, Panel>;
 
 impl Prepared {
-    pub(super) fn new(policy: &Policy) -> Result<(Prepared, Panels), Vec<Problem>> {
-        let mut panels = Panels::from([(History::Session, Panel::new())]);
+    pub(super) fn new(policy: &Policy, limits: Limits) -> Result<(Prepared, Panels), Vec<Problem>> {
+        let mut panels = Panels::from([(History::Session, Panel::new(limits))]);
         let (mut problems, mut formulas, mut monitors) = (Vec::new(), Vec::new(), Vec::new());
         let mut wide = BTreeSet::new();
         for (number, property) in policy.properties.iter().enumerate() {
@@ -59,7 +59,7 @@ impl Prepared {
                         collect_names(&arena, formula, &mut wide);
                     }
                     formulas.push(Parsed { arena, formula, variables, after: property.after, is_timed });
-                    let panel = panels.entry(property.history).or_insert_with(Panel::new);
+                    let panel = panels.entry(property.history).or_insert_with(|| Panel::new(limits));
                     monitors.push(panel.add(number, monitor, property.after));
                 }
                 Err(message) => problems.push(Problem::at(&property.place, "policy.formula", message)),
