@@ -14,13 +14,13 @@ use crate::finding::Finding;
 use crate::json::Text;
 use crate::label::{Context, Labeler, Labels};
 use crate::policy::{History, Policy, Problem, Property};
-use crate::trail::{Brief, only};
+use crate::trail::{Brief, Entry, Trail, only};
 use chronicle::Chronicles;
 pub(crate) use chronicle::Happening;
 use panel::Panel;
 pub(crate) use panel::{Broken, Restart, Ruling};
 use prepare::Prepared;
-pub(crate) use prepare::Provers;
+pub(crate) use prepare::{Parsed, Provers};
 pub use saved::{HistoryError, SavedHistories};
 
 /// A policy made ready, what was learnt while judging by it, and what is remembered across sessions.
@@ -153,8 +153,14 @@ impl Judge {
         Some(self.chronicles.happening(&track.context.whose, facts, brief))
     }
 
-    /// What an event would newly break in the histories it belongs to, which stay as they are.
-    pub(crate) fn foresee(&mut self, happening: &Happening) -> Vec<(usize, Finding)> {
+    /// The properties, by number, of which nobody can tell whether some events break them in a session.
+    pub(crate) fn doubts(&self, standing: &Standing, trail: &Trail, later: &[Entry], ruling: &Ruling) -> Vec<usize> {
+        self.panel.doubts(standing, trail, later, ruling, self.prepared())
+    }
+
+    /// What an event would newly break in the histories it belongs to, which stay as they are, and the properties of which
+    /// nobody can tell.
+    pub(crate) fn foresee(&mut self, happening: &Happening) -> (Vec<(usize, Finding)>, Vec<usize>) {
         self.chronicles.foresee(happening, &mut self.provers)
     }
 

@@ -263,6 +263,12 @@ impl Recogniser {
         }
     }
 
+    /// The category that the key of a value speaks for, below another key.
+    pub(crate) fn category_of_key(&self, key: &str, parent: &str) -> Option<&Text> {
+        let meaning = self.keys.meaning(key, parent)?;
+        self.names.get(usize::from(meaning.category))
+    }
+
     fn number(&self, name: &str) -> Option<u16> {
         self.names.iter().position(|known| known == name).map(|number| number as u16)
     }

@@ -2,6 +2,8 @@
 
 mod summary;
 
+use std::sync::Arc;
+
 use lictor_logic::{Moment, Time, Verdict};
 
 pub use summary::{PropertySummary, Summary};
@@ -10,6 +12,7 @@ use crate::event::Event;
 use crate::finding::{Decided, Finding};
 use crate::json::Text;
 use crate::judge::{Broken, Happening, Judge, Restart, Ruling, Track};
+use crate::policy::Property;
 use crate::trail::{Brief, Entry, Trail, entries};
 
 /// One session of an agent.
@@ -35,6 +38,8 @@ pub struct Proposal {
     happening: Option<Happening>,
     /// What the event would newly break.
     pub findings: Vec<Finding>,
+    /// The properties of which nobody can tell whether the event breaks them.
+    pub doubts: Vec<Arc<Property>>,
 }
 
 impl Session {
@@ -67,10 +72,16 @@ impl Session {
         let happening = judge.happening(&track, event, || self.name().clone(), self.shows_content);
         let (entries, mut findings) = self.found(judge, event, &ruling, track.steps);
         let own = findings.len();
+        let mut doubts = judge.doubts(&track.standing, &self.trail, &entries, &ruling);
         if let Some(happening) = &happening {
-            findings.extend(judge.foresee(happening).into_iter().map(|(_, finding)| finding));
+            let (foreseen, mut doubtful) = judge.foresee(happening);
+            findings.extend(foreseen.into_iter().map(|(_, finding)| finding));
+            doubts.append(&mut doubtful);
         }
-        Proposal { track, entries, restarts: ruling.restarts, own, happening, findings }
+        doubts.sort_unstable();
+        doubts.dedup();
+        let doubts = doubts.into_iter().map(|property| Arc::clone(&judge.properties()[property])).collect();
+        Proposal { track, entries, restarts: ruling.restarts, own, happening, findings, doubts }
     }
 
     /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was

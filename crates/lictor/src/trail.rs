@@ -1,8 +1,9 @@
 //! What happened in a history, kept for the witnesses of what it broke.
 
+mod doubt;
 mod proof;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use lictor_logic::{Facts, Moment, Time};
@@ -23,6 +24,10 @@ pub(crate) struct Trail {
     pub(crate) briefs: Vec<Option<Brief>>,
     /// Behind which moment a property, for a binding, was last started anew.
     pub(crate) resets: HashMap<Restart, usize>,
+    /// The names of facts that were unknown at some event.
+    pub(crate) unknown: BTreeSet<Arc<str>>,
+    /// Whether the oldest part is gone.
+    pub(crate) has_forgotten: bool,
 }
 
 /// What is told of an event.
@@ -50,6 +55,9 @@ impl Trail {
     /// Adds what happened, and what started anew by it.
     pub(crate) fn append(&mut self, entries: Vec<Entry>, restarts: &[Restart]) {
         for (moment, brief) in entries {
+            if let Moment::Position(facts) = &moment {
+                self.unknown.extend(facts.unknown.iter().map(|fact| fact.name.clone()));
+            }
             self.moments.push(moment);
             self.briefs.push(brief);
         }
@@ -65,6 +73,7 @@ impl Trail {
             return;
         }
         let gone = self.moments.len() - most / 2;
+        self.has_forgotten = true;
         self.moments.drain(..gone);
         self.briefs.drain(..gone);
         self.resets.values_mut().for_each(|place| *place = place.saturating_sub(gone));

@@ -411,6 +411,12 @@ impl Watch {
         seat.wide.is_none().then_some(seat.at)
     }
 
+    /// Whether a formula about data had more to keep than it may, so that nothing can be told of it any more.
+    pub fn is_full(&self, standing: &Standing, id: MonitorId) -> bool {
+        let seat = standing.seats.get(id.index()).and_then(|seat| seat.wide.as_deref());
+        matches!(seat, Some(Wide::Data(_, store)) if store.is_full())
+    }
+
     /// What must still hold, as a formula about the rest of the trace. Of the bindings of a quantified formula, the
     /// first few that stand apart are written out, and then all other values as one.
     pub fn residual(&mut self, standing: &mut Standing, id: MonitorId) -> Option<Sentence> {

@@ -67,9 +67,13 @@ impl Chronicles {
         Happening { owners, facts, brief }
     }
 
-    /// What an event would break; the histories stay as they are.
-    pub(super) fn foresee(&mut self, happening: &Happening, provers: &mut Provers) -> Vec<(usize, Finding)> {
-        let (mut findings, nothing) = (Vec::new(), Trail::default());
+    /// What an event would break, and of what nobody can tell; the histories stay as they are.
+    pub(super) fn foresee(
+        &mut self,
+        happening: &Happening,
+        provers: &mut Provers,
+    ) -> (Vec<(usize, Finding)>, Vec<usize>) {
+        let (mut findings, mut doubts, nothing) = (Vec::new(), Vec::new(), Trail::default());
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(&happening.owners) {
             for owner in owners {
                 let (mut standing, trail) = match chronicles.get(owner) {
@@ -79,9 +83,10 @@ impl Chronicles {
                 let ruling = rule(panel, &mut standing, &happening.facts, provers);
                 let later = entries(happening.facts.clone(), happening.brief.clone(), &ruling);
                 findings.append(&mut trail.findings(provers, &ruling.broken, &later));
+                doubts.append(&mut panel.doubts(&standing, trail, &later, &ruling, &provers.prepared));
             }
         }
-        findings
+        (findings, doubts)
     }
 
     /// Adds an event, and says what it broke.

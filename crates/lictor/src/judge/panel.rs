@@ -6,6 +6,7 @@ use lictor_logic::{Time, Value, Verdict, Watch};
 use super::prepare::Prepared;
 use crate::finding::Decided;
 use crate::label::{Labels, Plan};
+use crate::trail::{Entry, Trail};
 
 /// Properties that look at the same events.
 #[derive(Clone, Debug)]
@@ -109,6 +110,24 @@ impl Panel {
     pub(crate) fn step(&mut self, standing: &mut Standing, facts: &Facts, prepared: &Prepared, ruling: &mut Ruling) {
         let decided = self.watch.step(standing, facts);
         ruling.take(decided, Decided::Event, &self.properties, prepared);
+    }
+
+    /// The properties, by number, of which nobody can tell whether some events break them.
+    pub(crate) fn doubts(
+        &self,
+        standing: &Standing,
+        trail: &Trail,
+        later: &[Entry],
+        ruling: &Ruling,
+        prepared: &Prepared,
+    ) -> Vec<usize> {
+        let is_broken = |property: usize| ruling.broken.iter().any(|broken| broken.property == property);
+        let is_doubtful = |property: usize| {
+            self.watch.is_full(standing, prepared.monitors[property])
+                || trail.is_doubtful(&prepared.formulas[property], later)
+        };
+        let properties = self.properties.iter().copied();
+        properties.filter(|property| !is_broken(*property) && is_doubtful(*property)).collect()
     }
 
     pub(super) fn verdict(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lictor_logic::{After, Arena, Formula, Limits, Monitor, MonitorId, Prover};
+use lictor_logic::{After, Arena, Formula, Limits, Monitor, MonitorId, Prover, Spelling};
 
 use super::panel::Panel;
 use crate::json::Text;
@@ -32,6 +32,8 @@ pub(crate) struct Parsed {
     pub(crate) variables: Vec<Arc<str>>,
     pub(crate) after: After,
     pub(crate) is_timed: bool,
+    /// For `always f` with an `f` about the past and the present: that `f` holds at the last event of a finite trace.
+    pub(crate) at_last: Option<(Arena, Formula)>,
 }
 
 impl Parsed {
@@ -58,7 +60,8 @@ impl Prepared {
                     if property.history != History::Session {
                         collect_names(&arena, formula, &mut wide);
                     }
-                    formulas.push(Parsed { arena, formula, variables, after: property.after, is_timed });
+                    let at_last = at_last(&arena, formula);
+                    formulas.push(Parsed { arena, formula, variables, after: property.after, is_timed, at_last });
                     let panel = panels.entry(property.history).or_insert_with(|| Panel::new(limits));
                     monitors.push(panel.add(number, monitor, property.after));
                 }
@@ -86,6 +89,17 @@ impl Prepared {
         };
         Ok((prepared, panels))
     }
+}
+
+/// That an invariant holds at the last position.
+fn at_last(arena: &Arena, formula: Formula) -> Option<(Arena, Formula)> {
+    let (variables, body) = arena.invariant(formula)?;
+    let body = arena.show(body, Spelling::Ascii).to_string();
+    let names: Vec<&str> = variables.iter().map(|name| &**name).collect();
+    let quantifier = if names.is_empty() { String::new() } else { format!("forall {}. ", names.join(", ")) };
+    let mut arena = Arena::new();
+    let formula = arena.parse(&format!("eventually ((weak_next false) & ({quantifier}({body})))")).ok()?;
+    Some((arena, formula))
 }
 
 fn monitor(property: &Property) -> Result<(Monitor, Arena, Formula), String> {

@@ -113,9 +113,7 @@ impl Chronicles {
             };
             let mut trail = Trail::default();
             for moment in &saved.moments {
-                let (moment, brief) = restored_moment(moment);
-                trail.moments.push(moment);
-                trail.briefs.push(brief);
+                trail.append(vec![restored_moment(moment)], &[]);
             }
             for (id, binding, place) in &saved.resets {
                 let Some(property) = prepared.properties.iter().position(|property| property.id == *id) else {

@@ -51,6 +51,11 @@ impl Store {
         Store { tables: plans.iter().map(Table::new).collect(), is_full: false, most, made: Vec::new() }
     }
 
+    /// Whether there was more than there is room for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     /// How many rows and happenings are kept.
     pub(crate) fn len(&self) -> usize {
         self.tables.iter().map(Table::len).sum()

@@ -1,0 +1,230 @@
+//! Decides on every event before it takes effect: it goes on, goes on rewritten, waits for a person, or is stopped.
+//!
+//! Two traces are kept apart. The *accepted* one is what happened as far as the agent's world is concerned: events that
+//! went on, as they went on. Properties look at nothing else. The *audited* one is every event that was seen with what
+//! was decided about it: a [`Decision`] is its record.
+//!
+//! Events of one session are decided one after the other, in the order in which they are given, and each that goes on is
+//! part of the trace before the next is looked at: of two calls that are only wrong together, the second is refused. A
+//! call that waits for a person is not part of the trace. When it is approved it is judged again, against the trace as it
+//! is then. A call that went on and was never carried out stays in the trace: whoever must know says so by an event.
+
+mod decision;
+mod denial;
+mod pending;
+mod redact;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lictor_logic::{Span, Time};
+
+use crate::event::{Event, Kind};
+use crate::finding::Finding;
+use crate::json::{Json, Text};
+use crate::judge::Judge;
+use crate::policy::{Mode, Response};
+use crate::session::{Proposal, Session};
+pub use decision::{Action, Decision, Objection, Why};
+use pending::Pending;
+pub use redact::Redaction;
+
+/// How a guard works.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long a person has to answer.
+    pub patience: Span,
+    /// Whether witnesses show what was said.
+    pub content: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { patience: Span(3_600_000_000_000), content: false }
+    }
+}
+
+/// Decides on the events of any number of sessions.
+#[derive(Debug)]
+pub struct Guard {
+    judge: Judge,
+    options: Options,
+    sessions: HashMap<Text, Guarded>,
+}
+
+/// A session, and what waits in it.
+#[derive(Debug)]
+struct Guarded {
+    session: Session,
+    pending: Vec<Pending>,
+}
+
+impl Guard {
+    /// A guard by a judge, with no session yet.
+    pub fn new(judge: Judge, options: Options) -> Guard {
+        Guard { judge, options, sessions: HashMap::new() }
+    }
+
+    /// The judge it decides by.
+    pub fn judge(&self) -> &Judge {
+        &self.judge
+    }
+
+    /// Decides on an event. An event without a session belongs to the one without a name; `now` is when it was given,
+    /// for events that do not say when they were.
+    pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Decision {
+        let name = event.session.clone().unwrap_or_default();
+        let mut guarded = self.sessions.remove(&name).unwrap_or_else(|| self.begin(&name));
+        let now = event.time.max(now);
+        let mut settled = guarded.expire(now);
+        let mut decision = self.judged(&mut guarded, event, now, &[]);
+        let is_answer = matches!(event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
+        if is_answer && let Some(pending) = guarded.answered(event) {
+            settled.push(self.settle(&mut guarded, pending, event, now));
+        }
+        decision.settled = settled;
+        self.sessions.insert(name, guarded);
+        decision
+    }
+
+    /// Lets time pass: what was due by then is late, and what waited for a person too long is refused.
+    pub fn tick(&mut self, now: Time) -> (Vec<Finding>, Vec<Decision>) {
+        let (mut late, mut settled) = (self.judge.tick_histories(now), Vec::new());
+        let mut names: Vec<&Text> = self.sessions.keys().collect();
+        names.sort_unstable();
+        for name in names.into_iter().cloned().collect::<Vec<_>>() {
+            if let Some(guarded) = self.sessions.get_mut(&name) {
+                late.append(&mut guarded.session.tick(&mut self.judge, now));
+                settled.append(&mut guarded.expire(Some(now)));
+            }
+        }
+        (late, settled)
+    }
+
+    /// Ends a session: what was owed in it and never came is found now, and what waits is refused.
+    pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
+        let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
+        let refused = guarded.pending.drain(..).map(|pending| pending.refused("the session ended")).collect();
+        (guarded.session.finish(&mut self.judge), refused)
+    }
+
+    /// The names of the sessions that have begun and not ended.
+    pub fn sessions(&self) -> impl Iterator<Item = &Text> {
+        self.sessions.keys()
+    }
+
+    fn begin(&mut self, name: &Text) -> Guarded {
+        let session = Session::new(&mut self.judge, name.clone());
+        let session = if self.options.content { session.showing_content() } else { session };
+        Guarded { session, pending: Vec::new() }
+    }
+
+    /// Decides on an event; properties in `waived` were asked about, and a person allowed it.
+    fn judged(&mut self, guarded: &mut Guarded, event: &Event, now: Option<Time>, waived: &[Text]) -> Decision {
+        let proposal = guarded.session.propose(&mut self.judge, event);
+        let objections = objections(&proposal, waived);
+        let mut decision = Decision::on(event, objections);
+        match decision.strongest() {
+            Response::Observe | Response::Warn => {
+                decision.accept(&mut guarded.session, &mut self.judge, proposal);
+            }
+            Response::Steer => {
+                decision.accept(&mut guarded.session, &mut self.judge, proposal);
+                decision.action = Action::Steer;
+            }
+            Response::Redact => self.redacted(guarded, event, now, waived, &mut decision),
+            Response::Ask => self.asked(guarded, event, now, &mut decision),
+            Response::Block => decision.action = Action::Block,
+        }
+        if decision.action != Action::Forward {
+            decision.message = Some(denial::message(&decision));
+        }
+        decision
+    }
+
+    /// Takes out what offends and judges again, against the whole history; what still offends is asked about or stopped.
+    fn redacted(
+        &mut self,
+        guarded: &mut Guarded,
+        event: &Event,
+        now: Option<Time>,
+        waived: &[Text],
+        decision: &mut Decision,
+    ) {
+        let offence = redact::Offence::of(&decision.objections);
+        let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, event);
+        if redactions.is_empty() {
+            decision.action = Action::Block;
+            return;
+        }
+        let proposal = guarded.session.propose(&mut self.judge, &rewritten);
+        let left = Decision::on(&rewritten, objections(&proposal, waived));
+        match left.strongest() {
+            Response::Observe | Response::Warn | Response::Steer => {
+                decision.accept(&mut guarded.session, &mut self.judge, proposal);
+                decision.action = Action::Redact;
+                decision.redactions = redactions;
+                decision.rewritten = Some(rewritten);
+            }
+            Response::Ask => {
+                self.asked(guarded, &rewritten, now, decision);
+                decision.redactions = redactions;
+                decision.rewritten = Some(rewritten);
+            }
+            Response::Redact | Response::Block => decision.action = Action::Block,
+        }
+    }
+
+    /// Keeps an event until a person answers.
+    fn asked(&mut self, guarded: &mut Guarded, event: &Event, now: Option<Time>, decision: &mut Decision) {
+        let until = now.map(|now| now.plus(self.options.patience));
+        let pending = Pending::new(event, decision, until, guarded.session.steps());
+        decision.action = Action::Ask;
+        decision.waits_as = Some(pending.id.clone());
+        decision.until = until;
+        guarded.pending.push(pending);
+    }
+
+    /// Decides on what waited, now that a person has answered.
+    fn settle(&mut self, guarded: &mut Guarded, pending: Pending, answer: &Event, now: Option<Time>) -> Decision {
+        let by = answer.more.get("by").and_then(Json::as_str).or(answer.agent.as_deref()).unwrap_or("a person");
+        if answer.kind == Kind::Denial {
+            return pending.refused(&format!("denied by {by}"));
+        }
+        let waived: Vec<Text> = pending.asked.clone();
+        let mut decision = self.judged(guarded, &pending.event, now, &waived);
+        for objection in &mut decision.objections {
+            if waived.contains(&objection.property.id) {
+                objection.waived_by = Some(by.into());
+            }
+        }
+        decision.settles = Some(pending.id);
+        decision
+    }
+}
+
+/// What stands against an event: what it would newly break, and what nobody can tell.
+fn objections(proposal: &Proposal, waived: &[Text]) -> Vec<Objection> {
+    let response = |property: &crate::policy::Property, response: Response| match property.mode {
+        // Whatever only reports decides nothing.
+        Mode::Shadow => Response::Observe,
+        Mode::Enforce if response == Response::Ask && waived.contains(&property.id) => Response::Observe,
+        Mode::Enforce => response,
+    };
+    let broken = proposal.findings.iter().map(|finding| {
+        let property = Arc::clone(&finding.property);
+        let response = match finding.decided {
+            crate::finding::Decided::Event => response(&property, property.respond),
+            // What was late before the event is not the event's fault.
+            crate::finding::Decided::Deadline | crate::finding::Decided::End => Response::Observe,
+        };
+        Objection { property, response, why: Why::Broken(Box::new(finding.clone())), waived_by: None }
+    });
+    let doubts = proposal.doubts.iter().map(|property| Objection {
+        response: response(property, property.unknown),
+        property: Arc::clone(property),
+        why: Why::Unknown,
+        waived_by: None,
+    });
+    broken.chain(doubts).collect()
+}

@@ -1,0 +1,128 @@
+//! What was decided about an event, and why.
+
+use std::sync::Arc;
+
+use lictor_logic::Time;
+
+use super::Redaction;
+use crate::event::Event;
+use crate::finding::Finding;
+use crate::json::Text;
+use crate::judge::Judge;
+use crate::policy::{Property, Response};
+use crate::session::{Proposal, Session};
+
+/// What is done with an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// It goes on as it is.
+    Forward,
+    /// It goes on as it is, and the model is told what would be right.
+    Steer,
+    /// It goes on without what offends.
+    Redact,
+    /// It waits until a person has answered.
+    Ask,
+    /// It is stopped.
+    Block,
+}
+
+impl Action {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Forward => "forward",
+            Action::Steer => "steer",
+            Action::Redact => "redact",
+            Action::Ask => "ask",
+            Action::Block => "block",
+        }
+    }
+
+    /// Whether the event takes effect.
+    pub fn goes_on(self) -> bool {
+        self <= Action::Redact
+    }
+}
+
+/// Why a property stands against an event.
+#[derive(Clone, Debug)]
+pub enum Why {
+    /// The event, or the time before it, breaks the property.
+    Broken(Box<Finding>),
+    /// Nobody can tell whether it does.
+    Unknown,
+}
+
+/// A property that stands against an event.
+#[derive(Clone, Debug)]
+pub struct Objection {
+    /// The property.
+    pub property: Arc<Property>,
+    /// What it asks for; to observe, for one that only reports or was waived.
+    pub response: Response,
+    /// Why.
+    pub why: Why,
+    /// Who allowed the event in spite of it.
+    pub waived_by: Option<Text>,
+}
+
+/// What was decided about an event: the record of the audited trace.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// What is done.
+    pub action: Action,
+    /// The event, as it was given.
+    pub event: Event,
+    /// The event as it goes on, if it was rewritten.
+    pub rewritten: Option<Event>,
+    /// What was taken out.
+    pub redactions: Vec<Redaction>,
+    /// What stands against it, as it was given.
+    pub objections: Vec<Objection>,
+    /// Its number in the accepted trace of its session, from one; none if it is not part of it.
+    pub step: Option<u32>,
+    /// What the model is told.
+    pub message: Option<String>,
+    /// By which id a person answers, and until when.
+    pub waits_as: Option<Text>,
+    /// Until when a person may answer.
+    pub until: Option<Time>,
+    /// The id by which it had waited.
+    pub settles: Option<Text>,
+    /// Why it was refused, other than by a property: nobody answered, or somebody denied it.
+    pub refused: Option<String>,
+    /// What had waited and was decided along with this.
+    pub settled: Vec<Decision>,
+}
+
+impl Decision {
+    /// A decision that nothing came of yet.
+    pub(super) fn on(event: &Event, objections: Vec<Objection>) -> Decision {
+        Decision {
+            action: Action::Forward,
+            event: event.clone(),
+            rewritten: None,
+            redactions: Vec::new(),
+            objections,
+            step: None,
+            message: None,
+            waits_as: None,
+            until: None,
+            settles: None,
+            refused: None,
+            settled: Vec::new(),
+        }
+    }
+
+    /// The strongest response that is asked for.
+    pub(super) fn strongest(&self) -> Response {
+        self.objections.iter().map(|objection| objection.response).max().unwrap_or(Response::Observe)
+    }
+
+    /// Makes the proposed event part of the accepted trace.
+    pub(super) fn accept(&mut self, session: &mut Session, judge: &mut Judge, proposal: Proposal) {
+        session.commit(judge, proposal);
+        self.step = Some(session.steps());
+    }
+}

@@ -1,0 +1,44 @@
+//! What the model is told: which property, why, and what would be right.
+
+use super::{Action, Decision, Objection, Why};
+use crate::policy::Response;
+
+/// What the model is told about a step that does not simply go on.
+pub(super) fn message(decision: &Decision) -> String {
+    let mut lines = vec![match decision.action {
+        Action::Forward | Action::Steer => "This step went on, but it is not as it should be.".to_owned(),
+        Action::Redact => {
+            let what: Vec<String> = decision.redactions.iter().map(ToString::to_string).collect();
+            format!("This step went on without {}.", what.join(", "))
+        }
+        Action::Ask => "This step waits until a person has allowed it.".to_owned(),
+        Action::Block => "This step was not carried out.".to_owned(),
+    }];
+    let counts = |objection: &&Objection| objection.response >= Response::Steer;
+    for objection in decision.objections.iter().filter(counts) {
+        lines.push(format!("{}: {}", objection.property.id, sentence(&objection.property.says)));
+        match &objection.why {
+            Why::Unknown => lines.push("Whether this step keeps to it cannot be told.".to_owned()),
+            Why::Broken(finding) => {
+                for proof in &finding.witness {
+                    let tool = proof.tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
+                    let session = proof.session.as_ref().map(|it| format!(" of session {it}")).unwrap_or_default();
+                    let held = proof.present.iter().map(|fact| format!("holds: {fact}"));
+                    let missing = proof.absent.iter().map(|fact| format!("missing: {fact}"));
+                    let facts: Vec<String> = held.chain(missing).collect();
+                    lines.push(format!("- step {}{session}, {}{tool}: {}", proof.step, proof.kind, facts.join("; ")));
+                }
+            }
+        }
+        if let Some(remedy) = &objection.property.remedy {
+            lines.push(format!("What would be right: {}", sentence(remedy)));
+        }
+    }
+    lines.join("\n")
+}
+
+/// A text with a full stop behind it.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+}

@@ -1,0 +1,59 @@
+//! Events that wait for a person.
+
+use lictor_logic::Time;
+
+use super::{Action, Decision, Guarded};
+use crate::event::{Event, Kind};
+use crate::json::Text;
+use crate::policy::Response;
+
+/// An event that waits for a person.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    /// By which a person answers: the event's own id, or one made up.
+    pub(super) id: Text,
+    pub(super) event: Event,
+    /// The properties that a person is asked about.
+    pub(super) asked: Vec<Text>,
+    until: Option<Time>,
+}
+
+impl Pending {
+    pub(super) fn new(event: &Event, decision: &Decision, until: Option<Time>, steps: u32) -> Pending {
+        let id = event.id.clone().unwrap_or_else(|| Text::from(format!("ask-{}", steps + 1)));
+        let asks = decision.objections.iter().filter(|objection| objection.response == Response::Ask);
+        Pending { id, event: event.clone(), asked: asks.map(|it| it.property.id.clone()).collect(), until }
+    }
+
+    /// The decision that stops it after all.
+    pub(super) fn refused(self, reason: &str) -> Decision {
+        let mut decision = Decision::on(&self.event, Vec::new());
+        decision.action = Action::Block;
+        decision.message = Some(format!("This step was not allowed: {reason}."));
+        decision.refused = Some(reason.to_owned());
+        decision.settles = Some(self.id);
+        decision
+    }
+}
+
+impl Guarded {
+    /// Takes out what an approval or a denial is about: by its id, and if it names none, all there is if that is one.
+    pub(super) fn answered(&mut self, answer: &Event) -> Option<Pending> {
+        debug_assert!(matches!(answer.kind, Kind::Approval | Kind::Denial));
+        let place = match &answer.id {
+            Some(id) => self.pending.iter().position(|pending| pending.id == *id)?,
+            None if self.pending.len() == 1 => 0,
+            None => return None,
+        };
+        Some(self.pending.remove(place))
+    }
+
+    /// Refuses what has waited too long.
+    pub(super) fn expire(&mut self, now: Option<Time>) -> Vec<Decision> {
+        let is_late = |pending: &Pending| matches!((pending.until, now), (Some(until), Some(now)) if until < now);
+        let (late, waiting) = std::mem::take(&mut self.pending).into_iter().partition(is_late);
+        self.pending = waiting;
+        let late: Vec<Pending> = late;
+        late.into_iter().map(|pending| pending.refused("nobody answered in time")).collect()
+    }
+}

@@ -1,0 +1,288 @@
+//! Every event is decided before it takes effect, and what is stopped leaves no trace.
+
+use lictor::audit::{Options as AuditOptions, sessions};
+use lictor::event::Event;
+use lictor::guard::{Action, Decision, Guard, Options, Why};
+use lictor::input::Input;
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor::session::Session;
+use lictor_logic::Time;
+use proptest::prelude::*;
+
+fn judge(policy: &str) -> Judge {
+    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    Judge::new(&loaded.policy).unwrap()
+}
+
+fn guard(policy: &str) -> Guard {
+    Guard::new(judge(policy), Options::default())
+}
+
+fn events(lines: &str) -> Vec<Event> {
+    let input = Input::from_bytes("log", lines.to_owned().into_bytes());
+    let found = sessions(&[input], &AuditOptions::default()).unwrap();
+    let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
+    events.sort_by_key(|event| event.source.line);
+    events
+}
+
+fn decisions(guard: &mut Guard, lines: &str) -> Vec<Decision> {
+    events(lines).iter().map(|event| guard.decide(event, None)).collect()
+}
+
+fn actions(decisions: &[Decision]) -> Vec<Action> {
+    decisions.iter().map(|decision| decision.action).collect()
+}
+
+fn shopper(log: &str) -> Vec<Decision> {
+    let path = |name: &str| format!("{}/../../examples/shopper/{name}", env!("CARGO_MANIFEST_DIR"));
+    let policy = std::fs::read_to_string(path("policy.yaml")).unwrap();
+    let log = std::fs::read_to_string(path(log)).unwrap();
+    decisions(&mut guard(&policy), &log)
+}
+
+#[test]
+fn the_four_dialogues_are_stopped_where_they_go_wrong() {
+    assert!(shopper("benign.jsonl").iter().all(|decision| decision.action == Action::Forward));
+    for (log, property) in [
+        ("consent-bypass.jsonl", "gdpr/consent-before-processing"),
+        ("purpose-laundering.jsonl", "gdpr/purpose-limitation"),
+        ("post-erasure-recall.jsonl", "gdpr/right-to-erasure"),
+    ] {
+        let decisions = shopper(log);
+        let (last, before) = decisions.split_last().unwrap();
+        assert!(before.iter().all(|decision| decision.action == Action::Forward), "{log}");
+        assert_eq!(last.action, Action::Block, "{log}");
+        assert_eq!(last.step, None);
+        assert!(last.objections.iter().any(|objection| objection.property.id == property), "{log}");
+        let message = last.message.as_deref().unwrap();
+        assert!(message.contains(property) && message.contains("What would be right"), "{message}");
+    }
+}
+
+#[test]
+fn too_much_data_is_taken_out_and_the_rest_goes_on() {
+    let decisions = shopper("over-collection.jsonl");
+    let last = decisions.last().unwrap();
+    assert_eq!(last.action, Action::Redact);
+    let rewritten = last.rewritten.as_ref().unwrap();
+    let args = rewritten.to_json().get("args").unwrap().to_string();
+    assert_eq!(args, r#"{"email":"alice@example.com","order_id":"A-7421"}"#);
+    assert_eq!(last.step, Some(5));
+    let taken: Vec<String> = last.redactions.iter().map(ToString::to_string).collect();
+    assert_eq!(taken, ["args.dob (dob)", "args.gov_id (gov_id)"]);
+}
+
+const RULES: &str = r#"
+lictor: 1
+name: rules
+properties:
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: no-secrets, formula: 'always forall c. (carries(c) -> !special(c))', respond: redact}
+  - {id: greet, formula: 'always (tool_call("greet") -> once user_message)', respond: steer}
+  - {id: quiet, formula: 'always !tool_call("shout")', respond: block, mode: shadow}
+  - {id: small, formula: 'always !(tool_call("move") & argument("amount", _))', respond: warn, unknown: block}
+"#;
+
+#[test]
+fn of_two_calls_that_are_only_wrong_together_the_second_is_refused() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","id":"a","tool":"pay","args":{}}
+{"kind":"tool_call","id":"b","tool":"pay","args":{}}
+{"kind":"tool_result","id":"b","text":"late"}
+{"kind":"tool_call","id":"c","tool":"pay","args":{}}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Forward, Action::Block, Action::Forward, Action::Block]);
+    assert_eq!(decided.iter().map(|decision| decision.step).collect::<Vec<_>>(), [Some(1), None, Some(2), None]);
+}
+
+#[test]
+fn the_model_is_told_and_shadows_decide_nothing() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        "{\"kind\":\"tool_call\",\"tool\":\"greet\",\"args\":{}}\n{\"kind\":\"tool_call\",\"tool\":\"shout\",\"args\":{}}",
+    );
+    assert_eq!(actions(&decided), [Action::Steer, Action::Forward]);
+    assert!(decided[0].message.as_deref().unwrap().contains("greet"));
+    assert_eq!(decided[1].objections.len(), 1, "it is still written down");
+}
+
+#[test]
+fn what_cannot_be_told_is_answered_as_the_property_says() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","tool":"move","args":{"to":"x"}}
+{"kind":"tool_call","tool":"move","args":"{\"amount\": 5"}
+{"kind":"tool_call","tool":"look","args":"{\"amount\": 5"}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Forward, Action::Block, Action::Forward]);
+    assert!(matches!(decided[1].objections[0].why, Why::Unknown));
+}
+
+#[test]
+fn a_fact_that_was_unknown_is_held_against_what_depends_on_it() {
+    let policy = r#"
+lictor: 1
+name: later
+facts:
+  agreed: {ask: "Does the user agree?", of: user_message}
+properties:
+  - {id: agreed-first, formula: 'always (tool_call("sell") -> once agreed)', respond: block}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"user_message","text":"well"}
+{"kind":"tool_call","tool":"look","args":{}}
+{"kind":"tool_call","tool":"sell","args":{}}
+{"kind":"user_message","text":"yes","labels":["agreed"]}
+{"kind":"tool_call","tool":"sell","args":{}}"#,
+    );
+    let wanted = [Action::Forward, Action::Forward, Action::Block, Action::Forward, Action::Forward];
+    assert_eq!(actions(&decided), wanted);
+}
+
+#[test]
+fn a_person_allows_denies_or_is_too_late() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        r#"{"time":"2026-05-01T10:00:00Z","kind":"tool_call","id":"a","tool":"delete","args":{}}
+{"time":"2026-05-01T10:01:00Z","kind":"approval","id":"a","by":"ann"}
+{"time":"2026-05-01T10:02:00Z","kind":"tool_call","id":"b","tool":"delete","args":{}}
+{"time":"2026-05-01T10:03:00Z","kind":"denial","id":"b","by":"ann"}
+{"time":"2026-05-01T10:04:00Z","kind":"tool_call","id":"c","tool":"delete","args":{}}
+{"time":"2026-05-01T11:04:01Z","kind":"approval","id":"c","by":"ann"}"#,
+    );
+    assert_eq!(decided[0].action, Action::Ask);
+    assert_eq!((decided[0].waits_as.as_deref(), decided[0].step), (Some("a"), None));
+    let settled = |place: usize| &decided[place].settled[..];
+    assert_eq!(settled(1).len(), 1);
+    assert_eq!((settled(1)[0].action, settled(1)[0].step), (Action::Forward, Some(2)));
+    assert_eq!(settled(1)[0].objections[0].waived_by.as_deref(), Some("ann"));
+    assert_eq!((settled(3)[0].action, settled(3)[0].refused.as_deref()), (Action::Block, Some("denied by ann")));
+    assert_eq!(
+        (settled(5)[0].action, settled(5)[0].refused.as_deref()),
+        (Action::Block, Some("nobody answered in time"))
+    );
+    assert_eq!(settled(5).len(), 1, "an answer that comes too late allows nothing");
+}
+
+#[test]
+fn an_approval_does_not_excuse_what_it_is_not_about() {
+    let policy = r#"
+lictor: 1
+name: two
+properties:
+  - {id: ask, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: frozen, formula: 'always (tool_call("delete") -> !once tool_call("freeze"))', respond: block}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","id":"a","tool":"delete","args":{}}
+{"kind":"tool_call","id":"f","tool":"freeze","args":{}}
+{"kind":"approval","id":"a","by":"ann"}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Ask, Action::Forward, Action::Forward]);
+    assert_eq!(decided[2].settled[0].action, Action::Block, "it is judged again, as things are then");
+}
+
+#[test]
+fn what_was_late_before_an_event_is_not_the_events_fault() {
+    let policy = r#"
+lictor: 1
+name: late
+properties:
+  - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: block, after: reset}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"time":0,"kind":"user_message","text":"hi"}
+{"time":60,"kind":"tool_call","tool":"look","args":{}}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Forward, Action::Forward]);
+    assert_eq!(decided[1].objections.len(), 1);
+    let (late, _) = guard.tick(Time::from_seconds(100));
+    assert!(late.is_empty(), "it was told once");
+}
+
+/// Lines of calls and messages, some of which break something.
+fn lines() -> impl Strategy<Value = String> {
+    let line = (0..9usize, 0..3usize).prop_map(|(what, session)| {
+        let what = match what {
+            0 => r#""kind":"user_message","text":"my son has asthma, write to Bob@x.org""#,
+            1 => r#""kind":"tool_call","tool":"pay","args":{"to":"x"}"#,
+            2 => r#""kind":"tool_call","id":"d","tool":"delete","args":{}"#,
+            3 => r#""kind":"approval","id":"d","by":"ann""#,
+            4 => r#""kind":"denial","id":"d","by":"ann""#,
+            5 => r#""kind":"tool_call","tool":"note","args":{"diagnosis":"asthma","text":"ok","n":[1,{"mail":"bob@x.org"}]}"#,
+            6 => r#""kind":"tool_call","tool":"move","args":"{\"amount\": 5""#,
+            7 => r#""kind":"tool_call","tool":"greet","args":{}"#,
+            _ => r#""kind":"assistant_message","text":"diabetes is not asthma""#,
+        };
+        format!("{{\"session\":\"s{session}\",{what}}}")
+    });
+    prop::collection::vec(line, 1..16).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// The accepted trace is what went on, as it went on: judged by itself it breaks nothing that would have stopped it.
+    #[test]
+    fn what_is_stopped_leaves_the_accepted_trace_as_it_was(lines in lines()) {
+        let mut guard = guard(RULES);
+        let mut accepted: Vec<(String, Event)> = Vec::new();
+        for decision in decisions(&mut guard, &lines) {
+            for decision in std::iter::once(&decision).chain(&decision.settled) {
+                prop_assert_eq!(decision.step.is_some(), decision.action.goes_on());
+                if decision.action.goes_on() {
+                    let event = decision.rewritten.as_ref().unwrap_or(&decision.event).clone();
+                    let name = event.session.clone().unwrap_or_default().to_string();
+                    let before = accepted.iter().filter(|(session, _)| *session == name).count();
+                    prop_assert_eq!(decision.step, Some(before as u32 + 1));
+                    accepted.push((name, event));
+                }
+            }
+        }
+        let mut judge = judge(RULES);
+        for name in ["s0", "s1", "s2"] {
+            let mut session = Session::new(&mut judge, name);
+            for (_, event) in accepted.iter().filter(|(session, _)| session == name) {
+                for finding in session.observe(&mut judge, event) {
+                    let id = finding.property.id.as_str();
+                    prop_assert!(!["pay-once", "no-secrets"].contains(&id), "{} in\n{}", id, lines);
+                }
+            }
+        }
+    }
+
+    /// The same events are decided in the same way again.
+    #[test]
+    fn decisions_can_be_repeated(lines in lines()) {
+        let told = |decisions: Vec<Decision>| {
+            let one = |decision: &Decision| (decision.action, decision.step, decision.message.clone());
+            decisions.iter().map(|decision| (one(decision), decision.settled.iter().map(one).collect::<Vec<_>>())).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(told(decisions(&mut guard(RULES), &lines)), told(decisions(&mut guard(RULES), &lines)));
+    }
+
+    /// What was redacted needs no redaction.
+    #[test]
+    fn redaction_is_done_once(lines in lines()) {
+        for decision in decisions(&mut guard(RULES), &lines) {
+            if let Some(rewritten) = decision.rewritten.filter(|_| decision.action == Action::Redact) {
+                let again = guard(RULES).decide(&rewritten, None);
+                prop_assert!(again.redactions.is_empty(), "{:?}", again.redactions);
+            }
+        }
+    }
+}
