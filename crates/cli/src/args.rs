@@ -49,6 +49,12 @@ pub(crate) enum Command {
     /// Reads files, folders, globs and `-` for standard input, plain or compressed with gzip or zstd, in any of the
     /// formats that `--input-format help` lists; the format is found out by content.
     Audit(Box<AuditArgs>),
+    /// Decide on events as they come: one JSON line in, one decision out
+    ///
+    /// Events are Lictor's own lines (`lictor schema event`) on standard input. Each is answered, in order, by one line:
+    /// `forward`, `steer`, `redact` with the event as it may go on, `ask`, or `block`, with the reasons and a message for
+    /// the model. A line that cannot be read is blocked.
+    Guard(GuardArgs),
     /// Tell which findings a change of the policy brings and takes away on given logs
     Diff(Box<DiffArgs>),
     /// Run the examples of policy pages: traces with the findings they must give
@@ -240,6 +246,33 @@ Examples:
   lictor audit --policy bank.yaml today.jsonl --history bank.history.json
 
 Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --strict";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = GUARD_EXAMPLES)]
+pub(crate) struct GuardArgs {
+    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: Option<String>,
+
+    /// Decide by these properties only; `*` stands for any characters
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+
+    /// How many seconds a person has to answer what is asked
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    pub(crate) patience: u32,
+
+    /// Show in witnesses what was said and called, shortened
+    #[arg(long)]
+    pub(crate) show_content: bool,
+}
+
+const GUARD_EXAMPLES: &str = "\
+Examples:
+  lictor guard --policy shop.yaml < events.jsonl
+  my-agent | lictor guard --policy gdpr,agent-safety
+
+Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

@@ -53,6 +53,7 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Check(args) => commands::check::run(args, out),
         Command::Patterns(args) => commands::patterns::run(args, out),
         Command::Audit(args) => commands::audit::run(args, out),
+        Command::Guard(args) => commands::guard::run(args, out),
         Command::Diff(args) => commands::diff::run(args, out),
         Command::Test(args) => commands::test::run(args, out),
         Command::Packs(args) => commands::packs::run(args, out),

@@ -13,6 +13,7 @@ mod decision;
 mod denial;
 mod pending;
 mod redact;
+mod view;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ pub mod sarif;
 pub mod text;
 mod totals;
 mod view;
-mod words;
+pub(crate) mod words;
 
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ use crate::policy::Property;
 
 pub(crate) use totals::SessionPlaces;
 pub use totals::Totals;
+pub(crate) use view::FindingView;
 
 /// What an audit found.
 #[derive(Clone, Debug, Default)]

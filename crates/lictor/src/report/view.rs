@@ -146,7 +146,7 @@ impl<'a> SessionView<'a> {
 
 /// A finding with its witness.
 #[derive(Debug, Serialize)]
-pub(super) struct FindingView<'a> {
+pub(crate) struct FindingView<'a> {
     property: &'a str,
     severity: &'static str,
     session: &'a str,
@@ -182,7 +182,7 @@ struct ProofView<'a> {
 }
 
 impl<'a> FindingView<'a> {
-    pub(super) fn of(finding: &'a Finding) -> FindingView<'a> {
+    pub(crate) fn of(finding: &'a Finding) -> FindingView<'a> {
         FindingView {
             property: &finding.property.id,
             severity: words::severity(finding.property.severity),

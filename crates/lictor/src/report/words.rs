@@ -5,10 +5,22 @@ use std::fmt::Write;
 
 use super::view::values;
 use crate::finding::{Decided, Finding, Proof};
-use crate::policy::Severity;
+use crate::policy::{Response, Severity};
+
+/// The name of a response.
+pub(crate) fn response(response: Response) -> &'static str {
+    match response {
+        Response::Observe => "observe",
+        Response::Warn => "warn",
+        Response::Steer => "steer",
+        Response::Redact => "redact",
+        Response::Ask => "ask",
+        Response::Block => "block",
+    }
+}
 
 /// The name of a severity.
-pub(super) fn severity(severity: Severity) -> &'static str {
+pub(crate) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
         Severity::Low => "low",

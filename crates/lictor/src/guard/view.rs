@@ -1,0 +1,129 @@
+//! A decision as JSON: one line for whoever drives the guard, and the record that is kept.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::{Decision, Objection, Why};
+use crate::event::{Event, write_time};
+use crate::report::FindingView;
+use crate::report::words;
+
+/// The version of the shape.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize)]
+struct DecisionView<'a> {
+    lictor: u32,
+    #[serde(rename = "type")]
+    sort: &'static str,
+    action: &'static str,
+    session: &'a str,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'a str>,
+    line: u32,
+    step: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    objections: Vec<ObjectionView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    redactions: Vec<RedactionView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewritten: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_as: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settles: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    settled: Vec<DecisionView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ObjectionView<'a> {
+    property: &'a str,
+    severity: &'static str,
+    response: &'static str,
+    why: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finding: Option<FindingView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waived_by: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct RedactionView<'a> {
+    path: &'a str,
+    what: &'a str,
+}
+
+impl Decision {
+    /// The decision as a line of JSON. It holds nothing of what was said but the rewritten event, which goes on.
+    pub fn line(&self) -> String {
+        // Text keys and no maps with other ones: this cannot fail.
+        serde_json::to_string(&DecisionView::of(self, true)).unwrap_or_default()
+    }
+
+    /// The same as an object, without the rewritten event: what may be kept for years.
+    pub fn record(&self) -> Map<String, Value> {
+        match serde_json::to_value(DecisionView::of(self, false)) {
+            Ok(Value::Object(object)) => object,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl<'a> DecisionView<'a> {
+    fn of(decision: &'a Decision, goes_on: bool) -> DecisionView<'a> {
+        let event = &decision.event;
+        let raw = |event: &Event| RawValue::from_string(event.to_json().to_string()).ok();
+        DecisionView {
+            lictor: VERSION,
+            sort: "decision",
+            action: decision.action.name(),
+            session: event.session.as_deref().unwrap_or_default(),
+            kind: event.kind.name(),
+            id: event.id.as_deref(),
+            tool: event.tool.as_deref(),
+            line: event.source.line,
+            step: decision.step,
+            objections: decision.objections.iter().map(ObjectionView::of).collect(),
+            redactions: decision
+                .redactions
+                .iter()
+                .map(|redaction| RedactionView { path: &redaction.path, what: &redaction.what })
+                .collect(),
+            rewritten: decision.rewritten.as_ref().filter(|_| goes_on).and_then(raw),
+            message: decision.message.as_deref(),
+            waits_as: decision.waits_as.as_deref(),
+            until: decision.until.map(write_time),
+            settles: decision.settles.as_deref(),
+            refused: decision.refused.as_deref(),
+            settled: decision.settled.iter().map(|settled| DecisionView::of(settled, goes_on)).collect(),
+        }
+    }
+}
+
+impl<'a> ObjectionView<'a> {
+    fn of(objection: &'a Objection) -> ObjectionView<'a> {
+        let (why, finding) = match &objection.why {
+            Why::Broken(finding) => ("broken", Some(FindingView::of(finding))),
+            Why::Unknown => ("unknown", None),
+        };
+        ObjectionView {
+            property: &objection.property.id,
+            severity: words::severity(objection.property.severity),
+            response: words::response(objection.response),
+            why,
+            finding,
+            waived_by: objection.waived_by.as_deref(),
+        }
+    }
+}
