@@ -34,6 +34,7 @@ pub mod export;
 pub mod expression;
 pub mod finding;
 pub mod glob;
+pub mod import;
 pub mod input;
 pub mod json;
 pub mod judge;

@@ -1,0 +1,213 @@
+//! Dogwood: policies of `permit` and `forbid` whose conditions may look back at what happened.
+//!
+//! A request is denied unless something permits it and nothing forbids it. So a policy becomes one property for all
+//! that is permitted and one for each statement that forbids: a request is denied exactly where one of them is broken.
+//!
+//! ```text
+//! always forall u. (asked(u) -> permit.1 & once[0,3600s] Login.request(u))
+//! ```
+//!
+//! Conditions on the history become formulas. What one request decides by itself, which is all of Cedar, is computed
+//! while a log is converted and becomes facts: `permit.1` says that the first `permit` fits the request as far as
+//! that goes. `asked` holds at requests, with the values that formulas ask for.
+//!
+//! The order of the modules is that of the data: [`lexer`], [`cursor`], [`parser`] with [`conditions`], [`macros`],
+//! [`statements`], [`variables`], [`translate`]; and for logs [`log`], [`cedar`], [`facts`].
+
+mod cedar;
+mod conditions;
+mod cursor;
+mod facts;
+mod lexer;
+mod log;
+mod macros;
+mod parser;
+mod refusal;
+mod schema;
+mod statements;
+mod syntax;
+mod translate;
+mod value;
+mod variables;
+mod vocabulary;
+
+use std::fmt::Write;
+
+use crate::judge::Judge;
+use crate::policy::{Files, Policy, Problem, Source};
+use facts::Labels;
+use macros::Expander;
+use refusal::{LOGIC, Refused, refused};
+use schema::{Events, Groups};
+use statements::{Prepared, prepare, ways};
+use syntax::{Condition, Effect};
+use translate::Translator;
+use variables::Renamer;
+use vocabulary::Vocabulary;
+
+pub use facts::ImportedEvent;
+pub use refusal::REASONS;
+
+/// The macros that every policy can use, unless another library is given.
+const LIBRARY: &str = "\
+def temporal count_within(?window, ?what) { count for ($at: Timepoint). where formerly within ?window (?what && tp($at)) };
+def temporal sum_within(?n, ?window, ?what) { sum ?n for (?n: Long), ($at: Timepoint). where formerly within ?window (?what && tp($at)) };
+def temporal count_distinct_within(?key, ?window, ?what) { count for (?key: String). where formerly within ?window ?what };
+def temporal bind(?n, ?number, ?then) { exists (?n: Long). (?number == ?n && ?then) };
+";
+
+/// The files of a policy.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The policy: macros and statements.
+    pub policies: Vec<Source>,
+    /// Macros to use instead of the standard ones.
+    pub macros: Option<Source>,
+    /// The event schema; without it requests are decided, and every principal has a history of its own.
+    pub events: Option<Source>,
+    /// The action schema, for the groups that actions belong to.
+    pub actions: Option<Source>,
+}
+
+/// A policy of Dogwood, carried over.
+#[derive(Debug)]
+pub struct Imported {
+    /// The policy file.
+    pub policy: String,
+    vocabulary: Vocabulary,
+    statements: Vec<Prepared>,
+    events: Events,
+    groups: Groups,
+}
+
+impl Imported {
+    /// Carries a policy over, or says what stands in the way and where.
+    pub fn new(name: &str, given: &Given) -> Result<Imported, Problem> {
+        let mut files = given.policies.clone();
+        let macros = given.macros.clone().unwrap_or_else(|| Source::new("the standard macros", LIBRARY));
+        let others = [Some(macros), given.events.clone(), given.actions.clone()];
+        files.extend(others.into_iter().map(|file| file.unwrap_or_else(|| Source::new("", ""))));
+        Imported::read(name, given, &files).map_err(|refused| refused.problem(&files))
+    }
+
+    fn read(name: &str, given: &Given, files: &[Source]) -> Result<Imported, Refused> {
+        let text = |file: usize| files.get(file).map(Source::body).unwrap_or_default();
+        let count = given.policies.len();
+        let (mut macros, mut written) = (Vec::new(), Vec::new());
+        for file in 0..count {
+            let parsed = parser::parse(file, text(file))?;
+            macros.extend(parsed.macros);
+            written.extend(parsed.statements);
+        }
+        macros.extend(parser::parse(count, text(count))?.macros);
+        let events = match &given.events {
+            Some(_) => Events::read(count + 1, text(count + 1))?,
+            None => Events::default(),
+        };
+        let groups = Groups::read(count + 2, text(count + 2))?;
+        let mut expander = Expander::new(&macros);
+        for statement in &mut written {
+            for condition in &mut statement.conditions {
+                *condition = expander.expression(condition)?;
+            }
+        }
+        let statements = prepare(written)?;
+        let mut vocabulary = Vocabulary::default();
+        let policy = policy(name, &statements, &events, &mut vocabulary)?;
+        Ok(Imported { policy, vocabulary, statements, events, groups })
+    }
+
+    /// Carries a log over.
+    pub fn log(&self, session: &str, log: &Source) -> Result<Vec<ImportedEvent>, Problem> {
+        let labels = Labels {
+            vocabulary: &self.vocabulary,
+            statements: &self.statements,
+            events: &self.events,
+            groups: &self.groups,
+        };
+        let events = log::log(0, log.body()).and_then(|events| labels.log(session, &events));
+        events.map_err(|refused| refused.problem(std::slice::from_ref(log)))
+    }
+}
+
+/// The policy file.
+fn policy(
+    name: &str,
+    statements: &[Prepared],
+    events: &Events,
+    vocabulary: &mut Vocabulary,
+) -> Result<String, Refused> {
+    let mut text = format!("lictor: 1\nname: {}\nproperties:\n", quoted(name));
+    let mut translator = Translator::new(vocabulary);
+    let mut permits = Vec::new();
+    for prepared in statements.iter().filter(|prepared| prepared.statement.effect == Effect::Permit) {
+        permits.push(applies(prepared, events, &mut translator)?);
+    }
+    let permitted = if permits.is_empty() { "false".to_owned() } else { format!("({})", permits.join(" | ")) };
+    let place = statements.first().map(|prepared| prepared.statement.at).unwrap_or_default();
+    property(&mut text, place, "permitted", "Something permits the request.", &translator.invariant(&permitted))?;
+    for prepared in statements.iter().filter(|prepared| prepared.statement.effect == Effect::Forbid) {
+        let mut translator = Translator::new(vocabulary);
+        let forbidden = applies(prepared, events, &mut translator)?;
+        let formula = translator.invariant(&format!("!({forbidden})"));
+        let says = match &prepared.statement.id {
+            Some(id) => format!("The request is not forbidden by {id}."),
+            None => "Nothing forbids the request.".to_owned(),
+        };
+        property(&mut text, prepared.statement.at, &prepared.fact.replace('.', "-"), &says, &formula)?;
+    }
+    Ok(text)
+}
+
+/// Writes a property, if the logic can follow it.
+fn property(text: &mut String, at: refusal::At, id: &str, says: &str, formula: &str) -> Result<(), Refused> {
+    let mut entry = String::new();
+    let _ = write!(
+        entry,
+        "  - id: {id}\n    says: {}\n    formula: {}\n    severity: high\n    respond: block\n    after: each\n",
+        quoted(says),
+        quoted(formula)
+    );
+    let alone = format!("lictor: 1\nname: x\nproperties:\n{entry}");
+    let loaded = Policy::parse(&alone, "policy.yaml", &Files);
+    let judged = loaded.map_err(|problems| problems.iter().next().cloned()).and_then(|loaded| {
+        Judge::new(&loaded.policy).map_err(|problems| problems.into_iter().next())
+    });
+    if let Err(problem) = judged {
+        let message = problem.map(|problem| problem.message).unwrap_or_default();
+        return Err(refused(at, LOGIC, format!("the logic cannot follow this statement: {message}")));
+    }
+    text.push_str(&entry);
+    Ok(())
+}
+
+/// That a statement applies, as a formula.
+fn applies(prepared: &Prepared, events: &Events, translator: &mut Translator<'_>) -> Result<String, Refused> {
+    let mut parts = vec![prepared.fact.clone()];
+    let mut leaf = |condition: &Condition| {
+        let mut condition = condition.clone();
+        Renamer::new(events).condition(&mut condition)?;
+        translator.formula(&condition)
+    };
+    for (is_wanted, condition) in &prepared.leaves {
+        let formula = leaf(condition)?;
+        parts.push(if *is_wanted { formula } else { format!("!({formula})") });
+    }
+    for mixed in &prepared.mixed {
+        let formulas = mixed.leaves.iter().map(&mut leaf).collect::<Result<Vec<_>, _>>()?;
+        let cases = ways(formulas.len()).map(|way| {
+            let values: Vec<String> = way.iter().map(ToString::to_string).collect();
+            let mut case = vec![format!("{}({})", mixed.fact, values.join(", "))];
+            let turned = way.iter().zip(&formulas);
+            case.extend(turned.map(|(holds, formula)| if *holds { formula.clone() } else { format!("!({formula})") }));
+            format!("({})", case.join(" & "))
+        });
+        parts.push(format!("({})", cases.collect::<Vec<_>>().join(" | ")));
+    }
+    Ok(parts.join(" & "))
+}
+
+/// A text in YAML, whatever is in it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
