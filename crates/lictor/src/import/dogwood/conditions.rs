@@ -272,6 +272,8 @@ fn named(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refused> {
     }
     cursor.take();
     Ok(match name {
+        // Any value, and not the same one where it stands twice.
+        "_" => TermKind::Any,
         "true" => TermKind::Bool(true),
         "false" => TermKind::Bool(false),
         "context" | "principal" | "resource" => {

@@ -69,10 +69,13 @@ impl<'v> Translator<'v> {
             .map(|(place, part)| if self.asked.contains(&place) { part.variable.as_str() } else { "_" })
             .collect();
         let variables: Vec<&str> = terms.iter().copied().filter(|term| *term != "_").collect();
+        // A property that counts is answered from tables. Otherwise every value would have a state of its own, with a
+        // clock for every window, which is dear where statements have several of them.
+        let one = format!("count[0,0]({ASKED}) = 1");
         if variables.is_empty() {
-            return format!("always ({ASKED} -> {formula})");
+            return format!("always ({ASKED} & {one} -> {formula})");
         }
-        format!("always forall {}. ({ASKED}({}) -> {formula})", variables.join(", "), terms.join(", "))
+        format!("always forall {}. ({ASKED}({}) & {one} -> {formula})", variables.join(", "), terms.join(", "))
     }
 
     fn condition(&mut self, condition: &Condition) -> Result<Parts, Refused> {

@@ -1,0 +1,3 @@
+//! Dogwood's own cases, judged by Lictor.
+
+pub mod corpus;
