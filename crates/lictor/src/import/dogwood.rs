@@ -31,22 +31,23 @@ mod value;
 mod variables;
 mod vocabulary;
 
-use std::fmt::Write;
-
 use crate::judge::Judge;
 use crate::policy::{Files, Policy, Problem, Source};
 use facts::Labels;
 use macros::Expander;
-use refusal::{LOGIC, Refused, refused};
+use refusal::{At, LOGIC, Refused, refused};
 use schema::{Events, Groups};
 use statements::{Prepared, prepare, ways};
 use syntax::{Condition, Effect};
-use translate::Translator;
+use translate::{Style, Translator};
 use variables::Renamer;
 use vocabulary::Vocabulary;
 
 pub use facts::ImportedEvent;
 pub use refusal::REASONS;
+
+/// How many windows a property may have whose values are followed one by one; with more it takes too long to decide.
+const MOST_CLOCKS: usize = 2;
 
 /// The macros that every policy can use, unless another library is given.
 const LIBRARY: &str = "\
@@ -131,54 +132,69 @@ impl Imported {
 }
 
 /// The policy file.
-fn policy(
-    name: &str,
-    statements: &[Prepared],
-    events: &Events,
-    vocabulary: &mut Vocabulary,
-) -> Result<String, Refused> {
+fn policy(name: &str, statements: &[Prepared], events: &Events, vocabulary: &mut Vocabulary) -> Result<String, Refused> {
     let mut text = format!("lictor: 1\nname: {}\nproperties:\n", quoted(name));
-    let mut translator = Translator::new(vocabulary);
-    let mut permits = Vec::new();
-    for prepared in statements.iter().filter(|prepared| prepared.statement.effect == Effect::Permit) {
-        permits.push(applies(prepared, events, &mut translator)?);
-    }
-    let permitted = if permits.is_empty() { "false".to_owned() } else { format!("({})", permits.join(" | ")) };
+    let of = |effect: Effect| statements.iter().filter(move |prepared| prepared.statement.effect == effect);
     let place = statements.first().map(|prepared| prepared.statement.at).unwrap_or_default();
-    property(&mut text, place, "permitted", "Something permits the request.", &translator.invariant(&permitted))?;
-    for prepared in statements.iter().filter(|prepared| prepared.statement.effect == Effect::Forbid) {
-        let mut translator = Translator::new(vocabulary);
-        let forbidden = applies(prepared, events, &mut translator)?;
-        let formula = translator.invariant(&format!("!({forbidden})"));
+    text += &property(place, "permitted", "Something permits the request.", vocabulary, |translator| {
+        let permits = of(Effect::Permit).map(|prepared| applies(prepared, events, translator));
+        let permits = permits.collect::<Result<Vec<_>, _>>()?;
+        Ok(if permits.is_empty() { "false".to_owned() } else { format!("({})", permits.join(" | ")) })
+    })?;
+    for prepared in of(Effect::Forbid) {
         let says = match &prepared.statement.id {
             Some(id) => format!("The request is not forbidden by {id}."),
             None => "Nothing forbids the request.".to_owned(),
         };
-        property(&mut text, prepared.statement.at, &prepared.fact.replace('.', "-"), &says, &formula)?;
+        let id = prepared.fact.replace('.', "-");
+        text += &property(prepared.statement.at, &id, &says, vocabulary, |translator| {
+            Ok(format!("!({})", applies(prepared, events, translator)?))
+        })?;
     }
     Ok(text)
 }
 
-/// Writes a property, if the logic can follow it.
-fn property(text: &mut String, at: refusal::At, id: &str, says: &str, formula: &str) -> Result<(), Refused> {
-    let mut entry = String::new();
-    let _ = write!(
-        entry,
-        "  - id: {id}\n    says: {}\n    formula: {}\n    severity: high\n    respond: block\n    after: each\n",
-        quoted(says),
-        quoted(formula)
-    );
-    let alone = format!("lictor: 1\nname: x\nproperties:\n{entry}");
-    let loaded = Policy::parse(&alone, "policy.yaml", &Files);
-    let judged = loaded.map_err(|problems| problems.iter().next().cloned()).and_then(|loaded| {
-        Judge::new(&loaded.policy).map_err(|problems| problems.into_iter().next())
-    });
-    if let Err(problem) = judged {
-        let message = problem.map(|problem| problem.message).unwrap_or_default();
-        return Err(refused(at, LOGIC, format!("the logic cannot follow this statement: {message}")));
+/// A property, put in the first way in which the logic can follow it.
+fn property(
+    at: At,
+    id: &str,
+    says: &str,
+    vocabulary: &mut Vocabulary,
+    formula: impl Fn(&mut Translator<'_>) -> Result<String, Refused>,
+) -> Result<String, Refused> {
+    let mut first = None;
+    for style in Style::ALL {
+        let mut attempt = vocabulary.clone();
+        let mut translator = Translator::new(&mut attempt, style);
+        let body = formula(&mut translator)?;
+        let whole = translator.invariant(&body);
+        if style == Style::Followed && whole.matches("[0,").count() > MOST_CLOCKS {
+            break;
+        }
+        let entry = format!(
+            "  - id: {id}\n    says: {}\n    formula: {}\n    severity: high\n    respond: block\n    after: each\n",
+            quoted(says),
+            quoted(&whole)
+        );
+        match stands_in_the_way(&entry) {
+            None => {
+                *vocabulary = attempt;
+                return Ok(entry);
+            }
+            Some(message) => first = first.or(Some(message)),
+        }
     }
-    text.push_str(&entry);
-    Ok(())
+    let message = first.unwrap_or_default();
+    Err(refused(at, LOGIC, format!("the logic cannot follow this statement: {message}")))
+}
+
+/// Why the logic cannot follow a property, if it cannot.
+fn stands_in_the_way(entry: &str) -> Option<String> {
+    let alone = format!("lictor: 1\nname: x\nproperties:\n{entry}");
+    match Policy::parse(&alone, "policy.yaml", &Files) {
+        Ok(loaded) => Judge::new(&loaded.policy).err()?.into_iter().next().map(|problem| problem.message),
+        Err(problems) => problems.into_iter().next().map(|problem| problem.message),
+    }
 }
 
 /// That a statement applies, as a formula.

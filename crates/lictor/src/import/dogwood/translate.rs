@@ -11,10 +11,27 @@ use super::syntax::{Binder, Condition, Gathered, Past, Predicate, Sign, Term, Te
 use super::value::{ABSENT, Value};
 use super::vocabulary::{ASKED, ELAPSED, TIMEPOINT, Vocabulary};
 
+/// How a property is put, if there are several ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// One that is answered from tables: the cheapest.
+    Tables,
+    /// The same, and a `since` whose left is denied is put as two looks back. The two may then ask for different values.
+    Apart,
+    /// One that follows every value by itself, with a clock for every window. Dear, but it takes any `since`.
+    Followed,
+}
+
+impl Style {
+    /// The ways, in the order in which to try them.
+    pub(super) const ALL: [Style; 3] = [Style::Tables, Style::Apart, Style::Followed];
+}
+
 /// Translates the conditions of one property.
 #[derive(Debug)]
 pub(super) struct Translator<'v> {
     vocabulary: &'v mut Vocabulary,
+    style: Style,
     /// The types of the variables.
     types: HashMap<String, String>,
     /// The parts of the request that the property asks for.
@@ -52,8 +69,8 @@ fn all(parts: Vec<String>) -> String {
 }
 
 impl<'v> Translator<'v> {
-    pub(super) fn new(vocabulary: &'v mut Vocabulary) -> Translator<'v> {
-        Translator { vocabulary, types: HashMap::new(), asked: Vec::new(), fresh: 0 }
+    pub(super) fn new(vocabulary: &'v mut Vocabulary, style: Style) -> Translator<'v> {
+        Translator { vocabulary, style, types: HashMap::new(), asked: Vec::new(), fresh: 0 }
     }
 
     /// A condition as a formula.
@@ -69,18 +86,23 @@ impl<'v> Translator<'v> {
             .map(|(place, part)| if self.asked.contains(&place) { part.variable.as_str() } else { "_" })
             .collect();
         let variables: Vec<&str> = terms.iter().copied().filter(|term| *term != "_").collect();
-        // A property that counts is answered from tables. Otherwise every value would have a state of its own, with a
-        // clock for every window, which is dear where statements have several of them.
-        let one = format!("count[0,0]({ASKED}) = 1");
+        // A property that counts is answered from tables.
+        let one = match self.style {
+            Style::Followed => String::new(),
+            Style::Tables | Style::Apart => format!(" & count[0,0]({ASKED}) = 1"),
+        };
         if variables.is_empty() {
-            return format!("always ({ASKED} & {one} -> {formula})");
+            return format!("always ({ASKED}{one} -> {formula})");
         }
-        format!("always forall {}. ({ASKED}({}) & {one} -> {formula})", variables.join(", "), terms.join(", "))
+        format!("always forall {}. ({ASKED}({}){one} -> {formula})", variables.join(", "), terms.join(", "))
     }
 
     fn condition(&mut self, condition: &Condition) -> Result<Parts, Refused> {
         let at = condition.at;
         Ok(match &condition.kind {
+            Past::And(list) if list.iter().any(|part| matches!(part.kind, Past::Exists(..))) => {
+                return self.exists(condition);
+            }
             Past::And(list) => {
                 let mut whole = Parts::default();
                 for part in list {
@@ -120,13 +142,28 @@ impl<'v> Translator<'v> {
             Past::Since(left, within, right) => {
                 let mut right = self.condition(right)?;
                 if !right.core.is_empty() {
-                    let left = enclosed(self.condition(left)?.closed());
                     let core = std::mem::take(&mut right.core);
-                    right.core.push(format!("({left} since[0,{}] {})", seconds(within), enclosed(all(core))));
+                    match &left.kind {
+                        Past::Not(broken) if self.style == Style::Apart => {
+                            let (begin, end) = (self.made_up("begin"), self.made_up("end"));
+                            let broken = self.condition(broken)?.closed();
+                            self.vocabulary.asks_timepoint = true;
+                            let bound = seconds(within);
+                            right.core.push(format!("once[0,{bound}] ({} & {TIMEPOINT}({begin}))", all(core)));
+                            right.core.push(format!(
+                                "!(exists {end}. (once[0,{bound}] ({broken} & {TIMEPOINT}({end})) & {end} > {begin}))"
+                            ));
+                            right.chosen.push(begin);
+                        }
+                        _ => {
+                            let left = enclosed(self.condition(left)?.closed());
+                            right.core.push(format!("({left} since[0,{}] {})", seconds(within), enclosed(all(core))));
+                        }
+                    }
                 }
                 right
             }
-            Past::Exists(binder, body) => return self.exists(at, binder, body),
+            Past::Exists(..) => return self.exists(condition),
             Past::Timepoint(variable) => {
                 self.vocabulary.asks_timepoint = true;
                 Parts::core(format!("{TIMEPOINT}({})", name(variable)))
@@ -137,30 +174,33 @@ impl<'v> Translator<'v> {
         })
     }
 
-    fn exists(&mut self, at: At, binder: &Binder, body: &Condition) -> Result<Parts, Refused> {
-        let variable = name(&binder.variable).to_owned();
-        self.types.insert(variable.clone(), binder.kind.clone());
-        let list: Vec<Condition> = match &body.kind {
-            Past::And(list) => list.clone(),
-            _ => vec![body.clone()],
-        };
-        // A number that is counted gets its name by a comparison. The name is then replaced by the number.
-        if !list.iter().any(|part| is_given(part, &variable))
-            && let Some((place, number)) = list.iter().enumerate().find_map(|(place, part)| counted(part, &variable, place))
-        {
-            let mut rest = list;
-            let found = rest.remove(place);
-            for part in &mut rest {
-                replace(part, &variable, &number, false)?;
-            }
-            if rest.is_empty() {
-                // There always is such a number, unless it is computed from what the request does not have.
-                rest.push(Condition { at: found.at, kind: Past::Comparison(Sign::Equal, number.clone(), number) });
-            }
-            return self.condition(&Condition { at, kind: Past::And(rest) });
+    /// Chosen values. A number that is counted gets its name by a comparison; the name is then replaced by the number.
+    fn exists(&mut self, condition: &Condition) -> Result<Parts, Refused> {
+        let (mut binders, mut list) = (Vec::new(), Vec::new());
+        flatten(condition, &mut binders, &mut list);
+        let mut chosen = Vec::new();
+        for binder in &binders {
+            self.types.insert(name(&binder.variable).to_owned(), binder.kind.clone());
         }
-        let mut parts = self.condition(body)?;
-        parts.chosen.push(variable);
+        for binder in &binders {
+            let variable = name(&binder.variable);
+            let is_given = list.iter().any(|part| is_given(part, variable));
+            let number = list.iter().enumerate().find_map(|(place, part)| Some((place, counted(part, variable)?)));
+            let Some((place, number)) = number.filter(|_| !is_given) else {
+                chosen.push(variable.to_owned());
+                continue;
+            };
+            let at = list.remove(place).at;
+            for part in &mut list {
+                replace(part, variable, &number, false)?;
+            }
+            // What is counted always is a number; what is computed is none if the request does not have a part of it.
+            if matches!(number.kind, TermKind::Computed(..)) {
+                list.push(Condition { at, kind: Past::Comparison(Sign::Equal, number.clone(), number) });
+            }
+        }
+        let mut parts = self.condition(&Condition { at: condition.at, kind: Past::And(list) })?;
+        parts.chosen.extend(chosen);
         Ok(parts)
     }
 
@@ -381,14 +421,26 @@ fn computes(term: &Term) -> bool {
     matches!(term.kind, TermKind::Gathered(_) | TermKind::Computed(..))
 }
 
-/// `x == number` or `number == x`, where the number is counted: where it stands, and the number.
-fn counted(part: &Condition, variable: &str, place: usize) -> Option<(usize, Term)> {
+/// The number, if a part is `x == number` or `number == x` and the number is counted.
+fn counted(part: &Condition, variable: &str) -> Option<Term> {
     let Past::Comparison(Sign::Equal, left, right) = &part.kind else { return None };
     let is_it = |term: &Term| matches!(&term.kind, TermKind::Variable(found) if name(found) == variable);
-    if is_it(left) && counts(right) {
-        return Some((place, right.clone()));
+    if is_it(left) && counts(right) && !term_mentions(right, variable) {
+        return Some(right.clone());
     }
-    (is_it(right) && counts(left)).then(|| (place, left.clone()))
+    (is_it(right) && counts(left) && !term_mentions(left, variable)).then(|| left.clone())
+}
+
+/// The parts of a condition that hold together, and the variables that are chosen for them.
+fn flatten(condition: &Condition, binders: &mut Vec<Binder>, list: &mut Vec<Condition>) {
+    match &condition.kind {
+        Past::And(parts) => parts.iter().for_each(|part| flatten(part, binders, list)),
+        Past::Exists(binder, body) => {
+            binders.push(binder.clone());
+            flatten(body, binders, list);
+        }
+        _ => list.push(condition.clone()),
+    }
 }
 
 /// Does an event give a variable its value?
