@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod packs;
 pub(crate) mod patterns;

@@ -52,7 +52,7 @@ fn negated(cursor: &mut Cursor) -> Result<Condition, Refused> {
     }
     for (word, make) in [("formerly", Past::Formerly as fn(Window, Box<Condition>) -> Past), ("previous", Past::Previous)]
     {
-        if cursor.is_name(0, word) && cursor.is_name(1, "within") {
+        if cursor.is_name(0, word) {
             cursor.take();
             let window = within(cursor)?;
             return Ok(Condition { at, kind: make(window, Box::new(atom(cursor)?)) });

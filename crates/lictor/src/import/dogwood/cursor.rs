@@ -17,12 +17,14 @@ pub(super) struct Cursor {
     place: usize,
     depth: usize,
     read: usize,
+    /// What was wrong with the guess that went furthest.
+    furthest: Option<Refused>,
 }
 
 impl Cursor {
     /// At the beginning of a file.
     pub(super) fn new(file: usize, text: &str) -> Result<Cursor, Refused> {
-        Ok(Cursor { tokens: tokens(file, text)?, place: 0, depth: 0, read: 0 })
+        Ok(Cursor { tokens: tokens(file, text)?, place: 0, depth: 0, read: 0, furthest: None })
     }
 
     /// The token so many places ahead.
@@ -176,11 +178,18 @@ impl Cursor {
     /// Takes what a guess says is there, or nothing.
     pub(super) fn attempt<T>(&mut self, guess: impl Fn(&mut Cursor) -> Result<T, Refused>) -> Option<T> {
         let before = self.place;
-        let result = guess(self).ok();
-        if result.is_none() {
-            self.place = before;
-        }
-        result
+        guess(self)
+            .map_err(|wrong| {
+                self.place = before;
+                let is_further = self.furthest.as_ref().is_none_or(|known| wrong.at.offset > known.at.offset);
+                self.furthest = is_further.then_some(wrong).or(self.furthest.take());
+            })
+            .ok()
+    }
+
+    /// What is wrong: of a mistake and what was wrong with guesses, that which was read furthest into the file.
+    pub(super) fn mistake(&mut self, wrong: Refused) -> Refused {
+        self.furthest.take().filter(|guess| guess.at.offset > wrong.at.offset).unwrap_or(wrong)
     }
 
     /// Takes something that may hold more of its kind.

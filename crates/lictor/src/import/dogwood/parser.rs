@@ -16,13 +16,17 @@ pub(super) struct Parsed {
 /// Reads a policy file.
 pub(super) fn parse(file: usize, text: &str) -> Result<Parsed, Refused> {
     let mut cursor = Cursor::new(file, text)?;
+    items(&mut cursor).map_err(|wrong| cursor.mistake(wrong))
+}
+
+fn items(cursor: &mut Cursor) -> Result<Parsed, Refused> {
     let mut parsed = Parsed::default();
     while !cursor.is_at_end() {
         let is_definition = cursor.is_name(0, "def") && (cursor.is_name(1, "cedar") || cursor.is_name(1, "temporal"));
         if is_definition {
-            parsed.macros.push(definition(&mut cursor)?);
+            parsed.macros.push(definition(cursor)?);
         } else {
-            parsed.statements.push(statement(&mut cursor)?);
+            parsed.statements.push(statement(cursor)?);
         }
     }
     Ok(parsed)
