@@ -395,6 +395,8 @@ pub(crate) enum Language {
     Rego,
     /// MonPoly: policy.sig, a formula for each property, a log for each session
     Mfotl,
+    /// Dogwood: policy.dw, its schemas, a log for each session
+    Dogwood,
 }
 
 #[derive(Debug, ClapArgs)]
