@@ -79,7 +79,12 @@ fn what_cannot_be_carried_over_is_named_at_its_place() {
         ("permit (principal, action, resource)\nwhen { Risk::Score(context.a).high };", "dogwood.provider", 2, 8),
         ("permit (principal, action, resource)\nwhen { ip(\"1.2.3.4\").isLoopback() };", "dogwood.extension", 2, 8),
         ("permit (principal, action, resource) when { near(1) };", "dogwood.macro", 1, 45),
-        ("permit (principal, action, resource) when temporal { formerly 1h A::Action::\"B\"::c{} };", "dogwood.syntax", 1, 63),
+        (
+            "permit (principal, action, resource) when temporal { formerly 1h A::Action::\"B\"::c{} };",
+            "dogwood.syntax",
+            1,
+            63,
+        ),
         (
             "permit (principal, action, resource)\nwhen temporal { formerly within 1h A::Action::\"B\"::c{ input.x: y } };",
             "dogwood.syntax",

@@ -95,7 +95,8 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
     };
     // A case is numbered throughout: policy_1.dw, policy_2.dw, …
     let policies: Vec<Source> = (1..).map_while(|number| source(&format!("policy_{number}.dw"))).collect();
-    let log = |number: usize| Some((source(&format!("trace_{number}.log"))?, source(&format!("expected_{number}.out"))?));
+    let log =
+        |number: usize| Some((source(&format!("trace_{number}.log"))?, source(&format!("expected_{number}.out"))?));
     let logs: Vec<(Source, Source)> = (1..).map_while(log).collect();
     let event_schema = source("event.dwschema").map_or_else(|| usual_events.to_owned(), |file| file.body().to_owned());
     let action_schema =

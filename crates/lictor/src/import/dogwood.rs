@@ -46,9 +46,6 @@ use vocabulary::Vocabulary;
 pub use facts::ImportedEvent;
 pub use refusal::REASONS;
 
-/// How many windows a property may have whose values are followed one by one; with more it takes too long to decide.
-const MOST_CLOCKS: usize = 2;
-
 /// The macros that every policy can use, unless another library is given.
 const LIBRARY: &str = "\
 def temporal count_within(?window, ?what) { count for ($at: Timepoint). where formerly within ?window (?what && tp($at)) };
@@ -132,7 +129,12 @@ impl Imported {
 }
 
 /// The policy file.
-fn policy(name: &str, statements: &[Prepared], events: &Events, vocabulary: &mut Vocabulary) -> Result<String, Refused> {
+fn policy(
+    name: &str,
+    statements: &[Prepared],
+    events: &Events,
+    vocabulary: &mut Vocabulary,
+) -> Result<String, Refused> {
     let mut text = format!("lictor: 1\nname: {}\nproperties:\n", quoted(name));
     let of = |effect: Effect| statements.iter().filter(move |prepared| prepared.statement.effect == effect);
     let place = statements.first().map(|prepared| prepared.statement.at).unwrap_or_default();
@@ -168,9 +170,6 @@ fn property(
         let mut translator = Translator::new(&mut attempt, style);
         let body = formula(&mut translator)?;
         let whole = translator.invariant(&body);
-        if style == Style::Followed && whole.matches("[0,").count() > MOST_CLOCKS {
-            break;
-        }
         let entry = format!(
             "  - id: {id}\n    says: {}\n    formula: {}\n    severity: high\n    respond: block\n    after: each\n",
             quoted(says),

@@ -139,7 +139,11 @@ impl Writer<'_> {
             Node::True | Node::False => Vec::new(),
             Node::Fact(atom) => {
                 let (text, variables) = self.fact(atom)?;
-                if positive { Conjunction::given(text, variables) } else { Conjunction::filter(format!("!{text}"), variables) }
+                if positive {
+                    Conjunction::given(text, variables)
+                } else {
+                    Conjunction::filter(format!("!{text}"), variables)
+                }
             }
             Node::Compare(comparison, left, right) => {
                 let mut variables = BTreeSet::new();
@@ -160,7 +164,9 @@ impl Writer<'_> {
                 found.extend(self.alternatives(*right, true)?);
                 found
             }
-            Node::Implies(left, right) => product(&self.alternatives(*left, true)?, &self.alternatives(*right, false)?)?,
+            Node::Implies(left, right) => {
+                product(&self.alternatives(*left, true)?, &self.alternatives(*right, false)?)?
+            }
             Node::Iff(left, right) => {
                 let mut found = product(&self.alternatives(*left, true)?, &self.alternatives(*right, positive)?)?;
                 found.extend(product(&self.alternatives(*left, false)?, &self.alternatives(*right, !positive)?)?);
@@ -176,7 +182,9 @@ impl Writer<'_> {
                 };
                 let within = if word == "previous" { WHOLE.to_owned() } else { window(*interval)? };
                 let inner = self.alternatives(*g, inside)?;
-                happened(&inner, &BTreeSet::new(), inside == positive, |text| format!("{word} within {within} ({text})"))?
+                happened(&inner, &BTreeSet::new(), inside == positive, |text| {
+                    format!("{word} within {within} ({text})")
+                })?
             }
             Node::Binary(operator, interval, left, right) => {
                 let inside = match operator {

@@ -48,7 +48,13 @@ impl<'g> Request<'g> {
             _ => None,
         };
         let context = datum(&Value::Record(context.clone()))?;
-        Some(Request { principal: entity(principal)?, action: action.clone(), resource: entity(resource)?, context, groups })
+        Some(Request {
+            principal: entity(principal)?,
+            action: action.clone(),
+            resource: entity(resource)?,
+            context,
+            groups,
+        })
     }
 
     /// Does a condition hold, if the conditions on the history in it are these? Not if it cannot be computed.

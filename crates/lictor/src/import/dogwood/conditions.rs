@@ -50,7 +50,8 @@ fn negated(cursor: &mut Cursor) -> Result<Condition, Refused> {
         cursor.expect(")")?;
         return Ok(inner);
     }
-    for (word, make) in [("formerly", Past::Formerly as fn(Window, Box<Condition>) -> Past), ("previous", Past::Previous)]
+    for (word, make) in
+        [("formerly", Past::Formerly as fn(Window, Box<Condition>) -> Past), ("previous", Past::Previous)]
     {
         if cursor.is_name(0, word) {
             cursor.take();

@@ -64,9 +64,9 @@ impl Labels<'_> {
     fn history(&self, event: &Happened) -> Result<Vec<Fact>, Refused> {
         let mut facts = Vec::new();
         let fitting = |kind: &str| event.kind == kind;
-        for shape in self.vocabulary.shapes.iter().filter(|shape| fitting(&shape.kind) && shape.action == event.action) {
-            let values: Option<Vec<&Value>> =
-                shape.fields.iter().map(|path| Value::at(&event.logged, path)).collect();
+        for shape in self.vocabulary.shapes.iter().filter(|shape| fitting(&shape.kind) && shape.action == event.action)
+        {
+            let values: Option<Vec<&Value>> = shape.fields.iter().map(|path| Value::at(&event.logged, path)).collect();
             // An event without one of the fields is none of those that are asked for.
             let Some(values) = values else { continue };
             for ((value, path), is_number) in values.iter().zip(&shape.fields).zip(&shape.numbers) {
@@ -91,13 +91,8 @@ impl Labels<'_> {
             values.push(value.map_or_else(|| Carried::text(ABSENT), |value| value.carried()));
         }
         let mut facts = vec![Fact::new(ASKED, values)];
-        let request = Request::new(
-            event.principal.as_ref(),
-            &event.action,
-            event.resource.as_ref(),
-            &event.context,
-            self.groups,
-        );
+        let request =
+            Request::new(event.principal.as_ref(), &event.action, event.resource.as_ref(), &event.context, self.groups);
         // A request that is not well formed is denied, whatever is permitted.
         let Some(request) = request else { return Ok(facts) };
         for prepared in self.statements {

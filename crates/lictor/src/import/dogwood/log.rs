@@ -88,7 +88,8 @@ fn event(at: At, line: &str) -> Result<Happened, Refused> {
         .split_once('(')
         .and_then(|(head, inside)| Some((head.trim(), &inside[..inside.rfind(')')?])))
         .ok_or_else(|| wrong("the event has no `(` … `)` with its fields"))?;
-    let (action, kind) = name(head).ok_or_else(|| wrong("the event is not named as `Namespace::Action::\"Id\"::kind`"))?;
+    let (action, kind) =
+        name(head).ok_or_else(|| wrong("the event is not named as `Namespace::Action::\"Id\"::kind`"))?;
     let logged = members(at, fields, 0)?;
     let (principal, resource) = (scope.remove("principal"), scope.remove("resource"));
     Ok(Happened { at, time, principal, resource, context, action, kind, logged })

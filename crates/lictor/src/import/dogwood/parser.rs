@@ -108,7 +108,9 @@ fn scope(cursor: &mut Cursor) -> Result<Vec<Expression>, Refused> {
         "principal" => Root::Principal,
         "action" => Root::Action,
         "resource" => Root::Resource,
-        other => return Err(refused(at, SYNTAX, format!("expected `principal`, `action` or `resource`, found `{other}`"))),
+        other => {
+            return Err(refused(at, SYNTAX, format!("expected `principal`, `action` or `resource`, found `{other}`")));
+        }
     };
     let request = || Box::new(Expression { at, kind: Kind::Request(root) });
     let mut found = Vec::new();
@@ -326,7 +328,11 @@ fn named(cursor: &mut Cursor, at: At, name: &str) -> Result<Expression, Refused>
         None if cursor.takes("(") => {
             let arguments = cursor.list(")", expression)?;
             if matches!(kind.as_str(), "ip" | "datetime" | "duration") {
-                return Err(refused(at, EXTENSION, format!("`{kind}` is a type of Cedar that has no counterpart here")));
+                return Err(refused(
+                    at,
+                    EXTENSION,
+                    format!("`{kind}` is a type of Cedar that has no counterpart here"),
+                ));
             }
             Kind::Call(kind, arguments)
         }

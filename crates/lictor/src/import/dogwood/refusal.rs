@@ -24,8 +24,7 @@ pub(super) const TIME: &str = "dogwood.time";
 pub(super) const LOGIC: &str = "dogwood.logic";
 
 /// Every reason for which something is refused.
-pub const REASONS: [&str; 10] =
-    [SYNTAX, PROVIDER, TEMPLATE, EXTENSION, ENTITIES, MACRO, MOVED, TYPE, TIME, LOGIC];
+pub const REASONS: [&str; 10] = [SYNTAX, PROVIDER, TEMPLATE, EXTENSION, ENTITIES, MACRO, MOVED, TYPE, TIME, LOGIC];
 
 /// A place in one of the files that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -46,11 +46,8 @@ impl Default for Events {
     /// What Dogwood takes without a schema: requests are decided, and every principal has a history of its own.
     fn default() -> Events {
         let pin = Pin { field: vec!["callerPrincipal".to_owned()], root: Root::Principal, path: Vec::new() };
-        let kind = |name: &str| EventKind {
-            name: name.to_owned(),
-            is_decided: name == "request",
-            pins: vec![pin.clone()],
-        };
+        let kind =
+            |name: &str| EventKind { name: name.to_owned(), is_decided: name == "request", pins: vec![pin.clone()] };
         Events { kinds: ["request", "response", "error"].map(kind).into() }
     }
 }

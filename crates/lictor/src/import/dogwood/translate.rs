@@ -14,17 +14,15 @@ use super::vocabulary::{ASKED, ELAPSED, TIMEPOINT, Vocabulary};
 /// How a property is put, if there are several ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// One that is answered from tables: the cheapest.
-    Tables,
-    /// The same, and a `since` whose left is denied is put as two looks back. The two may then ask for different values.
+    /// As it stands.
+    Plain,
+    /// A `since` whose left is denied is put as two looks back, which may then ask for different values.
     Apart,
-    /// One that follows every value by itself, with a clock for every window. Dear, but it takes any `since`.
-    Followed,
 }
 
 impl Style {
     /// The ways, in the order in which to try them.
-    pub(super) const ALL: [Style; 3] = [Style::Tables, Style::Apart, Style::Followed];
+    pub(super) const ALL: [Style; 2] = [Style::Plain, Style::Apart];
 }
 
 /// Translates the conditions of one property.
@@ -82,19 +80,16 @@ impl<'v> Translator<'v> {
     pub(super) fn invariant(&self, formula: &str) -> String {
         let last = self.asked.iter().max().map_or(0, |last| last + 1);
         let parts = self.vocabulary.parts.iter().take(last).enumerate();
-        let terms: Vec<&str> = parts
-            .map(|(place, part)| if self.asked.contains(&place) { part.variable.as_str() } else { "_" })
-            .collect();
+        let terms: Vec<&str> =
+            parts.map(|(place, part)| if self.asked.contains(&place) { part.variable.as_str() } else { "_" }).collect();
         let variables: Vec<&str> = terms.iter().copied().filter(|term| *term != "_").collect();
-        // A property that counts is answered from tables.
-        let one = match self.style {
-            Style::Followed => String::new(),
-            Style::Tables | Style::Apart => format!(" & count[0,0]({ASKED}) = 1"),
-        };
+        // A property that counts is answered from tables. Otherwise every value would have a state of its own, with a
+        // clock for every window, which is dear where statements have several of them.
+        let one = format!("count[0,0]({ASKED}) = 1");
         if variables.is_empty() {
-            return format!("always ({ASKED}{one} -> {formula})");
+            return format!("always ({ASKED} & {one} -> {formula})");
         }
-        format!("always forall {}. ({ASKED}({}){one} -> {formula})", variables.join(", "), terms.join(", "))
+        format!("always forall {}. ({ASKED}({}) & {one} -> {formula})", variables.join(", "), terms.join(", "))
     }
 
     fn condition(&mut self, condition: &Condition) -> Result<Parts, Refused> {
@@ -352,7 +347,9 @@ impl<'v> Translator<'v> {
                 _ => vec![(**inner).clone()],
             };
             let is_time = |part: &Condition| match &part.kind {
-                Past::Timepoint(time) => binders.iter().any(|binder| binder.variable == *time).then(|| name(time).to_owned()),
+                Past::Timepoint(time) => {
+                    binders.iter().any(|binder| binder.variable == *time).then(|| name(time).to_owned())
+                }
                 _ => None,
             };
             let rest: Vec<Condition> = list.iter().filter(|part| is_time(part).is_none()).cloned().collect();
