@@ -1,7 +1,5 @@
 //! A policy of Dogwood carried over: the properties, the facts of a log, and what is refused where.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use lictor::import::dogwood::{Given, Imported, REASONS};
 use lictor::policy::Source;
 

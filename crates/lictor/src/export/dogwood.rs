@@ -5,6 +5,7 @@
 //! property that can be broken in several ways has a statement for each, for Dogwood has no `or` about the past.
 
 mod condition;
+mod conjunction;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,6 +20,9 @@ use condition::statements;
 
 /// A window that reaches as far back as any time can lie, in days: our clock tells no more than 584 years apart.
 const WHOLE: &str = "213504d";
+
+/// How many alternatives a condition may have, each of which becomes a statement.
+const MOST: usize = 64;
 
 /// The types of Dogwood that values of facts have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,11 @@
 //! that goes. `asked` holds at requests, with the values that formulas ask for.
 //!
 //! The order of the modules is that of the data: [`lexer`], [`cursor`], [`parser`] with [`conditions`], [`macros`],
-//! [`statements`], [`variables`], [`translate`]; and for logs [`log`], [`cedar`], [`facts`].
+//! [`statements`], [`variables`], [`translate`] with [`counted`]; and for logs [`log`], [`cedar`], [`facts`].
 
 mod cedar;
 mod conditions;
+mod counted;
 mod cursor;
 mod facts;
 mod lexer;
@@ -80,12 +81,12 @@ pub struct Imported {
 
 impl Imported {
     /// Carries a policy over, or says what stands in the way and where.
-    pub fn new(name: &str, given: &Given) -> Result<Imported, Problem> {
+    pub fn new(name: &str, given: &Given) -> Result<Imported, Box<Problem>> {
         let mut files = given.policies.clone();
         let macros = given.macros.clone().unwrap_or_else(|| Source::new("the standard macros", LIBRARY));
         let others = [Some(macros), given.events.clone(), given.actions.clone()];
         files.extend(others.into_iter().map(|file| file.unwrap_or_else(|| Source::new("", ""))));
-        Imported::read(name, given, &files).map_err(|refused| refused.problem(&files))
+        Imported::read(name, given, &files).map_err(|refused| Box::new(refused.problem(&files)))
     }
 
     fn read(name: &str, given: &Given, files: &[Source]) -> Result<Imported, Refused> {
@@ -116,7 +117,7 @@ impl Imported {
     }
 
     /// Carries a log over.
-    pub fn log(&self, session: &str, log: &Source) -> Result<Vec<ImportedEvent>, Problem> {
+    pub fn log(&self, session: &str, log: &Source) -> Result<Vec<ImportedEvent>, Box<Problem>> {
         let labels = Labels {
             vocabulary: &self.vocabulary,
             statements: &self.statements,
@@ -124,7 +125,7 @@ impl Imported {
             groups: &self.groups,
         };
         let events = log::log(0, log.body()).and_then(|events| labels.log(session, &events));
-        events.map_err(|refused| refused.problem(std::slice::from_ref(log)))
+        events.map_err(|refused| Box::new(refused.problem(std::slice::from_ref(log))))
     }
 }
 

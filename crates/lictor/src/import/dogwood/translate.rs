@@ -4,11 +4,13 @@
 //! keeps its value. So comparisons, and the variables that are chosen, are moved out of `formerly`, `previous` and the
 //! right of `since`: where they end up, every variable has its value.
 
+mod terms;
+
 use std::collections::HashMap;
 
-use super::refusal::{At, MOVED, Refused, TYPE, refused};
-use super::syntax::{Binder, Condition, Gathered, Past, Predicate, Sign, Term, TermKind, Variable, Window};
-use super::value::{ABSENT, Value};
+use super::counted::{counted, flatten, is_given, name, replace};
+use super::refusal::{Refused, TYPE, refused};
+use super::syntax::{Condition, Past, Predicate, Sign, TermKind, Variable, Window};
 use super::vocabulary::{ASKED, ELAPSED, TIMEPOINT, Vocabulary};
 
 /// How a property is put, if there are several ways.
@@ -222,175 +224,15 @@ impl<'v> Translator<'v> {
         self.types.get(name(variable)).is_some_and(|kind| kind == "Long")
     }
 
-    fn comparison(&mut self, at: At, sign: Sign, left: &Term, right: &Term) -> Result<Parts, Refused> {
-        let mut parts = Parts::default();
-        let is_order = !matches!(sign, Sign::Equal | Sign::Unequal);
-        for (term, other) in [(left, right), (right, left)] {
-            self.note_numbers(term, is_order || computes(other) || self.is_number(other))?;
-            self.guards(term, &mut parts.rigid);
-        }
-        let symbol = match sign {
-            Sign::Equal => "=",
-            Sign::Unequal => "!=",
-            Sign::Less => "<",
-            Sign::AtMost => "<=",
-            Sign::Greater => ">",
-            Sign::AtLeast => ">=",
-            _ => return Err(refused(at, TYPE, "this compares nothing")),
-        };
-        let text = format!("({} {symbol} {})", self.term(left)?, self.term(right)?);
-        if counts(left) || counts(right) {
-            parts.core.push(text);
-            // What depends on the time cannot be moved, and neither can what guards it.
-            parts.core.append(&mut parts.rigid);
-        } else {
-            parts.rigid.push(text);
-        }
-        Ok(parts)
-    }
-
-    /// Is a term a variable that stands for a number?
-    fn is_number(&self, term: &Term) -> bool {
-        matches!(&term.kind, TermKind::Variable(variable) if self.is_long(variable))
-    }
-
-    /// Notes which values must be numbers, so that an order among texts is never taken for one among numbers.
-    fn note_numbers(&mut self, term: &Term, is_needed: bool) -> Result<(), Refused> {
-        match &term.kind {
-            TermKind::Variable(variable) if is_needed => {
-                let kind = self.types.get(name(variable)).map(String::as_str).unwrap_or_default();
-                if matches!(kind, "Long" | "Timepoint") {
-                    return Ok(());
-                }
-                Err(refused(term.at, TYPE, format!("a variable of type `{kind}` is compared with a number"))
-                    .hint("declare it as `Long`"))
-            }
-            TermKind::Request(root, path) if is_needed => {
-                let place = self.vocabulary.part(*root, path);
-                self.vocabulary.parts[place].is_number = true;
-                Ok(())
-            }
-            TermKind::Computed(_, left, right) => {
-                self.note_numbers(left, true)?;
-                self.note_numbers(right, true)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Nothing is equal or unequal to what the request does not have.
-    fn guards(&mut self, term: &Term, guards: &mut Vec<String>) {
-        match &term.kind {
-            TermKind::Request(root, path) => {
-                let place = self.vocabulary.part(*root, path);
-                let guard = format!("({} != \"{ABSENT}\")", self.vocabulary.parts[place].variable);
-                if !guards.contains(&guard) {
-                    guards.push(guard);
-                }
-            }
-            TermKind::Computed(_, left, right) => {
-                self.guards(left, guards);
-                self.guards(right, guards);
-            }
-            _ => {}
-        }
-    }
-
-    fn term(&mut self, term: &Term) -> Result<String, Refused> {
-        let value = |value: Value| Ok(value.carried().to_string());
-        match &term.kind {
-            TermKind::Bool(truth) => value(Value::Bool(*truth)),
-            TermKind::Long(number) => value(Value::Long(*number)),
-            TermKind::Text(text) => value(Value::Text(text.clone())),
-            TermKind::Decimal(text) => value(Value::Decimal(text.clone())),
-            TermKind::Entity(entity) => value(Value::Entity(entity.clone())),
-            TermKind::Variable(variable) => Ok(name(variable).to_owned()),
-            TermKind::Request(root, path) => {
-                let place = self.vocabulary.part(*root, path);
-                if !self.asked.contains(&place) {
-                    self.asked.push(place);
-                }
-                Ok(self.vocabulary.parts[place].variable.clone())
-            }
-            TermKind::Computed(sign, left, right) => {
-                let symbol = match sign {
-                    Sign::Plus => "+",
-                    Sign::Minus => "-",
-                    _ => "*",
-                };
-                Ok(format!("({} {symbol} {})", self.term(left)?, self.term(right)?))
-            }
-            TermKind::Gathered(gathered) => self.gathered(gathered),
-            TermKind::Any => Err(refused(term.at, TYPE, "`*` stands for any value and cannot be compared")),
-            TermKind::Call(_) => Err(refused(term.at, TYPE, "a macro that was not written out")),
-        }
-    }
-
-    /// How many values of its variables a condition has now, or their sum.
-    fn gathered(&mut self, gathered: &Gathered) -> Result<String, Refused> {
-        let Gathered { summed, binders, body } = gathered;
-        for binder in binders {
-            self.types.insert(name(&binder.variable).to_owned(), binder.kind.clone());
-        }
-        let mut variables: Vec<&str> = binders.iter().map(|binder| name(&binder.variable)).collect();
-        if let Some(summed) = summed {
-            let first = name(summed);
-            self.types.insert(first.to_owned(), "Long".to_owned());
-            variables.retain(|variable| *variable != first);
-            variables.insert(0, first);
-        }
-        let word = if summed.is_some() { "sum" } else { "count" };
-        // Our own aggregates look back by themselves, and tell the steps of the trace apart as `tp` does.
-        if let Past::Formerly(within, inner) = &body.kind {
-            let list = match &inner.kind {
-                Past::And(list) => list.clone(),
-                _ => vec![(**inner).clone()],
-            };
-            let is_time = |part: &Condition| match &part.kind {
-                Past::Timepoint(time) => {
-                    binders.iter().any(|binder| binder.variable == *time).then(|| name(time).to_owned())
-                }
-                _ => None,
-            };
-            let rest: Vec<Condition> = list.iter().filter(|part| is_time(part).is_none()).cloned().collect();
-            let times: Vec<String> = list.iter().filter_map(is_time).collect();
-            if let [time] = &times[..]
-                && !rest.iter().any(|part| mentions(part, time))
-                && !summed.as_ref().is_some_and(|summed| name(summed) == time)
-            {
-                variables.retain(|variable| variable != time);
-                let inner = self.formula(&Condition { at: body.at, kind: Past::And(rest) })?;
-                return Ok(aggregate(word, &seconds(within), &variables, &inner));
-            }
-            if times.is_empty() && variables.len() == 1 && summed.is_none() {
-                let inner = self.formula(inner)?;
-                return Ok(aggregate("distinct", &seconds(within), &variables, &inner));
-            }
-        }
-        let inner = self.formula(body)?;
-        Ok(aggregate(word, "0", &variables, &inner))
-    }
-
     fn made_up(&mut self, stem: &str) -> String {
         self.fresh += 1;
         format!("x_{stem}_{}", self.fresh)
     }
 }
 
-fn aggregate(word: &str, bound: &str, variables: &[&str], body: &str) -> String {
-    let colon = if variables.is_empty() { "" } else { ": " };
-    format!("{word}[0,{bound}]({}{colon}{body})", variables.join(", "))
-}
-
 /// A formula that may stand behind an operator. One that begins with a parenthesis ends with the same.
 fn enclosed(text: String) -> String {
     if text.starts_with(['(', '!']) { text } else { format!("({text})") }
-}
-
-fn name(variable: &Variable) -> &str {
-    match variable {
-        Variable::Name(name) | Variable::Parameter(name) | Variable::Fresh(name) => name,
-    }
 }
 
 fn length(window: &Window) -> i64 {
@@ -402,117 +244,4 @@ fn length(window: &Window) -> i64 {
 
 fn seconds(window: &Window) -> String {
     format!("{}s", length(window))
-}
-
-/// Does a term count or add up what happened?
-fn counts(term: &Term) -> bool {
-    match &term.kind {
-        TermKind::Gathered(_) => true,
-        TermKind::Computed(_, left, right) => counts(left) || counts(right),
-        _ => false,
-    }
-}
-
-/// Is a term a number that is counted or computed?
-fn computes(term: &Term) -> bool {
-    matches!(term.kind, TermKind::Gathered(_) | TermKind::Computed(..))
-}
-
-/// The number, if a part is `x == number` or `number == x` and the number is counted.
-fn counted(part: &Condition, variable: &str) -> Option<Term> {
-    let Past::Comparison(Sign::Equal, left, right) = &part.kind else { return None };
-    let is_it = |term: &Term| matches!(&term.kind, TermKind::Variable(found) if name(found) == variable);
-    if is_it(left) && counts(right) && !term_mentions(right, variable) {
-        return Some(right.clone());
-    }
-    (is_it(right) && counts(left) && !term_mentions(left, variable)).then(|| left.clone())
-}
-
-/// The parts of a condition that hold together, and the variables that are chosen for them.
-fn flatten(condition: &Condition, binders: &mut Vec<Binder>, list: &mut Vec<Condition>) {
-    match &condition.kind {
-        Past::And(parts) => parts.iter().for_each(|part| flatten(part, binders, list)),
-        Past::Exists(binder, body) => {
-            binders.push(binder.clone());
-            flatten(body, binders, list);
-        }
-        _ => list.push(condition.clone()),
-    }
-}
-
-/// Does an event give a variable its value?
-fn is_given(condition: &Condition, variable: &str) -> bool {
-    match &condition.kind {
-        Past::And(list) => list.iter().any(|part| is_given(part, variable)),
-        Past::Formerly(_, inner) | Past::Previous(_, inner) | Past::Exists(_, inner) => is_given(inner, variable),
-        Past::Since(_, _, right) => is_given(right, variable),
-        Past::Predicate(_) | Past::Timepoint(_) => mentions(condition, variable),
-        _ => false,
-    }
-}
-
-fn mentions(condition: &Condition, variable: &str) -> bool {
-    let in_term = |term: &Term| term_mentions(term, variable);
-    match &condition.kind {
-        Past::And(list) => list.iter().any(|part| mentions(part, variable)),
-        Past::Not(inner) | Past::Formerly(_, inner) | Past::Previous(_, inner) | Past::Exists(_, inner) => {
-            mentions(inner, variable)
-        }
-        Past::Since(left, _, right) => mentions(left, variable) || mentions(right, variable),
-        Past::Timepoint(found) => name(found) == variable,
-        Past::Predicate(predicate) => predicate.fields.iter().any(|field| in_term(&field.value)),
-        Past::Comparison(_, left, right) => in_term(left) || in_term(right),
-        Past::Call(_) | Past::Parameter(..) => false,
-    }
-}
-
-fn term_mentions(term: &Term, variable: &str) -> bool {
-    match &term.kind {
-        TermKind::Variable(found) => name(found) == variable,
-        TermKind::Computed(_, left, right) => term_mentions(left, variable) || term_mentions(right, variable),
-        TermKind::Gathered(gathered) => mentions(&gathered.body, variable),
-        _ => false,
-    }
-}
-
-/// Puts a number in the place of its name. The number is one of now, so it cannot stand where a condition looks back.
-fn replace(condition: &mut Condition, variable: &str, number: &Term, is_past: bool) -> Result<(), Refused> {
-    let (at, is_mentioned) = (condition.at, mentions(condition, variable));
-    match &mut condition.kind {
-        _ if !is_mentioned => Ok(()),
-        Past::And(list) => list.iter_mut().try_for_each(|part| replace(part, variable, number, is_past)),
-        Past::Not(inner) | Past::Exists(_, inner) => replace(inner, variable, number, is_past),
-        Past::Formerly(_, inner) | Past::Previous(_, inner) => replace(inner, variable, number, true),
-        Past::Since(left, _, right) => {
-            replace(left, variable, number, true)?;
-            replace(right, variable, number, true)
-        }
-        Past::Comparison(_, left, right) => {
-            replace_term(left, variable, number, is_past)?;
-            replace_term(right, variable, number, is_past)
-        }
-        _ => Err(moved(at, variable)),
-    }
-}
-
-fn replace_term(term: &mut Term, variable: &str, number: &Term, is_past: bool) -> Result<(), Refused> {
-    match &mut term.kind {
-        TermKind::Variable(found) if name(found) == variable => {
-            if is_past {
-                return Err(moved(term.at, variable));
-            }
-            *term = number.clone();
-            Ok(())
-        }
-        TermKind::Computed(_, left, right) => {
-            replace_term(left, variable, number, is_past)?;
-            replace_term(right, variable, number, is_past)
-        }
-        TermKind::Gathered(gathered) => replace(&mut gathered.body, variable, number, is_past),
-        _ => Ok(()),
-    }
-}
-
-fn moved(at: At, variable: &str) -> Refused {
-    refused(at, MOVED, format!("`{variable}` is counted now, and compared here with another time or with an event"))
 }
