@@ -11,8 +11,8 @@
 //! while a log is converted and becomes facts: `permit.1` says that the first `permit` fits the request as far as
 //! that goes. `asked` holds at requests, with the values that formulas ask for.
 //!
-//! The order of the modules is that of the data: [`lexer`], [`cursor`], [`parser`] with [`conditions`], [`macros`],
-//! [`statements`], [`variables`], [`translate`] with [`counted`]; and for logs [`log`], [`cedar`], [`facts`].
+//! The order of the modules is that of the data: `lexer`, `cursor`, `parser` with `conditions`, `macros`, `statements`,
+//! `variables`, `translate` with `counted`; and for logs `log`, `cedar`, `facts`.
 
 mod cedar;
 mod conditions;
@@ -31,6 +31,8 @@ mod translate;
 mod value;
 mod variables;
 mod vocabulary;
+
+use std::fmt::Write;
 
 use crate::judge::Judge;
 use crate::policy::{Files, Policy, Problem, Source};
@@ -136,7 +138,7 @@ fn policy(
     events: &Events,
     vocabulary: &mut Vocabulary,
 ) -> Result<String, Refused> {
-    let mut text = format!("lictor: 1\nname: {}\nproperties:\n", quoted(name));
+    let mut text = String::new();
     let of = |effect: Effect| statements.iter().filter(move |prepared| prepared.statement.effect == effect);
     let place = statements.first().map(|prepared| prepared.statement.at).unwrap_or_default();
     text += &property(place, "permitted", "Something permits the request.", vocabulary, |translator| {
@@ -154,7 +156,23 @@ fn policy(
             Ok(format!("!({})", applies(prepared, events, translator)?))
         })?;
     }
-    Ok(text)
+    Ok(format!("{}lictor: 1\nname: {}\nproperties:\n{text}", meanings(statements, vocabulary), quoted(name)))
+}
+
+/// What the facts of the properties mean, for who reads the file or writes such facts.
+fn meanings(statements: &[Prepared], vocabulary: &Vocabulary) -> String {
+    let parts: Vec<&str> = vocabulary.parts.iter().map(|part| part.variable.as_str()).collect();
+    let mut text = format!("# asked({}): a request that is decided\n", parts.join(", "));
+    for prepared in statements {
+        let id = prepared.statement.id.as_ref().map(|id| format!(", {id:?},")).unwrap_or_default();
+        let _ = writeln!(text, "# {}: the statement{id} fits, as far as the request itself tells", prepared.fact);
+    }
+    for shape in &vocabulary.shapes {
+        let fields: Vec<String> = shape.fields.iter().map(|path| path.join(".")).collect();
+        let (action, id) = (&shape.action.kind, &shape.action.id);
+        let _ = writeln!(text, "# {}({}): {action}::{id:?}::{}", shape.name, fields.join(", "), shape.kind);
+    }
+    text
 }
 
 /// A property, put in the first way in which the logic can follow it.
