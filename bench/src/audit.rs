@@ -49,11 +49,11 @@ fn judge() -> Result<Judge, Box<dyn Error>> {
 
 fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Result<(), Box<dyn Error>> {
     let events = bytes.iter().filter(|byte| **byte == b'\n').count();
-    let judge = judge()?;
+    let mut judge = judge()?;
     let input = Input::from_bytes("log.jsonl", Arc::clone(bytes));
-    let once = |threads: usize| -> Result<usize, Box<dyn Error>> {
+    let mut once = |threads: usize| -> Result<usize, Box<dyn Error>> {
         let options = Options { threads: Some(threads), ..Options::default() };
-        let report = audit(&judge, std::slice::from_ref(&input), &options, &())?;
+        let report = audit(&mut judge, std::slice::from_ref(&input), &options, &())?;
         if report.files.first().map(|file| file.events) != Some(events as u64) {
             return Err("the audit has not read every event".into());
         }
@@ -139,7 +139,7 @@ fn memory(table: &mut Table) -> Result<(), Box<dyn Error>> {
 pub(crate) fn file(path: &str) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let inputs = input::find(&[path.to_owned()], &Limits::default())?;
-    audit(&judge()?, &inputs, &Options { threads: Some(2), ..Options::default() }, &())?;
+    audit(&mut judge()?, &inputs, &Options { threads: Some(2), ..Options::default() }, &())?;
     println!("{} {}", peak(Path::new("/proc/self/status"))?, start.elapsed().as_secs_f64());
     Ok(())
 }

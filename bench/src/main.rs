@@ -1,10 +1,12 @@
 //! `lictor-bench logic [WORKLOAD …]`: the logic engine and other monitors on the same events in the same run.
+//! `lictor-bench data`: properties about sums and several people, against engines of policies.
 //! `lictor-bench audit`: an audit of whole logs against the mere parsing of them.
 //!
 //! One thread, events made ahead of time from a fixed seed, processor time, medians after a warm-up. What is compared
 //! and why is in README.md.
 
 mod audit;
+mod data;
 mod floor;
 mod letters;
 mod measure;
@@ -24,12 +26,13 @@ use crate::table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | audit";
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
+        Some((name, [])) if name == "data" => finish(data::run()),
         Some((name, [])) if name == "audit" => finish(audit::run()),
         Some((name, [path])) if name == "audit-file" => finish(audit::file(path)),
         Some((name, [what])) if name == "weigh" => {

@@ -209,6 +209,11 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) as_of: Option<String>,
 
+    /// Where properties that look beyond the session keep their histories: read first, if it is there, and written
+    /// behind the audit, so that the next one goes on from it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
     /// Show in witnesses what was said and called, shortened; reports hold no content otherwise
     #[arg(long)]
     pub(crate) show_content: bool,
@@ -221,6 +226,11 @@ pub(crate) struct AuditArgs {
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
 
+    /// How many rows a property about data may keep for one history; beyond that nothing is told of it, which counts as
+    /// unknown
+    #[arg(long, value_name = "N", default_value_t = lictor_logic::Limits::DEFAULT.rows)]
+    pub(crate) max_rows: usize,
+
     /// Neither progress nor remarks on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -232,6 +242,7 @@ Examples:
   lictor audit --policy shop.yaml logs/ --format html -o report.html
   lictor audit --policy shop.yaml 'runs/*.json.zst' --format sarif -o lictor.sarif
   lictor audit --policy shop.yaml new.jsonl --baseline last-week.json --fail-on high
+  lictor audit --policy bank.yaml today.jsonl --history bank.history.json
 
 Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --strict";
 

@@ -9,6 +9,7 @@ mod crew;
 mod second;
 mod sessions;
 mod shard;
+mod wide;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -29,6 +30,7 @@ pub use sessions::{SessionEvents, sessions};
 
 use batch::Batches;
 use shard::{Closed, Shard};
+use wide::Seen;
 
 /// How an audit is done.
 #[derive(Clone, Debug, Default)]
@@ -102,8 +104,11 @@ impl Progress for () {
 }
 
 /// Judges all sessions of the inputs.
+///
+/// Histories that go on across sessions are judged in the order of time, whatever order the files have, and go on with
+/// what the judge remembers of earlier audits.
 pub fn audit(
-    judge: &Judge,
+    judge: &mut Judge,
     inputs: &[Input],
     options: &Options,
     progress: &dyn Progress,
@@ -117,7 +122,7 @@ pub fn audit(
 }
 
 fn run(
-    judge: &Judge,
+    judge: &mut Judge,
     inputs: &[Input],
     options: &Options,
     progress: &dyn Progress,
@@ -126,16 +131,19 @@ fn run(
     let mut batches = Batches::new(inputs, options);
     // Session names come from the log: with a seed of its own, nobody can make them collide.
     let hasher = RandomState::new();
-    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone())).collect();
+    let mut shards: Vec<Shard> =
+        (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone(), options.content)).collect();
     let mut faults = crew::work(&mut batches, &mut shards, &hasher, progress);
     let (files, mut unreadable) = batches.into_files();
     faults.append(&mut unreadable);
     if files.iter().flatten().all(|file| file.events == 0) {
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }
+    let seen: Vec<Seen> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.seen)).collect();
     let mut closed: Vec<Closed> = shards.into_par_iter().flat_map_iter(|shard| shard.close(options.as_of)).collect();
     closed.par_sort_unstable_by_key(|session| session.order);
-    let findings = second::findings(judge, inputs, &files, &closed, options)?;
+    let mut findings = second::findings(judge, inputs, &files, &closed, options)?;
+    wide::judge(judge, seen, &mut closed, &mut findings, options.as_of);
     let (findings, known) = without_known(findings, &options.baseline);
     let mut report = Report {
         policy: judge.policy().clone(),

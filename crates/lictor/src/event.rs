@@ -29,6 +29,8 @@ pub struct Event {
     pub time: Option<Time>,
     /// The agent that acted.
     pub agent: Option<Text>,
+    /// On whose behalf it acts.
+    pub principal: Option<Text>,
     /// The id that pairs a call with its result, an approval with what it approves.
     pub id: Option<Text>,
     /// The tool that was called or answered.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use lictor_logic::{Arena, Formula, Measure, Node, Term};
 
-use crate::policy::{Policy, Property};
+use crate::policy::{History, Policy, Property};
 
 pub use facts::{FactTrace, fact_traces};
 
@@ -55,6 +55,12 @@ fn safety(policy: &Policy) -> (Vec<Safety<'_>>, Vec<Inexpressible>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for property in &policy.properties {
         let reason = |reason: String| Inexpressible { property: property.id.to_string(), reason };
+        if property.history != History::Session {
+            left_out.push(reason(
+                "its history goes on across sessions, and what is exported is judged session by session".to_owned(),
+            ));
+            continue;
+        }
         let mut arena = Arena::new();
         let formula = match arena.parse(&property.formula) {
             Ok(formula) => formula,

@@ -52,6 +52,8 @@ pub enum Decided {
 /// An event that matters for a finding.
 #[derive(Clone, Debug)]
 pub struct Proof {
+    /// Its session, where that is another than the finding's.
+    pub session: Option<Text>,
     /// Its number in the session, from one.
     pub step: u32,
     /// Where it was read.
@@ -79,7 +81,8 @@ impl Finding {
             }
         }
         for proof in other.witness {
-            match self.witness.iter_mut().find(|known| known.step == proof.step) {
+            let is_same = |known: &&mut Proof| known.session == proof.session && known.step == proof.step;
+            match self.witness.iter_mut().find(is_same) {
                 Some(known) => {
                     merge(&mut known.present, proof.present);
                     merge(&mut known.absent, proof.absent);
@@ -87,7 +90,10 @@ impl Finding {
                 None => self.witness.push(proof),
             }
         }
-        self.witness.sort_by_key(|proof| proof.step);
+        // Steps of several sessions have no order among each other: what came first stays first.
+        if self.witness.iter().all(|proof| proof.session.is_none()) {
+            self.witness.sort_by_key(|proof| proof.step);
+        }
     }
 
     /// What is broken, in which session, at which of its events, for which values: the same in a later run.

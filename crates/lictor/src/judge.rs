@@ -1,38 +1,42 @@
 //! Judges events by a policy: labels them, and moves the properties along.
 
+mod chronicle;
+mod panel;
 mod prepare;
+mod saved;
 
 use std::sync::Arc;
 
-use lictor_logic::{After, Facts, Name, Observation, Prover, Standing, Time, Value, Verdict, Watch};
+use lictor_logic::{Facts, Limits, Standing, Time, Verdict};
 
 use crate::event::Event;
-use crate::finding::Decided;
+use crate::finding::Finding;
 use crate::json::Text;
 use crate::label::{Context, Labeler, Labels};
-use crate::policy::{Policy, Problem, Property};
+use crate::policy::{History, Policy, Problem, Property};
+use crate::trail::{Brief, only};
+use chronicle::Chronicles;
+pub(crate) use chronicle::Happening;
+use panel::Panel;
+pub(crate) use panel::{Broken, Restart, Ruling};
 use prepare::Prepared;
+pub(crate) use prepare::Provers;
+pub use saved::{HistoryError, SavedHistories};
 
-/// A policy made ready, and what was learnt while judging by it.
+/// A policy made ready, what was learnt while judging by it, and what is remembered across sessions.
 ///
 /// One judge serves any number of sessions, one event at a time; for another thread, [`fork`](Judge::fork) it.
 #[derive(Debug)]
 pub struct Judge {
-    prepared: Arc<Prepared>,
-    watch: Watch,
-    /// The numbers of the facts' names in the watch, by their number in the plan.
-    names: Vec<Name>,
+    /// The properties that are judged over single sessions.
+    panel: Panel,
+    /// The others, and the histories they are judged over.
+    chronicles: Chronicles,
     labeler: Labeler,
     labels: Labels,
-    observation: Observation,
-    broken: Vec<Broken>,
-    restarts: Vec<Restart>,
-    /// What finds the witnesses of each property, once it was needed.
-    provers: Vec<Option<Prover>>,
+    ruling: Ruling,
+    provers: Provers,
 }
-
-/// A property that starts anew, by its number, and for which values.
-pub(crate) type Restart = (usize, Vec<Option<Value>>);
 
 /// Where a session stands.
 #[derive(Clone, Debug)]
@@ -53,122 +57,132 @@ pub(crate) struct Tally {
     pub(crate) count: u32,
 }
 
-/// A property that an event, or the time before it, broke.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Broken {
-    /// Its number in the policy.
-    pub(crate) property: usize,
-    pub(crate) by: Decided,
-    /// For the values of its variables, in their order; none for all values never seen.
-    pub(crate) binding: Vec<Option<Value>>,
-}
-
 impl Judge {
     /// Makes a policy ready. What the loader of policies accepts is never refused.
     pub fn new(policy: &Policy) -> Result<Judge, Vec<Problem>> {
-        let (prepared, mut watch) = Prepared::new(policy)?;
-        let names = prepared.plan.names.iter().map(|name| watch.name(name)).collect();
-        Ok(Judge::over(Arc::new(prepared), watch, names))
+        Judge::with_limits(policy, Limits::DEFAULT)
     }
 
-    fn over(prepared: Arc<Prepared>, watch: Watch, names: Vec<Name>) -> Judge {
+    /// The same, with other bounds on what is kept for a property.
+    pub fn with_limits(policy: &Policy, limits: Limits) -> Result<Judge, Vec<Problem>> {
+        let (prepared, mut panels) = Prepared::new(policy, limits)?;
+        let panel = panels.remove(&History::Session).unwrap_or_else(|| Panel::new(limits));
+        Ok(Judge::over(Arc::new(prepared), panel, Chronicles::new(panels)))
+    }
+
+    fn over(prepared: Arc<Prepared>, panel: Panel, chronicles: Chronicles) -> Judge {
         Judge {
-            provers: prepared.formulas.iter().map(|_| None).collect(),
-            prepared,
-            watch,
-            names,
+            panel,
+            chronicles,
             labeler: Labeler::default(),
             labels: Labels::default(),
-            observation: Observation::new(),
-            broken: Vec::new(),
-            restarts: Vec::new(),
+            ruling: Ruling::default(),
+            provers: Provers::new(prepared),
         }
     }
 
-    /// A judge by the same policy, for another thread. Sessions that one judge began, another cannot go on with.
+    /// A judge by the same policy, for another thread. Sessions that one judge began, another cannot go on with, and
+    /// what one remembers across sessions, another does not.
     #[must_use]
     pub fn fork(&self) -> Judge {
-        Judge::over(Arc::clone(&self.prepared), self.watch.clone(), self.names.clone())
+        Judge::over(Arc::clone(self.prepared()), self.panel.clone(), self.chronicles.fork())
     }
 
     /// The properties it judges by, in the order of the policy.
     pub fn properties(&self) -> &[Arc<Property>] {
-        &self.prepared.properties
+        &self.prepared().properties
     }
 
     /// The policy's name.
     pub fn policy(&self) -> &Text {
-        &self.prepared.name
+        &self.prepared().name
     }
 
     pub(crate) fn prepared(&self) -> &Arc<Prepared> {
-        &self.prepared
+        &self.provers.prepared
+    }
+
+    pub(crate) fn provers(&mut self) -> &mut Provers {
+        &mut self.provers
     }
 
     /// The beginning of a session.
     pub(crate) fn start(&mut self) -> Track {
-        let tallies = vec![Tally::default(); self.prepared.properties.len()];
-        Track { standing: self.watch.start(), context: Context::default(), steps: 0, tallies }
+        let tallies = vec![Tally::default(); self.properties().len()];
+        Track { standing: self.panel.start(), context: Context::default(), steps: 0, tallies }
     }
 
-    /// Moves a session along by an event, and says what it broke.
-    pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> &[Broken] {
-        self.broken.clear();
-        self.restarts.clear();
-        self.labeler.label(&self.prepared.plan, &mut track.context, event, &mut self.labels);
+    /// Moves a session along by an event, and says what it broke of the properties that are judged over sessions.
+    pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> &Ruling {
+        let Judge { panel, labeler, labels, ruling, provers, .. } = self;
+        let prepared = &*provers.prepared;
+        ruling.clear();
+        labeler.label(&prepared.plan, &mut track.context, event, labels);
         track.steps += 1;
-        if let Some(time) = event.time.filter(|_| self.prepared.is_timed) {
-            // What was due before the event is late by itself, not by the event.
-            if self.watch.deadline(&track.standing).is_some_and(|due| due < time) {
-                let decided = self.watch.tick(&mut track.standing, Time(time.0.saturating_sub(1)));
-                let mut notes =
-                    Notes { prepared: &self.prepared, broken: &mut self.broken, restarts: &mut self.restarts };
-                notes.take(decided, Decided::Deadline, track.steps, &mut track.tallies);
-            }
-        }
-        let decided = if self.labels.unknown.is_empty() {
-            self.labels.fill(&mut self.observation, event.time, &self.names);
-            self.watch.observe(&mut track.standing, &self.observation)
-        } else {
-            let facts = self.labels.facts(event.time, &self.prepared.plan.names);
-            self.watch.step(&mut track.standing, &facts)
-        };
-        let mut notes = Notes { prepared: &self.prepared, broken: &mut self.broken, restarts: &mut self.restarts };
-        notes.take(decided, Decided::Event, track.steps, &mut track.tallies);
-        &self.broken
+        panel.expire(&mut track.standing, event.time, prepared, ruling);
+        track.count(&ruling.broken);
+        let late = ruling.broken.len();
+        panel.observe(&mut track.standing, labels, event.time, prepared, ruling);
+        track.count(&ruling.broken[late..]);
+        ruling
     }
 
     /// Lets time pass in a session up to a moment.
-    pub(crate) fn tick(&mut self, track: &mut Track, now: Time) -> &[Broken] {
-        self.broken.clear();
-        self.restarts.clear();
-        let decided = self.watch.tick(&mut track.standing, now);
-        let mut notes = Notes { prepared: &self.prepared, broken: &mut self.broken, restarts: &mut self.restarts };
-        notes.take(decided, Decided::Deadline, track.steps, &mut track.tallies);
-        &self.broken
+    pub(crate) fn tick(&mut self, track: &mut Track, now: Time) -> &Ruling {
+        self.ruling.clear();
+        self.panel.tick(&mut track.standing, now, &self.provers.prepared, &mut self.ruling);
+        track.count(&self.ruling.broken);
+        &self.ruling
     }
 
-    /// What finds the witnesses of a property.
-    pub(crate) fn prover(&mut self, property: usize) -> Option<&mut Prover> {
-        let prover = &mut self.provers[property];
-        if prover.is_none() {
-            let parsed = &self.prepared.formulas[property];
-            *prover = match parsed.after {
-                After::Each => Prover::each(&parsed.arena, parsed.formula),
-                After::Latch | After::Reset => Prover::new(&parsed.arena, parsed.formula),
-            };
+    /// The event that was judged last, for the histories across sessions; none if no property asks for them.
+    pub(crate) fn happening(
+        &self,
+        track: &Track,
+        event: &Event,
+        session: impl FnOnce() -> Text,
+        content: bool,
+    ) -> Option<Happening> {
+        if self.chronicles.is_empty() {
+            return None;
         }
-        prover.as_mut()
+        let prepared = self.prepared();
+        let facts = only(&self.facts(event.time), |name| prepared.wide.contains(name));
+        let mut brief = Brief::new(event, track.steps, content);
+        brief.session = Some(session());
+        Some(self.chronicles.happening(&track.context.whose, facts, brief))
     }
 
-    /// What the last step made start anew.
-    pub(crate) fn restarts(&self) -> &[Restart] {
-        &self.restarts
+    /// What an event would newly break in the histories it belongs to, which stay as they are.
+    pub(crate) fn foresee(&mut self, happening: &Happening) -> Vec<(usize, Finding)> {
+        self.chronicles.foresee(happening, &mut self.provers)
+    }
+
+    /// Makes an event part of the histories it belongs to, and says what it broke in them.
+    pub(crate) fn remember(&mut self, happening: Happening) -> Vec<(usize, Finding)> {
+        self.chronicles.observe(happening, &mut self.provers)
+    }
+
+    /// Lets time pass in all histories that go on across sessions: what was due by then is late.
+    pub fn tick_histories(&mut self, now: Time) -> Vec<Finding> {
+        let found = self.chronicles.tick(now, &mut self.provers);
+        found.into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    /// What is remembered across sessions, as data that outlives the process.
+    pub fn save_histories(&self) -> SavedHistories {
+        self.chronicles.save(self.prepared())
+    }
+
+    /// Goes on with what was remembered across sessions. The properties must be those it was saved with.
+    pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), HistoryError> {
+        let prepared = Arc::clone(self.prepared());
+        self.chronicles.restore(saved, &prepared)
     }
 
     /// The facts of the event that was judged last.
     pub(crate) fn facts(&self, time: Option<Time>) -> Facts {
-        self.labels.facts(time, &self.prepared.plan.names)
+        self.labels.facts(time, &self.prepared().plan.names)
     }
 
     /// Marks the names of the facts that hold at the event that was judged last.
@@ -176,63 +190,58 @@ impl Judge {
         self.labels.mark(held);
     }
 
-    /// What is true of a property now, and whether the session could still change it; broken stays broken.
+    /// What is true of a property now, and whether the session could still change it; broken stays broken. What is
+    /// judged over more than the session stays open.
     pub(crate) fn verdict(&mut self, track: &mut Track, property: usize) -> Verdict {
         if track.tallies[property].count > 0 {
             return Verdict::Violated;
         }
-        self.watch.verdict(&mut track.standing, self.prepared.monitors[property])
+        match self.monitor(property) {
+            Some(id) => self.panel.verdict(&mut track.standing, id),
+            None => Verdict::Inconclusive,
+        }
     }
 
-    /// The verdict if the session ends here. What is owed by a date that has not come is still open.
+    /// The verdict if the session ends here. What is owed by a date that has not come is still open. A history that
+    /// goes on across sessions does not end with one: the session has broken the property, or it has not.
     pub(crate) fn end(&mut self, track: &mut Track, property: usize) -> Verdict {
-        if track.tallies[property].count > 0 {
-            return Verdict::Violated;
-        }
-        let id = self.prepared.monitors[property];
-        match self.watch.verdict(&mut track.standing, id) {
-            Verdict::Inconclusive => match self.watch.end(&mut track.standing, id) {
-                Verdict::Violated if self.prepared.formulas[property].is_timed => Verdict::Inconclusive,
+        let verdict = self.verdict(track, property);
+        match self.monitor(property) {
+            _ if verdict != Verdict::Inconclusive => verdict,
+            None => Verdict::Satisfied,
+            Some(id) => match self.panel.end(&mut track.standing, id) {
+                Verdict::Violated if self.prepared().formulas[property].is_timed => Verdict::Inconclusive,
                 verdict => verdict,
             },
-            verdict => verdict,
         }
     }
 
     /// What must still hold, as a formula and in words.
     pub(crate) fn residual(&mut self, track: &mut Track, property: usize) -> Option<(String, String)> {
-        let residual = self.watch.residual(&mut track.standing, self.prepared.monitors[property])?;
-        Some((residual.to_string(), residual.english()))
+        self.panel.residual(&mut track.standing, self.monitor(property)?)
+    }
+
+    /// The monitor of a property that is judged over sessions.
+    fn monitor(&self, property: usize) -> Option<lictor_logic::MonitorId> {
+        let prepared = self.prepared();
+        (prepared.properties[property].history == History::Session).then(|| prepared.monitors[property])
     }
 }
 
-/// Where decisions of the engine are written down.
-struct Notes<'a> {
-    prepared: &'a Prepared,
-    broken: &'a mut Vec<Broken>,
-    restarts: &'a mut Vec<Restart>,
-}
-
-impl Notes<'_> {
-    fn take(&mut self, decided: &[lictor_logic::Decided], by: Decided, step: u32, tallies: &mut [Tally]) {
-        let before = self.broken.len();
-        for decided in decided {
-            // Monitors are added in the order of the properties.
-            let property = decided.monitor.index();
-            let binding = decided.binding.clone().unwrap_or_default();
-            if self.prepared.formulas[property].after == After::Reset {
-                self.restarts.push((property, binding.clone()));
+impl Track {
+    /// Counts what an event broke: each property once, for however many values.
+    fn count(&mut self, broken: &[Broken]) {
+        for (place, Broken { property, .. }) in broken.iter().enumerate() {
+            if !broken[..place].iter().any(|other| other.property == *property) {
+                self.tally(*property);
             }
-            if decided.verdict != Verdict::Violated {
-                continue;
-            }
-            // One event breaks a property once, for however many values.
-            if !self.broken[before..].iter().any(|broken| broken.property == property) {
-                let tally = &mut tallies[property];
-                tally.first = if tally.count == 0 { step } else { tally.first };
-                tally.count += 1;
-            }
-            self.broken.push(Broken { property, by, binding });
         }
+    }
+
+    /// Counts a property that the last event broke.
+    pub(crate) fn tally(&mut self, property: usize) {
+        let tally = &mut self.tallies[property];
+        tally.first = if tally.count == 0 { self.steps } else { tally.first };
+        tally.count += 1;
     }
 }

@@ -7,6 +7,7 @@ mod plan;
 mod provenance;
 mod tool;
 mod values;
+mod whose;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ use crate::recognise::Found;
 use provenance::{Sayings, Who};
 use tool::{ToolFacts, Tools};
 use values::{Values, each_scalar, plain_text, value_of};
+pub(crate) use whose::{Owner, Whose};
 
 /// How many calls may be open at once; the oldest is given up for the next.
 const MOST_OPEN_CALLS: usize = 1024;
@@ -37,6 +39,8 @@ pub(crate) struct Context {
     /// Calls that were not answered yet.
     open: VecDeque<(Text, Call)>,
     sayings: Sayings,
+    /// Whose history the last event belongs to.
+    pub(crate) whose: Whose,
 }
 
 /// Finds the facts of events.
@@ -72,6 +76,9 @@ impl Labeler {
             categories: event.categories.as_deref().unwrap_or(&found.categories),
             subjects: event.subjects.as_deref().unwrap_or(&found.subjects),
         };
+        if plan.needs.whose {
+            context.whose.note(event, annotations.subjects);
+        }
         data(plan, event, annotations, values, labels);
         if event.kind == Kind::ToolCall {
             arguments(plan, context, event, values, labels);

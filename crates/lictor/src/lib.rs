@@ -19,9 +19,9 @@
 //!     formula: always (tool_call(\"refund\") implies once approval)
 //! ";
 //! let loaded = Policy::parse(policy, "shop.yaml", &Files).unwrap();
-//! let judge = Judge::new(&loaded.policy).unwrap();
+//! let mut judge = Judge::new(&loaded.policy).unwrap();
 //! let log = Input::from_bytes("log.jsonl", b"{\"kind\":\"tool_call\",\"tool\":\"refund\"}\n".as_slice());
-//! let report = audit(&judge, &[log], &Options::default(), &()).unwrap();
+//! let report = audit(&mut judge, &[log], &Options::default(), &()).unwrap();
 //! assert_eq!(report.findings.len(), 1);
 //! assert_eq!(report.findings[0].source.line, 1);
 //! ```
@@ -45,4 +45,5 @@ pub mod recognise;
 pub mod report;
 pub mod schema;
 pub mod session;
+mod trail;
 pub mod trial;

@@ -203,6 +203,8 @@ pub struct Property {
     pub unknown: Response,
     /// Whether the first violation stands, or it is counted and the property starts anew.
     pub after: After,
+    /// Whose events it is judged over.
+    pub history: History,
     /// Whether it decides anything, or only reports.
     pub mode: Mode,
     /// Where it was written.
@@ -242,6 +244,23 @@ pub enum Response {
 }
 
 pub use lictor_logic::After;
+
+/// Whose events a property is judged over: what makes up one history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// Those of one session.
+    #[default]
+    Session,
+    /// All that are about one person, in whatever session.
+    Subject,
+    /// All on behalf of one principal.
+    Principal,
+    /// All of one agent.
+    Agent,
+    /// All.
+    Global,
+}
 
 /// Whether a property decides anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -25,6 +25,7 @@ use crate::finding::Finding;
 use crate::json::Text;
 use crate::policy::Property;
 
+pub(crate) use totals::SessionPlaces;
 pub use totals::Totals;
 
 /// What an audit found.

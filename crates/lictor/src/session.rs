@@ -1,19 +1,16 @@
 //! One session of an agent, judged step by step, with its history at hand for witnesses.
 
-mod proof;
 mod summary;
-
-use std::collections::HashMap;
 
 use lictor_logic::{Moment, Time, Verdict};
 
 pub use summary::{PropertySummary, Summary};
 
-use crate::event::{Event, Kind, Source};
+use crate::event::Event;
 use crate::finding::{Decided, Finding};
 use crate::json::Text;
-use crate::judge::{Broken, Judge, Restart, Track};
-use proof::Case;
+use crate::judge::{Broken, Happening, Judge, Restart, Ruling, Track};
+use crate::trail::{Brief, Entry, Trail, entries};
 
 /// One session of an agent.
 ///
@@ -21,29 +18,10 @@ use proof::Case;
 /// [`commit`](Session::commit) makes it part of the session. A session belongs to the judge that began it.
 #[derive(Debug)]
 pub struct Session {
-    name: Text,
     track: Track,
-    history: Vec<Moment>,
-    /// What is told of the events in witnesses; for each entry of the history the event, none for passing time.
-    briefs: Vec<Option<Brief>>,
-    /// Behind which entry a property, for a binding, was last started anew.
-    resets: HashMap<Restart, usize>,
+    trail: Trail,
     shows_content: bool,
 }
-
-/// What is told of an event.
-#[derive(Clone, Debug)]
-pub(crate) struct Brief {
-    pub(crate) step: u32,
-    pub(crate) kind: Kind,
-    pub(crate) tool: Option<Text>,
-    pub(crate) time: Option<Time>,
-    pub(crate) source: Source,
-    pub(crate) content: Option<String>,
-}
-
-/// An entry of the history, and its event.
-type Entry = (Moment, Option<Brief>);
 
 /// An event that may become part of a session, and what it would break.
 #[derive(Debug)]
@@ -51,6 +29,10 @@ pub struct Proposal {
     track: Track,
     entries: Vec<Entry>,
     restarts: Vec<Restart>,
+    /// How many of the findings are of properties that are judged over the session.
+    own: usize,
+    /// The same event for histories across sessions.
+    happening: Option<Happening>,
     /// What the event would newly break.
     pub findings: Vec<Finding>,
 }
@@ -58,14 +40,7 @@ pub struct Proposal {
 impl Session {
     /// A session that has just begun.
     pub fn new(judge: &mut Judge, name: impl Into<Text>) -> Session {
-        Session {
-            name: name.into(),
-            track: judge.start(),
-            history: Vec::new(),
-            briefs: Vec::new(),
-            resets: HashMap::new(),
-            shows_content: false,
-        }
+        Session { track: judge.start(), trail: Trail::of(name.into()), shows_content: false }
     }
 
     /// Lets witnesses show what was said and called, shortened. Without it no content leaves the session.
@@ -77,7 +52,7 @@ impl Session {
 
     /// Its name.
     pub fn name(&self) -> &Text {
-        &self.name
+        &self.trail.session
     }
 
     /// How many events it has.
@@ -85,38 +60,54 @@ impl Session {
         self.track.steps
     }
 
-    /// Says what an event would newly break. The session stays as it is.
+    /// Says what an event would newly break. The session, and what is remembered across sessions, stay as they are.
     pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
         let mut track = self.track.clone();
-        let broken = judge.step(&mut track, event).to_vec();
-        let entries = self.entries(judge, event, &broken, track.steps);
-        let findings = self.findings(judge, &broken, &entries);
-        Proposal { track, entries, restarts: judge.restarts().to_vec(), findings }
+        let ruling = judge.step(&mut track, event).clone();
+        let happening = judge.happening(&track, event, || self.name().clone(), self.shows_content);
+        let (entries, mut findings) = self.found(judge, event, &ruling, track.steps);
+        let own = findings.len();
+        if let Some(happening) = &happening {
+            findings.extend(judge.foresee(happening).into_iter().map(|(_, finding)| finding));
+        }
+        Proposal { track, entries, restarts: ruling.restarts, own, happening, findings }
     }
 
-    /// Makes a proposed event part of the session, and says what it broke.
-    pub fn commit(&mut self, proposal: Proposal) -> Vec<Finding> {
+    /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was
+    /// proposed: what it breaks in histories across sessions is judged as they are now.
+    pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
         self.track = proposal.track;
-        self.append(proposal.entries, &proposal.restarts);
-        proposal.findings
+        self.trail.append(proposal.entries, &proposal.restarts);
+        let mut findings = proposal.findings;
+        findings.truncate(proposal.own);
+        self.remember(judge, proposal.happening, &mut findings);
+        findings
     }
 
     /// The same as proposing and committing at once, without a copy of where the session stands.
     pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
-        let broken = judge.step(&mut self.track, event).to_vec();
-        let entries = self.entries(judge, event, &broken, self.track.steps);
-        let findings = self.findings(judge, &broken, &entries);
-        self.append(entries, judge.restarts());
+        let mut findings = self.observe_alone(judge, event);
+        let happening = judge.happening(&self.track, event, || self.name().clone(), self.shows_content);
+        self.remember(judge, happening, &mut findings);
         findings
     }
 
-    /// Lets time pass: what was due by then is late.
-    pub fn tick(&mut self, judge: &mut Judge, now: Time) -> Vec<Finding> {
-        let broken = judge.tick(&mut self.track, now).to_vec();
-        let entries = vec![(Moment::Tick(now), None)];
-        let findings = self.findings(judge, &broken, &entries);
-        self.append(entries, judge.restarts());
+    /// The same, as far as the session alone can tell.
+    pub(crate) fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
+        let ruling = judge.step(&mut self.track, event).clone();
+        let (entries, findings) = self.found(judge, event, &ruling, self.track.steps);
+        self.trail.append(entries, &ruling.restarts);
         findings
+    }
+
+    /// Lets time pass: what was due by then is late. Histories across sessions have a
+    /// [tick of their own](Judge::tick_histories).
+    pub fn tick(&mut self, judge: &mut Judge, now: Time) -> Vec<Finding> {
+        let ruling = judge.tick(&mut self.track, now).clone();
+        let entries = vec![(Moment::Tick(now), None)];
+        let findings = self.trail.findings(judge.provers(), &ruling.broken, &entries);
+        self.trail.append(entries, &ruling.restarts);
+        findings.into_iter().map(|(_, finding)| finding).collect()
     }
 
     /// Ends the session: what was owed and never came is found now.
@@ -126,8 +117,7 @@ impl Session {
             let live = judge.verdict(&mut self.track, property);
             if live == Verdict::Inconclusive && judge.end(&mut self.track, property) == Verdict::Violated {
                 let broken = Broken { property, by: Decided::End, binding: Vec::new() };
-                let case = Case { session: self, later: &[], broken: &broken };
-                let mut finding = case.finding(judge);
+                let mut finding = self.trail.finding(judge.provers(), &broken, &[]);
                 finding.owed = judge.residual(&mut self.track, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();
                 findings.push(finding);
@@ -136,67 +126,23 @@ impl Session {
         findings
     }
 
-    /// What an event adds to the history: itself, and before it the time that passed if something was due in it.
-    fn entries(&self, judge: &Judge, event: &Event, broken: &[Broken], step: u32) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        if let Some(time) = event.time.filter(|_| broken.iter().any(|broken| broken.by == Decided::Deadline)) {
-            entries.push((Moment::Tick(Time(time.0.saturating_sub(1))), None));
-        }
+    /// What an event adds to the trail, and the findings it gives.
+    fn found(&self, judge: &mut Judge, event: &Event, ruling: &Ruling, step: u32) -> (Vec<Entry>, Vec<Finding>) {
         let brief = Brief::new(event, step, self.shows_content);
-        entries.push((Moment::Position(judge.facts(event.time)), Some(brief)));
-        entries
+        let entries = entries(judge.facts(event.time), brief, ruling);
+        let findings = self.trail.findings(judge.provers(), &ruling.broken, &entries);
+        (entries, findings.into_iter().map(|(_, finding)| finding).collect())
     }
 
-    fn append(&mut self, entries: Vec<Entry>, restarts: &[Restart]) {
-        for (moment, brief) in entries {
-            self.history.push(moment);
-            self.briefs.push(brief);
-        }
-        // What starts anew does not look back behind here.
-        for restart in restarts {
-            self.resets.insert(restart.clone(), self.history.len());
-        }
-    }
-
-    fn findings(&self, judge: &mut Judge, broken: &[Broken], later: &[Entry]) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = Vec::new();
-        for broken in broken {
-            let finding = Case { session: self, later, broken }.finding(judge);
-            // One event breaks a property once, for however many values.
-            let same = findings
-                .iter_mut()
-                .find(|other| other.property.id == finding.property.id && other.decided == finding.decided);
-            match same {
-                Some(other) => other.join(finding),
-                None => findings.push(finding),
+    /// Makes an event part of the histories across sessions.
+    fn remember(&mut self, judge: &mut Judge, happening: Option<Happening>, findings: &mut Vec<Finding>) {
+        let Some(happening) = happening else { return };
+        for (property, finding) in judge.remember(happening) {
+            // What was late before the event may be another session's doing.
+            if finding.session == *self.name() {
+                self.track.tally(property);
             }
+            findings.push(finding);
         }
-        for finding in &mut findings {
-            finding.fingerprint = finding.print();
-        }
-        findings
     }
-}
-
-impl Brief {
-    fn new(event: &Event, step: u32, shows_content: bool) -> Brief {
-        let content = shows_content.then(|| content(event)).flatten();
-        let (kind, tool, source) = (event.kind.clone(), event.tool.clone(), event.source.clone());
-        Brief { step, kind, tool, time: event.time, source, content }
-    }
-}
-
-/// What was said or called, on one short line.
-fn content(event: &Event) -> Option<String> {
-    const MOST: usize = 160;
-    let args = event.args.as_ref().map(|args| match args {
-        crate::event::Payload::Value(value) => value.to_string(),
-        crate::event::Payload::Unparsed(text) => text.to_string(),
-    });
-    let whole = event.text.as_ref().map(ToString::to_string).or(args)?;
-    let line = whole.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    })
 }

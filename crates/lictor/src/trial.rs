@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use lictor_logic::Time;
 
 use crate::decode::{Decoded, Format, Record};
 use crate::event::Event;
 use crate::finding::Finding;
-use crate::json;
+use crate::json::{self, Text};
 use crate::judge::Judge;
 use crate::pack::{Expected, Page, Trace};
 use crate::policy::Place;
@@ -34,12 +35,12 @@ pub enum Scope<'a> {
 }
 
 /// Runs the traces of a page.
-pub fn run(judge: &mut Judge, page: &Page, scope: Scope<'_>) -> Vec<Mismatch> {
+pub fn run(judge: &Judge, page: &Page, scope: Scope<'_>) -> Vec<Mismatch> {
     page.traces.iter().flat_map(|trace| Trial { judge, scope, trace, wrong: Vec::new() }.run()).collect()
 }
 
 struct Trial<'a> {
-    judge: &'a mut Judge,
+    judge: &'a Judge,
     scope: Scope<'a>,
     trace: &'a Trace,
     wrong: Vec<Mismatch>,
@@ -47,14 +48,20 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn run(mut self) -> Vec<Mismatch> {
-        let mut session = Session::new(self.judge, self.trace.title.clone());
+        // What one trace leaves behind is not there for the next.
+        let mut judge = self.judge.fork();
+        let mut sessions: IndexMap<Option<Text>, Session> = IndexMap::new();
         let mut last = None;
         for line in &self.trace.lines {
             let place = Place { line: line.line, column: 1, ..self.trace.place.clone() };
             match event(&line.text, &place) {
                 Ok(event) => {
                     last = event.time.or(last);
-                    let found = session.observe(self.judge, &event);
+                    let session = sessions.entry(event.session.clone()).or_insert_with(|| {
+                        let name = event.session.clone().unwrap_or_else(|| self.trace.title.clone());
+                        Session::new(&mut judge, name)
+                    });
+                    let found = session.observe(&mut judge, &event);
                     self.compare(&place, &line.expected, &found);
                 }
                 Err(message) => self.wrong(&place, message),
@@ -63,10 +70,12 @@ impl Trial<'_> {
         let place = self.trace.place.clone();
         for (span, expected) in &self.trace.later {
             let now = last.unwrap_or(Time(0)).plus(*span);
-            let found = session.tick(self.judge, now);
+            let mut found: Vec<Finding> =
+                sessions.values_mut().flat_map(|session| session.tick(&mut judge, now)).collect();
+            found.append(&mut judge.tick_histories(now));
             self.compare(&place, expected, &found);
         }
-        let found = session.finish(self.judge);
+        let found: Vec<Finding> = sessions.values_mut().flat_map(|session| session.finish(&mut judge)).collect();
         self.compare(&place, &self.trace.end, &found);
         self.wrong
     }

@@ -81,12 +81,12 @@ proptest! {
 
     #[test]
     fn threads_and_chunks_change_nothing(lines in lines()) {
-        let judge = judge(POLICY);
+        let mut judge = judge(POLICY);
         let inputs = [input("log.jsonl", &lines)];
-        let of = |threads: usize, chunk: usize| {
+        let mut of = |threads: usize, chunk: usize| {
             let limits = Limits { chunk, ..Limits::default() };
             let options = Options { threads: Some(threads), limits, ..options() };
-            written(&audit(&judge, &inputs, &options, &()).unwrap())
+            written(&audit(&mut judge, &inputs, &options, &()).unwrap())
         };
         let expected = of(1, 1 << 20);
         for (threads, chunk) in [(1, 200), (2, 1 << 20), (3, 100), (4, 1000)] {
@@ -96,12 +96,12 @@ proptest! {
 
     #[test]
     fn a_session_goes_on_in_the_next_file(lines in lines(), at in any::<prop::sample::Index>()) {
-        let judge = judge(POLICY);
+        let mut judge = judge(POLICY);
         let (first, second) = lines.split_at(at.index(lines.len()));
-        let whole = audit(&judge, &[input("log", &lines)], &options(), &()).unwrap();
+        let whole = audit(&mut judge, &[input("log", &lines)], &options(), &()).unwrap();
         let inputs = [input("a", first), input("b", second)];
         let inputs = if first.is_empty() { &inputs[1..] } else { &inputs[..] };
-        let parts = audit(&judge, inputs, &options(), &()).unwrap();
+        let parts = audit(&mut judge, inputs, &options(), &()).unwrap();
         let told = |report: &Report| {
             let mut text = String::new();
             for finding in &report.findings {
@@ -122,7 +122,7 @@ proptest! {
             // What was not committed never was.
             let again = one.propose(&mut judge, event);
             prop_assert_eq!(prints(&proposal.findings), prints(&again.findings));
-            let committed = one.commit(again);
+            let committed = one.commit(&mut judge, again);
             let observed = other.observe(&mut judge, event);
             prop_assert_eq!(prints(&committed), prints(&observed));
         }
@@ -153,19 +153,19 @@ const LOG: &str = r#"{"session":"s1","kind":"tool_result","id":"x","tool":"look"
 
 #[test]
 fn known_findings_are_not_told_again() {
-    let judge = judge(POLICY);
+    let mut judge = judge(POLICY);
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
-    let first = audit(&judge, &inputs, &options(), &()).unwrap();
+    let first = audit(&mut judge, &inputs, &options(), &()).unwrap();
     assert_eq!(first.findings.len(), 3);
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
-    let again = audit(&judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
+    let again = audit(&mut judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
     assert_eq!((again.findings.len(), again.known), (0, 3));
     // One more payment is one more finding, whatever stands before it.
     let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
     let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
     let inputs = [Input::from_bytes("log", longer.into_bytes())];
-    let more = audit(&judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
+    let more = audit(&mut judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
     let told: Vec<&str> = more.findings.iter().map(|finding| finding.property.id.as_str()).collect();
     // The new session owes an answer.
     assert_eq!(told, ["answered", "approved"]);
@@ -173,11 +173,11 @@ fn known_findings_are_not_told_again() {
 
 #[test]
 fn a_suppression_holds_until_its_day() {
-    let judge = judge(POLICY);
+    let mut judge = judge(POLICY);
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
-    let reason = |today: &str| {
+    let mut reason = |today: &str| {
         let options = Options { today: Some(today.parse().unwrap()), ..Options::default() };
-        let report = audit(&judge, &inputs, &options, &()).unwrap();
+        let report = audit(&mut judge, &inputs, &options, &()).unwrap();
         let known = report.findings.iter().find(|finding| finding.property.id == "known").unwrap();
         known.suppressed.as_ref().map(ToString::to_string)
     };
@@ -187,11 +187,11 @@ fn a_suppression_holds_until_its_day() {
 
 #[test]
 fn nothing_read_is_an_error_and_something_unreadable_is_told() {
-    let judge = judge(POLICY);
+    let mut judge = judge(POLICY);
     let empty = [Input::from_bytes("log", &b"\n\n"[..])];
-    assert!(matches!(audit(&judge, &empty, &options(), &()), Err(AuditError::NoEvents { .. })));
+    assert!(matches!(audit(&mut judge, &empty, &options(), &()), Err(AuditError::NoEvents { .. })));
     let half = [Input::from_bytes("log", format!("{LOG}{{\"kind\":\n").into_bytes())];
-    let report = audit(&judge, &half, &options(), &()).unwrap();
+    let report = audit(&mut judge, &half, &options(), &()).unwrap();
     assert_eq!(report.findings.len(), 3);
     assert_eq!(report.faults.len(), 1);
     assert_eq!(report.faults[0].line, 5);
@@ -199,12 +199,12 @@ fn nothing_read_is_an_error_and_something_unreadable_is_told() {
 
 #[test]
 fn a_deadline_that_passed_is_late_though_nothing_happened() {
-    let judge = judge(POLICY);
+    let mut judge = judge(POLICY);
     let log = r#"{"session":"s","time":"2026-05-01T10:00:00Z","kind":"user_message","text":"hello"}"#;
     let inputs = [Input::from_bytes("log", log.as_bytes())];
-    let late = |as_of: &str| {
+    let mut late = |as_of: &str| {
         let as_of = lictor::event::parse_time(as_of);
-        let report = audit(&judge, &inputs, &Options { as_of, ..options() }, &()).unwrap();
+        let report = audit(&mut judge, &inputs, &Options { as_of, ..options() }, &()).unwrap();
         report.findings.iter().any(|finding| finding.property.id == "soon")
     };
     assert!(!late("2026-05-01T10:00:04Z"));

@@ -33,7 +33,7 @@ fn object(text: &str) -> Json {
 #[test]
 fn every_field_has_its_place() {
     let line = r#"{"v":1,"session":"s1","seq":4,"time":"2026-05-01T10:00:03Z","kind":"tool_call","agent":"shopper",
-        "id":"call_1","tool":"lookup","args":{"id":7},"result":[1],"text":"hello","failed":true,"to":"billing",
+        "principal":"ann","id":"call_1","tool":"lookup","args":{"id":7},"result":[1],"text":"hello","failed":true,"to":"billing",
         "purposes":["support"],"categories":[],"subjects":"alice","labels":["checked"],"facts":["paid(\"alice\",3)"],
         "source":{"format":"x","line":12},"granted":false}"#;
     let expected = Event {
@@ -42,6 +42,7 @@ fn every_field_has_its_place() {
         seq: Some(4),
         time: parse_time("2026-05-01T10:00:03Z"),
         agent: Some("shopper".into()),
+        principal: Some("ann".into()),
         id: Some("call_1".into()),
         tool: Some("lookup".into()),
         args: Some(Payload::Value(object(r#"{"id":7}"#))),
@@ -210,6 +211,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         maybe(text()),
         maybe(text()),
         maybe(text()),
+        maybe(text()),
     );
     let what = (maybe(payload), maybe(result), maybe(text()), any::<bool>(), maybe(text()));
     let about = (
@@ -221,7 +223,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         members(value()),
     );
     (kind, who, what, about).prop_map(|(kind, who, what, about)| {
-        let (session, seq, time, agent, id, tool) = who;
+        let (session, seq, time, agent, principal, id, tool) = who;
         let (args, result, text, failed, to) = what;
         let (purposes, categories, subjects, labels, facts, more) = about;
         let source = Source { file: "log".into(), line: 7, record: 6 };
@@ -231,6 +233,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             seq,
             time,
             agent,
+            principal,
             id,
             tool,
             args,

@@ -12,9 +12,9 @@ fn every_example_gives_the_findings_it_promises() {
         for page in &pack.pages {
             let id = format!("{}/{}", pack.name, page.id);
             let loaded = pack.policy(page).unwrap_or_else(|problems| panic!("{problems}"));
-            let mut judge = Judge::new(&loaded.policy).unwrap_or_else(|problems| panic!("{problems:?}"));
+            let judge = Judge::new(&loaded.policy).unwrap_or_else(|problems| panic!("{problems:?}"));
             count += page.traces.len();
-            for mismatch in trial::run(&mut judge, page, Scope::Property(&id)) {
+            for mismatch in trial::run(&judge, page, Scope::Property(&id)) {
                 let place = &mismatch.place;
                 wrong.push(format!("{}:{} {}: {}", place.file, place.line, mismatch.trace, mismatch.message));
             }

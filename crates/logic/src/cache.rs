@@ -18,18 +18,21 @@ use crate::state::{Handle, Member, Point, Portable, Residual, Times};
 use crate::stepper::{Beginning, Flags, Letter, Skeleton, Stepper};
 use crate::verdict::Verdict;
 
-/// The bounds of a [`Cache`].
+/// The bounds of what monitors learn, and of what traces keep for formulas about data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// States kept by number, the two definite ones included.
     pub states: usize,
     /// Transitions kept outside of tables, and answers about continuations.
     pub transitions: usize,
+    /// Rows and happenings that one formula about data may keep for one trace. Beyond that nothing can be told of it any
+    /// more: every position is unknown.
+    pub rows: usize,
 }
 
 impl Limits {
-    /// Some tens of megabytes for a formula that really needs them; most need some kilobytes.
-    pub const DEFAULT: Limits = Limits { states: 20_000, transitions: 200_000 };
+    /// Some tens of megabytes for a formula that really needs them, and some hundreds for rows; most need some kilobytes.
+    pub const DEFAULT: Limits = Limits { states: 20_000, transitions: 200_000, rows: 4_000_000 };
 }
 
 /// What a [`Cache`] holds and how often it had to let go.

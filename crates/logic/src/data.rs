@@ -7,13 +7,16 @@
 //! brings and what is asked for, never the number of rows.
 //!
 //! The way of a formula: [`form`] writes negations inwards, [`plan`] finds an order in which every variable is given a
-//! value before it is compared, or says which one is not; [`store`] keeps the tables; [`solve`] answers.
+//! value before it is compared, or says which one is not; [`store`] keeps the [`table`]s; [`solve`] answers.
 
 mod form;
 mod gather;
+mod keys;
 mod plan;
+mod row;
 mod solve;
 mod store;
+mod table;
 
 use std::sync::Arc;
 
@@ -40,7 +43,6 @@ pub(crate) struct Data {
     /// The variables whose values are told when it is broken, and their slots.
     pub(crate) variables: Vec<Arc<str>>,
     told: Vec<usize>,
-    slots: usize,
     /// As it was written.
     pub(crate) sentence: Sentence,
     /// Those inside of others come first.
@@ -73,37 +75,35 @@ impl Data {
                 "split it into several formulas",
             ));
         }
-        let (names, slots) = (forms.names, forms.slots);
+        let names = forms.names;
         let mut planner = Planner::new(forms.spelt);
         let broken = planner.plan(&broken, &mut Default::default())?;
         let tables = planner.tables;
         let sees_all = !asks_position(&broken) || tables.iter().any(TablePlan::sees_all);
         let sentence = Sentence { arena: arena.clone(), formula };
-        Ok(Some(Data { names, variables, told, slots, sentence, tables, broken, sees_all }))
+        Ok(Some(Data { names, variables, told, sentence, tables, broken, sees_all }))
     }
 
-    /// A trace before its first position.
-    pub(crate) fn start(&self) -> Store {
-        Store::new(&self.tables)
+    /// A trace before its first position, which may keep so many rows.
+    pub(crate) fn start(&self, most: usize) -> Store {
+        Store::new(&self.tables, most)
     }
 
     /// Reads a position.
     pub(crate) fn read(&self, store: &mut Store, present: Present<'_>, position: u64, time: Time) -> Reading {
         let now = Stamp { position, time };
         store.advance(self, present, now);
-        let mut env = store.slots(self.slots);
         let mut solver = Solver::new(store, present, now);
         let (mut broken, mut is_possible) = (Vec::new(), false);
-        solver.run(&self.broken, &mut env, &mut |env, maybe| {
+        solver.run(&self.broken, &mut [None; MOST_SLOTS], &mut |env, maybe| {
             is_possible |= maybe;
             if !maybe {
-                broken.push(self.told.iter().map(|slot| env[*slot].clone()).collect::<Vec<_>>());
+                broken.push(self.told.iter().map(|slot| env[*slot].cloned()).collect::<Vec<_>>());
             }
             false
         });
         // What is certain stays so, whatever else there may be.
         let is_doubtful = solver.is_doubtful;
-        store.put_back(env);
         if is_doubtful {
             broken.clear();
         }

@@ -148,24 +148,38 @@ impl Watch {
         }
     }
 
-    /// Brings near the bindings that observations will touch, for formulas with one variable.
+    /// Brings near what observations will touch: the bindings of formulas with one variable, the tables of formulas
+    /// about data.
     pub(crate) fn warm(&mut self, standing: &Standing, observations: &[Observation]) {
         for (monitor, entry) in self.entries.iter().enumerate() {
-            let Some(entry) = entry.as_ref().filter(|entry| entry.monitor.shape.single) else { continue };
-            let Some(Wide::Bindings(bindings)) = standing.seats.get(monitor).and_then(|seat| seat.wide.as_deref())
-            else {
-                continue;
-            };
+            let (Some(entry), Some(seat)) = (entry, standing.seats.get(monitor)) else { continue };
             let mut values: Vec<&Value> = Vec::with_capacity(observations.len());
-            for observation in observations {
-                for place in 0..observation.len() {
-                    let askers = self.index.get(observation.name(place).0 as usize);
-                    for asker in askers.into_iter().flatten().filter(|asker| asker.monitor as usize == monitor) {
-                        values.extend(entry.monitor.value_of(asker.bit, observation.values(place as u32)));
-                    }
+            let warmth = match seat.wide.as_deref() {
+                Some(Wide::Bindings(bindings)) if entry.monitor.shape.single => {
+                    self.each_asked(monitor, observations, |bit, of_fact| {
+                        values.extend(entry.monitor.value_of(bit, of_fact));
+                    });
+                    bindings.warm(&values)
+                }
+                Some(Wide::Data(_, store)) => {
+                    self.each_asked(monitor, observations, |_, of_fact| values.extend(of_fact));
+                    store.warm(&values)
+                }
+                _ => continue,
+            };
+            self.scratch.warmth = self.scratch.warmth.wrapping_add(warmth);
+        }
+    }
+
+    /// Calls a function for each fact that a monitor asks for, with the question and the values.
+    fn each_asked<'o>(&self, monitor: usize, observations: &'o [Observation], mut each: impl FnMut(u8, &'o [Value])) {
+        for observation in observations {
+            for place in 0..observation.len() {
+                let askers = self.index.get(observation.name(place).0 as usize);
+                for asker in askers.into_iter().flatten().filter(|asker| asker.monitor as usize == monitor) {
+                    each(asker.bit, observation.values(place as u32));
                 }
             }
-            self.scratch.warmth = self.scratch.warmth.wrapping_add(bindings.warm(&values));
         }
     }
 

@@ -166,7 +166,7 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
     let skeleton = &monitor.compiled.skeleton;
     match saved {
         SavedState::Data { point, store } => {
-            let store = Store::load(monitor.data.as_ref()?, store)?;
+            let store = Store::load(monitor.data.as_ref()?, store, entry.rows)?;
             let handle = entry.cache.adopt(skeleton, &point.residual)?;
             Some(Wide::Data(Point { handle, times: point.times.iter().copied().collect() }, store))
         }

@@ -111,6 +111,8 @@ pub(crate) struct Entry {
     fresh: Option<Arc<Bindings>>,
     /// For a formula about data, the numbers of its names.
     pub(crate) data_names: Vec<Name>,
+    /// How many rows a trace may keep for it.
+    pub(crate) rows: usize,
 }
 
 /// A monitor that asks for a name.
@@ -182,7 +184,7 @@ impl Watch {
         Watch::default()
     }
 
-    /// A watch whose caches keep to other limits than [`Limits::DEFAULT`].
+    /// A watch that keeps to other limits than [`Limits::DEFAULT`].
     pub fn with_limits(limits: Limits) -> Watch {
         Watch { limits: Some(limits), ..Watch::default() }
     }
@@ -191,7 +193,8 @@ impl Watch {
     pub fn add(&mut self, monitor: Monitor, after: After) -> MonitorId {
         let id = self.entries.len() as u32;
         let after = if after == After::Each && monitor.excuse == 0 { After::Latch } else { after };
-        let mut cache = Cache::new(&monitor.compiled.skeleton, self.limits.unwrap_or(Limits::DEFAULT));
+        let limits = self.limits.unwrap_or(Limits::DEFAULT);
+        let mut cache = Cache::new(&monitor.compiled.skeleton, limits);
         let start = cache.start(&monitor.compiled.skeleton, 0);
         for (bit, pattern) in monitor.patterns() {
             let name = self.name(&pattern.name);
@@ -211,7 +214,8 @@ impl Watch {
         let is_plain = !monitor.shape.quantified && !monitor.shape.whole && monitor.data.is_none();
         let width = monitor.compiled.skeleton.width;
         let monitor = Arc::new(monitor);
-        self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh: None, data_names }));
+        let (fresh, rows) = (None, limits.rows);
+        self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh, data_names, rows }));
         self.scratch.letters.push(0);
         self.scratch.is_touched.push(false);
         self.scratch.ends.push(None);
@@ -494,7 +498,7 @@ impl Watch {
 impl Entry {
     pub(crate) fn start_state(&mut self) -> Wide {
         if let Some(data) = &self.monitor.data {
-            return Wide::Data(self.start.clone(), data.start());
+            return Wide::Data(self.start.clone(), data.start(self.rows));
         }
         if self.monitor.shape.quantified {
             let Entry { monitor, cache, fresh, .. } = self;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use lictor_logic::{After, Arena, Atom, Fact, Facts, Moment, Monitor, Prover, Spelling, Time, Verdict, Watch};
+use lictor_logic::{After, Arena, Atom, Fact, Facts, Limits, Moment, Monitor, Prover, Spelling, Time, Verdict, Watch};
 
 /// Positions as a second and its facts.
 fn trace(lines: &[(i64, &str)]) -> Vec<Facts> {
@@ -195,4 +195,27 @@ fn aggregates_are_written_as_they_are_read() {
             assert_eq!(arena.parse(&shown).unwrap_or_else(|errors| panic!("{shown}\n{errors}")), formula, "{shown}");
         }
     }
+}
+
+#[test]
+fn what_finds_no_room_is_unknown_from_then_on() {
+    let text = "always forall p. ((exists a. pays(p, a)) -> sum[0,1h](a: pays(p, a)) <= 10)";
+    let lines = trace(&[
+        (0, "pays(\"a\",11)"),
+        (1, "pays(\"b\",1)"),
+        (2, "pays(\"c\",1)"),
+        (3, "pays(\"d\",11)"),
+        (4, "pays(\"d\",11)"),
+    ]);
+    let mut arena = Arena::new();
+    let formula = arena.parse(text).unwrap();
+    let mut told = Vec::new();
+    for rows in [6, 100] {
+        let mut watch = Watch::with_limits(Limits { rows, ..Limits::DEFAULT });
+        let id = watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
+        let mut standing = watch.start();
+        told.push(lines.iter().map(|facts| watch.step(&mut standing, facts).len()).collect::<Vec<_>>());
+        assert_eq!(watch.verdict(&mut standing, id), Verdict::Inconclusive);
+    }
+    assert_eq!(told, [[1, 0, 0, 0, 0], [1, 0, 0, 1, 1]]);
 }

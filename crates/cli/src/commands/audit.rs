@@ -1,5 +1,6 @@
 //! `lictor audit`: judges logs by a policy and reports what it found.
 
+mod history;
 mod progress;
 
 use std::fs::File;
@@ -23,11 +24,16 @@ use crate::render::paint::Paint;
 /// Judges the logs.
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let limits = lictor_logic::Limits { rows: args.max_rows, ..lictor_logic::Limits::DEFAULT };
+    let mut judge =
+        Judge::with_limits(&policy, limits).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let options = options(args)?;
     let inputs = input::find(&args.traces, &options.limits)?;
+    if let Some(path) = &args.history {
+        history::restore(&mut judge, path)?;
+    }
     let bar = progress::Bar::new(&inputs, args.quiet);
-    let result = audit(&judge, &inputs, &options, &bar);
+    let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
     let report = match result {
         Ok(report) => report,
@@ -48,6 +54,9 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
             file.flush().with_context(|| format!("cannot write {}", path.display()))?;
         }
         None => write(&report, args, out, Paint::for_stdout().is_on())?,
+    }
+    if let Some(path) = &args.history {
+        history::save(&judge, path)?;
     }
     Ok(outcome(&report, args))
 }

@@ -23,10 +23,11 @@ const SESSIONS: &str = include_str!("demo/sessions.jsonl");
 /// Audits the log, prints the findings and writes the page. The demo itself succeeds, whatever it shows.
 pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let loaded = Policy::parse(POLICY, "shop.yaml", &Files).map_err(|problems| anyhow::anyhow!("{problems}"))?;
-    let judge = Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let mut judge =
+        Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let options = Options { content: true, ..Options::default() };
     let input = Input::from_bytes("sessions.jsonl", SESSIONS.as_bytes());
-    let report = audit(&judge, &[input], &options, &())?;
+    let report = audit(&mut judge, &[input], &options, &())?;
     writeln!(out, "A shop's agent talked to six customers. Its log, judged by the shop's policy:\n")?;
     let colour = Paint::for_stdout().is_on();
     report::text::write(&report, report::text::Style { colour, ..Default::default() }, out)?;

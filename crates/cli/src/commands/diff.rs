@@ -28,11 +28,11 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
 
 fn judged(policy: &str, args: &DiffArgs) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let format = args.input_format.as_deref().map(format).transpose()?;
     let options = Options { format, today: Some(today()), ..Options::default() };
     let inputs = input::find(&args.traces, &options.limits)?;
-    Ok(audit(&judge, &inputs, &options, &())?)
+    Ok(audit(&mut judge, &inputs, &options, &())?)
 }
 
 fn text(

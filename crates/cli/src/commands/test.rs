@@ -66,9 +66,9 @@ impl Tally<'_> {
         scope: Scope<'_>,
     ) -> anyhow::Result<()> {
         let loaded = loaded.map_err(|problems| anyhow::anyhow!("{problems}"))?;
-        let mut judge =
+        let judge =
             Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-        let wrong = trial::run(&mut judge, page, scope);
+        let wrong = trial::run(&judge, page, scope);
         let mut titles: Vec<&str> = wrong.iter().map(|mismatch| mismatch.trace.as_str()).collect();
         titles.dedup();
         self.traces += page.traces.len();

@@ -122,7 +122,7 @@ fn replay(judge: &mut Judge, closed: &Closed, events: &[Event], options: &Option
     }
     let mut findings = Vec::new();
     for event in events {
-        findings.append(&mut session.observe(judge, event));
+        findings.append(&mut session.observe_alone(judge, event));
     }
     if let Some(now) = options.as_of {
         findings.append(&mut session.tick(judge, now));

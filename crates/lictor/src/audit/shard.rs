@@ -7,6 +7,7 @@ use lictor_logic::{Time, Verdict};
 use rustc_hash::FxHashMap;
 
 use super::batch::{Piece, Share, hash_of};
+use super::wide::Seen;
 use crate::decode::{Decoded, Decoder, Fault, Format};
 use crate::event::Event;
 use crate::input::{Chunk, Line};
@@ -17,6 +18,7 @@ use crate::report::{Outcome, SessionReport};
 /// The sessions that one thread judges.
 pub(super) struct Shard {
     judge: Judge,
+    shows_content: bool,
     sessions: Vec<Open>,
     /// By the hash of the session's name, which is seeded, and then by the name itself.
     places: FxHashMap<u64, Vec<u32>>,
@@ -30,6 +32,8 @@ pub(super) struct Shard {
     pub(super) counts: Vec<u64>,
     /// What was wrong with lines, with the number of its file.
     pub(super) faults: Vec<(usize, Fault)>,
+    /// The events, where properties are judged over more than sessions.
+    pub(super) seen: Vec<Seen>,
 }
 
 struct Open {
@@ -37,6 +41,8 @@ struct Open {
     file: Arc<str>,
     order: (u32, u32, u32),
     track: Track,
+    /// The latest time of an event.
+    latest: Option<Time>,
     records: Records,
 }
 
@@ -109,9 +115,10 @@ impl Records {
 }
 
 impl Shard {
-    pub(super) fn new(judge: Judge, hasher: RandomState) -> Shard {
+    pub(super) fn new(judge: Judge, hasher: RandomState, shows_content: bool) -> Shard {
         Shard {
             judge,
+            shows_content,
             sessions: Vec::new(),
             places: FxHashMap::default(),
             last: None,
@@ -120,6 +127,7 @@ impl Shard {
             decoded: Decoded::default(),
             counts: Vec::new(),
             faults: Vec::new(),
+            seen: Vec::new(),
         }
     }
 
@@ -180,6 +188,11 @@ impl Shard {
         let open = &mut self.sessions[session as usize];
         open.records.add(file, event.source.record);
         self.judge.step(&mut open.track, event);
+        let name = || event.session.clone().unwrap_or_else(|| Text::new(&open.file));
+        if let Some(happening) = self.judge.happening(&open.track, event, name, self.shows_content) {
+            open.latest = open.latest.max(event.time);
+            self.seen.push(Seen { time: open.latest, order: (file, event.source.line, place), happening });
+        }
     }
 
     fn session(
@@ -204,7 +217,7 @@ impl Shard {
             let (named, order) = first();
             let key = Key { file, name: name.cloned() };
             let track = self.judge.start();
-            self.sessions.push(Open { key, file: named, order, track, records: Records::default() });
+            self.sessions.push(Open { key, file: named, order, track, latest: None, records: Records::default() });
             place
         });
         self.last = Some((hash, place));

@@ -100,6 +100,7 @@ impl NativeDecoder {
                 "seq" => field.whole(&mut event.seq),
                 "time" => field.time(&mut event.time),
                 "agent" => field.text(&mut event.agent),
+                "principal" => field.text(&mut event.principal),
                 "id" => field.text(&mut event.id),
                 "tool" => field.text(&mut event.tool),
                 "text" => field.text(&mut event.text),

@@ -20,6 +20,7 @@ impl Event {
             add("kind", self.kind.name().into());
         }
         self.agent.iter().for_each(|value| add("agent", text(value)));
+        self.principal.iter().for_each(|value| add("principal", text(value)));
         self.id.iter().for_each(|value| add("id", text(value)));
         self.tool.iter().for_each(|value| add("tool", text(value)));
         self.args.iter().for_each(|value| add("args", value.to_json()));

@@ -38,6 +38,7 @@ impl Node {
                     Root::Tool => Glance::text(event.tool.as_ref()),
                     Root::Text => Glance::text(event.text.as_ref()),
                     Root::Agent => Glance::text(event.agent.as_ref()),
+                    Root::Principal => Glance::text(event.principal.as_ref()),
                     Root::To => Glance::text(event.to.as_ref()),
                     Root::CallTool => Glance::text(scope.call.map(|call| &call.tool)),
                     Root::It => scope.it.as_ref().map_or(Glance::Absent, Glance::Value),

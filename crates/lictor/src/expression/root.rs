@@ -13,6 +13,7 @@ pub(super) enum Root {
     Kind,
     Tool,
     Agent,
+    Principal,
     To,
     Id,
     Session,
@@ -33,10 +34,11 @@ pub(super) enum Root {
 }
 
 /// The names that stand by themselves.
-const NAMED: [(&str, Root); 18] = [
+const NAMED: [(&str, Root); 19] = [
     ("kind", Root::Kind),
     ("tool", Root::Tool),
     ("agent", Root::Agent),
+    ("principal", Root::Principal),
     ("to", Root::To),
     ("id", Root::Id),
     ("session", Root::Session),
@@ -130,6 +132,7 @@ impl Root {
             Root::Kind => Some(Value::text(event.kind.name())),
             Root::Tool => text(&event.tool),
             Root::Agent => text(&event.agent),
+            Root::Principal => text(&event.principal),
             Root::To => text(&event.to),
             Root::Id => text(&event.id),
             Root::Session => text(&event.session),

@@ -1,13 +1,14 @@
 //! A policy made ready for judging: formulas parsed, monitors built, the labeler planned.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lictor_logic::{After, Arena, Formula, Monitor, MonitorId, Watch};
+use lictor_logic::{After, Arena, Formula, Limits, Monitor, MonitorId, Prover};
 
+use super::panel::Panel;
 use crate::json::Text;
 use crate::label::{Plan, collect_names};
-use crate::policy::{Policy, Problem, Property, Suppression};
+use crate::policy::{History, Policy, Problem, Property, Suppression};
 
 /// A policy made ready for judging.
 #[derive(Debug)]
@@ -16,10 +17,11 @@ pub(crate) struct Prepared {
     pub(crate) properties: Vec<Arc<Property>>,
     pub(crate) suppressions: Vec<Suppression>,
     pub(crate) formulas: Vec<Parsed>,
+    /// The monitor of each property in the panel of its history.
     pub(crate) monitors: Vec<MonitorId>,
     pub(crate) plan: Plan,
-    /// Some property has a bound in time.
-    pub(crate) is_timed: bool,
+    /// The names of the facts that properties with a history beyond the session ask for.
+    pub(crate) wide: BTreeSet<Arc<str>>,
 }
 
 /// The formula of a property.
@@ -41,18 +43,24 @@ impl Parsed {
     }
 }
 
+/// The properties by whose events they are judged over.
+pub(super) type Panels = BTreeMap<History, Panel>;
+
 impl Prepared {
-    pub(crate) fn new(policy: &Policy) -> Result<(Prepared, Watch), Vec<Problem>> {
-        let mut watch = Watch::new();
-        let mut problems = Vec::new();
-        let mut formulas = Vec::new();
-        let mut monitors = Vec::new();
-        for property in &policy.properties {
+    pub(super) fn new(policy: &Policy, limits: Limits) -> Result<(Prepared, Panels), Vec<Problem>> {
+        let mut panels = Panels::from([(History::Session, Panel::new(limits))]);
+        let (mut problems, mut formulas, mut monitors) = (Vec::new(), Vec::new(), Vec::new());
+        let mut wide = BTreeSet::new();
+        for (number, property) in policy.properties.iter().enumerate() {
             match monitor(property) {
                 Ok((monitor, arena, formula)) => {
                     let (variables, is_timed) = (monitor.variables().to_vec(), monitor.is_timed());
+                    if property.history != History::Session {
+                        collect_names(&arena, formula, &mut wide);
+                    }
                     formulas.push(Parsed { arena, formula, variables, after: property.after, is_timed });
-                    monitors.push(watch.add(monitor, property.after));
+                    let panel = panels.entry(property.history).or_insert_with(|| Panel::new(limits));
+                    monitors.push(panel.add(number, monitor, property.after));
                 }
                 Err(message) => problems.push(Problem::at(&property.place, "policy.formula", message)),
             }
@@ -66,16 +74,17 @@ impl Prepared {
                 return Err(problems);
             }
         };
+        panels.values_mut().for_each(|panel| panel.learn(&plan));
         let prepared = Prepared {
             name: policy.name.clone(),
             properties: policy.properties.clone(),
             suppressions: policy.suppressions.clone(),
-            is_timed: formulas.iter().any(|parsed| parsed.is_timed),
             formulas,
             monitors,
             plan,
+            wide,
         };
-        Ok((prepared, watch))
+        Ok((prepared, panels))
     }
 }
 
@@ -87,4 +96,30 @@ fn monitor(property: &Property) -> Result<(Monitor, Arena, Formula), String> {
         After::Latch | After::Reset => Monitor::new(&arena, formula),
     };
     Ok((monitor.map_err(|error| error.to_string())?, arena, formula))
+}
+
+/// What finds the witnesses of each property, once it was needed.
+#[derive(Debug)]
+pub(crate) struct Provers {
+    pub(crate) prepared: Arc<Prepared>,
+    provers: Vec<Option<Prover>>,
+}
+
+impl Provers {
+    pub(super) fn new(prepared: Arc<Prepared>) -> Provers {
+        Provers { provers: prepared.formulas.iter().map(|_| None).collect(), prepared }
+    }
+
+    /// None if the formula has no witnesses.
+    pub(crate) fn of(&mut self, property: usize) -> Option<&mut Prover> {
+        let prover = &mut self.provers[property];
+        if prover.is_none() {
+            let parsed = &self.prepared.formulas[property];
+            *prover = match parsed.after {
+                After::Each => Prover::each(&parsed.arena, parsed.formula),
+                After::Latch | After::Reset => Prover::new(&parsed.arena, parsed.formula),
+            };
+        }
+        prover.as_mut()
+    }
 }

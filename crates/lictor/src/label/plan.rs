@@ -12,7 +12,7 @@ use crate::event::Kind;
 use crate::expression::Tables;
 use crate::glob::Glob;
 use crate::json::Text;
-use crate::policy::{Basis, Policy, Problem};
+use crate::policy::{Basis, History, Policy, Problem};
 use crate::recognise::Recogniser;
 
 /// What a policy makes the labeler look for.
@@ -75,6 +75,8 @@ pub(crate) struct Needs {
     pub(crate) categories: bool,
     pub(crate) subjects: bool,
     pub(crate) purposes: bool,
+    /// Whose history an event belongs to.
+    pub(crate) whose: bool,
 }
 
 macro_rules! wants {
@@ -141,7 +143,10 @@ impl Plan {
             calls: cases.iter().any(|case| case.reads("call")),
             sayings: wants.argument_from.is_some(),
             categories,
-            subjects: wants.discloses.is_some() || cases.iter().any(|case| case.reads("subjects")),
+            subjects: wants.discloses.is_some()
+                || policy.properties.iter().any(|property| property.history == History::Subject)
+                || cases.iter().any(|case| case.reads("subjects")),
+            whose: policy.properties.iter().any(|property| property.history != History::Session),
             purposes: some(&[wants.purpose, wants.processes, wants.necessary, wants.retained])
                 || cases.iter().any(|case| case.reads("purposes")),
         };

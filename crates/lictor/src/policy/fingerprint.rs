@@ -70,13 +70,14 @@ fn list(list: &Option<Vec<Text>>) -> String {
 }
 
 fn stated(property: &Property) -> String {
-    let Property { id, says, formula, source, remedy, severity, respond, unknown, after, mode, place: _ } = property;
+    let Property { id, says, formula, source, remedy, severity, respond, unknown, after, history, mode, place: _ } =
+        property;
     let mut arena = Arena::new();
     let formula = match arena.parse(formula) {
         Ok(parsed) => arena.show(parsed, Spelling::Ascii).to_string(),
         Err(_) => formula.to_string(),
     };
-    let settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {mode:?}");
+    let settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {history:?} {mode:?}");
     line("property", [string(id), string(says), string(&formula), optional(source), optional(remedy), settings])
 }
 

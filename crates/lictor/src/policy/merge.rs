@@ -259,6 +259,7 @@ impl<'a> Merger<'a> {
             property.respond = settings.respond.unwrap_or(property.respond);
             property.unknown = stated.unknown.unwrap_or(property.respond);
             property.after = settings.after.unwrap_or(property.after);
+            property.history = settings.history.unwrap_or(property.history);
             property.mode = settings.mode.unwrap_or(property.mode);
         }
     }

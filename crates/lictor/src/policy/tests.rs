@@ -105,7 +105,7 @@ facts:
   g: [{on: [user_message]}, {when: failed}]
   h: {ask: is it so, of: user_message}
 properties:
-  - {id: i, says: s, formula: always !f, source: s, remedy: r, severity: low, respond: ask, unknown: warn, after: reset, mode: shadow}
+  - {id: i, says: s, formula: always !f, source: s, remedy: r, severity: low, respond: ask, unknown: warn, after: reset, history: agent, mode: shadow}
 change: {gdpr/data-minimisation: {severity: low}}
 suppress: [{property: i, session: s, reason: r, until: 2027-01-31}]
 ";
@@ -145,6 +145,7 @@ fn the_loader_and_the_schema_know_the_same_words() {
         ("/$defs/severity/enum", "properties: [{id: p, formula: always !error, severity: qqqqqqqq}]"),
         ("/$defs/response/enum", "properties: [{id: p, formula: always !error, respond: qqqqqqqq}]"),
         ("/$defs/response/enum", "properties: [{id: p, formula: always !error, unknown: qqqqqqqq}]"),
+        ("/$defs/history/enum", "properties: [{id: p, formula: always !error, history: qqqqqqqq}]"),
         ("/$defs/after/enum", "properties: [{id: p, formula: always !error, after: qqqqqqqq}]"),
         ("/$defs/mode/enum", "properties: [{id: p, formula: always !error, mode: qqqqqqqq}]"),
     ];
@@ -181,7 +182,7 @@ fn events_are_as_the_schema_says() {
         assert!(schema.is_valid(&serde_json::from_str(&line.text).unwrap()), "{}", line.text);
     }
     let event = json!({
-        "v": 1, "session": "s", "seq": 4, "time": "2026-05-01T10:00:03Z", "kind": "tool_call", "agent": "a", "id": "c",
+        "v": 1, "session": "s", "seq": 4, "time": "2026-05-01T10:00:03Z", "kind": "tool_call", "agent": "a", "principal": "p", "id": "c",
         "tool": "t", "args": {"x": 1}, "result": 5, "text": "x", "failed": false, "to": "b", "purposes": ["p"],
         "categories": ["c"], "subjects": ["s"], "labels": ["l"], "facts": ["f"]
     });

@@ -8,7 +8,7 @@
 use std::io::{self, BufWriter, Write};
 
 use super::totals::{SessionPlaces, places};
-use super::words::{binding, count, event, grouped, moment, place, severity, testimony, visible};
+use super::words::{binding, count, event, grouped, moment, place, severity, step, testimony, visible};
 use super::{Report, SessionReport};
 use crate::decode::Fault;
 use crate::finding::Finding;
@@ -179,7 +179,7 @@ fn account(finding: &Finding) -> String {
     for proof in &finding.witness {
         let event = event(proof.kind.name(), proof.tool.as_deref());
         let at = place(&proof.source.file, proof.source.line);
-        lines.push(format!("  step {}: {event} ({at})", proof.step));
+        lines.push(format!("  {}: {event} ({at})", step(proof)));
         lines.extend(testimony(proof).iter().map(|statement| format!("    {statement}")));
     }
     lines.extend(finding.owed.as_ref().map(|owed| format!("owed: {}", visible(owed))));

@@ -134,7 +134,10 @@ fn findings(group: &[&Finding]) -> String {
     note("source", property.source.as_deref().map(prose).unwrap_or_default());
     note("formula", code(&property.formula));
     for proof in &first.witness {
-        note(&format!("content of step {}", proof.step), proof.content.as_deref().map(code).unwrap_or_default());
+        note(
+            &format!("content of {}", prose(&words::step(proof))),
+            proof.content.as_deref().map(code).unwrap_or_default(),
+        );
     }
     if !first.witness.is_empty() {
         text.push_str("\n| step | event | place | holds | absent |\n| ---: | --- | --- | --- | --- |\n");
@@ -150,7 +153,10 @@ fn row(proof: &Proof) -> String {
     let facts = |facts: &[String]| facts.iter().map(|fact| cell(fact)).collect::<Vec<_>>().join("<br>");
     format!(
         "| {} | {} | {} | {} | {} |\n",
-        proof.step,
+        match proof.session {
+            Some(_) => cell(&words::step(proof)),
+            None => proof.step.to_string(),
+        },
         cell(&words::event(proof.kind.name(), proof.tool.as_deref())),
         cell(&place(&proof.source.file, proof.source.line)),
         facts(&proof.present),

@@ -147,7 +147,11 @@ impl Results<'_> {
         if !finding.witness.is_empty() {
             let numbered = finding.witness.iter().enumerate();
             put("relatedLocations", numbered.map(|(number, proof)| self.related(finding, proof, number)).collect());
-            let flow: Vec<Value> = finding.witness.iter().map(|proof| self.flow(finding, proof)).collect();
+            let is_own = finding.witness.iter().all(|proof| proof.session.is_none());
+            let order = |number: usize, proof: &Proof| if is_own { proof.step } else { number as u32 + 1 };
+            let numbered = finding.witness.iter().enumerate();
+            let flow: Vec<Value> =
+                numbered.map(|(number, proof)| self.flow(finding, proof, order(number, proof))).collect();
             let thread = json!({"id": finding.session.as_str(), "locations": flow});
             put("codeFlows", json!([{"threadFlows": [thread]}]));
         }
@@ -186,14 +190,14 @@ impl Results<'_> {
         })
     }
 
-    fn flow(&self, finding: &Finding, proof: &Proof) -> Value {
+    fn flow(&self, finding: &Finding, proof: &Proof, order: u32) -> Value {
         let mut flow = Map::new();
         let location = json!({
             "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
             "message": {"text": testimony(proof)},
         });
         flow.insert("location".into(), location);
-        flow.insert("executionOrder".into(), json!(proof.step));
+        flow.insert("executionOrder".into(), json!(order));
         if let Some(time) = proof.time {
             flow.insert("executionTimeUtc".into(), json!(write_time(time)));
         }
@@ -243,7 +247,7 @@ fn testimony(proof: &Proof) -> String {
     let event = words::event(proof.kind.name(), proof.tool.as_deref());
     let statements = words::testimony(proof);
     let detail = if statements.is_empty() { String::new() } else { format!("; {}", statements.join("; ")) };
-    message(&format!("step {}: {event}{detail}.", proof.step))
+    message(&format!("{}: {event}{detail}.", words::step(proof)))
 }
 
 fn logical(finding: &Finding, step: u32, kind: &str, tool: Option<&str>) -> Value {

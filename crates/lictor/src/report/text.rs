@@ -101,13 +101,13 @@ impl Page<'_> {
             return Ok(());
         }
         self.line(&bar)?;
-        let mut last = None;
+        let mut last: Option<&Proof> = None;
         for proof in &finding.witness {
-            if last.is_some_and(|last| proof.step > last + 1) {
+            if last.is_some_and(|last| last.session != proof.session || proof.step > last.step + 1) {
                 let gap = self.paint(BLUE, "...");
                 self.line(&gap)?;
             }
-            last = Some(proof.step);
+            last = Some(proof);
             self.proof(finding, proof, margin, &bar)?;
         }
         self.line(&bar)
@@ -116,7 +116,8 @@ impl Page<'_> {
     fn proof(&mut self, finding: &Finding, proof: &Proof, margin: usize, bar: &str) -> io::Result<()> {
         let number = self.paint(BLUE, &format!("{:>margin$} |", proof.step));
         let event = event(proof.kind.name(), proof.tool.as_deref());
-        let mut where_and_when = Vec::new();
+        let mut where_and_when: Vec<String> =
+            proof.session.iter().map(|session| format!("session {}", visible(session))).collect();
         match proof.source.file == finding.source.file {
             true if proof.source == finding.source => {}
             true => where_and_when.push(format!("line {}", proof.source.line)),

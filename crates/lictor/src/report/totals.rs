@@ -182,22 +182,22 @@ pub(super) fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
 
 /// The session of a finding, as its place in the report: by name and file, else by name alone.
 #[derive(Debug)]
-pub(super) struct SessionPlaces<'a> {
+pub(crate) struct SessionPlaces<'a> {
     exact: HashMap<(&'a str, &'a str), usize>,
     named: HashMap<&'a str, usize>,
 }
 
 impl<'a> SessionPlaces<'a> {
-    pub(super) fn of(sessions: &'a [SessionReport]) -> SessionPlaces<'a> {
+    pub(crate) fn of(sessions: impl IntoIterator<Item = &'a SessionReport>) -> SessionPlaces<'a> {
         let (mut exact, mut named) = (HashMap::new(), HashMap::new());
-        for (place, session) in sessions.iter().enumerate() {
+        for (place, session) in sessions.into_iter().enumerate() {
             exact.entry((session.name.as_str(), &*session.file)).or_insert(place);
             named.entry(session.name.as_str()).or_insert(place);
         }
         SessionPlaces { exact, named }
     }
 
-    pub(super) fn find(&self, finding: &Finding) -> Option<usize> {
+    pub(crate) fn find(&self, finding: &Finding) -> Option<usize> {
         let name = finding.session.as_str();
         self.exact.get(&(name, &*finding.source.file)).or_else(|| self.named.get(name)).copied()
     }

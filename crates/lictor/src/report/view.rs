@@ -167,6 +167,8 @@ pub(super) struct FindingView<'a> {
 /// An event of a witness. Content is there only if the user asked for it.
 #[derive(Debug, Serialize)]
 struct ProofView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     step: u32,
     file: &'a str,
     line: u32,
@@ -203,6 +205,7 @@ impl<'a> FindingView<'a> {
 impl<'a> ProofView<'a> {
     fn of(proof: &'a Proof) -> ProofView<'a> {
         ProofView {
+            session: proof.session.as_deref(),
             step: proof.step,
             file: &proof.source.file,
             line: proof.source.line,

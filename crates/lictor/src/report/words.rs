@@ -109,7 +109,15 @@ pub(super) fn testimony(proof: &Proof) -> Vec<String> {
 
 /// Whether the event of a witness is the one that decided.
 pub(super) fn is_deciding(finding: &Finding, proof: &Proof) -> bool {
-    finding.decided != Decided::End && proof.step == finding.step
+    finding.decided != Decided::End && proof.session.is_none() && proof.step == finding.step
+}
+
+/// Which event of which session a witness is: `step 9`, `step 2 of session s1` where it is not the finding's.
+pub(super) fn step(proof: &Proof) -> String {
+    match &proof.session {
+        Some(session) => format!("step {} of session {}", proof.step, visible(session)),
+        None => format!("step {}", proof.step),
+    }
 }
 
 /// A number with its noun: `1 file`, `2 files`.

@@ -33,8 +33,8 @@ fn shared(path: &str) -> Option<PathBuf> {
 fn judged(example: &str, logs: &[PathBuf], format: Option<Format>) -> Report {
     let loaded = Policy::load(&root().join("examples").join(example).join("policy.yaml"))
         .unwrap_or_else(|problems| panic!("{problems}"));
-    let judge = Judge::new(&loaded.policy).unwrap();
+    let mut judge = Judge::new(&loaded.policy).unwrap();
     let paths: Vec<String> = logs.iter().map(|path| path.display().to_string()).collect();
     let inputs = input::find(&paths, &Limits::default()).unwrap();
-    audit(&judge, &inputs, &Options { format, ..Options::default() }, &()).unwrap()
+    audit(&mut judge, &inputs, &Options { format, ..Options::default() }, &()).unwrap()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lictor::decode::{Fault, Format};
 use lictor::event::{Kind, Source};
 use lictor::finding::{Decided, Finding, Proof};
-use lictor::policy::{After, Mode, Place, Property, Response, Severity};
+use lictor::policy::{After, History, Mode, Place, Property, Response, Severity};
 use lictor::report::{FileReport, Outcome, Report, SessionReport};
 use lictor_logic::{Time, Value, Verdict};
 
@@ -20,6 +20,7 @@ pub(crate) fn property(id: &str, severity: Severity, says: &str, formula: &str) 
         respond: Response::Block,
         unknown: Response::Ask,
         after: After::Latch,
+        history: History::Session,
         mode: Mode::Enforce,
         place: Place::default(),
     }
@@ -38,6 +39,7 @@ pub(crate) fn proof(
     absent: &[&str],
 ) -> Proof {
     Proof {
+        session: None,
         step,
         source,
         kind,

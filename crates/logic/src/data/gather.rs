@@ -1,12 +1,13 @@
 //! What happenings add up to, kept up to date with every one that comes or goes.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::store::{Stamp, is_bounded};
+use super::keys::{Keys, hash_of};
+use super::row::{Made, warm};
+use super::store::Stamp;
+use super::table::{MANY, is_bounded};
 use crate::interval::{Interval, Span};
 use crate::measure::{Exact, Gathering, Quantity};
 use crate::term::Value;
@@ -18,7 +19,11 @@ pub(super) struct Gathered {
     interval: Interval,
     /// How many of the first columns are the group.
     width: usize,
-    groups: FxHashMap<Arc<[Value]>, Group>,
+    /// The groups, with the values that make each in `values`, so many for each.
+    groups: Vec<Group>,
+    values: Vec<Value>,
+    by_values: Keys,
+    free: Vec<u32>,
     /// All happenings within the bound, the oldest first; empty if there is no bound, for then none ever goes.
     queue: VecDeque<Happening>,
     /// Happenings that a lower end of the bound does not reach yet.
@@ -26,7 +31,7 @@ pub(super) struct Gathered {
 }
 
 /// When it was, in which group, and with which value; none if it is only possible.
-type Happening = (Stamp, Arc<[Value]>, Option<Told>);
+type Happening = (Stamp, u32, Option<Told>);
 
 /// The value that is gathered, if there is one.
 type Told = Option<Value>;
@@ -34,59 +39,101 @@ type Told = Option<Value>;
 /// What the happenings of a group add up to.
 #[derive(Clone, Debug, Default)]
 struct Group {
+    sum: Exact,
     count: u64,
     /// How many of them are only possible.
-    possible: u64,
+    possible: u32,
     /// How many of them are no numbers.
-    strange: u64,
-    sum: Exact,
-    /// How often each value is there, where that matters.
-    values: BTreeMap<Value, u64>,
+    strange: u32,
+    /// How many more the bound does not reach yet.
+    waiting: u32,
+    /// The values themselves, where they matter.
+    values: Option<Box<GroupValues>>,
+}
+
+/// The values of a group.
+#[derive(Clone, Debug, Default)]
+struct GroupValues {
+    /// How often each is there.
+    counts: BTreeMap<Value, u64>,
     latest: VecDeque<(Stamp, Value)>,
 }
 
 impl Gathered {
     pub(super) fn new(kind: Gathering, interval: Interval, width: usize) -> Gathered {
-        Gathered { kind, interval, width, groups: FxHashMap::default(), queue: VecDeque::new(), young: VecDeque::new() }
+        Gathered {
+            kind,
+            interval,
+            width,
+            groups: Vec::new(),
+            values: Vec::new(),
+            by_values: Keys::default(),
+            free: Vec::new(),
+            queue: VecDeque::new(),
+            young: VecDeque::new(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
         let of_values = match self.kind {
             Gathering::Distinct | Gathering::Min | Gathering::Max if !is_bounded(self.interval) => {
-                self.groups.values().map(|group| group.values.len()).sum()
+                self.groups.iter().map(|group| group.values.as_ref().map_or(0, |values| values.counts.len())).sum()
             }
-            _ => self.groups.len(),
+            _ => self.by_values.len(),
         };
         self.queue.len() + self.young.len() + of_values
     }
 
-    pub(super) fn add(&mut self, row: &[Value], now: Stamp, maybe: bool) {
-        let (group, rest) = row.split_at(self.width);
-        let value = (!maybe).then(|| rest.first().cloned());
-        let key = match self.groups.get_key_value(group) {
-            Some((key, _)) => Arc::clone(key),
+    fn place<'v>(&self, hash: u32, key: impl Iterator<Item = &'v Value> + Clone) -> Option<u32> {
+        self.by_values.find(hash, |place| self.key(place).iter().eq(key.clone()))
+    }
+
+    /// The values that make a group.
+    fn key(&self, place: u32) -> &[Value] {
+        let start = place as usize * self.width;
+        &self.values[start..start + self.width]
+    }
+
+    fn insert(&mut self, key: &[Value]) -> u32 {
+        let hash = hash_of(key.iter());
+        if let Some(place) = self.place(hash, key.iter()) {
+            return place;
+        }
+        let place = match self.free.pop() {
+            Some(place) => {
+                let start = place as usize * self.width;
+                self.values[start..start + self.width].clone_from_slice(key);
+                place
+            }
             None => {
-                let key: Arc<[Value]> = group.into();
-                self.groups.insert(Arc::clone(&key), Group::default());
-                key
+                self.groups.push(Group::default());
+                self.values.extend_from_slice(key);
+                (self.groups.len() - 1) as u32
             }
         };
+        self.by_values.insert(hash, place);
+        place
+    }
+
+    pub(super) fn add(&mut self, row: &[Value], (now, maybe): Made) {
+        let (group, rest) = row.split_at(self.width);
+        let value = (!maybe).then(|| rest.first().cloned());
+        let place = self.insert(group);
         let is_open_from_now =
             matches!(self.interval, Interval::Steps { from: 0, .. } | Interval::Time { from: Span(0), .. });
         if is_open_from_now {
-            self.count(now, key, value);
+            self.count(now, place, value);
         } else {
-            self.young.push_back((now, key, value));
+            self.groups[place as usize].waiting += 1;
+            self.young.push_back((now, place, value));
         }
     }
 
     /// Counts a happening that the bound reaches.
-    fn count(&mut self, stamp: Stamp, key: Arc<[Value]>, value: Option<Told>) {
-        if let Some(group) = self.groups.get_mut(&key) {
-            group.add(self.kind, stamp, value.as_ref());
-        }
+    fn count(&mut self, stamp: Stamp, place: u32, value: Option<Told>) {
+        self.groups[place as usize].add(self.kind, stamp, value.as_ref());
         if is_bounded(self.interval) {
-            self.queue.push_back((stamp, key, value));
+            self.queue.push_back((stamp, place, value));
         }
     }
 
@@ -97,28 +144,44 @@ impl Gathered {
             if !has_come {
                 break;
             }
-            if let Some((stamp, key, value)) = self.young.pop_front() {
-                self.count(stamp, key, value);
+            if let Some((stamp, place, value)) = self.young.pop_front() {
+                self.groups[place as usize].waiting -= 1;
+                self.count(stamp, place, value);
             }
         }
         while let Some((stamp, _, _)) = self.queue.front() {
             if !stamp.is_over(self.interval, now) {
                 break;
             }
-            if let Some((stamp, key, value)) = self.queue.pop_front()
-                && let Some(group) = self.groups.get_mut(&key)
-            {
+            if let Some((stamp, place, value)) = self.queue.pop_front() {
+                let group = &mut self.groups[place as usize];
                 group.remove(self.kind, stamp, value.as_ref());
-                if group.count == 0 && self.young.iter().all(|(_, other, _)| *other != key) {
-                    self.groups.remove(&key);
+                if group.count == 0 && group.waiting == 0 {
+                    *group = Group::default();
+                    self.by_values.remove(hash_of(self.key(place).iter()), place);
+                    self.free.push(place);
                 }
             }
         }
     }
 
-    pub(super) fn quantity(&self, group: &[Value], _now: Stamp) -> Quantity {
+    /// Brings near the groups of these hashes, and those of the happenings that go next.
+    pub(super) fn warm(&self, hashes: &[u32]) -> u64 {
+        if self.width != 1 || self.by_values.len() < MANY {
+            return 0;
+        }
+        let next = self.queue.iter().take(hashes.len()).map(|(_, place, _)| *place);
+        let mut warmth = next.fold(0u64, |sum, place| sum.wrapping_add(self.groups[place as usize].count));
+        warmth = hashes.iter().fold(warmth, |sum, hash| sum.wrapping_add(self.by_values.warm(*hash)));
+        let places: Vec<u32> = hashes.iter().filter_map(|hash| self.by_values.guess(*hash)).collect();
+        warmth = places.iter().fold(warmth, |sum, place| sum.wrapping_add(self.groups[*place as usize].count));
+        places.iter().fold(warmth, |sum, place| sum.wrapping_add(warm(&self.values[*place as usize])))
+    }
+
+    pub(super) fn quantity<'v>(&self, group: impl Iterator<Item = &'v Value> + Clone) -> Quantity {
         let nothing = Group::default();
-        let group = self.groups.get(group).unwrap_or(&nothing);
+        let place = self.place(hash_of(group.clone()), group);
+        let group = place.map_or(&nothing, |place| &self.groups[place as usize]);
         if group.possible > 0 {
             return Quantity::Unknown;
         }
@@ -127,12 +190,17 @@ impl Gathered {
             Some(number) => Quantity::Number(number),
             None => Quantity::Nothing,
         };
+        let values = group.values.as_deref();
         match self.kind {
             Gathering::Count => Quantity::Number(Exact::whole(group.count)),
-            Gathering::Distinct => Quantity::Number(Exact::whole(group.values.len() as u64)),
-            Gathering::Min => end(group.values.first_key_value()),
-            Gathering::Max => end(group.values.last_key_value()),
-            Gathering::Latest => group.latest.back().map_or(Quantity::Nothing, |(_, value)| Quantity::of(value)),
+            Gathering::Distinct => {
+                Quantity::Number(Exact::whole(values.map_or(0, |values| values.counts.len() as u64)))
+            }
+            Gathering::Min => end(values.and_then(|values| values.counts.first_key_value())),
+            Gathering::Max => end(values.and_then(|values| values.counts.last_key_value())),
+            Gathering::Latest => values
+                .and_then(|values| values.latest.back())
+                .map_or(Quantity::Nothing, |(_, value)| Quantity::of(value)),
             Gathering::Sum | Gathering::Average if group.strange > 0 => Quantity::Unknown,
             Gathering::Sum => Quantity::Number(group.sum),
             Gathering::Average => group.sum.over(Exact::whole(group.count)).map_or(Quantity::Nothing, Quantity::Number),
@@ -145,8 +213,8 @@ impl Gathered {
 struct SavedGroup {
     key: Vec<Value>,
     count: u64,
-    possible: u64,
-    strange: u64,
+    possible: u32,
+    strange: u32,
     sum: Exact,
     values: Vec<(Value, u64)>,
     latest: Vec<(Stamp, Value)>,
@@ -165,56 +233,70 @@ type SavedHappening = (Stamp, Vec<Value>, Option<Value>, bool);
 
 impl Gathered {
     pub(super) fn save(&self) -> SavedGathered {
-        let mut groups: Vec<SavedGroup> = self
-            .groups
-            .iter()
-            .map(|(key, group)| SavedGroup {
-                key: key.to_vec(),
+        let mut groups = Vec::new();
+        for (place, group) in self.groups.iter().enumerate() {
+            if group.count == 0 && group.waiting == 0 {
+                continue;
+            }
+            let values = group.values.as_deref();
+            groups.push(SavedGroup {
+                key: self.key(place as u32).to_vec(),
                 count: group.count,
                 possible: group.possible,
                 strange: group.strange,
                 sum: group.sum,
-                values: group.values.iter().map(|(value, count)| (value.clone(), *count)).collect(),
-                latest: group.latest.iter().cloned().collect(),
-            })
-            .collect();
+                values: values.iter().flat_map(|it| &it.counts).map(|(value, count)| (value.clone(), *count)).collect(),
+                latest: values.iter().flat_map(|it| &it.latest).cloned().collect(),
+            });
+        }
         // The same past gives the same data, whatever order a table keeps.
         groups.sort_by(|a, b| a.key.cmp(&b.key));
         let list = |queue: &VecDeque<Happening>| {
-            let saved =
-                |(stamp, key, value): &Happening| (*stamp, key.to_vec(), value.clone().flatten(), value.is_none());
+            let saved = |(stamp, place, value): &Happening| {
+                (*stamp, self.key(*place).to_vec(), value.clone().flatten(), value.is_none())
+            };
             queue.iter().map(saved).collect()
         };
         SavedGathered { groups, queue: list(&self.queue), young: list(&self.young) }
     }
 
+    /// None if the data is not of this kind.
     pub(super) fn load(&mut self, saved: &SavedGathered) -> Option<()> {
         for group in &saved.groups {
             if group.key.len() != self.width {
                 return None;
             }
             let SavedGroup { count, possible, strange, sum, .. } = *group;
-            let values = group.values.iter().cloned().collect();
-            let latest = group.latest.iter().cloned().collect();
-            self.groups.insert(group.key.clone().into(), Group { count, possible, strange, sum, values, latest });
+            let has_values = !group.values.is_empty() || !group.latest.is_empty();
+            let values = has_values.then(|| {
+                let (counts, latest) = (group.values.iter().cloned().collect(), group.latest.iter().cloned().collect());
+                Box::new(GroupValues { counts, latest })
+            });
+            let place = self.insert(&group.key);
+            self.groups[place as usize] = Group { sum, count, possible, strange, waiting: 0, values };
         }
-        let groups = &self.groups;
-        let list = |saved: &[SavedHappening]| -> Option<VecDeque<Happening>> {
-            let loaded = |(stamp, key, value, maybe): &SavedHappening| {
-                let (key, _) = groups.get_key_value(&key[..])?;
-                Some((*stamp, Arc::clone(key), (!maybe).then(|| value.clone())))
-            };
-            saved.iter().map(loaded).collect()
+        let happening = |(stamp, key, value, maybe): &SavedHappening| {
+            let place = self.place(hash_of(key.iter()), key.iter())?;
+            Some((*stamp, place, (!maybe).then(|| value.clone())))
         };
-        (self.queue, self.young) = (list(&saved.queue)?, list(&saved.young)?);
+        let queue = saved.queue.iter().map(happening).collect::<Option<_>>()?;
+        let young: VecDeque<Happening> = saved.young.iter().map(happening).collect::<Option<_>>()?;
+        for (_, place, _) in &young {
+            self.groups[*place as usize].waiting += 1;
+        }
+        (self.queue, self.young) = (queue, young);
         Some(())
     }
 }
 
 impl Group {
+    fn values(&mut self) -> &mut GroupValues {
+        self.values.get_or_insert_default()
+    }
+
     fn add(&mut self, kind: Gathering, stamp: Stamp, value: Option<&Told>) {
         self.count += 1;
-        self.possible += u64::from(value.is_none());
+        self.possible += u32::from(value.is_none());
         let Some(Some(value)) = value else { return };
         match kind {
             Gathering::Count => {}
@@ -222,19 +304,20 @@ impl Group {
                 Some(number) => self.sum = self.sum.plus(number),
                 None => self.strange += 1,
             },
-            Gathering::Distinct => *self.values.entry(value.clone()).or_default() += 1,
+            Gathering::Distinct => *self.values().counts.entry(value.clone()).or_default() += 1,
             Gathering::Min | Gathering::Max => {
-                self.strange += u64::from(Exact::of(value).is_none());
-                *self.values.entry(value.clone()).or_default() += 1;
+                self.strange += u32::from(Exact::of(value).is_none());
+                *self.values().counts.entry(value.clone()).or_default() += 1;
             }
             Gathering::Latest => {
                 // Of several at the same position the largest is told.
-                match self.latest.back_mut() {
+                let latest = &mut self.values().latest;
+                match latest.back_mut() {
                     Some((last, known)) if *last == stamp => *known = value.clone().max(known.clone()),
-                    _ => self.latest.push_back((stamp, value.clone())),
+                    _ => latest.push_back((stamp, value.clone())),
                 }
-                if self.latest.len() > 1 {
-                    self.latest.pop_front();
+                if latest.len() > 1 {
+                    latest.pop_front();
                 }
             }
         }
@@ -242,7 +325,7 @@ impl Group {
 
     fn remove(&mut self, kind: Gathering, stamp: Stamp, value: Option<&Told>) {
         self.count -= 1;
-        self.possible -= u64::from(value.is_none());
+        self.possible -= u32::from(value.is_none());
         let Some(Some(value)) = value else { return };
         match kind {
             Gathering::Count => {}
@@ -252,18 +335,20 @@ impl Group {
             },
             Gathering::Distinct | Gathering::Min | Gathering::Max => {
                 if kind != Gathering::Distinct {
-                    self.strange -= u64::from(Exact::of(value).is_none());
+                    self.strange -= u32::from(Exact::of(value).is_none());
                 }
-                if let Some(count) = self.values.get_mut(value) {
+                let counts = &mut self.values().counts;
+                if let Some(count) = counts.get_mut(value) {
                     *count -= 1;
                     if *count == 0 {
-                        self.values.remove(value);
+                        counts.remove(value);
                     }
                 }
             }
             Gathering::Latest => {
-                if self.latest.front().is_some_and(|(last, _)| *last == stamp) {
-                    self.latest.pop_front();
+                let latest = &mut self.values().latest;
+                if latest.front().is_some_and(|(last, _)| *last == stamp) {
+                    latest.pop_front();
                 }
             }
         }

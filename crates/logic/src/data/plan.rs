@@ -54,8 +54,6 @@ pub(super) enum Quota {
 pub(super) struct TablePlan {
     /// How the rows of a position are found.
     pub(super) body: Plan,
-    /// How many slots that takes.
-    pub(super) slots: usize,
     /// The slots that make a row.
     pub(super) columns: Vec<usize>,
     pub(super) kind: TableKind,
@@ -333,7 +331,7 @@ impl Planner {
             }
         }
         self.forms.push(key);
-        self.tables.push(TablePlan { body: plan, slots: order.len(), columns: (0..columns).collect(), kind, indexes });
+        self.tables.push(TablePlan { body: plan, columns: (0..columns).collect(), kind, indexes });
         Ok(self.tables.len() - 1)
     }
 

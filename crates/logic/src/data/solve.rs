@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use super::MOST_SLOTS;
 use super::form::Argument;
 use super::plan::{Quota, Step};
-use super::store::{Row, Stamp, Store};
+use super::row::Row;
+use super::store::{Stamp, Store};
 use crate::facts::Facts;
 use crate::measure::Quantity;
 use crate::observation::{Name, Observation};
 use crate::term::{Atom, Term, Value};
 
-/// The values of slots.
-pub(super) type Env = Vec<Option<Value>>;
+/// The values of slots. All of them stand in the facts of the position, in tables or in the formula: none is copied.
+pub(super) type Env<'a> = [Option<&'a Value>; MOST_SLOTS];
 
 /// The facts of a position, with names by their number in the property.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +60,7 @@ pub(super) struct Solver<'a> {
 
 /// Is given the slots of an answer, and whether it is only possible, and then perhaps not all slots have values; says
 /// whether that is enough.
-pub(super) type Found<'f> = dyn FnMut(&mut Env, bool) -> bool + 'f;
+pub(super) type Found<'a, 'f> = dyn FnMut(&mut Env<'a>, bool) -> bool + 'f;
 
 impl<'a> Solver<'a> {
     pub(super) fn new(store: &'a Store, present: Present<'a>, now: Stamp) -> Solver<'a> {
@@ -68,19 +70,19 @@ impl<'a> Solver<'a> {
 
 /// Steps still to be taken, and those after them.
 #[derive(Clone, Copy)]
-struct Todo<'p> {
-    steps: &'p [Step],
-    then: Option<&'p Todo<'p>>,
+struct Todo<'t, 'a> {
+    steps: &'a [Step],
+    then: Option<&'t Todo<'t, 'a>>,
 }
 
-impl Solver<'_> {
+impl<'a> Solver<'a> {
     /// Calls a function for every answer, with the slots filled in, until it says that it is enough.
-    pub(super) fn run(&mut self, plan: &[Step], env: &mut Env, found: &mut Found<'_>) -> bool {
+    pub(super) fn run(&mut self, plan: &'a [Step], env: &mut Env<'a>, found: &mut Found<'a, '_>) -> bool {
         self.go(Todo { steps: plan, then: None }, env, found)
     }
 
     /// Whether there is an answer; none if there is only a possible one.
-    pub(super) fn ask(&mut self, plan: &[Step], env: &mut Env) -> Option<bool> {
+    pub(super) fn ask(&mut self, plan: &'a [Step], env: &mut Env<'a>) -> Option<bool> {
         let before = std::mem::replace(&mut self.maybe, false);
         let mut is_possible = false;
         let is_certain = self.run(plan, env, &mut |_, maybe| {
@@ -96,7 +98,7 @@ impl Solver<'_> {
     }
 
     /// Goes on, with a doubt or without.
-    fn perhaps(&mut self, doubts: bool, rest: Todo<'_>, env: &mut Env, found: &mut Found<'_>) -> bool {
+    fn perhaps(&mut self, doubts: bool, rest: Todo<'_, 'a>, env: &mut Env<'a>, found: &mut Found<'a, '_>) -> bool {
         let before = self.maybe;
         self.maybe |= doubts;
         let is_enough = self.go(rest, env, found);
@@ -104,7 +106,7 @@ impl Solver<'_> {
         is_enough
     }
 
-    fn go(&mut self, todo: Todo<'_>, env: &mut Env, found: &mut Found<'_>) -> bool {
+    fn go(&mut self, todo: Todo<'_, 'a>, env: &mut Env<'a>, found: &mut Found<'a, '_>) -> bool {
         let Some((step, rest)) = todo.steps.split_first() else {
             return match todo.then {
                 Some(then) => self.go(*then, env, found),
@@ -131,7 +133,7 @@ impl Solver<'_> {
                 }
             }
             Step::Assign(slot, argument) => {
-                let Some(given) = value(argument, env).cloned() else { return false };
+                let Some(given) = value(argument, env) else { return false };
                 let before = env[*slot].replace(given);
                 let is_enough = self.go(rest, env, found);
                 env[*slot] = before;
@@ -152,10 +154,10 @@ impl Solver<'_> {
     fn fact(
         &mut self,
         name: usize,
-        arguments: &[Argument],
-        rest: Todo<'_>,
-        env: &mut Env,
-        found: &mut Found<'_>,
+        arguments: &'a [Argument],
+        rest: Todo<'_, 'a>,
+        env: &mut Env<'a>,
+        found: &mut Found<'a, '_>,
     ) -> bool {
         let present = self.present;
         let is_enough = present
@@ -174,12 +176,12 @@ impl Solver<'_> {
 
     /// There may be a fact or a row of which only some values are known: then there may be an answer that agrees with
     /// them, and more cannot be said.
-    fn open<'v>(
+    fn open(
         &mut self,
-        arguments: &[Argument],
-        given: impl Iterator<Item = Option<&'v Value>>,
-        env: &mut Env,
-        found: &mut Found<'_>,
+        arguments: &'a [Argument],
+        given: impl Iterator<Item = Option<&'a Value>>,
+        env: &mut Env<'a>,
+        found: &mut Found<'a, '_>,
     ) -> bool {
         let mut filled: Vec<usize> = Vec::new();
         let mut fits = true;
@@ -188,10 +190,10 @@ impl Solver<'_> {
             fits &= match argument {
                 Argument::Any => true,
                 Argument::Value(wanted) => wanted == given,
-                Argument::Slot(slot) => match &env[*slot] {
+                Argument::Slot(slot) => match env[*slot] {
                     Some(known) => known == given,
                     None => {
-                        env[*slot] = Some(given.clone());
+                        env[*slot] = Some(given);
                         filled.push(*slot);
                         true
                     }
@@ -206,11 +208,11 @@ impl Solver<'_> {
     /// Goes on with what values give slots, if they agree with what is there.
     fn unified(
         &mut self,
-        arguments: &[Argument],
-        values: &[Value],
-        rest: Todo<'_>,
-        env: &mut Env,
-        found: &mut Found<'_>,
+        arguments: &'a [Argument],
+        values: &'a [Value],
+        rest: Todo<'_, 'a>,
+        env: &mut Env<'a>,
+        found: &mut Found<'a, '_>,
     ) -> bool {
         // The slots that are filled in here, as bits: a formula has few.
         let mut filled: u64 = 0;
@@ -219,10 +221,10 @@ impl Solver<'_> {
             fits = match argument {
                 Argument::Any => true,
                 Argument::Value(wanted) => wanted == value,
-                Argument::Slot(slot) => match &env[*slot] {
+                Argument::Slot(slot) => match env[*slot] {
                     Some(known) => known == value,
                     None => {
-                        env[*slot] = Some(value.clone());
+                        env[*slot] = Some(value);
                         filled |= 1 << (*slot & 63);
                         true
                     }
@@ -247,11 +249,11 @@ impl Solver<'_> {
     fn row(
         &mut self,
         table: usize,
-        columns: &[Argument],
+        columns: &'a [Argument],
         bound: u32,
-        rest: Todo<'_>,
-        env: &mut Env,
-        found: &mut Found<'_>,
+        rest: Todo<'_, 'a>,
+        env: &mut Env<'a>,
+        found: &mut Found<'a, '_>,
     ) -> bool {
         let (store, now) = (self.store, self.now);
         let table = &store.tables[table];
@@ -262,8 +264,9 @@ impl Solver<'_> {
             }
         }
         let of_column = columns.iter().enumerate().filter(|(column, _)| bound >> column & 1 == 1);
-        let key: Vec<Value> = of_column.filter_map(|(_, argument)| value(argument, env).cloned()).collect();
-        let mut take = |row: &Row| {
+        let places =
+            (bound != 0).then(|| table.places(of_column.filter_map(|(_, argument)| value(argument, env)), bound));
+        let mut take = |row: &'a Row| {
             let before = self.maybe;
             let Some(maybe) = row.within(table.interval, now) else { return false };
             self.maybe |= maybe;
@@ -271,13 +274,13 @@ impl Solver<'_> {
             self.maybe = before;
             is_enough
         };
-        match bound {
-            0 => table.all().any(&mut take),
-            _ => table.rows(&key, bound).any(&mut take),
+        match places {
+            None => table.iter().any(|(_, row)| take(row)),
+            Some(mut places) => places.any(|place| table.row(place).is_some_and(&mut take)),
         }
     }
 
-    fn quantity(&mut self, quota: &Quota, env: &Env) -> Quantity {
+    fn quantity(&mut self, quota: &'a Quota, env: &Env<'a>) -> Quantity {
         match quota {
             Quota::Term(argument) => value(argument, env).map_or(Quantity::Nothing, Quantity::of),
             Quota::Computed(sign, left, right) => {
@@ -286,17 +289,20 @@ impl Solver<'_> {
             }
             Quota::Gathered { table, group } => {
                 let table = &self.store.tables[*table];
-                let key: Option<Vec<Value>> = group.iter().map(|slot| env[*slot].clone()).collect();
-                key.map_or(Quantity::Unknown, |key| table.gathered(&key, self.now))
+                let key = group.iter().map(|slot| env[*slot]);
+                if key.clone().any(|value| value.is_none()) {
+                    return Quantity::Unknown;
+                }
+                table.quantity(key.flatten(), self.now)
             }
         }
     }
 }
 
-fn value<'e>(argument: &'e Argument, env: &'e Env) -> Option<&'e Value> {
+fn value<'a>(argument: &'a Argument, env: &Env<'a>) -> Option<&'a Value> {
     match argument {
         Argument::Any => None,
         Argument::Value(value) => Some(value),
-        Argument::Slot(slot) => env[*slot].as_ref(),
+        Argument::Slot(slot) => env[*slot],
     }
 }

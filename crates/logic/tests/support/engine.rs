@@ -21,7 +21,7 @@ enum Habit {
 
 /// Every configuration.
 pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
-    let few = Limits { states: 4, transitions: 8 };
+    let few = Limits { states: 4, transitions: 8, ..Limits::DEFAULT };
     vec![
         Box::new(Configuration { name: "watch", limits: Limits::DEFAULT, habit: Habit::None }),
         Box::new(Configuration { name: "watch with four states", limits: few, habit: Habit::None }),

@@ -99,6 +99,10 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
                 result = Some(line.value().filter(|result| !result.is_null())?);
                 1 << 16
             }
+            "principal" => {
+                event.principal = Some(line.text()?);
+                1 << 17
+            }
             "facts" => return None,
             _ => {
                 more.push((key.into(), line.value()?));

@@ -8,7 +8,7 @@ use super::Stated;
 use crate::json::{Json, Text};
 use crate::policy::form::{Fields, Form};
 use crate::policy::yaml::Node;
-use crate::policy::{After, Mode, Property, Response, Severity, Suppression};
+use crate::policy::{After, History, Mode, Property, Response, Severity, Suppression};
 
 pub(crate) const SEVERITIES: [(&str, Severity); 5] = [
     ("info", Severity::Info),
@@ -29,6 +29,14 @@ pub(crate) const RESPONSES: [(&str, Response); 6] = [
 
 pub(crate) const AFTERS: [(&str, After); 3] = [("each", After::Each), ("latch", After::Latch), ("reset", After::Reset)];
 
+pub(crate) const HISTORIES: [(&str, History); 5] = [
+    ("session", History::Session),
+    ("subject", History::Subject),
+    ("principal", History::Principal),
+    ("agent", History::Agent),
+    ("global", History::Global),
+];
+
 pub(crate) const MODES: [(&str, Mode); 2] = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
 
 /// What may be said about a property beside its meaning.
@@ -38,6 +46,7 @@ pub(in crate::policy) struct Settings {
     pub(in crate::policy) respond: Option<Response>,
     pub(in crate::policy) unknown: Option<Response>,
     pub(in crate::policy) after: Option<After>,
+    pub(in crate::policy) history: Option<History>,
     pub(in crate::policy) mode: Option<Mode>,
 }
 
@@ -57,6 +66,9 @@ pub(in crate::policy) struct Suppressed {
     pub(in crate::policy) suppression: Suppression,
     pub(in crate::policy) span: Range<usize>,
 }
+
+/// What may be said about a property where it is stated and where it is changed.
+const SETTINGS: [&str; 6] = ["severity", "respond", "unknown", "after", "history", "mode"];
 
 const EXAMPLE: &str = "such as `- {id: no-deletes, formula: always !tool_call(\"delete_all\")}`";
 
@@ -80,8 +92,8 @@ impl Form<'_> {
     }
 
     fn property(&mut self, node: &Node) -> Option<Stated> {
-        let keys = ["id", "says", "formula", "source", "remedy", "severity", "respond", "unknown", "after", "mode"];
-        let fields = self.fields(node, "a property", &keys, EXAMPLE);
+        let keys = ["id", "says", "formula", "source", "remedy"];
+        let fields = self.fields(node, "a property", &[&keys[..], &SETTINGS].concat(), EXAMPLE);
         let id = self.required(node, &fields, "id", "give it a short name, such as `id: consent-first`");
         let formula =
             self.required(node, &fields, "formula", "say what must hold, such as `formula: always !tool_failed`");
@@ -121,6 +133,7 @@ impl Form<'_> {
             respond,
             unknown: settings.unknown.unwrap_or(respond),
             after: settings.after.unwrap_or(usual),
+            history: settings.history.unwrap_or_default(),
             mode: settings.mode.unwrap_or(Mode::Enforce),
             place: node.place(self.source),
         };
@@ -152,6 +165,7 @@ impl Form<'_> {
             respond: fields.get("respond").and_then(|node| self.word(node, "a response", &RESPONSES)),
             unknown: fields.get("unknown").and_then(|node| self.word(node, "`unknown`", &RESPONSES)),
             after: fields.get("after").and_then(|node| self.word(node, "`after`", &AFTERS)),
+            history: fields.get("history").and_then(|node| self.word(node, "`history`", &HISTORIES)),
             mode: fields.get("mode").and_then(|node| self.word(node, "a mode", &MODES)),
         }
     }
@@ -164,8 +178,7 @@ impl Form<'_> {
             let settings = match value.json() {
                 Json::String(text) if text == "off" => None,
                 Json::Object(_) => {
-                    let keys = ["severity", "respond", "unknown", "after", "mode"];
-                    let fields = self.fields(value, "a change", &keys, example);
+                    let fields = self.fields(value, "a change", &SETTINGS, example);
                     Some(self.settings(&fields))
                 }
                 _ => {

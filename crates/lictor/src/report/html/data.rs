@@ -63,6 +63,8 @@ struct FindingData<'a> {
 
 #[derive(Serialize)]
 struct ProofData<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
     step: u32,
     file: usize,
     line: u32,
@@ -212,6 +214,7 @@ impl<'a> FindingData<'a> {
 impl<'a> ProofData<'a> {
     fn of(proof: &'a Proof, files: &mut Files<'a>) -> ProofData<'a> {
         ProofData {
+            session: proof.session.as_deref(),
             step: proof.step,
             file: files.place(&proof.source.file),
             line: proof.source.line,

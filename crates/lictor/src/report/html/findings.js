@@ -112,14 +112,15 @@ const ending = (finding) => {
 };
 
 const evidence = (finding, proof, index) => {
-  const isDeciding = finding.decided !== "end" && proof.step === finding.step;
+  const isDeciding = finding.decided !== "end" && proof.session === undefined && proof.step === finding.step;
+  const session = proof.session === undefined ? "" : `session ${show(proof.session)}`;
   const what = make(
     "p",
     { class: "what" },
     make("span", { class: "step" }, `step ${number(proof.step)}`),
     make("span", { class: "kind" }, show(proof.kind)),
     proof.tool === undefined ? "" : code(proof.tool, { class: "tool" }),
-    make("span", { class: "where" }, [placeName(proof), proof.time].filter(Boolean).join(" · ")),
+    make("span", { class: "where" }, [session, placeName(proof), proof.time].filter(Boolean).join(" · ")),
   );
   const facts = [
     ...(proof.present ?? []).map((text) => fact("present", "holds", text)),

@@ -12,6 +12,8 @@ const spread = (places) => {
 };
 
 const timeline = (finding) => {
+  // Events of several sessions have no common line.
+  if (finding.witness.some((proof) => proof.session !== undefined)) return "";
   const steps = Math.max(finding.session === undefined ? 0 : sessions[finding.session].steps, finding.step, 1);
   const along = (step) => (steps === 1 ? 50 : 2 + (96 * (Math.max(step, 1) - 1)) / (steps - 1));
   const percent = (value) => `${value.toFixed(2)}%`;

@@ -2,44 +2,40 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{After, Facts, Moment, Value};
+use lictor_logic::{After, Moment, Value};
 
-use super::{Entry, Session};
+use super::{Brief, Entry, Trail, only};
 use crate::event::{Kind, Source};
 use crate::finding::{Decided, Finding, Proof};
 use crate::json::Text;
-use crate::judge::{Broken, Judge};
+use crate::judge::{Broken, Provers};
 
 /// Everything a finding is made of.
 pub(super) struct Case<'a> {
-    pub(super) session: &'a Session,
-    /// What comes after the history: the proposed event, the time that passed.
+    pub(super) trail: &'a Trail,
+    /// What comes behind the trail: the proposed event, the time that passed.
     pub(super) later: &'a [Entry],
     pub(super) broken: &'a Broken,
 }
 
 impl Case<'_> {
-    pub(super) fn finding(&self, judge: &mut Judge) -> Finding {
-        let prepared = Arc::clone(judge.prepared());
+    pub(super) fn finding(&self, provers: &mut Provers) -> Finding {
+        let prepared = Arc::clone(&provers.prepared);
         let parsed = &prepared.formulas[self.broken.property];
         let bound = parsed.variables.iter().zip(&self.broken.binding);
         let bound: Vec<_> = bound.filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect();
-        let history = self.session.history.len();
+        let recorded = self.trail.moments.len();
         let from = match parsed.after {
             After::Reset => {
                 let key = (self.broken.property, self.broken.binding.clone());
-                self.session.resets.get(&key).copied().unwrap_or(0)
+                self.trail.resets.get(&key).copied().unwrap_or(0)
             }
             After::Latch | After::Each => 0,
         };
         // The formula asks for a few facts of each event: no others are copied.
         let names = parsed.names();
         let asked = |moment: &Moment| match moment {
-            Moment::Position(facts) => {
-                let known = facts.known.iter().filter(|fact| names.contains(&fact.name)).cloned().collect();
-                let unknown = facts.unknown.iter().filter(|fact| names.contains(&fact.name)).cloned().collect();
-                Moment::Position(Facts { time: facts.time, known, unknown })
-            }
+            Moment::Position(facts) => Moment::Position(only(facts, |name| names.contains(name))),
             Moment::Tick(now) => Moment::Tick(*now),
         };
         // A deadline is decided by the time that passed, not by the event behind it.
@@ -48,16 +44,21 @@ impl Case<'_> {
             Decided::Event | Decided::End => self.later,
         };
         let later = later.iter().map(|(moment, _)| moment);
-        let trace: Vec<Moment> = self.session.history[from..].iter().chain(later).map(asked).collect();
+        let trace: Vec<Moment> = self.trail.moments[from..].iter().chain(later).map(asked).collect();
         let at_end = self.broken.by == Decided::End;
-        let witness = judge.prover(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
-        let brief = |entry: usize| match (from + entry).checked_sub(history) {
+        let witness = provers.of(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
+        let brief = |entry: usize| match (from + entry).checked_sub(recorded) {
             Some(place) => self.later.get(place).and_then(|(_, brief)| brief.as_ref()),
-            None => self.session.briefs.get(from + entry).and_then(Option::as_ref),
+            None => self.trail.briefs.get(from + entry).and_then(Option::as_ref),
         };
+        let at = self.at();
         let proofs = witness.iter().flat_map(|witness| &witness.steps).filter_map(|step| {
             let brief = brief(step.entry)?;
             Some(Proof {
+                session: brief
+                    .session
+                    .clone()
+                    .filter(|session| at.is_none_or(|at| at.session.as_ref() != Some(session))),
                 step: brief.step,
                 source: brief.source.clone(),
                 kind: brief.kind.clone(),
@@ -69,35 +70,32 @@ impl Case<'_> {
             })
         });
         let proofs = condensed(proofs.collect());
-        let bound: Vec<(Text, Value)> = match witness.filter(|_| bound.is_empty()) {
+        let binding: Vec<(Text, Value)> = match witness.filter(|_| bound.is_empty()) {
             Some(witness) => witness.binding.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
             None => bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
         };
-        self.assemble(judge, proofs, bound)
-    }
-
-    fn assemble(&self, judge: &Judge, witness: Vec<Proof>, binding: Vec<(Text, Value)>) -> Finding {
-        let property = judge.properties()[self.broken.property].clone();
-        let briefs = || self.session.briefs.iter().flatten();
-        let at = match self.broken.by {
-            Decided::Event => self.later.iter().rev().find_map(|(_, brief)| brief.as_ref()),
-            // The last event before the time that passed.
-            Decided::Deadline | Decided::End => briefs().next_back(),
-        };
-        let step = at.map_or(0, |brief| brief.step);
         Finding {
-            session: self.session.name.clone(),
+            session: at.and_then(|brief| brief.session.clone()).unwrap_or_else(|| self.trail.session.clone()),
             decided: self.broken.by,
-            step,
+            step: at.map_or(0, |brief| brief.step),
             source: at.map_or_else(Source::default, |brief| brief.source.clone()),
             kind: at.map_or(Kind::Facts, |brief| brief.kind.clone()),
             tool: at.and_then(|brief| brief.tool.clone()),
             binding,
-            witness,
+            witness: proofs,
             owed: None,
             suppressed: None,
             fingerprint: String::new(),
-            property,
+            property: Arc::clone(&prepared.properties[self.broken.property]),
+        }
+    }
+
+    /// The event at which it was decided.
+    fn at(&self) -> Option<&Brief> {
+        match self.broken.by {
+            Decided::Event => self.later.iter().rev().find_map(|(_, brief)| brief.as_ref()),
+            // The last event before the time that passed.
+            Decided::Deadline | Decided::End => self.trail.briefs.iter().flatten().next_back(),
         }
     }
 }
@@ -116,6 +114,7 @@ fn condensed(proofs: Vec<Proof>) -> Vec<Proof> {
         }
         let is_run = told.last().is_some_and(|last| {
             last.present.is_empty()
+                && last.session == proof.session
                 && last.step + 1 == proof.step
                 && since.iter().all(|(fact, _)| proof.absent.contains(fact))
         });
@@ -142,6 +141,7 @@ mod tests {
     fn proof(step: u32, present: &[&str], absent: &[&str]) -> Proof {
         let texts = |facts: &[&str]| facts.iter().map(|fact| (*fact).to_owned()).collect();
         Proof {
+            session: None,
             step,
             source: Source::default(),
             kind: Kind::Facts,

@@ -1,0 +1,72 @@
+//! Properties about data: sums over a window by payee, and two different approvers for a payment.
+//!
+//! The workloads of our own are as large as a bank's day. Other engines are measured on traces that they can finish, and
+//! we on the very same.
+
+mod four_eyes;
+mod others;
+mod structuring;
+
+use std::error::Error;
+
+use lictor_logic::{After, Arena, Monitor, Name, Observation, Standing, Watch};
+
+use crate::measure::once;
+use crate::table::Table;
+
+/// Measures all.
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    let mut table = Table::default();
+    structuring::run(&mut table)?;
+    four_eyes::run(&mut table)?;
+    others::run(&mut table)?;
+    table.finish();
+    Ok(())
+}
+
+/// A watch with one property of which every position that breaks it is told, and one trace.
+struct Watched {
+    watch: Watch,
+    standing: Standing,
+}
+
+impl Watched {
+    fn new(formula: &str) -> Result<Watched, Box<dyn Error>> {
+        let mut arena = Arena::new();
+        let parsed = arena.parse(formula).map_err(|errors| errors.to_string())?;
+        let mut watch = Watch::new();
+        watch.add(Monitor::each(&arena, parsed)?, After::Each);
+        let standing = watch.start();
+        Ok(Watched { watch, standing })
+    }
+
+    fn name(&mut self, name: &str) -> Name {
+        self.watch.name(name)
+    }
+
+    /// Reads a batch: the nanoseconds it took, and how many violations there were.
+    fn read(&mut self, batch: &Batch) -> (f64, usize) {
+        let mut broken = 0;
+        let spent = once(1, || self.watch.observe_all(&mut self.standing, &batch.0, |_, _| broken += 1));
+        (spent, broken)
+    }
+}
+
+/// How many events are handed over at once, as from a log.
+const BATCH: usize = 64;
+
+/// Events that are handed over at once. Making them is not measured: a decoder has just done so.
+struct Batch(Vec<Observation>);
+
+impl Batch {
+    fn new() -> Batch {
+        Batch(vec![Observation::new(); BATCH])
+    }
+
+    fn fill(&mut self, mut event: impl FnMut(&mut Observation, u64)) {
+        for (place, observation) in self.0.iter_mut().enumerate() {
+            observation.clear();
+            event(observation, place as u64);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Histories that go on across sessions: judged behind the sessions, in the order of time.
+//!
+//! Sessions are judged side by side and files come in any order, so the events that such histories are made of are
+//! collected first. Memory grows with them: it is the price of looking beyond the session.
+
+use lictor_logic::{Time, Verdict};
+use rayon::prelude::*;
+
+use super::shard::Closed;
+use crate::finding::Finding;
+use crate::judge::{Happening, Judge};
+use crate::report::SessionPlaces;
+
+/// An event of a session.
+pub(super) struct Seen {
+    /// When it was: the latest time that its session had told by then.
+    pub(super) time: Option<Time>,
+    /// Where it stands: file, line, place among the events of its piece.
+    pub(super) order: (u32, u32, u32),
+    pub(super) happening: Happening,
+}
+
+/// Judges the histories, and adds what they broke to the findings and to the sessions it happened in.
+pub(super) fn judge(
+    judge: &mut Judge,
+    mut seen: Vec<Seen>,
+    closed: &mut [Closed],
+    findings: &mut Vec<Finding>,
+    as_of: Option<Time>,
+) {
+    if seen.is_empty() {
+        return;
+    }
+    seen.par_sort_by_key(|seen| (seen.time, seen.order));
+    let mut found: Vec<Finding> = Vec::new();
+    for seen in seen {
+        found.extend(judge.remember(seen.happening).into_iter().map(|(_, finding)| finding));
+    }
+    if let Some(now) = as_of {
+        found.append(&mut judge.tick_histories(now));
+    }
+    let sessions = SessionPlaces::of(closed.iter().map(|session| &session.report));
+    let placed = |finding: Finding| (sessions.find(&finding), finding);
+    let found: Vec<(Option<usize>, Finding)> = found.into_iter().map(placed).collect();
+    let mut all: Vec<(Option<usize>, Finding)> = findings.drain(..).map(placed).collect();
+    for (place, finding) in &found {
+        // What a history of an earlier audit still owed may be broken in none of the sessions at hand.
+        let Some(session) = place.map(|place| &mut closed[place]) else { continue };
+        let number = judge.properties().iter().position(|property| property.id == finding.property.id);
+        let Some(outcome) = number.and_then(|number| session.report.outcomes.get_mut(number)) else { continue };
+        outcome.verdict = Verdict::Violated;
+        outcome.live = true;
+        outcome.violated_at_step = Some(outcome.violated_at_step.map_or(finding.step, |step| step.min(finding.step)));
+        outcome.violations += 1;
+    }
+    all.extend(found);
+    all.sort_by_key(|(place, finding)| (*place, finding.step));
+    findings.extend(all.into_iter().map(|(_, finding)| finding));
+}

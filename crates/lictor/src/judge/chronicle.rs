@@ -1,0 +1,130 @@
+//! Histories that go on across sessions: of a person, a principal, an agent, or of all events.
+
+use std::collections::HashMap;
+
+use lictor_logic::{Facts, Moment, Standing, Time};
+
+use super::panel::{Panel, Ruling};
+use super::prepare::{Panels, Provers};
+use crate::finding::Finding;
+use crate::label::{Owner, Whose};
+use crate::policy::History;
+use crate::trail::{Brief, Trail, entries};
+
+/// How many moments of one history are kept for witnesses. Verdicts do not need them: those are exact however long it
+/// gets.
+const MOST_RECORDED: usize = 100_000;
+
+/// The properties with a history beyond the session, and all histories.
+#[derive(Debug, Default)]
+pub(super) struct Chronicles {
+    pub(super) kept: Vec<Kept>,
+}
+
+/// The properties that are judged over histories of one kind.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) history: History,
+    pub(super) panel: Panel,
+    /// Names come from logs: the table's seed is its own, so nobody can make them collide.
+    pub(super) chronicles: HashMap<Owner, Chronicle>,
+}
+
+/// One history.
+#[derive(Debug)]
+pub(super) struct Chronicle {
+    pub(super) standing: Standing,
+    pub(super) trail: Trail,
+}
+
+/// An event, as far as histories across sessions need it.
+#[derive(Clone, Debug)]
+pub(crate) struct Happening {
+    /// For each kind of history that is kept, whose it belongs to.
+    owners: Vec<Vec<Owner>>,
+    pub(crate) facts: Facts,
+    pub(crate) brief: Brief,
+}
+
+impl Chronicles {
+    pub(super) fn new(panels: Panels) -> Chronicles {
+        let kept = |(history, panel)| Kept { history, panel, chronicles: HashMap::new() };
+        Chronicles { kept: panels.into_iter().map(kept).collect() }
+    }
+
+    /// The same properties, with nothing remembered.
+    pub(super) fn fork(&self) -> Chronicles {
+        Chronicles::new(self.kept.iter().map(|kept| (kept.history, kept.panel.clone())).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(super) fn happening(&self, whose: &Whose, facts: Facts, brief: Brief) -> Happening {
+        let session = brief.session.clone().unwrap_or_default();
+        let owners = self.kept.iter().map(|kept| whose.histories(kept.history, &session)).collect();
+        Happening { owners, facts, brief }
+    }
+
+    /// What an event would break; the histories stay as they are.
+    pub(super) fn foresee(&mut self, happening: &Happening, provers: &mut Provers) -> Vec<(usize, Finding)> {
+        let (mut findings, nothing) = (Vec::new(), Trail::default());
+        for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(&happening.owners) {
+            for owner in owners {
+                let (mut standing, trail) = match chronicles.get(owner) {
+                    Some(chronicle) => (chronicle.standing.clone(), &chronicle.trail),
+                    None => (panel.start(), &nothing),
+                };
+                let ruling = rule(panel, &mut standing, &happening.facts, provers);
+                let later = entries(happening.facts.clone(), happening.brief.clone(), &ruling);
+                findings.append(&mut trail.findings(provers, &ruling.broken, &later));
+            }
+        }
+        findings
+    }
+
+    /// Adds an event, and says what it broke.
+    pub(super) fn observe(&mut self, happening: Happening, provers: &mut Provers) -> Vec<(usize, Finding)> {
+        let mut findings = Vec::new();
+        let Happening { owners, facts, brief } = happening;
+        for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(owners) {
+            for owner in owners {
+                let chronicle = chronicles
+                    .entry(owner)
+                    .or_insert_with(|| Chronicle { standing: panel.start(), trail: Trail::default() });
+                let ruling = rule(panel, &mut chronicle.standing, &facts, provers);
+                let later = entries(facts.clone(), brief.clone(), &ruling);
+                findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, &later));
+                chronicle.trail.append(later, &ruling.restarts);
+                chronicle.trail.keep(MOST_RECORDED);
+            }
+        }
+        findings
+    }
+
+    /// Lets time pass in all histories, and says what was late.
+    pub(super) fn tick(&mut self, now: Time, provers: &mut Provers) -> Vec<(usize, Finding)> {
+        let mut findings = Vec::new();
+        for Kept { panel, chronicles, .. } in &mut self.kept {
+            let mut owners: Vec<(&Owner, &mut Chronicle)> = chronicles.iter_mut().collect();
+            owners.sort_unstable_by_key(|(owner, _)| *owner);
+            for (_, Chronicle { standing, trail }) in owners {
+                let mut ruling = Ruling::default();
+                panel.tick(standing, now, &provers.prepared, &mut ruling);
+                let later = vec![(Moment::Tick(now), None)];
+                findings.append(&mut trail.findings(provers, &ruling.broken, &later));
+                trail.append(later, &ruling.restarts);
+            }
+        }
+        findings
+    }
+}
+
+/// What an event decides in a history.
+fn rule(panel: &mut Panel, standing: &mut Standing, facts: &Facts, provers: &Provers) -> Ruling {
+    let mut ruling = Ruling::default();
+    panel.expire(standing, facts.time, &provers.prepared, &mut ruling);
+    panel.step(standing, facts, &provers.prepared, &mut ruling);
+    ruling
+}

@@ -1,0 +1,155 @@
+//! Properties that look at the same events: one engine moves them together.
+
+use lictor_logic::{After, Facts, Limits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError, Standing};
+use lictor_logic::{Time, Value, Verdict, Watch};
+
+use super::prepare::Prepared;
+use crate::finding::Decided;
+use crate::label::{Labels, Plan};
+
+/// Properties that look at the same events.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    watch: Watch,
+    /// The numbers of the facts' names in the watch, by their number in the plan.
+    names: Vec<Name>,
+    /// The properties by the number of their monitor.
+    properties: Vec<usize>,
+    /// Some property has a bound in time.
+    is_timed: bool,
+    observation: Observation,
+}
+
+/// A property that starts anew, by its number, and for which values.
+pub(crate) type Restart = (usize, Vec<Option<Value>>);
+
+/// A property that an event, or the time before it, broke.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Broken {
+    /// Its number in the policy.
+    pub(crate) property: usize,
+    pub(crate) by: Decided,
+    /// For the values of its variables, in their order; none for all values never seen.
+    pub(crate) binding: Vec<Option<Value>>,
+}
+
+/// What an event decided.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ruling {
+    pub(crate) broken: Vec<Broken>,
+    pub(crate) restarts: Vec<Restart>,
+}
+
+impl Panel {
+    pub(super) fn new(limits: Limits) -> Panel {
+        Panel {
+            watch: Watch::with_limits(limits),
+            names: Vec::new(),
+            properties: Vec::new(),
+            is_timed: false,
+            observation: Observation::new(),
+        }
+    }
+
+    /// Adds the property of that number.
+    pub(super) fn add(&mut self, property: usize, monitor: Monitor, after: After) -> MonitorId {
+        self.is_timed |= monitor.is_timed();
+        self.properties.push(property);
+        self.watch.add(monitor, after)
+    }
+
+    /// Learns the names of the facts that are looked for.
+    pub(super) fn learn(&mut self, plan: &Plan) {
+        self.names = plan.names.iter().map(|name| self.watch.name(name)).collect();
+    }
+
+    pub(crate) fn start(&mut self) -> Standing {
+        self.watch.start()
+    }
+
+    /// What was due before an event is late by itself, not by the event.
+    pub(crate) fn expire(
+        &mut self,
+        standing: &mut Standing,
+        time: Option<Time>,
+        prepared: &Prepared,
+        ruling: &mut Ruling,
+    ) {
+        let Some(time) = time.filter(|_| self.is_timed) else { return };
+        if self.watch.deadline(standing).is_some_and(|due| due < time) {
+            self.tick(standing, Time(time.0.saturating_sub(1)), prepared, ruling);
+        }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn tick(&mut self, standing: &mut Standing, now: Time, prepared: &Prepared, ruling: &mut Ruling) {
+        let decided = self.watch.tick(standing, now);
+        ruling.take(decided, Decided::Deadline, &self.properties, prepared);
+    }
+
+    /// Reads an event that was just labeled.
+    pub(crate) fn observe(
+        &mut self,
+        standing: &mut Standing,
+        labels: &Labels,
+        time: Option<Time>,
+        prepared: &Prepared,
+        ruling: &mut Ruling,
+    ) {
+        let decided = if labels.unknown.is_empty() {
+            labels.fill(&mut self.observation, time, &self.names);
+            self.watch.observe(standing, &self.observation)
+        } else {
+            self.watch.step(standing, &labels.facts(time, &prepared.plan.names))
+        };
+        ruling.take(decided, Decided::Event, &self.properties, prepared);
+    }
+
+    /// Reads the facts of an event.
+    pub(crate) fn step(&mut self, standing: &mut Standing, facts: &Facts, prepared: &Prepared, ruling: &mut Ruling) {
+        let decided = self.watch.step(standing, facts);
+        ruling.take(decided, Decided::Event, &self.properties, prepared);
+    }
+
+    pub(super) fn verdict(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {
+        self.watch.verdict(standing, id)
+    }
+
+    pub(super) fn end(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {
+        self.watch.end(standing, id)
+    }
+
+    /// What must still hold, as a formula and in words.
+    pub(super) fn residual(&mut self, standing: &mut Standing, id: MonitorId) -> Option<(String, String)> {
+        let residual = self.watch.residual(standing, id)?;
+        Some((residual.to_string(), residual.english()))
+    }
+
+    pub(crate) fn save(&self, standing: &Standing) -> Snapshot {
+        self.watch.snapshot(standing)
+    }
+
+    pub(crate) fn restore(&mut self, saved: &Snapshot) -> Result<Standing, SnapshotError> {
+        self.watch.restore(saved)
+    }
+}
+
+impl Ruling {
+    pub(crate) fn clear(&mut self) {
+        self.broken.clear();
+        self.restarts.clear();
+    }
+
+    fn take(&mut self, decided: &[lictor_logic::Decided], by: Decided, properties: &[usize], prepared: &Prepared) {
+        for decided in decided {
+            let property = properties[decided.monitor.index()];
+            let binding = decided.binding.clone().unwrap_or_default();
+            if prepared.formulas[property].after == After::Reset {
+                self.restarts.push((property, binding.clone()));
+            }
+            if decided.verdict == Verdict::Violated {
+                self.broken.push(Broken { property, by, binding });
+            }
+        }
+    }
+}
