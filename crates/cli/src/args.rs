@@ -63,6 +63,11 @@ pub(crate) enum Command {
     Packs(PacksArgs),
     /// Write a policy, and traces, in the language of another engine
     Export(ExportArgs),
+    /// Carry a policy of another engine over, and its logs
+    ///
+    /// Writes policy.yaml, and for each log a file of events that `lictor audit` reads. What cannot be carried over is
+    /// refused with its place and the reason; nothing is written then.
+    Import(ImportArgs),
     /// Print the JSON Schema of policies, events or reports
     Schema(SchemaArgs),
     /// Write a policy to begin with
@@ -383,6 +388,50 @@ pub(crate) struct ExportArgs {
     pub(crate) traces: Vec<String>,
 }
 
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  lictor import dogwood policy.dw --trace day.log -o imported
+  lictor audit --policy imported/policy.yaml imported/day.jsonl";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub(crate) struct ImportArgs {
+    /// The language
+    #[arg(value_enum)]
+    pub(crate) language: ImportLanguage,
+
+    /// The policy; several files are one policy
+    #[arg(value_name = "POLICY", required = true)]
+    pub(crate) policies: Vec<PathBuf>,
+
+    /// Logs to convert, each a session, or several if the event schema pins fields
+    #[arg(long, value_name = "LOG")]
+    pub(crate) trace: Vec<PathBuf>,
+
+    /// The event schema; without it requests are decided, and every principal has a history of its own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) event_schema: Option<PathBuf>,
+
+    /// The action schema, for the groups that actions belong to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) action_schema: Option<PathBuf>,
+
+    /// A library of macros instead of the standard one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) macros: Option<PathBuf>,
+
+    /// The folder to write to; it is made if need be
+    #[arg(short, long, visible_alias = "out", value_name = "FOLDER", default_value = "import")]
+    pub(crate) output: PathBuf,
+}
+
+/// A language to import from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportLanguage {
+    /// Dogwood: permit and forbid, with conditions on the history
+    Dogwood,
+}
+
 /// A language of another engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
@@ -390,6 +439,8 @@ pub(crate) enum Language {
     Rego,
     /// MonPoly: policy.sig, a formula for each property, a log for each session
     Mfotl,
+    /// Dogwood: policy.dw, its schemas, a log for each session
+    Dogwood,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,6 +9,7 @@ pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod guard;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod packs;
 pub(crate) mod patterns;
