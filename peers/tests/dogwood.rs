@@ -88,7 +88,7 @@ name: grants
 properties:
   - {id: granted, formula: 'always forall u. (acts(u) -> (!revoked(u)) since[0,8h] granted(u))'}
   - {id: quiet, formula: 'always (alarm -> !(previous alarm) | once[0,10m] checked)'}
-  - {id: calm, formula: 'always (acts -> historically[0,30m] !alarm)'}
+  - {id: calm, formula: 'always forall u. (acts(u) -> historically[0,30m] !alarm)'}
   - {id: either, formula: 'always forall u. (acts(u) -> once[0,1h] granted(u) | once[0,2h] checked)'}
   - {id: stepwise, formula: 'always (alarm -> once[0,3] checked)'}
 "#,
