@@ -1,5 +1,7 @@
 //! Every event is decided before it takes effect, and what is stopped leaves no trace.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::Event;
 use lictor::guard::{Action, Decision, Guard, Options, Why};
