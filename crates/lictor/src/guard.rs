@@ -13,6 +13,7 @@ mod decision;
 mod denial;
 mod pending;
 mod redact;
+mod saved;
 mod view;
 
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ use crate::session::{Proposal, Session};
 pub use decision::{Action, Decision, Objection, Why};
 use pending::Pending;
 pub use redact::Redaction;
+pub use saved::SavedGuarded;
 
 /// How a guard works.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,11 @@ impl Guard {
     /// The judge it decides by.
     pub fn judge(&self) -> &Judge {
         &self.judge
+    }
+
+    /// The same, to save and restore what it remembers across sessions.
+    pub fn judge_mut(&mut self) -> &mut Judge {
+        &mut self.judge
     }
 
     /// Decides on an event. An event without a session belongs to the one without a name; `now` is when it was given,

@@ -19,9 +19,9 @@ use chronicle::Chronicles;
 pub(crate) use chronicle::Happening;
 use panel::Panel;
 pub(crate) use panel::{Broken, Restart, Ruling};
-use prepare::Prepared;
-pub(crate) use prepare::{Parsed, Provers};
-pub use saved::{HistoryError, SavedHistories};
+pub(crate) use prepare::{Parsed, Prepared, Provers};
+pub(crate) use saved::SavedTrack;
+pub use saved::{RestoreError, SavedHistories};
 
 /// A policy made ready, what was learnt while judging by it, and what is remembered across sessions.
 ///
@@ -180,8 +180,15 @@ impl Judge {
         self.chronicles.save(self.prepared())
     }
 
-    /// Goes on with what was remembered across sessions. The properties must be those it was saved with.
-    pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), HistoryError> {
+    /// The histories across sessions in which something happened since this was last asked, each under a key of its own.
+    pub fn take_changed_histories(&mut self) -> Vec<(String, SavedHistories)> {
+        let prepared = Arc::clone(self.prepared());
+        self.chronicles.take_changed(&prepared)
+    }
+
+    /// Goes on with what was remembered across sessions, in place of what is known of the same histories. The properties
+    /// must be those it was saved with.
+    pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
         let prepared = Arc::clone(self.prepared());
         self.chronicles.restore(saved, &prepared)
     }

@@ -33,6 +33,8 @@ pub(super) struct Kept {
 /// One history.
 #[derive(Debug)]
 pub(super) struct Chronicle {
+    /// Whether something happened in it since it was last saved.
+    pub(super) is_changed: bool,
     pub(super) standing: Standing,
     pub(super) trail: Trail,
 }
@@ -95,9 +97,12 @@ impl Chronicles {
         let Happening { owners, facts, brief } = happening;
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
-                let chronicle = chronicles
-                    .entry(owner)
-                    .or_insert_with(|| Chronicle { standing: panel.start(), trail: Trail::default() });
+                let chronicle = chronicles.entry(owner).or_insert_with(|| Chronicle {
+                    is_changed: true,
+                    standing: panel.start(),
+                    trail: Trail::default(),
+                });
+                chronicle.is_changed = true;
                 let ruling = rule(panel, &mut chronicle.standing, &facts, provers);
                 let later = entries(facts.clone(), brief.clone(), &ruling);
                 findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, &later));
@@ -114,7 +119,8 @@ impl Chronicles {
         for Kept { panel, chronicles, .. } in &mut self.kept {
             let mut owners: Vec<(&Owner, &mut Chronicle)> = chronicles.iter_mut().collect();
             owners.sort_unstable_by_key(|(owner, _)| *owner);
-            for (_, Chronicle { standing, trail }) in owners {
+            for (_, Chronicle { is_changed, standing, trail }) in owners {
+                *is_changed = true;
                 let mut ruling = Ruling::default();
                 panel.tick(standing, now, &provers.prepared, &mut ruling);
                 let later = vec![(Moment::Tick(now), None)];
