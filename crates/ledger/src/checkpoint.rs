@@ -95,7 +95,7 @@ pub(crate) struct History {
     /// How many bytes the checkpoints up to here take.
     pub(crate) bytes: u64,
     /// Bytes of a checkpoint that was not written to its end.
-    pub(crate) unfinished: u64,
+    pub(crate) unfinished: Vec<u8>,
 }
 
 impl History {
@@ -106,7 +106,7 @@ impl History {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::file("open", &path, error)),
         };
-        Ok(History { file, line: 1, bytes: 0, unfinished: 0 })
+        Ok(History { file, line: 1, bytes: 0, unfinished: Vec::new() })
     }
 
     /// The next checkpoint that was written to its end.
@@ -119,7 +119,7 @@ impl History {
             let read = file.read_until(b'\n', &mut bytes);
             read.map_err(|error| Error::file("read", Path::new(HISTORY), error))?;
             if bytes.last() != Some(&b'\n') || bytes.len() == before {
-                self.unfinished = bytes.len() as u64;
+                self.unfinished = bytes;
                 return Ok(None);
             }
             if bytes.len() > MAX_NOTE {

@@ -133,7 +133,12 @@ impl<'a> Walk<'a> {
             before = self.last.replace(signed);
             self.checkpoints += 1;
         }
-        self.history = (history.bytes, history.unfinished);
+        self.history = (history.bytes, history.unfinished.len() as u64);
+        // The beginning of a checkpoint is what a crash leaves; anything else behind the last one does not belong there.
+        let origin = self.last.as_ref().map_or(String::new(), |signed| format!("{}\n", signed.checkpoint.origin));
+        if !history.unfinished.iter().zip(origin.as_bytes()).all(|(a, b)| a == b) {
+            return Err(at_checkpoint(history.line, "something stands here that begins no checkpoint").into());
+        }
         self.covered = self.last.as_ref().map_or(0, |signed| signed.checkpoint.size);
         let path = self.folder.join(NEWEST);
         let newest = match fs::read_to_string(&path) {
@@ -190,9 +195,7 @@ impl<'a> Walk<'a> {
         if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
             return Err(at_checkpoint(line, "it is not signed by the key that signs at this size").into());
         }
-        if size == self.covered {
-            self.compare_partial()?;
-        }
+        self.compare_partial()?;
         if root != self.edge.root() {
             return Err(self.accuse(line, signed)?.into());
         }

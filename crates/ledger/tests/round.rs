@@ -192,7 +192,7 @@ fn old_segments_are_dropped_and_the_rest_verifies() {
     let segments = std::fs::read_dir(folder.path().join("records")).unwrap();
     let oldest = segments.map(|entry| entry.unwrap().path()).min().unwrap();
     std::fs::remove_file(oldest).unwrap();
-    assert_eq!(verify(folder.path(), &first).unwrap_err().fault().unwrap().index, Some(kept_from));
+    assert!(verify(folder.path(), &first).unwrap_err().to_string().contains("no notice says that it was dropped"));
 }
 
 #[test]

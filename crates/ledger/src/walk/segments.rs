@@ -101,11 +101,19 @@ impl Walk<'_> {
         }
     }
 
-    /// The earlier of an error and of what was already suspected when it came up.
+    /// The earlier of an error and of what was already wrong when it came up: a record may look good by itself and make
+    /// the next one look bad.
     pub(super) fn earliest(&mut self, error: Error) -> Error {
-        let Some(suspect) = self.suspect.take() else { return error };
-        let is_later = error.fault().and_then(|fault| fault.index).is_none_or(|index| index > suspect.index);
-        if is_later { suspect.fault.into() } else { error }
+        let before = |index: u64| error.fault().and_then(|fault| fault.index).is_none_or(|at| index < at);
+        if let Some(suspect) = self.suspect.take_if(|suspect| before(suspect.index)) {
+            return suspect.fault.into();
+        }
+        match self.differing_leaf() {
+            Some(index) if error.fault().is_some_and(|fault| fault.index.is_some()) && before(index) => {
+                self.fault(index, "it is not the record whose hash is in the tree".to_owned()).into()
+            }
+            _ => error,
+        }
     }
 }
 

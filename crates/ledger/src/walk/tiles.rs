@@ -29,17 +29,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Compares the partial tiles of the tree as it is now with their files.
+    /// Compares the partial tiles of the tree as it is now with their files: each checkpoint has its own, until the
+    /// tile is full.
     pub(super) fn compare_partial(&mut self) -> Result<(), Error> {
         let partial: Vec<(Place, Vec<Hash>)> =
             self.tiles.partial().map(|(place, hashes)| (place, hashes.to_vec())).collect();
         for (place, hashes) in partial {
-            for width in tile::widths(&self.folder.join(place.partial_folder()))? {
-                if let Some(part) = hashes.get(..width).filter(|_| width < hashes.len()) {
-                    self.compare(place, part)?;
-                }
+            if !self.folder.join(place.path()).exists() {
+                self.compare(place, &hashes)?;
             }
-            self.compare(place, &hashes)?;
         }
         Ok(())
     }
@@ -61,8 +59,9 @@ impl Walk<'_> {
             Err(error) => return Err(Error::file("read", &path, error)),
         };
         let hash = place.index * WIDTH as u64 + offset as u64;
-        let index = hash << (8 * place.level);
-        if self.suspect.as_ref().is_none_or(|suspect| index < suspect.index) {
+        let (index, count) = (hash << (8 * place.level), 1 << (8 * place.level));
+        // A hash further up differs because one below it does; that one says more.
+        if self.suspect.as_ref().is_none_or(|suspect| index < suspect.index && suspect.index - index >= count) {
             self.suspect = Some(Suspect { index, fault: Fault { file, line: 0, index: Some(index), message } });
         }
         Ok(())
@@ -88,7 +87,7 @@ impl Walk<'_> {
     }
 
     /// The first record in the unfinished lowest tile whose hash is another in the file.
-    fn differing_leaf(&self) -> Option<u64> {
+    pub(super) fn differing_leaf(&self) -> Option<u64> {
         let (place, hashes) = self.tiles.partial().find(|(place, _)| place.level == 0)?;
         let there = tile::read(self.folder, place, hashes.len()).ok()?;
         let same = hashes.iter().zip(&there).take_while(|(a, b)| a == b).count();
