@@ -15,14 +15,24 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("lictor-logic", &[]),
+    ("lictor-store", &[]),
     ("lictor", &["lictor-logic"]),
     ("lictor-ledger", &[]),
-    ("lictor-gateway", &["lictor", "lictor-ledger"]),
+    ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
+    ("lictor-gateway", &["lictor", "lictor-warden"]),
     ("lictor-lab", &["lictor"]),
-    ("lictor-py", &["lictor"]),
-    ("lictor-cli", &["lictor-logic", "lictor", "lictor-ledger", "lictor-gateway", "lictor-lab"]),
+    ("lictor-py", &["lictor", "lictor-warden"]),
+    ("lictor-cli", &[
+        "lictor-logic",
+        "lictor",
+        "lictor-store",
+        "lictor-ledger",
+        "lictor-warden",
+        "lictor-gateway",
+        "lictor-lab",
+    ]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,278 @@
+//! A store in a folder of the local disk: one SQLite database with a write-ahead log.
+//!
+//! All saves that wait at the same moment become one transaction, and so one wait for the disk (see [`Group`]). A
+//! commit is durable when it returns: the log is synchronized with every one of them. Several processes may open the
+//! same folder; SQLite lets one of them write at a time and all of them read.
+//!
+//! INVARIANT: memory does not grow with what is stored; each connection has a page cache of a stated size.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, Error as SqlError, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::error::StoreError;
+use crate::group::Group;
+use crate::key::{check_changes, check_key, end_of_prefix};
+use crate::store::{Change, Expected, Store, Stored};
+
+/// The database within the folder.
+const FILE: &str = "state.sqlite";
+
+/// Says in the header of the file that it is ours: "Lict" in ASCII.
+const APPLICATION: i32 = 0x4c69_6374;
+
+/// The layout of the tables. Another number was written by another version of this program.
+const LAYOUT: i32 = 1;
+
+/// How long a process waits for another one that is writing to the same folder.
+const WAIT_FOR_OTHERS: &str = "PRAGMA busy_timeout = 10000";
+
+/// What is set for each connection: every commit waits for the disk, and a page cache of 4 MiB.
+const SETTINGS: &str = "
+    PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA cache_size = -4096;
+    PRAGMA journal_size_limit = 67108864;
+";
+
+/// The tables. Versions count on when keys are deleted, so the last one is kept beside the entries.
+const TABLES: &str = "
+    CREATE TABLE entry (key TEXT PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE counter (last_version INTEGER NOT NULL) STRICT;
+    INSERT INTO counter VALUES (0);
+";
+
+/// How many connections are kept open for reading; more are opened when as many threads read at once.
+const IDLE_READERS: usize = 4;
+
+/// A store in a folder, for one machine.
+pub struct EmbeddedStore {
+    file: PathBuf,
+    group: Group,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in a folder, and creates both if they are not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] if the folder cannot be created or written to, [`StoreError::Damaged`] if it holds
+    /// something else or was written by a version of this program with another layout.
+    pub fn open(folder: &Path) -> Result<EmbeddedStore, StoreError> {
+        let unusable = |error: io::Error| StoreError::Unavailable {
+            place: folder.display().to_string(),
+            reason: format!("the folder cannot be used: {error}"),
+        };
+        create(folder).map_err(unusable)?;
+        let file = folder.join(FILE);
+        let is_new = !file.exists();
+        let mut writer = connect(&file).map_err(|error| explain(&file, &error))?;
+        prepare(&mut writer, &file)?;
+        if is_new {
+            // A file lasts when its folder does.
+            synchronize(folder).map_err(unusable)?;
+        }
+        Ok(EmbeddedStore { file, group: Group::new(), writer: Mutex::new(writer), readers: Mutex::new(Vec::new()) })
+    }
+
+    /// Reads with a connection that no other thread uses meanwhile.
+    fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T, SqlError>) -> Result<T, StoreError> {
+        let idle = lock(&self.readers).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => connect(&self.file).map_err(|error| explain(&self.file, &error))?,
+        };
+        let result = query(&connection).map_err(|error| explain(&self.file, &error));
+        let mut readers = lock(&self.readers);
+        if result.is_ok() && readers.len() < IDLE_READERS {
+            readers.push(connection);
+        }
+        result
+    }
+
+    /// Makes saves in one transaction. Those in conflict are left out, the others are durable when it returns.
+    fn commit(&self, saves: &[Vec<Change>]) -> Vec<Result<u64, StoreError>> {
+        let mut writer = lock(&self.writer);
+        let failed = |error: StoreError| saves.iter().map(|_| Err(error.clone())).collect();
+        match begin(&mut writer, saves) {
+            Err(error) => failed(explain(&self.file, &error)),
+            Ok((transaction, outcomes)) => match transaction.commit() {
+                Ok(()) => outcomes,
+                // The log may hold the commit although the disk did not confirm it.
+                Err(error) => {
+                    failed(StoreError::Uncertain { place: self.file.display().to_string(), reason: error.to_string() })
+                }
+            },
+        }
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+        check_key(key)?;
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT version, value FROM entry WHERE key = ?1")?;
+            statement.query_row([key], |row| Ok(Stored { version: row.get(0)?, value: row.get(1)? })).optional()
+        })
+    }
+
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+        let end = end_of_prefix(prefix);
+        self.read(|connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT key, version, value FROM entry WHERE key >= ?1 AND key < ?2 ORDER BY key")?;
+            let rows = statement.query_map(params![prefix, end], |row| {
+                Ok((row.get(0)?, Stored { version: row.get(1)?, value: row.get(2)? }))
+            })?;
+            rows.collect()
+        })
+    }
+
+    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
+        let end = end_of_prefix(prefix);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT key FROM entry WHERE key >= ?1 AND key > ?2 AND key < ?3 ORDER BY key LIMIT ?4",
+            )?;
+            // Every key comes behind the empty text.
+            let rows = statement.query_map(params![prefix, after.unwrap_or(""), end, limit], |row| row.get(0))?;
+            rows.collect()
+        })
+    }
+
+    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        check_changes(changes)?;
+        self.group.save(changes, |saves| self.commit(saves))
+    }
+}
+
+impl fmt::Debug for EmbeddedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedStore").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+/// Opens a transaction and makes all saves in it that are not in conflict.
+fn begin<'a>(
+    writer: &'a mut Connection,
+    saves: &[Vec<Change>],
+) -> Result<(Transaction<'a>, Vec<Result<u64, StoreError>>), SqlError> {
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let outcomes = apply(&transaction, saves)?;
+    Ok((transaction, outcomes))
+}
+
+/// Applies saves one after the other, each to what those before it have left.
+fn apply(transaction: &Transaction<'_>, saves: &[Vec<Change>]) -> Result<Vec<Result<u64, StoreError>>, SqlError> {
+    let mut version_of = transaction.prepare_cached("SELECT version FROM entry WHERE key = ?1")?;
+    let mut put =
+        transaction.prepare_cached("INSERT OR REPLACE INTO entry (key, version, value) VALUES (?1, ?2, ?3)")?;
+    let mut delete = transaction.prepare_cached("DELETE FROM entry WHERE key = ?1")?;
+    let mut last_version: u64 =
+        transaction.prepare_cached("SELECT last_version FROM counter")?.query_row([], |row| row.get(0))?;
+    let mut outcomes = Vec::with_capacity(saves.len());
+    for changes in saves {
+        let mut conflict = None;
+        for change in changes {
+            let version = version_of.query_row([&change.key], |row| row.get(0)).optional()?;
+            if Expected::of_version(version) != change.expected {
+                conflict = Some(StoreError::Conflict { key: change.key.clone() });
+                break;
+            }
+        }
+        if let Some(conflict) = conflict {
+            outcomes.push(Err(conflict));
+            continue;
+        }
+        last_version += 1;
+        for change in changes {
+            match &change.value {
+                Some(value) => put.execute(params![change.key, last_version, value])?,
+                None => delete.execute([&change.key])?,
+            };
+        }
+        outcomes.push(Ok(last_version));
+    }
+    if outcomes.iter().any(Result::is_ok) {
+        transaction.prepare_cached("UPDATE counter SET last_version = ?1")?.execute([last_version])?;
+    }
+    Ok(outcomes)
+}
+
+fn connect(file: &Path) -> Result<Connection, SqlError> {
+    let connection = Connection::open(file)?;
+    connection.execute_batch(WAIT_FOR_OTHERS)?;
+    connection.execute_batch(SETTINGS)?;
+    Ok(connection)
+}
+
+/// Makes a new file a store, and makes sure that an old one is.
+fn prepare(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
+    let sql = |error: SqlError| explain(file, &error);
+    let number = |connection: &Connection, pragma: &str| {
+        connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(sql)
+    };
+    // The mode is kept in the file. It can only be chosen outside of a transaction, and again and again.
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
+    // Two processes may come to a new folder at once: the second one waits here and then finds the tables.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+    let (application, layout) = (number(&transaction, "application_id")?, number(&transaction, "user_version")?);
+    let objects: u32 =
+        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
+    if objects == 0 {
+        transaction.execute_batch(TABLES).map_err(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION).map_err(sql)?;
+        transaction.pragma_update(None, "user_version", LAYOUT).map_err(sql)?;
+        return transaction.commit().map_err(sql);
+    }
+    let damaged = |reason: String| StoreError::Damaged { place: file.display().to_string(), reason };
+    if application != APPLICATION {
+        return Err(damaged("it is a database of another program".into()));
+    }
+    if layout != LAYOUT {
+        return Err(damaged(format!("its layout is number {layout}, and this version of Lictor knows {LAYOUT}")));
+    }
+    Ok(())
+}
+
+/// Creates a folder that only its owner can look into: sessions may hold personal data.
+fn create(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    match folder.parent() {
+        Some(parent) if parent != Path::new("") => synchronize(parent),
+        _ => synchronize(Path::new(".")),
+    }
+}
+
+/// Makes the names within a folder durable.
+fn synchronize(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Tells a file that will never be readable from one that may be later.
+fn explain(file: &Path, error: &SqlError) -> StoreError {
+    let (place, reason) = (file.display().to_string(), error.to_string());
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { place, reason },
+        _ => StoreError::Unavailable { place, reason },
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A transaction that a panic cut short was rolled back when it was dropped.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

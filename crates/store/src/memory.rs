@@ -1,0 +1,74 @@
+//! A store that forgets: the definition of what a store does, short enough to be believed.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::StoreError;
+use crate::key::{check_changes, check_key};
+use crate::store::{Change, Expected, Store, Stored};
+
+/// A store in memory, for tests and for whoever wants nothing kept.
+#[derive(Debug, Default)]
+pub struct MemoryStore(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_key: BTreeMap<String, Stored>,
+    last_version: u64,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // Nobody panics between the first and the last change of a save, so what is there is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+        check_key(key)?;
+        Ok(self.entries().by_key.get(key).cloned())
+    }
+
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+        let entries = self.entries();
+        let from = entries.by_key.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        let found = from.take_while(|(key, _)| key.starts_with(prefix));
+        Ok(found.map(|(key, stored)| (key.clone(), stored.clone())).collect())
+    }
+
+    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
+        let entries = self.entries();
+        let start = match after {
+            Some(after) if after >= prefix => Bound::Excluded(after),
+            _ => Bound::Included(prefix),
+        };
+        let found = entries.by_key.range::<str, _>((start, Bound::Unbounded)).map(|(key, _)| key);
+        Ok(found.take_while(|key| key.starts_with(prefix)).take(limit).cloned().collect())
+    }
+
+    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        check_changes(changes)?;
+        let mut entries = self.entries();
+        for change in changes {
+            if Expected::of(entries.by_key.get(&change.key)) != change.expected {
+                return Err(StoreError::Conflict { key: change.key.clone() });
+            }
+        }
+        entries.last_version += 1;
+        let version = entries.last_version;
+        for change in changes {
+            match &change.value {
+                Some(value) => entries.by_key.insert(change.key.clone(), Stored { version, value: value.clone() }),
+                None => entries.by_key.remove(&change.key),
+            };
+        }
+        Ok(version)
+    }
+}
