@@ -180,10 +180,11 @@ impl Judge {
         self.chronicles.save(self.prepared())
     }
 
-    /// The histories across sessions in which something happened since this was last asked, each under a key of its own.
-    pub fn take_changed_histories(&mut self) -> Vec<(String, SavedHistories)> {
+    /// The histories across sessions that were looked at or changed since this was last asked, each under a key of its own
+    /// and with its last moments only; none for one that was looked at and does not exist.
+    pub fn take_touched_histories(&mut self) -> Vec<(String, Option<SavedHistories>)> {
         let prepared = Arc::clone(self.prepared());
-        self.chronicles.take_changed(&prepared)
+        self.chronicles.take_touched(&prepared)
     }
 
     /// Goes on with what was remembered across sessions, in place of what is known of the same histories. The properties
@@ -191,6 +192,11 @@ impl Judge {
     pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
         let prepared = Arc::clone(self.prepared());
         self.chronicles.restore(saved, &prepared)
+    }
+
+    /// Forgets all histories across sessions.
+    pub fn clear_histories(&mut self) {
+        self.chronicles = self.chronicles.fork();
     }
 
     /// The facts of the event that was judged last.

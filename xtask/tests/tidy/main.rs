@@ -24,15 +24,10 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("lictor-gateway", &["lictor", "lictor-warden"]),
     ("lictor-lab", &["lictor"]),
     ("lictor-py", &["lictor", "lictor-warden"]),
-    ("lictor-cli", &[
-        "lictor-logic",
-        "lictor",
-        "lictor-store",
-        "lictor-ledger",
-        "lictor-warden",
-        "lictor-gateway",
-        "lictor-lab",
-    ]),
+    (
+        "lictor-cli",
+        &["lictor-logic", "lictor", "lictor-store", "lictor-ledger", "lictor-warden", "lictor-gateway", "lictor-lab"],
+    ),
     ("xtask", &[]),
 ];
 

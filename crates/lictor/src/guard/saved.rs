@@ -1,12 +1,14 @@
 //! What a guard knows of a session, as data that outlives the process.
 
+use std::sync::Arc;
+
 use lictor_logic::Time;
 use serde::{Deserialize, Serialize};
 
 use super::pending::Pending;
 use super::{Guard, Guarded};
 use crate::decode::{Decoded, Format, Record};
-use crate::event::Event;
+use crate::event::{Event, Source};
 use crate::json::{self, Text};
 use crate::judge::RestoreError;
 use crate::session::{SavedSession, Session};
@@ -21,8 +23,9 @@ pub struct SavedGuarded {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedPending {
     id: Text,
-    /// The event as a line of Lictor's own format.
+    /// The event as a line of Lictor's own format, and where it was read.
     event: String,
+    source: (Arc<str>, u32, u32),
     asked: Vec<Text>,
     until: Option<Time>,
 }
@@ -40,11 +43,16 @@ impl Guard {
     /// has, from which on the next save may go.
     pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuarded, usize)> {
         let guarded = self.sessions.get(name)?;
-        let pending = guarded.pending.iter().map(|pending| SavedPending {
-            id: pending.id.clone(),
-            event: pending.event.to_json().to_string(),
-            asked: pending.asked.clone(),
-            until: pending.until,
+        let pending = guarded.pending.iter().map(|pending| {
+            let Source { file, line, record } = pending.event.source.clone();
+            let placeless = Event { source: Source::default(), ..pending.event.clone() };
+            SavedPending {
+                id: pending.id.clone(),
+                event: placeless.to_json().to_string(),
+                source: (file, line, record),
+                asked: pending.asked.clone(),
+                until: pending.until,
+            }
         });
         let session = guarded.session.save(&self.judge, from);
         Some((SavedGuarded { session, pending: pending.collect() }, guarded.session.moments()))
@@ -55,9 +63,11 @@ impl Guard {
         let session = Session::restore(&mut self.judge, &saved.session)?;
         let mut pending = Vec::new();
         for waiting in &saved.pending {
-            let event = event(&waiting.event).ok_or_else(|| {
+            let mut event = event(&waiting.event).ok_or_else(|| {
                 RestoreError::new(format!("the event that waits as `{}` cannot be read any more", waiting.id))
             })?;
+            let (file, line, record) = waiting.source.clone();
+            event.source = Source { file, line, record };
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
             pending.push(Pending { id, event, asked, until });
         }

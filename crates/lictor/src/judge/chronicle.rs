@@ -19,6 +19,8 @@ const MOST_RECORDED: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Chronicles {
     pub(super) kept: Vec<Kept>,
+    /// The histories that the last decision looked at, by the place of their kind.
+    pub(super) consulted: Vec<(usize, Owner)>,
 }
 
 /// The properties that are judged over histories of one kind.
@@ -51,7 +53,7 @@ pub(crate) struct Happening {
 impl Chronicles {
     pub(super) fn new(panels: Panels) -> Chronicles {
         let kept = |(history, panel)| Kept { history, panel, chronicles: HashMap::new() };
-        Chronicles { kept: panels.into_iter().map(kept).collect() }
+        Chronicles { kept: panels.into_iter().map(kept).collect(), consulted: Vec::new() }
     }
 
     /// The same properties, with nothing remembered.
@@ -76,6 +78,9 @@ impl Chronicles {
         provers: &mut Provers,
     ) -> (Vec<(usize, Finding)>, Vec<usize>) {
         let (mut findings, mut doubts, nothing) = (Vec::new(), Vec::new(), Trail::default());
+        let owners = happening.owners.iter().enumerate();
+        let consulted = owners.flat_map(|(place, owners)| owners.iter().map(move |owner| (place, owner.clone())));
+        self.consulted.extend(consulted);
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(&happening.owners) {
             for owner in owners {
                 let (mut standing, trail) = match chronicles.get(owner) {

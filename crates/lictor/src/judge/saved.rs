@@ -1,6 +1,6 @@
 //! What is remembered across sessions, as data that outlives the process.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use lictor_logic::Snapshot;
@@ -17,6 +17,9 @@ use crate::trail::{SavedTrail, Trail};
 
 /// The version of the format that is written.
 const VERSION: u32 = 1;
+
+/// How many moments of a history are saved where it is saved at every event.
+const MOST_SAVED: usize = 200;
 
 /// What is remembered across sessions. It holds the facts and the places of events, and content only where the judge was
 /// told to show it.
@@ -68,19 +71,29 @@ impl Chronicles {
         SavedHistories { version: VERSION, histories }
     }
 
-    /// The histories in which something happened since this was last asked, each under a key of its own.
-    pub(super) fn take_changed(&mut self, prepared: &Prepared) -> Vec<(String, SavedHistories)> {
-        let mut changed = Vec::new();
-        for Kept { history, panel, chronicles } in &mut self.kept {
-            for (owner, chronicle) in chronicles.iter_mut().filter(|(_, chronicle)| chronicle.is_changed) {
-                chronicle.is_changed = false;
-                let (standing, trail) = (panel.save(&chronicle.standing), chronicle.trail.save(prepared, 0));
-                let saved = SavedHistory { history: *history, owner: owner.clone(), standing, trail };
-                changed.push((owner.key(*history), SavedHistories { version: VERSION, histories: vec![saved] }));
+    /// The histories that were looked at or changed since this was last asked, each under a key of its own; none for one
+    /// that was looked at and does not exist.
+    pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<(String, Option<SavedHistories>)> {
+        let mut touched = BTreeMap::new();
+        for (place, owner) in std::mem::take(&mut self.consulted) {
+            if let Some(kept) = self.kept.get(place) {
+                touched.insert(owner.key(kept.history), (place, owner));
             }
         }
-        changed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        changed
+        for (place, kept) in self.kept.iter_mut().enumerate() {
+            for (owner, chronicle) in kept.chronicles.iter_mut().filter(|(_, chronicle)| chronicle.is_changed) {
+                chronicle.is_changed = false;
+                touched.insert(owner.key(kept.history), (place, owner.clone()));
+            }
+        }
+        let saved = |(place, owner): (usize, Owner)| {
+            let Kept { history, panel, chronicles } = &self.kept[place];
+            let Chronicle { standing, trail, .. } = chronicles.get(&owner)?;
+            let (standing, trail) = (panel.save(standing), trail.save_last(prepared, MOST_SAVED));
+            let saved = SavedHistory { history: *history, owner, standing, trail };
+            Some(SavedHistories { version: VERSION, histories: vec![saved] })
+        };
+        touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
     }
 
     /// Takes over what was saved, all or nothing, in place of what is known of the same histories.

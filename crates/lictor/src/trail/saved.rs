@@ -75,6 +75,15 @@ impl Trail {
         }
     }
 
+    /// The last moments only, for what is saved again and again; witnesses then go back no further.
+    pub(crate) fn save_last(&self, prepared: &Prepared, most: usize) -> SavedTrail {
+        let from = self.moments.len().saturating_sub(most);
+        let mut saved = self.save(prepared, from);
+        saved.resets.iter_mut().for_each(|(_, _, place)| *place = place.saturating_sub(from));
+        saved.has_forgotten |= from > 0;
+        saved
+    }
+
     /// None if it names a property that the policy does not have.
     pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Option<Trail> {
         let mut trail = Trail::of(session);
