@@ -150,6 +150,11 @@ impl Reader {
         Ok(signed.checkpoint.size)
     }
 
+    /// The root of the tree of a size.
+    pub fn root(&self, size: u64) -> Result<Hash, Error> {
+        proof::root(&mut self.tiles(size)?, size)
+    }
+
     /// The hashes that show that a record is in the tree of a size, for [`crate::check_inclusion`].
     pub fn prove_inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, Error> {
         proof::inclusion(&mut self.tiles(size)?, index, size)
