@@ -1,10 +1,14 @@
 //! The arguments: what can be asked, and the help that explains it.
 
+mod ledger;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
+
+pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, VerifyArgs};
 
 /// Judges what an AI agent did by temporal properties
 ///
@@ -74,6 +78,12 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Audit a built-in log of a shop's agent: no key, no server, no file
     Demo(DemoArgs),
+    /// Verify a ledger with its public key, and name the first record that was changed
+    Verify(VerifyArgs),
+    /// Create, show, prove and tend a ledger
+    Log(LogArgs),
+    /// Forget a person: destroy their key, so that a ledger holds nothing about them and still verifies
+    Erase(EraseArgs),
 }
 
 #[derive(Debug, ClapArgs)]

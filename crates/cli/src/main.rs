@@ -62,6 +62,9 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Schema(args) => commands::schema::run(args, out),
         Command::Init(args) => commands::init::run(args, out),
         Command::Demo(args) => commands::demo::run(args, out),
+        Command::Verify(args) => commands::verify::run(args, out),
+        Command::Log(args) => commands::log::run(args, out),
+        Command::Erase(args) => commands::erase::run(args, out),
     }
 }
 

@@ -94,6 +94,8 @@ pub(crate) struct History {
     pub(crate) line: u64,
     /// How many bytes the checkpoints up to here take.
     pub(crate) bytes: u64,
+    /// Where reading ends although there may be more.
+    pub(crate) limit: u64,
     /// Bytes of a checkpoint that was not written to its end.
     pub(crate) unfinished: Vec<u8>,
 }
@@ -106,12 +108,12 @@ impl History {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::file("open", &path, error)),
         };
-        Ok(History { file, line: 1, bytes: 0, unfinished: Vec::new() })
+        Ok(History { file, line: 1, bytes: 0, limit: u64::MAX, unfinished: Vec::new() })
     }
 
     /// The next checkpoint that was written to its end.
     pub(crate) fn next(&mut self) -> Result<Option<Signed>, Error> {
-        let Some(file) = &mut self.file else { return Ok(None) };
+        let Some(file) = self.file.as_mut().filter(|_| self.bytes < self.limit) else { return Ok(None) };
         let fault = |line, message: &str| Fault { file: HISTORY.into(), line, index: None, message: message.into() };
         let (mut bytes, mut blank, mut lines) = (Vec::new(), 0, 0);
         while blank < 2 {

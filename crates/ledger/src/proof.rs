@@ -59,6 +59,11 @@ pub(crate) fn consistency(hashes: &mut dyn Hashes, old: u64, new: u64) -> Result
     Ok(proof)
 }
 
+/// The root of the tree of a size.
+pub(crate) fn root(hashes: &mut dyn Hashes, size: u64) -> Result<Hash, Error> {
+    range(hashes, 0, size)
+}
+
 /// The hash of the records from one index to another, as the subtree that begins there.
 fn range(hashes: &mut dyn Hashes, from: u64, to: u64) -> Result<Hash, Error> {
     let mut at = from;

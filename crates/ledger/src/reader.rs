@@ -87,23 +87,22 @@ impl Reader {
         let record = self.record(index)?;
         let line = record.read()?;
         let (Content::Body(body) | Content::Notice(body)) = line.content;
-        match line.proof {
-            Proof::Nothing => Ok(Revealed::Nothing),
-            Proof::Commitment(_)
-                if record.subjects.iter().all(|subject| self.subjects().is_ok_and(|all| all.knows(subject))) =>
-            {
-                Ok(Revealed::Commitment)
-            }
-            Proof::Commitment(_) => Ok(Revealed::Erased),
-            Proof::Sealed(sealed) => match self.subjects()?.unseal(&record.subjects, index, body, sealed) {
-                Some(Some(content)) => Ok(Revealed::Content(content)),
-                Some(None) => Err(Error::refused(format!(
-                    "the payload of record {index} was not sealed with these keys\nhint: put back the file `{SUBJECTS}` that \
-                     belongs to this ledger"
-                ))),
-                None => Ok(Revealed::Erased),
-            },
+        let sealed = match line.proof {
+            Proof::Nothing => return Ok(Revealed::Nothing),
+            Proof::Commitment(_) => None,
+            Proof::Sealed(sealed) => Some(sealed),
+        };
+        let subjects = self.subjects()?;
+        if !record.subjects.iter().all(|pseudonym| subjects.knows(pseudonym)) {
+            return Ok(Revealed::Erased);
         }
+        let Some(sealed) = sealed else { return Ok(Revealed::Commitment) };
+        subjects.unseal(&record.subjects, index, body, sealed).map(Revealed::Content).ok_or_else(|| {
+            Error::refused(format!(
+                "the payload of record {index} was not sealed with these keys\nhint: put back the file `{SUBJECTS}` that \
+                 belongs to this ledger"
+            ))
+        })
     }
 
     /// Whether this is the payload that a record commits to; none if that cannot be told any more, or never could.
@@ -148,6 +147,11 @@ impl Reader {
             Error::from(Fault { file: NEWEST.into(), line: 0, index: None, message: message.into() })
         })?;
         Ok(signed.checkpoint.size)
+    }
+
+    /// The root of the tree of a size.
+    pub fn root(&self, size: u64) -> Result<Hash, Error> {
+        proof::root(&mut self.tiles(size)?, size)
     }
 
     /// The hashes that show that a record is in the tree of a size, for [`crate::check_inclusion`].

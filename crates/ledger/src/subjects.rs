@@ -167,7 +167,7 @@ impl Subjects {
 
     /// What stands for a subject in the file.
     fn name_of(&self, subject: &str) -> [u8; 32] {
-        hmac(&*self.master, &[subject.as_bytes()])
+        hmac(&self.master, &[subject.as_bytes()])
     }
 
     /// A key for one purpose from the keys of all subjects of a record; none if one of them was destroyed.
@@ -187,7 +187,7 @@ impl Subjects {
     /// The commitment to the payload of a record; none if a subject's key was destroyed.
     pub(crate) fn commit(&self, pseudonyms: &[String], index: u64, payload: &[u8]) -> Option<String> {
         let key = self.derive(pseudonyms, b"lictor ledger commitment")?;
-        Some(STANDARD.encode(hmac(&*key, &[&index.to_be_bytes(), payload])))
+        Some(STANDARD.encode(hmac(&key, &[&index.to_be_bytes(), payload])))
     }
 
     /// The payload of a record, sealed; none if a subject's key was destroyed.
@@ -211,23 +211,14 @@ impl Subjects {
         Ok(Some(STANDARD.encode(sealed)))
     }
 
-    /// The payload that was sealed: an outer none says that a subject was erased, an inner that the seal is broken.
-    pub(crate) fn unseal(
-        &self,
-        pseudonyms: &[String],
-        index: u64,
-        body: &str,
-        sealed: &str,
-    ) -> Option<Option<Vec<u8>>> {
+    /// The payload that was sealed; none if a key was destroyed or the seal is broken.
+    pub(crate) fn unseal(&self, pseudonyms: &[String], index: u64, body: &str, sealed: &str) -> Option<Vec<u8>> {
         let key = self.derive(pseudonyms, b"lictor ledger seal")?;
-        let open = || {
-            let bytes = STANDARD.decode(sealed).ok()?;
-            let (nonce, text) = bytes.split_at_checked(NONCE)?;
-            let nonce = XNonce::try_from(nonce).ok()?;
-            let aad = bound_to(index, body);
-            XChaCha20Poly1305::new(&SealKey::from(*key)).decrypt(&nonce, Payload { msg: text, aad: &aad }).ok()
-        };
-        Some(open())
+        let bytes = STANDARD.decode(sealed).ok()?;
+        let (nonce, text) = bytes.split_at_checked(NONCE)?;
+        let nonce = XNonce::try_from(nonce).ok()?;
+        let aad = bound_to(index, body);
+        XChaCha20Poly1305::new(&SealKey::from(*key)).decrypt(&nonce, Payload { msg: text, aad: &aad }).ok()
     }
 }
 
@@ -239,7 +230,7 @@ fn bound_to(index: u64, body: &str) -> Vec<u8> {
 }
 
 fn pseudonym_of(key: &Key) -> String {
-    URL_SAFE_NO_PAD.encode(&hmac(&**key, &[b"lictor ledger pseudonym"])[..16])
+    URL_SAFE_NO_PAD.encode(&hmac(key, &[b"lictor ledger pseudonym"])[..16])
 }
 
 fn line_of(name: &[u8; 32], key: &Key) -> String {

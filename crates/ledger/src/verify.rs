@@ -31,7 +31,7 @@ pub struct Verified {
 ///
 /// The key is the first one of the ledger. An error with a fault names the first place that is wrong.
 pub fn verify(folder: &Path, key: &VerifierKey) -> Result<Verified, Error> {
-    verified(folder, Walk::over(folder, Some(key), None)?)
+    verified(folder, Walk::verifying(folder, key, None)?)
 }
 
 /// As [`verify`], and the ledger must continue the one of an older signed checkpoint, kept where the ledger's owner
@@ -42,7 +42,7 @@ pub fn verify_against(folder: &Path, key: &VerifierKey, pinned: &str) -> Result<
     if pin.origin != key.name() {
         return Err(wrong("it is one of another ledger"));
     }
-    let walk = Walk::over(folder, Some(key), Some(&pin))?;
+    let walk = Walk::verifying(folder, key, Some(&pin))?;
     if !walk.has_signed(pinned) {
         return Err(wrong("no key of this ledger signed it"));
     }

@@ -26,10 +26,20 @@ use crate::walk::tiles::Suspect;
 /// The version of the format that is written and read.
 pub(crate) const VERSION: u32 = 1;
 
+/// What the pass is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Telling whether the ledger is good as it is.
+    Verifying,
+    /// Writing on, after a crash perhaps, so what was never relied on may be cut off.
+    Mending,
+}
+
 /// What the pass found out; all of it is true of the ledger up to the last good record.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {
     folder: &'a Path,
+    manner: Manner,
     /// The right edge of the tree.
     pub(crate) edge: Edge,
     pub(crate) tiles: Tiles,
@@ -42,8 +52,8 @@ pub(crate) struct Walk<'a> {
     /// The last checkpoint, and how many there are.
     pub(crate) last: Option<Signed>,
     pub(crate) checkpoints: u64,
-    /// How much of the file with all checkpoints is whole, and how much is not.
-    pub(crate) history: (u64, u64),
+    /// How much of the file with all checkpoints is whole.
+    pub(crate) history: u64,
     /// Whether the file with the newest checkpoint is one behind.
     pub(crate) is_newest_behind: bool,
     /// The time of the last record.
@@ -79,14 +89,29 @@ pub(crate) struct Tail {
 }
 
 impl<'a> Walk<'a> {
-    /// Goes over the ledger. Trusts the given key; without one, that which the first record names.
-    pub(crate) fn over(
+    /// Goes over the ledger with a key that is trusted, and perhaps an older checkpoint that it must continue.
+    pub(crate) fn verifying(
         folder: &'a Path,
+        trusted: &VerifierKey,
+        pin: Option<&'a Checkpoint>,
+    ) -> Result<Walk<'a>, Error> {
+        Walk::over(folder, Manner::Verifying, Some(trusted), pin)
+    }
+
+    /// Goes over the ledger to take it up, with the key that its first record names.
+    pub(crate) fn mending(folder: &'a Path) -> Result<Walk<'a>, Error> {
+        Walk::over(folder, Manner::Mending, None, None)
+    }
+
+    fn over(
+        folder: &'a Path,
+        manner: Manner,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, Error> {
         let mut walk = Walk {
             folder,
+            manner,
             edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
@@ -94,7 +119,7 @@ impl<'a> Walk<'a> {
             successor: None,
             last: None,
             checkpoints: 0,
-            history: (0, 0),
+            history: 0,
             is_newest_behind: false,
             time: String::new(),
             erased: HashSet::new(),
@@ -127,19 +152,6 @@ impl<'a> Walk<'a> {
 
     /// Reads the checkpoints once to know how far they reach, and compares the newest with the file that holds it.
     fn survey(&mut self) -> Result<(), Error> {
-        let mut history = History::open(self.folder)?;
-        let mut before = None;
-        while let Some(signed) = history.next()? {
-            before = self.last.replace(signed);
-            self.checkpoints += 1;
-        }
-        self.history = (history.bytes, history.unfinished.len() as u64);
-        // The beginning of a checkpoint is what a crash leaves; anything else behind the last one does not belong there.
-        let origin = self.last.as_ref().map_or(String::new(), |signed| format!("{}\n", signed.checkpoint.origin));
-        if !history.unfinished.iter().zip(origin.as_bytes()).all(|(a, b)| a == b) {
-            return Err(at_checkpoint(history.line, "something stands here that begins no checkpoint").into());
-        }
-        self.covered = self.last.as_ref().map_or(0, |signed| signed.checkpoint.size);
         let path = self.folder.join(NEWEST);
         let newest = match fs::read_to_string(&path) {
             Ok(note) => Some(note),
@@ -148,6 +160,27 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(Error::file("read", &path, error)),
         };
         let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
+        let mut history = History::open(self.folder)?;
+        let mut before = None;
+        loop {
+            match history.next() {
+                Ok(Some(signed)) => before = self.last.replace(signed),
+                Ok(None) => break,
+                // The newest is put into its file when it is durable here. Behind it, a loss of power may leave anything.
+                Err(_) if self.manner == Manner::Mending && is(&self.last) => break,
+                Err(error) => return Err(error),
+            }
+            self.checkpoints += 1;
+        }
+        self.history = history.bytes;
+        self.reader.limit = history.bytes;
+        self.covered = self.last.as_ref().map_or(0, |signed| signed.checkpoint.size);
+        // The beginning of a checkpoint is what a crash leaves; anything else behind the last one does not belong there.
+        let origin = self.last.as_ref().map_or(String::new(), |signed| format!("{}\n", signed.checkpoint.origin));
+        let is_beginning = history.unfinished.iter().zip(origin.as_bytes()).all(|(a, b)| a == b);
+        if !is_beginning && self.manner == Manner::Verifying {
+            return Err(at_checkpoint(history.line, "something stands here that begins no checkpoint").into());
+        }
         self.is_newest_behind = !is(&self.last);
         if self.is_newest_behind && !is(&before) {
             let message = format!("this is not the newest of the checkpoints in `{HISTORY}`");

@@ -32,7 +32,8 @@ impl Store {
         made("create", folder, disk.create_folder(folder))?;
         let lock = Arc::new(Lock::take(folder)?);
         let is_there = |name: &str| folder.join(name).exists();
-        if is_there(SIGNING) || (!is_there(NEXT) && [segment::FOLDER, HISTORY, NEWEST].into_iter().any(is_there)) {
+        let has_records = !segment::list(folder)?.is_empty() || is_there(HISTORY) || is_there(NEWEST);
+        if is_there(SIGNING) || (has_records && !is_there(NEXT)) {
             return Err(Error::refused(format!(
                 "{}: there is a ledger already\nhint: open it, or choose another folder; a ledger whose signing key is lost \
                  cannot be continued",
@@ -40,14 +41,15 @@ impl Store {
             )));
         }
         clear(&*disk, folder)?;
-        for name in [KEYS, segment::FOLDER] {
-            made("create", &folder.join(name), disk.create_folder(&folder.join(name)))?;
-        }
+        let create = |name: &str| made("create", &folder.join(name), disk.create_folder(&folder.join(name)));
+        create(KEYS)?;
         made("sync", folder, disk.sync_folder(folder))?;
         if let Some(above) = folder.canonicalize().ok().as_deref().and_then(Path::parent) {
             made("sync", above, disk.sync_folder(above))?;
         }
         keyfile::save(&*disk, &folder.join(NEXT), &signer)?;
+        create(segment::FOLDER)?;
+        made("sync", folder, disk.sync_folder(folder))?;
         let subjects = Subjects::create(&*disk, &folder.join(SUBJECTS))?;
         let first = folder.join(segment::path(0));
         let file = disk.open(&first, false).map_err(|error| Error::file("create", &first, error))?;

@@ -36,7 +36,7 @@ impl Store {
 
     /// Verifies the ledger and takes it up at its end.
     pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<Store, Error> {
-        let walk = Walk::over(folder, None, None)?;
+        let walk = Walk::mending(folder)?;
         if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
             let message =
                 format!("{}; acknowledged records follow, so this is no unfinished write", tail.fault.message);
@@ -106,7 +106,7 @@ fn signer(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Signer, E
 /// Written again, because a failed sync may have left bytes that can be read but are not on the disk.
 fn mend_checkpoints(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<u64, Error> {
     let path = folder.join(HISTORY);
-    let (length, _) = walk.history;
+    let length = walk.history;
     let Some(last) = &walk.last else { return Ok(length) };
     let note = format!("{}\n", last.note);
     let mend = || {

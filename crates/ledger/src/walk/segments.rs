@@ -130,10 +130,12 @@ fn tail(fault: Fault, first: Vec<u8>, mut file: impl BufRead) -> std::io::Result
         }
         bytes += line.len() as u64;
         lines += 1;
-        if let Some(record) = line.split_last().and_then(|(_, text)| Line::read(text).ok()) {
-            if times.len() < 2 && times.last().is_none_or(|time| time != record.time) {
-                times.push(record.time.to_owned());
-            }
+        let record = line.split_last().and_then(|(_, text)| Line::read(text).ok());
+        if let Some(time) = record.map(|record| record.time).filter(|time| times.last().is_none_or(|last| last != time))
+        {
+            times.push(time.to_owned());
+            // Two are as good as more.
+            times.truncate(2);
         }
     }
 }
