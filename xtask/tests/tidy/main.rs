@@ -15,14 +15,18 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("lictor-logic", &[]),
     ("lictor-store", &[]),
+    ("lictor-store-postgres", &["lictor-store"]),
     ("lictor", &["lictor-logic"]),
-    ("lictor-gateway", &["lictor", "lictor-store"]),
+    ("lictor-gateway", &["lictor", "lictor-store", "lictor-store-postgres"]),
     ("lictor-lab", &["lictor"]),
     ("lictor-py", &["lictor"]),
-    ("lictor-cli", &["lictor-logic", "lictor", "lictor-store", "lictor-gateway", "lictor-lab"]),
+    (
+        "lictor-cli",
+        &["lictor-logic", "lictor", "lictor-store", "lictor-store-postgres", "lictor-gateway", "lictor-lab"],
+    ),
     ("xtask", &[]),
 ];
 
