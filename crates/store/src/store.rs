@@ -21,9 +21,8 @@ pub trait Store: Send + Sync {
 
     /// Makes all changes or none, and returns when they are durable.
     ///
-    /// Every key that was put has the version that is returned. It is greater than any version that the key has had
-    /// before, also before it was deleted, so that somebody who slept meanwhile never mistakes a new value for the one
-    /// that they knew.
+    /// Every key that was put has the version that is returned. The key has never had it before, not even before it was
+    /// deleted, so that somebody who slept meanwhile never mistakes a new value for the one that they knew.
     ///
     /// # Errors
     ///

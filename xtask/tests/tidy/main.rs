@@ -15,9 +15,10 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("lictor-logic", &[]),
     ("lictor-store", &[]),
+    ("lictor-store-postgres", &["lictor-store"]),
     ("lictor", &["lictor-logic"]),
     ("lictor-ledger", &[]),
     ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
@@ -26,7 +27,16 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("lictor-py", &["lictor", "lictor-warden"]),
     (
         "lictor-cli",
-        &["lictor-logic", "lictor", "lictor-store", "lictor-ledger", "lictor-warden", "lictor-gateway", "lictor-lab"],
+        &[
+            "lictor-logic",
+            "lictor",
+            "lictor-store",
+            "lictor-store-postgres",
+            "lictor-ledger",
+            "lictor-warden",
+            "lictor-gateway",
+            "lictor-lab",
+        ],
     ),
     ("xtask", &[]),
 ];

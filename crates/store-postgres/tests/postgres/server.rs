@@ -1,0 +1,146 @@
+//! A real server on a folder of its own, reached through a Unix socket in it; gone when this process is.
+//!
+//! A shell starts the server and waits for the end of its input, which comes when this process ends, however it ends.
+//! Then it stops the server and removes the folder. PostgreSQL refuses to run as root, so root lends it the user
+//! `postgres` or `nobody`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What the shell does. Durability is not what these tests are about, so nothing waits for the disk.
+const SCRIPT: &str = r#"
+"$1/initdb" --pgdata=data --auth=trust --username=postgres --encoding=UTF8 --no-locale --no-sync >initdb.log 2>&1 || {
+    cat initdb.log >&2
+    exit 1
+}
+cat >>data/postgresql.conf <<END
+listen_addresses = ''
+unix_socket_directories = '$PWD'
+fsync = off
+max_connections = 50
+END
+"$1/pg_ctl" --pgdata=data --log=server.log --wait start >pg_ctl.log 2>&1 || {
+    cat pg_ctl.log server.log >&2
+    exit 1
+}
+echo ready
+read -r _
+"$1/pg_ctl" --pgdata=data --mode=immediate stop >pg_ctl.log 2>&1
+rm -rf "$PWD"
+"#;
+
+/// A server that runs.
+pub(crate) struct Server {
+    folder: PathBuf,
+    programs: PathBuf,
+    user: Option<(u32, u32)>,
+    shell: Child,
+}
+
+impl Server {
+    /// Starts a server; says loudly why there is none, and fails where a build server should have one.
+    pub(crate) fn start() -> Option<Server> {
+        match Server::try_start() {
+            Ok(server) => Some(server),
+            Err(reason) => {
+                assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "no PostgreSQL to test with: {reason}");
+                // Past the test harness, which would keep it to itself.
+                let message = format!("\nSKIPPED: a test of the store in PostgreSQL: {reason}\n");
+                std::io::stderr().write_all(message.as_bytes()).unwrap();
+                None
+            }
+        }
+    }
+
+    fn try_start() -> Result<Server, String> {
+        let programs = programs().ok_or("no `initdb` was found\nhint: install the package `postgresql`")?;
+        let folder = TempDir::new().map_err(|error| error.to_string())?.keep();
+        let user = match output("id", &["-u"]).as_deref() {
+            Some("0") => Some(lent_user().ok_or("there is no user `postgres` or `nobody` for root to lend")?),
+            _ => None,
+        };
+        if let Some((user, group)) = user {
+            chown(&folder, Some(user), Some(group)).map_err(|error| error.to_string())?;
+        }
+        let mut command = Command::new("sh");
+        command.args(["-c", SCRIPT, "sh"]).arg(&programs);
+        as_user(&mut command, user, &folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = command.spawn().map_err(|error| error.to_string())?;
+        let mut line = String::new();
+        let output = shell.stdout.take().ok_or("the shell has no output")?;
+        BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
+        match line.trim() {
+            "ready" => Ok(Server { folder, programs, user, shell }),
+            _ => Err("the server did not start; what it said stands above".into()),
+        }
+    }
+
+    /// The folder of the socket.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("host={} user=postgres dbname=postgres", self.folder.display())
+    }
+
+    /// Stops the server as if it had crashed, and starts it again: every connection breaks at once.
+    pub(crate) fn crash_and_restart(&self) {
+        let mut command = Command::new(self.programs.join("pg_ctl"));
+        command.args(["--pgdata=data", "--log=server.log", "--mode=immediate", "--wait", "restart"]);
+        let status = as_user(&mut command, self.user, &self.folder).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}
+
+fn as_user<'a>(command: &'a mut Command, user: Option<(u32, u32)>, folder: &Path) -> &'a mut Command {
+    if let Some((user, group)) = user {
+        command.uid(user).gid(group);
+    }
+    command.current_dir(folder).env_remove("PGDATA").env_remove("PGPORT")
+}
+
+fn lent_user() -> Option<(u32, u32)> {
+    ["postgres", "nobody"].into_iter().find_map(|name| {
+        let number = |flag| output("id", &[flag, name])?.parse().ok();
+        Some((number("-u")?, number("-g")?))
+    })
+}
+
+/// Where the programs of the server lie. Distributions leave them out of the search path.
+fn programs() -> Option<PathBuf> {
+    find_programs().or_else(|| {
+        // On a build server the machine is ours to change.
+        let is_ours = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+        is_ours.then(|| output("apt-get", &["install", "--yes", "postgresql"]))?;
+        find_programs()
+    })
+}
+
+fn find_programs() -> Option<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    folders.extend(output("pg_config", &["--bindir"]).map(PathBuf::from));
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    folders.extend(versions.map(|version| version.path().join("bin")));
+    // A link to `initdb` alone would not find its neighbors.
+    let real = |folder: PathBuf| Some(folder.join("initdb").canonicalize().ok()?.parent()?.to_path_buf());
+    folders.into_iter().filter_map(real).find(|folder| folder.join("pg_ctl").exists())
+}
+
+/// What a program prints, if it succeeds.
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+}

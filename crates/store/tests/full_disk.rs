@@ -1,0 +1,58 @@
+//! A disk that is full: saves fail and say so, nothing acknowledged is lost, and once there is room all goes on.
+//!
+//! The child is this very test binary under a limit on the size of files, which it lifts itself later on.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::Command;
+
+use lictor_store::{Change, EmbeddedStore, Expected, Store, StoreError};
+use tempfile::TempDir;
+
+/// How the child learns where to save.
+const FOLDER: &str = "LICTOR_STORE_FULL_FOLDER";
+
+/// Half a megabyte, in blocks of 512 bytes. Ignoring the signal makes a write that is too much fail like on a full disk.
+const LIMITED: &str = "trap '' XFSZ; ulimit -S -f 1000; exec \"$@\"";
+
+#[test]
+fn a_full_disk_fails_saves_and_loses_none() {
+    let folder = TempDir::new().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", LIMITED, "sh"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "the_child_fills_the_disk", "--nocapture"]).env(FOLDER, folder.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let store = EmbeddedStore::open(folder.path()).unwrap();
+    assert_eq!(store.keys("before/", None, 1000).unwrap().len(), saved(&store, "count before"));
+    assert_eq!(store.keys("after/", None, 1000).unwrap().len(), 20);
+}
+
+/// Does nothing but in a child.
+#[test]
+fn the_child_fills_the_disk() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let store = EmbeddedStore::open(Path::new(&folder)).unwrap();
+    let save = |name: &str, number: usize| {
+        store.save(&[Change::put(format!("{name}/{number:04}"), Expected::Absent, vec![b'x'; 10_000])])
+    };
+    let (acknowledged, error) = (0..1000).find_map(|number| Some((number, save("before", number).err()?))).unwrap();
+    assert!(acknowledged > 5, "the disk was full from the start");
+    assert!(matches!(error, StoreError::Uncertain { .. } | StoreError::Unavailable { .. }), "{error}");
+    // Still full: the same answer again, and what there is can be read.
+    assert!(save("before", acknowledged).is_err());
+    assert_eq!(store.keys("before/", None, 1000).unwrap().len(), acknowledged);
+    let own = std::process::id().to_string();
+    let status = Command::new("prlimit").args(["--pid", &own, "--fsize=unlimited:"]).status().unwrap();
+    assert!(status.success());
+    for number in 0..20 {
+        save("after", number).unwrap_or_else(|error| panic!("{error}"));
+    }
+    store.save(&[Change::put("count before", Expected::Absent, acknowledged.to_string())]).unwrap();
+}
+
+fn saved(store: &EmbeddedStore, key: &str) -> usize {
+    String::from_utf8(store.load(key).unwrap().unwrap().value).unwrap().parse().unwrap()
+}
