@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
-pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, VerifyArgs};
+pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
 
 /// Judges what an AI agent did by temporal properties
 ///
@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Log(LogArgs),
     /// Forget a person: destroy their key, so that a ledger holds nothing about them and still verifies
     Erase(EraseArgs),
+    /// Decide once more on the events of a ledger, by another policy
+    Replay(ReplayArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -273,6 +275,26 @@ pub(crate) struct GuardArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 
+    /// Keep the state of sessions in this folder: they go on when the guard comes back
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Write every decision to the ledger in this folder before it takes effect; it is created if it is not there
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// The name of a ledger that is created
+    #[arg(long, value_name = "NAME", default_value = "lictor.local/guard")]
+    pub(crate) origin: String,
+
+    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
+    #[arg(long, requires = "log")]
+    pub(crate) keep_content: bool,
+
+    /// How many sessions are held in memory; those that were idle longest are left to the state
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) sessions: usize,
+
     /// How many seconds a person has to answer what is asked
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub(crate) patience: u32,
@@ -286,6 +308,7 @@ const GUARD_EXAMPLES: &str = "\
 Examples:
   lictor guard --policy shop.yaml < events.jsonl
   my-agent | lictor guard --policy gdpr,agent-safety
+  lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
 
 Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
 

@@ -15,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod packs;
 pub(crate) mod patterns;
+pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod test;
 pub(crate) mod verify;

@@ -65,6 +65,7 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Verify(args) => commands::verify::run(args, out),
         Command::Log(args) => commands::log::run(args, out),
         Command::Erase(args) => commands::erase::run(args, out),
+        Command::Replay(args) => commands::replay::run(args, out),
     }
 }
 

@@ -69,6 +69,19 @@ impl Outgoing {
     }
 }
 
+/// The record of something that is no event: that it was refused, and a commitment to it.
+pub(crate) fn refusal(reason: &str, bytes: &[u8], policy: &str, now: Option<lictor_logic::Time>) -> Draft {
+    let mut body = Map::new();
+    body.insert("type".into(), json!("decision"));
+    body.insert("action".into(), json!("block"));
+    body.insert("refused".into(), json!(reason));
+    body.insert("policy".into(), json!(policy));
+    if let Some(now) = now {
+        body.insert("seen".into(), json!(lictor::event::write_time(now)));
+    }
+    Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(bytes.to_vec())) }
+}
+
 fn line(event: &Event) -> String {
     event.to_json().to_string()
 }

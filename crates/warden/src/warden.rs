@@ -13,7 +13,7 @@ use lictor_store::{Change, Expected, Store, StoreError};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptSession};
-use crate::record::{Keep, Outgoing};
+use crate::record::{self, Keep, Outgoing};
 
 /// How often a session is tried that somebody else decides on at the same time.
 const MOST_TURNS: usize = 100;
@@ -46,6 +46,8 @@ pub struct Warden {
     histories: HashMap<String, u64>,
     /// Records that the ledger has, with the versions under which they still stand in the store.
     written: Vec<(String, u64)>,
+    /// Records that the ledger failed to write: nobody is answered before they are written.
+    unwritten: Vec<Waiting>,
     /// Counts events, to tell which session was idle longest.
     turn: u64,
 }
@@ -100,8 +102,8 @@ impl Warden {
                 .map_err(|error| WardenError::Restore { key: key.clone(), error })?;
             histories.insert(key, stored.version);
         }
-        let (held, written) = (HashMap::new(), Vec::new());
-        let mut warden = Warden { guard, store, ledger, options, held, histories, written, turn: 0 };
+        let (held, written, unwritten) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut warden = Warden { guard, store, ledger, options, held, histories, written, unwritten, turn: 0 };
         warden.catch_up()?;
         Ok(warden)
     }
@@ -111,6 +113,7 @@ impl Warden {
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
         let session = event.session.clone().unwrap_or_default().to_string();
         self.turn += 1;
+        self.write_rest()?;
         for _ in 0..MOST_TURNS {
             self.hold(&session)?;
             if let Some(line) = self.answered(&session, event) {
@@ -132,6 +135,30 @@ impl Warden {
             }
         }
         Err(WardenError::Crowded { session })
+    }
+
+    /// Writes down something that is no event and does not go on, as it was given.
+    pub fn refuse(&mut self, reason: &str, bytes: &[u8], now: Option<Time>) -> Result<(), WardenError> {
+        self.write_rest()?;
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let draft = record::refusal(reason, bytes, &self.options.policy, now);
+        ledger.append(draft)?.wait()?;
+        Ok(())
+    }
+
+    /// Ends the writing: what is durable is signed for.
+    pub fn close(mut self) -> Result<(), WardenError> {
+        self.write_rest()?;
+        let written = std::mem::take(&mut self.written);
+        let gone = written.into_iter().map(|(key, version)| Change::delete(key, Expected::Version(version)));
+        let gone: Vec<Change> = gone.collect();
+        if !gone.is_empty() {
+            self.store.save(&gone)?;
+        }
+        match self.ledger {
+            Some(ledger) => Ok(ledger.close()?),
+            None => Ok(()),
+        }
     }
 
     /// Lets time pass in all histories across sessions and in the sessions that are held: what was due by then is late.
@@ -248,18 +275,36 @@ impl Warden {
         Ok(outgoing)
     }
 
-    /// Writes records to the ledger; when they are durable there, the next save takes them out of the store.
+    /// Writes records to the ledger; when they are durable there, the next save takes them out of the store. Those that
+    /// could not be written are tried again before anything else is decided.
     fn write(&mut self, outgoing: Vec<Waiting>) -> Result<(), WardenError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
-        let mut tickets = Vec::new();
-        for Waiting { key, version, record } in outgoing {
-            tickets.push((key, version, ledger.append(record.draft(self.options.keep))?));
+        let keep = self.options.keep;
+        let begun: Vec<_> =
+            outgoing.into_iter().map(|waiting| (ledger.append(waiting.record.clone().draft(keep)), waiting)).collect();
+        let mut failure = None;
+        for (ticket, waiting) in begun {
+            match ticket.and_then(|ticket| ticket.wait()) {
+                Ok(_) => self.written.push((waiting.key, waiting.version)),
+                Err(error) => {
+                    self.unwritten.push(waiting);
+                    failure = Some(error);
+                }
+            }
         }
-        for (key, version, ticket) in tickets {
-            ticket.wait()?;
-            self.written.push((key, version));
+        failure.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Writes what the ledger failed to write before.
+    fn write_rest(&mut self) -> Result<(), WardenError> {
+        if self.unwritten.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        if let Some(ledger) = &self.ledger {
+            ledger.recover()?;
+        }
+        let rest = std::mem::take(&mut self.unwritten);
+        self.write(rest)
     }
 
     /// Writes the records that a crash kept from the ledger, and no record twice.

@@ -34,6 +34,21 @@ Examples:
 Exit code: 0 everything is as it was signed, 1 something was changed, 2 could not verify";
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ReplayArgs {
+    /// The folder of the ledger
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+
+    /// The policy to decide by: a file, or names of packs with commas between them
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: String,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Document::Text)]
+    pub(crate) format: Document,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct EraseArgs {
     /// The subject, letter by letter as records named it
     #[arg(value_name = "SUBJECT")]
