@@ -17,32 +17,54 @@ use crate::table::{Section, Table, Target};
 /// Rounds that count; the best of them is told.
 const ROUNDS: usize = 3;
 
-/// The threads that append, how many records each has on its way at once, and how many records there are in all.
-const THREADS: usize = 8;
-const ON_THE_WAY: usize = 256;
-const RECORDS: usize = 200_000;
+/// How records are appended: by how many threads, how many each has on its way at once, and how many there are.
+struct Load {
+    what: &'static str,
+    threads: usize,
+    on_the_way: usize,
+    records: usize,
+    target: Option<Target>,
+}
+
+/// Requests that each wait for their record, as in a gateway; and as much as the writer can take, where the tree, the
+/// commitments and the tiles show beside a disk that does nothing but take bytes in large pieces.
+const LOADS: [Load; 2] = [
+    Load {
+        what: "64 threads, each waits for its record",
+        threads: 64,
+        on_the_way: 1,
+        records: 20_000,
+        target: Some(Target::AtLeast(0.5)),
+    },
+    Load { what: "as many records as there is room for", threads: 4, on_the_way: 1024, records: 200_000, target: None },
+];
 
 /// Measures all.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut table = Table::default();
     let folder = tempfile::tempdir_in(".")?;
-    let (mut ours, mut bare, mut batches) = (f64::MAX, f64::MAX, 0);
     let mut log = folder.path().join("log");
-    for round in 0..ROUNDS {
-        log = folder.path().join(format!("log {round}"));
-        let ledger = Ledger::create(&log, "example.com/bench", Options::new(jiff::Timestamp::now))?;
-        ours = ours.min(appended(ledger)?);
-        let written = batches_of(&log)?;
-        batches = written.len();
-        bare = bare.min(written_bare(&folder.path().join(format!("bare {round}")), &written)?);
+    for (place, load) in LOADS.iter().enumerate() {
+        let (mut ours, mut bare, mut batches) = (f64::MAX, f64::MAX, 0);
+        for round in 0..ROUNDS {
+            log = folder.path().join(format!("log {place} {round}"));
+            let ledger = Ledger::create(&log, "example.com/bench", Options::new(jiff::Timestamp::now))?;
+            ours = ours.min(appended(ledger, load)?);
+            let written = batches_of(&log)?;
+            batches = written.len();
+            bare = bare.min(written_bare(&folder.path().join("bare"), &written)?);
+        }
+        let size = bytes_in(&log)? / load.records;
+        let mut section = Section::new(format!("{} records of {size} bytes, {}", load.records, load.what));
+        let per = |seconds: f64| seconds * 1e9 / load.records as f64;
+        section.time("the same batches, written and synced", per(bare), format!("{batches} batches"));
+        section.time("a ledger, each record acknowledged", per(ours), "with its tree and checkpoints");
+        section.figure("of the speed of the bare writing", bare / ours, "", "");
+        if let Some(target) = load.target {
+            section.target(target);
+        }
+        table.print(&section);
     }
-    let bytes = bytes_in(&log)?;
-    let mut section = Section::new(format!("{RECORDS} records of {} bytes, {THREADS} threads", bytes / RECORDS));
-    let per = |seconds: f64| seconds * 1e9 / RECORDS as f64;
-    section.time("the same batches, written and synced", per(bare), format!("{batches} batches"));
-    section.time("a ledger, each record acknowledged", per(ours), "with its tree and checkpoints");
-    section.figure("of the speed of the bare writing", bare / ours, "", "").target(Target::AtLeast(0.5));
-    table.print(&section);
     verification(&mut table, &log)?;
     table.finish();
     Ok(())
@@ -63,33 +85,37 @@ fn draft(number: usize) -> Draft {
 }
 
 /// Seconds until all records are acknowledged and the ledger is closed.
-fn appended(ledger: Ledger) -> Result<f64, Box<dyn Error>> {
+fn appended(ledger: Ledger, load: &Load) -> Result<f64, Box<dyn Error>> {
     let start = Instant::now();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
+        let threads: Vec<_> = (0..load.threads)
             .map(|thread| {
                 let ledger = &ledger;
-                scope.spawn(move || -> Result<(), lictor_ledger::Error> {
-                    let mut waiting = VecDeque::new();
-                    for number in (thread..RECORDS).step_by(THREADS) {
-                        waiting.push_back(ledger.append(draft(number))?);
-                        if waiting.len() >= ON_THE_WAY {
-                            // The older half: the writer has the other half to work on meanwhile.
-                            for ticket in waiting.drain(..ON_THE_WAY / 2) {
-                                ticket.wait()?;
-                            }
-                        }
-                    }
-                    waiting.into_iter().try_for_each(|ticket| ticket.wait().map(|_| ()))
-                })
+                scope.spawn(move || append_some(ledger, load, thread))
             })
             .collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().map_err(|_| "a thread failed")?.map_err(|e| e.to_string()))
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(_) => Err("a thread failed".to_owned()),
+        })
     })?;
     ledger.close()?;
     Ok(start.elapsed().as_secs_f64())
+}
+
+/// The records of one thread.
+fn append_some(ledger: &Ledger, load: &Load, thread: usize) -> Result<(), lictor_ledger::Error> {
+    let mut waiting = VecDeque::new();
+    for number in (thread..load.records).step_by(load.threads) {
+        waiting.push_back(ledger.append(draft(number))?);
+        if waiting.len() >= load.on_the_way {
+            // The older half: the writer has the other half to work on meanwhile.
+            for ticket in waiting.drain(..load.on_the_way.div_ceil(2)) {
+                ticket.wait()?;
+            }
+        }
+    }
+    waiting.into_iter().try_for_each(|ticket| ticket.wait().map(|_| ()))
 }
 
 /// The batches as they were written: all records of one have the same time.

@@ -123,13 +123,13 @@ pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], is_private: bo
     write().map_err(|error| Error::file("replace", path, error))
 }
 
-/// Writes a file that is not there yet, or only in part, and makes its bytes durable; its name is the caller's to sync.
-pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let write = || -> io::Result<()> {
+/// Writes a file that is not there yet, or only in part. It is not durable before it is synced.
+pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<Box<dyn DiskFile>, Error> {
+    let write = || -> io::Result<Box<dyn DiskFile>> {
         let mut file = disk.open(path, false)?;
         write_all_at(&mut *file, 0, bytes)?;
         file.set_len(bytes.len() as u64)?;
-        file.sync()
+        Ok(file)
     };
     write().map_err(|error| Error::file("write", path, error))
 }

@@ -41,6 +41,8 @@ pub(crate) struct Store {
     /// How many records the last checkpoint covers, and when it was signed.
     signed: u64,
     signed_at: Timestamp,
+    /// Below which index records are no longer kept.
+    dropped: u64,
     /// How long the file with all checkpoints is.
     history: u64,
     /// The time of the last batch.

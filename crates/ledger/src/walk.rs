@@ -45,6 +45,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) tiles: Tiles,
     /// Full tiles that no checkpoint covers, so that they may not be in their files yet.
     pub(crate) unwritten: Vec<(Place, Vec<Hash>)>,
+    /// Tiles that a loss of power took away, as the records make them under a root that was signed.
+    pub(crate) lost: Vec<(Place, Vec<Hash>)>,
     /// The keys that signed, one after the other.
     pub(crate) keys: Vec<VerifierKey>,
     /// The key that signs behind the next checkpoint.
@@ -115,6 +117,7 @@ impl<'a> Walk<'a> {
             edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
+            lost: Vec::new(),
             keys: trusted.cloned().into_iter().collect(),
             successor: None,
             last: None,

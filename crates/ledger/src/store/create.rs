@@ -64,6 +64,7 @@ impl Store {
             unwritten: Vec::new(),
             signed: 0,
             signed_at: (options.clock)(),
+            dropped: 0,
             history: 0,
             time: Timestamp::UNIX_EPOCH,
             signer,

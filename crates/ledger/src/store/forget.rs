@@ -55,6 +55,8 @@ impl Store {
         }
         self.append(&[Prepared::notice(&Notice::Dropped { before })])?;
         self.sign()?;
+        self.sync_tiles(kept_from, before)?;
+        self.dropped = before;
         let path = self.folder.join(NOTICES);
         let earlier = if path.exists() {
             fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?

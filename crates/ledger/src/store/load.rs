@@ -56,10 +56,14 @@ impl Store {
             tiles: walk.tiles,
             unwritten: walk.unwritten,
             signed_at: (options.clock)(),
+            dropped: walk.segments.first().copied().unwrap_or(0),
             history,
             time: walk.time.parse().unwrap_or(Timestamp::UNIX_EPOCH),
             options,
         };
+        for (place, hashes) in &walk.lost {
+            store.write_tile(*place, hashes)?;
+        }
         let unfinished: Vec<String> =
             walk.erased.into_iter().filter(|pseudonym| store.subjects.knows(pseudonym)).collect();
         if !unfinished.is_empty() {

@@ -1,7 +1,6 @@
 //! Checkpoints are signed, and the key that signs them is replaced by another.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, HISTORY, NEWEST};
 use crate::disk::{self, write_all_at, write_whole};
@@ -11,7 +10,7 @@ use crate::keyfile::{self, NEXT, SIGNING};
 use crate::note::{Signer, VerifierKey};
 use crate::record::Notice;
 use crate::store::Store;
-use crate::tile::{Place, bytes_of};
+use crate::tile::{Place, WIDTH, bytes_of};
 use crate::tree::Hash;
 
 impl Store {
@@ -25,7 +24,7 @@ impl Store {
         Ok(())
     }
 
-    /// Signs a checkpoint of all records, unless the last one covers them. Everything it speaks of is durable before.
+    /// Signs a checkpoint of all records, unless the last one covers them. They are durable before.
     pub(crate) fn sign(&mut self) -> Result<(), Error> {
         if !self.has_unsigned() {
             return Ok(());
@@ -52,15 +51,11 @@ impl Store {
 
     /// Writes the tiles of the tree as it is now. Partial ones that became full are no longer needed.
     fn write_tiles(&mut self) -> Result<(), Error> {
-        let mut folders = BTreeSet::new();
-        for (place, hashes) in &self.unwritten {
-            self.write_tile(*place, hashes, &mut folders)?;
+        for (place, hashes) in self.unwritten.iter().map(|(place, hashes)| (*place, hashes.as_slice())) {
+            self.write_tile(place, hashes)?;
         }
         for (place, hashes) in self.tiles.partial() {
-            self.write_tile(place, hashes, &mut folders)?;
-        }
-        for folder in folders {
-            self.options.disk.sync_folder(&folder).map_err(|error| Error::file("sync", &folder, error))?;
+            self.write_tile(place, hashes)?;
         }
         for (place, _) in std::mem::take(&mut self.unwritten) {
             let partial = self.folder.join(place.partial_folder());
@@ -71,12 +66,34 @@ impl Store {
         Ok(())
     }
 
-    fn write_tile(&self, place: Place, hashes: &[Hash], folders: &mut BTreeSet<PathBuf>) -> Result<(), Error> {
+    /// Writes a tile. It is not synced: should it be lost, the records make it anew when the ledger is opened. Only
+    /// where the records are no longer kept is the tile all there is.
+    pub(super) fn write_tile(&self, place: Place, hashes: &[Hash]) -> Result<(), Error> {
         let path = self.folder.join(place.path_of_width(hashes.len()));
         let Some(folder) = path.parent() else { return Ok(()) };
         self.options.disk.create_folder(folder).map_err(|error| Error::file("create", folder, error))?;
         write_whole(&*self.options.disk, &path, &bytes_of(hashes))?;
-        folders.extend(folder.ancestors().take_while(|above| above.starts_with(&self.folder)).map(Path::to_owned));
+        if place.level == 0 && place.index * (WIDTH as u64) < self.dropped { self.sync_tile(&path) } else { Ok(()) }
+    }
+
+    /// Makes a tile durable, with the names of the folders it is in.
+    fn sync_tile(&self, path: &Path) -> Result<(), Error> {
+        let disk = &self.options.disk;
+        let sync = || {
+            disk.open(path, false)?.sync()?;
+            let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&self.folder));
+            above.into_iter().try_for_each(|folder| disk.sync_folder(folder))
+        };
+        sync().map_err(|error| Error::file("sync the tile", path, error))
+    }
+
+    /// Makes the hashes of records durable that are about to be dropped.
+    pub(super) fn sync_tiles(&self, from: u64, to: u64) -> Result<(), Error> {
+        let width = WIDTH as u64;
+        for index in from / width..to.div_ceil(width) {
+            let there = usize::try_from(self.signed - index * width).map_or(WIDTH, |left| left.min(WIDTH));
+            self.sync_tile(&self.folder.join(Place { level: 0, index }.path_of_width(there)))?;
+        }
         Ok(())
     }
 

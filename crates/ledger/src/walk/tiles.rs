@@ -7,7 +7,10 @@ use crate::checkpoint::{HISTORY, Signed};
 use crate::error::{Error, Fault};
 use crate::tile::{self, Place, WIDTH, bytes_of};
 use crate::tree::Hash;
-use crate::walk::Walk;
+use crate::walk::{Manner, Walk};
+
+/// How many lost tiles are made anew at most. A loss of power costs those of the last seconds.
+const MAX_LOST: usize = 4096;
 
 /// A tile that is not what the records make it. Which of both was changed is known at the next checkpoint.
 #[derive(Clone, Debug)]
@@ -46,18 +49,27 @@ impl Walk<'_> {
         let file = place.path_of_width(hashes.len());
         let path = self.folder.join(&file);
         let expected = bytes_of(hashes);
-        let (offset, message) = match fs::read(&path) {
+        let (offset, message, is_lost) = match fs::read(&path) {
             Ok(bytes) if bytes == expected => return Ok(()),
             Ok(bytes) if bytes.len() != expected.len() => {
-                (0, format!("the tile has {} bytes where {} belong", bytes.len(), expected.len()))
+                let is_lost = bytes.len() < expected.len();
+                (0, format!("the tile has {} bytes where {} belong", bytes.len(), expected.len()), is_lost)
             }
             Ok(bytes) => {
-                let same = bytes.iter().zip(&expected).take_while(|(a, b)| a == b).count();
-                (same / 32, format!("hash {} of the tile is not that of the records", same / 32 + 1))
+                let (there, _) = bytes.as_chunks::<32>();
+                let differing = |place: &usize| there[*place] != hashes[*place].0;
+                let first = (0..there.len()).find(differing).unwrap_or(0);
+                // Sectors that never reached the disk read as zeros.
+                let is_lost = (0..there.len()).filter(differing).all(|place| there[place] == [0; 32]);
+                (first, format!("hash {} of the tile is not that of the records", first + 1), is_lost)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (0, "the tile is missing".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (0, "the tile is missing".to_owned(), true),
             Err(error) => return Err(Error::file("read", &path, error)),
         };
+        if is_lost && self.manner == Manner::Mending && self.lost.len() < MAX_LOST {
+            self.lost.push((place, hashes.to_vec()));
+            return Ok(());
+        }
         let hash = place.index * WIDTH as u64 + offset as u64;
         let (index, count) = (hash << (8 * place.level), 1 << (8 * place.level));
         // A hash further up differs because one below it does; that one says more.

@@ -2,7 +2,7 @@
 //! there, what is there verifies, and the ledger can be taken up again.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod disk;
 
