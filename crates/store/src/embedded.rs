@@ -11,6 +11,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::{Connection, Error as SqlError, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
@@ -30,6 +32,10 @@ const LAYOUT: i32 = 1;
 
 /// How long a process waits for another one that is writing to the same folder.
 const WAIT_FOR_OTHERS: &str = "PRAGMA busy_timeout = 10000";
+
+/// How often, and how far apart, processes that come to a new folder at once try to set it up.
+const ATTEMPTS_TO_CHOOSE: usize = 500;
+const A_MOMENT: Duration = Duration::from_millis(10);
 
 /// What is set for each connection: every commit waits for the disk, and a page cache of 4 MiB.
 const SETTINGS: &str = "
@@ -219,8 +225,7 @@ fn prepare(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
     let number = |connection: &Connection, pragma: &str| {
         connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(sql)
     };
-    // The mode is kept in the file. It can only be chosen outside of a transaction, and again and again.
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
+    choose_log(connection).map_err(sql)?;
     // Two processes may come to a new folder at once: the second one waits here and then finds the tables.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
     let (application, layout) = (number(&transaction, "application_id")?, number(&transaction, "user_version")?);
@@ -240,6 +245,19 @@ fn prepare(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
         return Err(damaged(format!("its layout is number {layout}, and this version of Lictor knows {LAYOUT}")));
     }
     Ok(())
+}
+
+/// Gives the database a write-ahead log, which it keeps from then on.
+///
+/// SQLite does not wait for others that do the same at this moment, as it does everywhere else; so we do.
+fn choose_log(connection: &Connection) -> Result<(), SqlError> {
+    for _ in 0..ATTEMPTS_TO_CHOOSE {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => thread::sleep(A_MOMENT),
+            result => return result,
+        }
+    }
+    connection.pragma_update(None, "journal_mode", "WAL")
 }
 
 /// Creates a folder that only its owner can look into: sessions may hold personal data.

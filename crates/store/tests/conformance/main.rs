@@ -4,6 +4,9 @@
 
 mod suite;
 
+use std::sync::Barrier;
+use std::thread;
+
 use lictor_store::{EmbeddedStore, MemoryStore, Store, StoreError};
 use tempfile::TempDir;
 
@@ -47,6 +50,25 @@ fn the_store_in_memory_never_forks_a_session_and_keeps_the_limits() {
     let entries = (0..100).map(|number| suite::append(&store, "s", &number.to_string())).collect::<Vec<_>>();
     assert_eq!(entries, (0..100).collect::<Vec<_>>());
     assert_eq!(suite::chain(&store, "s").len(), 100);
+}
+
+#[test]
+fn several_may_come_to_a_new_folder_at_once() {
+    for _ in 0..20 {
+        let folder = TempDir::new().unwrap();
+        let path = &folder.path().join("new");
+        let together = &Barrier::new(4);
+        thread::scope(|scope| {
+            for name in 0..4 {
+                scope.spawn(move || {
+                    together.wait();
+                    let store = EmbeddedStore::open(path).unwrap_or_else(|error| panic!("{error}"));
+                    suite::append(&store, "shared", &name.to_string());
+                });
+            }
+        });
+        assert_eq!(suite::chain(&EmbeddedStore::open(path).unwrap(), "shared").len(), 4);
+    }
 }
 
 #[test]
