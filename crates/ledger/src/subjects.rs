@@ -57,7 +57,9 @@ impl Subjects {
         Ok(subjects)
     }
 
-    /// Reads the file; a line without its end was never relied on and does not count.
+    /// Reads the file. A line without its end, or with zeros where a sector never reached the disk, was not synced and so
+    /// never relied on: it does not count. Any other line that cannot be read stops everything, for a key that is passed
+    /// over is a person that is forgotten.
     pub(crate) fn load(path: &Path) -> Result<Subjects, Error> {
         keyfile::check_private(path)?;
         let bytes =
@@ -71,6 +73,9 @@ impl Subjects {
         let (mut master, mut log) = (None, None);
         let (mut pseudonyms, mut keys) = (BTreeMap::new(), HashMap::new());
         for (place, line) in text.lines().enumerate() {
+            if place > 1 && line.contains('\0') {
+                continue;
+            }
             let words: Vec<&str> = line.split(' ').collect();
             match (place, words.as_slice()) {
                 (0, ["master", key]) => master = decode(key),
@@ -258,4 +263,35 @@ fn random() -> Result<Key, Error> {
 
 fn no_randomness(error: getrandom::Error) -> Error {
     Error::refused(format!("the system gives no randomness: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn a_torn_line_is_passed_over_and_no_key_behind_it_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("subjects");
+        let mut subjects = Subjects::create(&RealDisk, &path).unwrap();
+        let names = ["ada", "ben", "eve"].map(str::to_owned);
+        names.iter().for_each(|name| subjects.admit(&RealDisk, std::iter::once(name)).unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        let torn: String = text
+            .lines()
+            .enumerate()
+            .map(|(place, line)| match place {
+                3 => format!("{}{}\n", "\0".repeat(40), &line[40..]),
+                _ => format!("{line}\n"),
+            })
+            .collect();
+        fs::write(&path, format!("{torn}subject AAAA")).unwrap();
+        let again = Subjects::load(&path).unwrap();
+        assert_eq!(again.pseudonym("ada"), subjects.pseudonym("ada"));
+        assert_eq!(again.pseudonym("ben"), None);
+        assert_eq!(again.pseudonym("eve"), subjects.pseudonym("eve"));
+        fs::write(&path, text.replace("subject ", "subjekt ")).unwrap();
+        assert!(Subjects::load(&path).unwrap_err().to_string().contains("subjects:3: this is no line"));
+    }
 }

@@ -210,6 +210,21 @@ fn the_writer_refuses_to_extend_what_does_not_verify() {
 }
 
 #[test]
+fn a_time_changed_at_the_end_of_a_tile_is_not_blamed_on_the_tile_or_the_next_record() {
+    let victim = Victim::new(520);
+    let holds = |file: &usize| victim.first(*file).is_some_and(|first| first <= 255);
+    let file = (0..victim.files.len()).rfind(holds).unwrap();
+    let line = usize::try_from(255 - victim.first(file).unwrap()).unwrap();
+    let good = &victim.files[file].1;
+    let end = good.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(line).unwrap().0;
+    // The tens of the year, by which it is later than all that follow: `2026-…Z"}` is 29 bytes with what closes it.
+    let decade = end - 29 + 2;
+    assert!(good[decade].is_ascii_digit());
+    let mask = good[decade] ^ b'9';
+    victim.flip(file, decade, mask);
+}
+
+#[test]
 fn random_flips_in_a_larger_ledger_are_found() {
     let flips = std::env::var("LICTOR_TAMPER_FLIPS").ok().map_or(2_000, |text| text.parse::<u64>().unwrap());
     let victim = Victim::new(520);

@@ -104,14 +104,14 @@ impl Walk<'_> {
     /// The earlier of an error and of what was already wrong when it came up: a record may look good by itself and make
     /// the next one look bad.
     pub(super) fn earliest(&mut self, error: Error) -> Error {
-        let before = |index: u64| error.fault().and_then(|fault| fault.index).is_none_or(|at| index < at);
-        if let Some(suspect) = self.suspect.take_if(|suspect| before(suspect.index)) {
-            return suspect.fault.into();
-        }
-        match self.differing_leaf() {
-            Some(index) if error.fault().is_some_and(|fault| fault.index.is_some()) && before(index) => {
+        let at = error.fault().and_then(|fault| fault.index);
+        let suspect = self.suspect.take();
+        match (at, suspect.as_ref().map(|suspect| suspect.index).or_else(|| self.differing_leaf())) {
+            // Two records in a row are wrong, so it is the records that were changed and not the tile.
+            (Some(at), Some(index)) if index < at => {
                 self.fault(index, "it is not the record whose hash is in the tree".to_owned()).into()
             }
+            (None, Some(_)) => suspect.map_or(error, |suspect| suspect.fault.into()),
             _ => error,
         }
     }
