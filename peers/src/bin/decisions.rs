@@ -16,8 +16,8 @@ use lictor_peers::random::Random;
 use lictor_peers::{dogwood, rego};
 
 /// Events in a trace: what the slower engines finish in seconds.
-const EVENTS: usize = 400;
-const ROUNDS: usize = 5;
+const EVENTS: usize = 120;
+const ROUNDS: usize = 3;
 
 /// A policy, and an event of its trace.
 struct Workload {
