@@ -95,7 +95,12 @@ fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
         return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
     }
     let arguments = ["run", "--release", "--manifest-path", "bench/Cargo.toml", "--", name];
-    Cargo::new(arguments.iter().chain(rest).copied()).run()
+    Cargo::new(arguments.iter().chain(rest).copied()).run()?;
+    if name == "data" {
+        // Engines of policies live in a workspace of their own, and so does the comparison with them.
+        Cargo::new(["run", "--release", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"]).run()?;
+    }
+    Ok(())
 }
 
 /// Runs the differential tests at a size that takes longer than anybody would wait for.

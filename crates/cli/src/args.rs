@@ -1,10 +1,14 @@
 //! The arguments: what can be asked, and the help that explains it.
 
+mod ledger;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
+
+pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
 
 /// Judges what an AI agent did by temporal properties
 ///
@@ -63,12 +67,25 @@ pub(crate) enum Command {
     Packs(PacksArgs),
     /// Write a policy, and traces, in the language of another engine
     Export(ExportArgs),
+    /// Carry a policy of another engine over, and its logs
+    ///
+    /// Writes policy.yaml, and for each log a file of events that `lictor audit` reads. What cannot be carried over is
+    /// refused with its place and the reason; nothing is written then.
+    Import(ImportArgs),
     /// Print the JSON Schema of policies, events or reports
     Schema(SchemaArgs),
     /// Write a policy to begin with
     Init(InitArgs),
     /// Audit a built-in log of a shop's agent: no key, no server, no file
     Demo(DemoArgs),
+    /// Verify a ledger with its public key, and name the first record that was changed
+    Verify(VerifyArgs),
+    /// Create, show, prove and tend a ledger
+    Log(LogArgs),
+    /// Forget a person: destroy their key, so that a ledger holds nothing about them and still verifies
+    Erase(EraseArgs),
+    /// Decide once more on the events of a ledger, by another policy
+    Replay(ReplayArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -258,6 +275,26 @@ pub(crate) struct GuardArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 
+    /// Keep the state of sessions in this folder: they go on when the guard comes back
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Write every decision to the ledger in this folder before it takes effect; it is created if it is not there
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// The name of a ledger that is created
+    #[arg(long, value_name = "NAME", default_value = "lictor.local/guard")]
+    pub(crate) origin: String,
+
+    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
+    #[arg(long, requires = "log")]
+    pub(crate) keep_content: bool,
+
+    /// How many sessions are held in memory; those that were idle longest are left to the state
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) sessions: usize,
+
     /// How many seconds a person has to answer what is asked
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub(crate) patience: u32,
@@ -271,6 +308,7 @@ const GUARD_EXAMPLES: &str = "\
 Examples:
   lictor guard --policy shop.yaml < events.jsonl
   my-agent | lictor guard --policy gdpr,agent-safety
+  lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
 
 Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
 
@@ -383,6 +421,50 @@ pub(crate) struct ExportArgs {
     pub(crate) traces: Vec<String>,
 }
 
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  lictor import dogwood policy.dw --trace day.log -o imported
+  lictor audit --policy imported/policy.yaml imported/day.jsonl";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub(crate) struct ImportArgs {
+    /// The language
+    #[arg(value_enum)]
+    pub(crate) language: ImportLanguage,
+
+    /// The policy; several files are one policy
+    #[arg(value_name = "POLICY", required = true)]
+    pub(crate) policies: Vec<PathBuf>,
+
+    /// Logs to convert, each a session, or several if the event schema pins fields
+    #[arg(long, value_name = "LOG")]
+    pub(crate) trace: Vec<PathBuf>,
+
+    /// The event schema; without it requests are decided, and every principal has a history of its own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) event_schema: Option<PathBuf>,
+
+    /// The action schema, for the groups that actions belong to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) action_schema: Option<PathBuf>,
+
+    /// A library of macros instead of the standard one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) macros: Option<PathBuf>,
+
+    /// The folder to write to; it is made if need be
+    #[arg(short, long, visible_alias = "out", value_name = "FOLDER", default_value = "import")]
+    pub(crate) output: PathBuf,
+}
+
+/// A language to import from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportLanguage {
+    /// Dogwood: permit and forbid, with conditions on the history
+    Dogwood,
+}
+
 /// A language of another engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
@@ -390,6 +472,8 @@ pub(crate) enum Language {
     Rego,
     /// MonPoly: policy.sig, a formula for each property, a log for each session
     Mfotl,
+    /// Dogwood: policy.dw, its schemas, a log for each session
+    Dogwood,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -58,9 +58,14 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Test(args) => commands::test::run(args, out),
         Command::Packs(args) => commands::packs::run(args, out),
         Command::Export(args) => commands::export::run(args, out),
+        Command::Import(args) => commands::import::run(args, out),
         Command::Schema(args) => commands::schema::run(args, out),
         Command::Init(args) => commands::init::run(args, out),
         Command::Demo(args) => commands::demo::run(args, out),
+        Command::Verify(args) => commands::verify::run(args, out),
+        Command::Log(args) => commands::log::run(args, out),
+        Command::Erase(args) => commands::erase::run(args, out),
+        Command::Replay(args) => commands::replay::run(args, out),
     }
 }
 

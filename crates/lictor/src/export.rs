@@ -3,6 +3,7 @@
 //! What is exported is the properties over the facts of events; the facts of a trace are exported beside them. Each
 //! language has its limits, and a property beyond them is refused with the reason, never bent.
 
+pub mod dogwood;
 mod facts;
 pub mod mfotl;
 pub mod rego;

@@ -13,6 +13,7 @@ mod decision;
 mod denial;
 mod pending;
 mod redact;
+mod saved;
 mod view;
 
 use std::collections::HashMap;
@@ -20,15 +21,18 @@ use std::sync::Arc;
 
 use lictor_logic::{Span, Time};
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Payload};
 use crate::finding::Finding;
 use crate::json::{Json, Text};
 use crate::judge::Judge;
+use crate::label::person;
 use crate::policy::{Mode, Response};
+use crate::recognise::Found;
 use crate::session::{Proposal, Session};
 pub use decision::{Action, Decision, Objection, Why};
 use pending::Pending;
 pub use redact::Redaction;
+pub use saved::SavedGuarded;
 
 /// How a guard works.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +75,11 @@ impl Guard {
         &self.judge
     }
 
+    /// The same, to save and restore what it remembers across sessions.
+    pub fn judge_mut(&mut self) -> &mut Judge {
+        &mut self.judge
+    }
+
     /// Decides on an event. An event without a session belongs to the one without a name; `now` is when it was given,
     /// for events that do not say when they were.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Decision {
@@ -107,6 +116,24 @@ impl Guard {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused = guarded.pending.drain(..).map(|pending| pending.refused("the session ended")).collect();
         (guarded.session.finish(&mut self.judge), refused)
+    }
+
+    /// The persons that an event is about: those it names, and those recognised in it.
+    pub fn subjects(&self, event: &Event) -> Vec<String> {
+        let mut found = Found::default();
+        let recogniser = &self.judge.prepared().plan.recogniser;
+        event.text.iter().for_each(|text| recogniser.text(text, &mut found));
+        match &event.args {
+            Some(Payload::Value(value)) => recogniser.value(value, &mut found),
+            Some(Payload::Unparsed(text)) => recogniser.text(text, &mut found),
+            None => {}
+        }
+        event.result.iter().for_each(|result| recogniser.value(result, &mut found));
+        let given = event.subjects.iter().flatten().map(|subject| person(subject).into_owned());
+        let mut subjects: Vec<String> = found.subjects.iter().map(ToString::to_string).chain(given).collect();
+        subjects.sort_unstable();
+        subjects.dedup();
+        subjects
     }
 
     /// The names of the sessions that have begun and not ended.

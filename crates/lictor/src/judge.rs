@@ -19,9 +19,9 @@ use chronicle::Chronicles;
 pub(crate) use chronicle::Happening;
 use panel::Panel;
 pub(crate) use panel::{Broken, Restart, Ruling};
-use prepare::Prepared;
-pub(crate) use prepare::{Parsed, Provers};
-pub use saved::{HistoryError, SavedHistories};
+pub(crate) use prepare::{Parsed, Prepared, Provers};
+pub(crate) use saved::SavedTrack;
+pub use saved::{RestoreError, SavedHistories};
 
 /// A policy made ready, what was learnt while judging by it, and what is remembered across sessions.
 ///
@@ -180,10 +180,23 @@ impl Judge {
         self.chronicles.save(self.prepared())
     }
 
-    /// Goes on with what was remembered across sessions. The properties must be those it was saved with.
-    pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), HistoryError> {
+    /// The histories across sessions that were looked at or changed since this was last asked, each under a key of its own
+    /// and with its last moments only; none for one that was looked at and does not exist.
+    pub fn take_touched_histories(&mut self) -> Vec<(String, Option<SavedHistories>)> {
+        let prepared = Arc::clone(self.prepared());
+        self.chronicles.take_touched(&prepared)
+    }
+
+    /// Goes on with what was remembered across sessions, in place of what is known of the same histories. The properties
+    /// must be those it was saved with.
+    pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
         let prepared = Arc::clone(self.prepared());
         self.chronicles.restore(saved, &prepared)
+    }
+
+    /// Forgets all histories across sessions.
+    pub fn clear_histories(&mut self) {
+        self.chronicles = self.chronicles.fork();
     }
 
     /// The facts of the event that was judged last.

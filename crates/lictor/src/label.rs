@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use lictor_logic::Value;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use facts::Labels;
 pub(crate) use plan::{Plan, collect_names};
@@ -58,6 +59,48 @@ struct Annotations<'a> {
     purposes: &'a [Text],
     categories: &'a [Text],
     subjects: &'a [Text],
+}
+
+/// What the labeler remembers of one session, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedContext {
+    open: Vec<SavedCall>,
+    sayings: Sayings,
+    whose: Whose,
+}
+
+/// A call that was not answered yet; its arguments as JSON, or as the text that was none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedCall {
+    id: Text,
+    tool: Text,
+    args: Option<String>,
+    unparsed: Option<Text>,
+}
+
+impl Context {
+    pub(crate) fn save(&self) -> SavedContext {
+        let open = self.open.iter().map(|(id, call)| SavedCall {
+            id: id.clone(),
+            tool: call.tool.clone(),
+            args: call.args.as_ref().and_then(Payload::value).map(ToString::to_string),
+            unparsed: match &call.args {
+                Some(Payload::Unparsed(text)) => Some(text.clone()),
+                Some(Payload::Value(_)) | None => None,
+            },
+        });
+        SavedContext { open: open.collect(), sayings: self.sayings.clone(), whose: self.whose.clone() }
+    }
+
+    pub(crate) fn load(saved: &SavedContext) -> Context {
+        let call = |saved: &SavedCall| {
+            let value = saved.args.as_deref().and_then(|text| crate::json::parse_str(text).ok()).map(Payload::Value);
+            let args = value.or_else(|| saved.unparsed.clone().map(Payload::Unparsed));
+            (saved.id.clone(), Call { tool: saved.tool.clone(), args })
+        };
+        let open = saved.open.iter().map(call).collect();
+        Context { open, sayings: saved.sayings.clone(), whose: saved.whose.clone() }
+    }
 }
 
 impl Labeler {

@@ -35,6 +35,7 @@ pub mod expression;
 pub mod finding;
 pub mod glob;
 pub mod guard;
+pub mod import;
 pub mod input;
 pub mod json;
 pub mod judge;

@@ -1,11 +1,13 @@
 //! One session of an agent, judged step by step, with its history at hand for witnesses.
 
+mod saved;
 mod summary;
 
 use std::sync::Arc;
 
 use lictor_logic::{Moment, Time, Verdict};
 
+pub use saved::SavedSession;
 pub use summary::{PropertySummary, Summary};
 
 use crate::event::Event;

@@ -2,6 +2,7 @@
 
 mod doubt;
 mod proof;
+mod saved;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::finding::{Decided, Finding};
 use crate::json::Text;
 use crate::judge::{Broken, Provers, Restart, Ruling};
 use proof::Case;
+pub(crate) use saved::SavedTrail;
 
 /// What happened in a history: of a session, or of somebody across sessions.
 #[derive(Clone, Debug, Default)]

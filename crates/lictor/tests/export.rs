@@ -4,7 +4,7 @@
 
 use lictor::decode::{Decoded, Format, Record};
 use lictor::event::Event;
-use lictor::export::{Exported, fact_traces, mfotl, rego};
+use lictor::export::{Exported, dogwood, fact_traces, mfotl, rego};
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
 
@@ -108,4 +108,89 @@ fn a_module_and_an_input_are_written_for_rego() {
     assert_eq!(input["events"][1]["time"], 1_777_629_602_000_000_000_i64);
     assert_eq!(input["events"][1]["facts"][0], serde_json::json!({"name": "pays", "values": ["eve", 12.5]}));
     assert_eq!(input["events"][2]["time"], serde_json::Value::Null);
+}
+
+#[test]
+fn statements_schemas_and_a_log_are_written_for_dogwood() {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
+    let mut judge = Judge::new(&loaded.policy).unwrap();
+    let mut events = events();
+    events.remove(1);
+    let traces = fact_traces(&mut judge, [("s/1".into(), &events[..])]);
+    let exported = dogwood::policy(&loaded.policy, &traces);
+    let pays = |fields: &str| format!("Lictor::Action::\"Step\"::request{{ input.is_pays.holds: true, {fields} }}");
+    let approves = |v1: &str| {
+        format!(
+            "Lictor::Action::\"Step\"::request{{ input.is_approves.holds: true, input.is_approves.v0: x_p, \
+             input.is_approves.v1: {v1} }}"
+        )
+    };
+    let statement = |id: &str, condition: &str| {
+        format!("\n@id(\"{id}\")\nforbid (principal, action, resource)\nwhen temporal {{\n    {condition}\n}};\n")
+    };
+    let anybody = pays("input.is_pays.v0: x_p, input.is_pays.v1: *");
+    let amount = pays("input.is_pays.v0: x_p, input.is_pays.v1: x_a");
+    let expected = [
+        "permit (principal, action, resource);\n".to_owned(),
+        statement(
+            "total",
+            &format!(
+                "exists (x_p: String). ({anybody} && !((sum x_a for (x_a: Long), (at_2: Timepoint). where \
+                 (formerly within 86400s ({amount} && tp(at_2)))) <= 10000))"
+            ),
+        ),
+        statement(
+            "often",
+            &format!(
+                "exists (x_p: String). ({anybody} && (count for (x_a: Long), (at_2: Timepoint). where \
+                 (formerly within 3600s ({amount} && tp(at_2)))) >= 3)"
+            ),
+        ),
+        statement(
+            "eyes",
+            &format!(
+                "exists (x_p: String). ({anybody} && !(exists (x_a: String). exists (x_b: String). (formerly within \
+                 213504d ({}) && formerly within 86400s ({}) && x_a != x_b)))",
+                approves("x_a"),
+                approves("x_b")
+            ),
+        ),
+        statement(
+            "granted",
+            "Lictor::Action::\"Step\"::request{ input.is_acts.holds: true } && \
+             !((!Lictor::Action::\"Step\"::request{ input.is_revoked.holds: true }) since within 213504d \
+             (Lictor::Action::\"Step\"::request{ input.is_granted.holds: true }))",
+        ),
+    ];
+    assert_eq!(file(&exported, "policy.dw"), expected.concat());
+    assert_eq!(
+        file(&exported, "s_1.log"),
+        "@1777629600 scope(principal: Lictor::Agent::\"agent\", resource: Lictor::Session::\"session\") \
+         Lictor::Action::\"Step\"::request(input: { is_granted: { holds: true }, is_approves: { holds: true, v0: \
+         \"eve\", v1: \"ann\" } })\n\
+         @1777629600 scope(principal: Lictor::Agent::\"agent\", resource: Lictor::Session::\"session\") \
+         Lictor::Action::\"Step\"::request(input: { is_pays: { holds: true, v0: \"eve\", v1: 3 } })\n"
+    );
+    assert!(file(&exported, "actions.cedarschema").contains("    is_pays?: { holds: Bool, v0: String, v1: Long },\n"));
+    assert_eq!(
+        left_out(&exported),
+        [
+            ("later", "it looks ahead: whether it is broken shows only later, or at the end of the trace"),
+            ("latest", "it asks for `latest`, for which Dogwood has no aggregate"),
+            ("stepwise", "it has a bound in steps, and Dogwood knows windows of time only"),
+        ]
+    );
+}
+
+#[test]
+fn what_a_log_of_dogwood_cannot_hold_is_said() {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
+    let mut judge = Judge::new(&loaded.policy).unwrap();
+    let traces = fact_traces(&mut judge, [("s".into(), &events()[..])]);
+    let exported = dogwood::policy(&loaded.policy, &traces);
+    let total =
+        "value 2 of `pays` is not always of one type, or no whole number, and Dogwood has a type for each field";
+    let session = "12.5 is no whole number, and Dogwood counts in whole numbers only";
+    assert!(left_out(&exported).contains(&("total", total)), "{:?}", exported.left_out);
+    assert!(left_out(&exported).contains(&("session s", session)), "{:?}", exported.left_out);
 }

@@ -1,8 +1,10 @@
 //! Every event is decided before it takes effect, and what is stopped leaves no trace.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Options, Why};
+use lictor::guard::{Action, Decision, Guard, Options, SavedGuarded, Why};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -273,6 +275,32 @@ proptest! {
             decisions.iter().map(|decision| (one(decision), decision.settled.iter().map(one).collect::<Vec<_>>())).collect::<Vec<_>>()
         };
         prop_assert_eq!(told(decisions(&mut guard(RULES), &lines)), told(decisions(&mut guard(RULES), &lines)));
+    }
+
+    /// What was saved, in parts, and restored goes on as if nothing had been.
+    #[test]
+    fn a_session_that_was_saved_goes_on(lines in lines()) {
+        let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
+        let events = events(&lines);
+        let (mut one, mut other) = (guard(RULES), guard(RULES));
+        let mut kept: std::collections::BTreeMap<String, (SavedGuarded, usize)> = std::collections::BTreeMap::new();
+        for event in &events {
+            let name = event.session.clone().unwrap_or_default().to_string();
+            if let Some((saved, _)) = kept.get(&name) {
+                let text = serde_json::to_string(saved).unwrap();
+                other.restore(&serde_json::from_str(&text).unwrap()).unwrap();
+            }
+            let (first, second) = (one.decide(event, None), other.decide(event, None));
+            prop_assert_eq!(told(&first), told(&second));
+            let from = kept.get(&name).map_or(0, |(_, moments)| *moments);
+            let (later, moments) = other.save(&name, from).unwrap();
+            let whole = match kept.remove(&name) {
+                Some((before, _)) => before.followed_by(later),
+                None => later,
+            };
+            kept.insert(name.clone(), (whole, moments));
+            other.release(&name);
+        }
     }
 
     /// What was redacted needs no redaction.

@@ -190,7 +190,8 @@ impl Population {
                 let class = self.classes.enter(scene.cache, skeleton, target, None);
                 let cell = self.cells.insert(&[Some(value.clone())], class);
                 self.classes.name_sole(class, cell);
-                self.note_due(scene, class);
+                // It takes along what all unseen values had open, and that may be older than this position.
+                self.note_all_due(scene.monitor, scene.cache, class);
                 self.settle(scene, cell, decided);
             }
         }

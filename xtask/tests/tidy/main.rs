@@ -15,17 +15,28 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("lictor-logic", &[]),
     ("lictor-store", &[]),
     ("lictor-store-postgres", &["lictor-store"]),
     ("lictor", &["lictor-logic"]),
-    ("lictor-gateway", &["lictor", "lictor-store", "lictor-store-postgres"]),
+    ("lictor-ledger", &[]),
+    ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
+    ("lictor-gateway", &["lictor", "lictor-warden"]),
     ("lictor-lab", &["lictor"]),
-    ("lictor-py", &["lictor"]),
+    ("lictor-py", &["lictor", "lictor-warden"]),
     (
         "lictor-cli",
-        &["lictor-logic", "lictor", "lictor-store", "lictor-store-postgres", "lictor-gateway", "lictor-lab"],
+        &[
+            "lictor-logic",
+            "lictor",
+            "lictor-store",
+            "lictor-store-postgres",
+            "lictor-ledger",
+            "lictor-warden",
+            "lictor-gateway",
+            "lictor-lab",
+        ],
     ),
     ("xtask", &[]),
 ];

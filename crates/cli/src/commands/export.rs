@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use lictor::audit::{Options, sessions};
-use lictor::export::{Exported, FactTrace, fact_traces, mfotl, rego};
+use lictor::export::{Exported, FactTrace, dogwood, fact_traces, mfotl, rego};
 use lictor::input;
 use lictor::judge::Judge;
 
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let traces = traces(args, &mut judge)?;
     let exported = match args.language {
+        Language::Dogwood => dogwood::policy(&policy, &traces),
         Language::Mfotl => mfotl::policy(&policy, &traces),
         Language::Rego => rego::policy(&policy, &traces),
     };

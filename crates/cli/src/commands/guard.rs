@@ -9,9 +9,13 @@ use lictor::event::Event;
 use lictor::guard::{Action, Decision, Guard, Options};
 use lictor::json;
 use lictor::judge::Judge;
+use lictor_ledger::Ledger;
 use lictor_logic::{Span, Time};
+use lictor_store::{EmbeddedStore, MemoryStore, Store};
+use lictor_warden::{Answer, Keep, Warden};
 
 use crate::args::GuardArgs;
+use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
 
@@ -20,10 +24,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Decides on the events of standard input.
 pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-    let patience = Span(u64::from(args.patience) * 1_000_000_000);
-    let mut guard = Guard::new(judge, Options { patience, content: args.show_content });
+    let mut warden = open(args)?;
     let mut lines = Lines { input: std::io::stdin().lock(), number: 0 };
     let mut outcome = Outcome::Compliant;
     let mut events = 0u64;
@@ -32,22 +33,55 @@ pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outco
             continue;
         }
         events += 1;
-        match read(&line) {
-            Ok(event) => {
-                let decision = guard.decide(&event, Some(now()));
-                outcome = outcome.max(weight(&decision));
-                writeln!(out, "{}", decision.line())?;
-            }
+        let answer = match read(&line) {
+            Ok(event) => warden.decide(&event, Some(now())),
             Err(fault) => {
                 outcome = outcome.max(Outcome::Unjudged);
-                writeln!(out, "{}", refusal(&fault))?;
+                let refused = warden.refuse(fault.code, &line.bytes, Some(now()));
+                let said = refusal(fault.line, &format!("{}: {}", fault.code, fault.message)).to_string();
+                refused.map(|()| Answer { line: said, decision: None })
+            }
+        };
+        match answer {
+            Ok(answer) => {
+                outcome = outcome.max(answer.decision.as_ref().map_or(Outcome::Compliant, weight));
+                writeln!(out, "{}", answer.line)?;
+            }
+            // What cannot be written down does not go on.
+            Err(error) => {
+                outcome = outcome.max(Outcome::Unjudged);
+                complaint::error(&error.to_string());
+                writeln!(out, "{}", refusal(line.number, &format!("audit.unavailable: {error}")))?;
             }
         }
         // Whoever drives the guard waits for the answer.
         out.flush()?;
     }
+    warden.close()?;
     anyhow::ensure!(events > 0, "there was not a single event on standard input; write one JSON object a line");
     Ok(outcome)
+}
+
+/// The warden that the arguments ask for.
+fn open(args: &GuardArgs) -> anyhow::Result<Warden> {
+    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let patience = Span(u64::from(args.patience) * 1_000_000_000);
+    let guard = Guard::new(judge, Options { patience, content: args.show_content });
+    let store: Arc<dyn Store> = match &args.state {
+        Some(folder) => Arc::new(EmbeddedStore::open(folder)?),
+        None => Arc::new(MemoryStore::new()),
+    };
+    let ledger = match &args.log {
+        Some(folder) => {
+            let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+            Some(Ledger::open_or_create(folder, &args.origin, options)?)
+        }
+        None => None,
+    };
+    let keep = if args.keep_content { Keep::Content } else { Keep::Commitment };
+    let options = lictor_warden::Options { keep, most_sessions: args.sessions, policy: policy.fingerprint() };
+    Ok(Warden::open(guard, store, ledger, options)?)
 }
 
 /// A line of the input.
@@ -96,14 +130,14 @@ fn read(line: &Line) -> Result<Event, Fault> {
 }
 
 /// The decision on a line that is no event: what cannot be understood does not go on.
-fn refusal(fault: &Fault) -> serde_json::Value {
+fn refusal(line: u32, reason: &str) -> serde_json::Value {
     serde_json::json!({
         "lictor": 1,
         "type": "decision",
         "action": Action::Block.name(),
-        "line": fault.line,
+        "line": line,
         "step": null,
-        "refused": format!("{}: {}", fault.code, fault.message),
+        "refused": reason,
     })
 }
 

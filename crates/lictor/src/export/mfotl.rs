@@ -113,7 +113,7 @@ fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula, numbers: &
 }
 
 /// The variables that a formula takes for numbers.
-fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
+pub(super) fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
     let is_number = |term: &Term| matches!(term, Term::Value(Value::Integer(_) | Value::Decimal(_)));
     match &arena[f] {
         Node::Compare(_, Term::Var(name), other) | Node::Compare(_, other, Term::Var(name)) if is_number(other) => {

@@ -15,7 +15,7 @@ pub(super) struct Pending {
     pub(super) event: Event,
     /// The properties that a person is asked about.
     pub(super) asked: Vec<Text>,
-    until: Option<Time>,
+    pub(super) until: Option<Time>,
 }
 
 impl Pending {

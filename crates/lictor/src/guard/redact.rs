@@ -66,7 +66,7 @@ impl Offence {
             event.text = Some(walk.at("text", |walk| walk.text(text)).unwrap_or_else(|| text.clone()));
         }
         match &mut event.args {
-            Some(Payload::Value(value)) => walk.at("args", |walk| walk.value(value, "", "")),
+            Some(Payload::Value(value)) => walk.at("args", |walk| walk.value(value, "")),
             Some(Payload::Unparsed(text)) => {
                 if let Some(masked) = walk.at("args", |walk| walk.text(text)) {
                     *text = masked;
@@ -75,7 +75,7 @@ impl Offence {
             None => {}
         }
         if let Some(result) = &mut event.result {
-            walk.at("result", |walk| walk.value(result, "", ""));
+            walk.at("result", |walk| walk.value(result, ""));
         }
         let done = walk.done;
         // What the log says of the event is true of it no longer.
@@ -113,7 +113,7 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, value: &mut Json, key: &str, parent: &str) {
+    fn value(&mut self, value: &mut Json, key: &str) {
         match value {
             Json::String(text) => {
                 if let Some(masked) = self.text(text) {
@@ -127,7 +127,7 @@ impl Walk<'_> {
             }
             Json::Array(items) => {
                 for (place, item) in items.iter_mut().enumerate() {
-                    self.at(&place.to_string(), |walk| walk.value(item, key, parent));
+                    self.at(&place.to_string(), |walk| walk.value(item, key));
                 }
             }
             Json::Object(object) => {
@@ -137,7 +137,7 @@ impl Walk<'_> {
                     if let Some(what) = self.forbidden(&member, key, &value) {
                         self.note(&what);
                     } else {
-                        self.value(&mut value, &member, key);
+                        self.value(&mut value, &member);
                         kept.push((member.clone(), value));
                     }
                     self.path.pop();

@@ -19,6 +19,8 @@ const MOST_RECORDED: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Chronicles {
     pub(super) kept: Vec<Kept>,
+    /// The histories that the last decision looked at, by the place of their kind.
+    pub(super) consulted: Vec<(usize, Owner)>,
 }
 
 /// The properties that are judged over histories of one kind.
@@ -33,6 +35,8 @@ pub(super) struct Kept {
 /// One history.
 #[derive(Debug)]
 pub(super) struct Chronicle {
+    /// Whether something happened in it since it was last saved.
+    pub(super) is_changed: bool,
     pub(super) standing: Standing,
     pub(super) trail: Trail,
 }
@@ -49,7 +53,7 @@ pub(crate) struct Happening {
 impl Chronicles {
     pub(super) fn new(panels: Panels) -> Chronicles {
         let kept = |(history, panel)| Kept { history, panel, chronicles: HashMap::new() };
-        Chronicles { kept: panels.into_iter().map(kept).collect() }
+        Chronicles { kept: panels.into_iter().map(kept).collect(), consulted: Vec::new() }
     }
 
     /// The same properties, with nothing remembered.
@@ -74,6 +78,9 @@ impl Chronicles {
         provers: &mut Provers,
     ) -> (Vec<(usize, Finding)>, Vec<usize>) {
         let (mut findings, mut doubts, nothing) = (Vec::new(), Vec::new(), Trail::default());
+        let owners = happening.owners.iter().enumerate();
+        let consulted = owners.flat_map(|(place, owners)| owners.iter().map(move |owner| (place, owner.clone())));
+        self.consulted.extend(consulted);
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(&happening.owners) {
             for owner in owners {
                 let (mut standing, trail) = match chronicles.get(owner) {
@@ -95,9 +102,12 @@ impl Chronicles {
         let Happening { owners, facts, brief } = happening;
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
-                let chronicle = chronicles
-                    .entry(owner)
-                    .or_insert_with(|| Chronicle { standing: panel.start(), trail: Trail::default() });
+                let chronicle = chronicles.entry(owner).or_insert_with(|| Chronicle {
+                    is_changed: true,
+                    standing: panel.start(),
+                    trail: Trail::default(),
+                });
+                chronicle.is_changed = true;
                 let ruling = rule(panel, &mut chronicle.standing, &facts, provers);
                 let later = entries(facts.clone(), brief.clone(), &ruling);
                 findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, &later));
@@ -114,7 +124,8 @@ impl Chronicles {
         for Kept { panel, chronicles, .. } in &mut self.kept {
             let mut owners: Vec<(&Owner, &mut Chronicle)> = chronicles.iter_mut().collect();
             owners.sort_unstable_by_key(|(owner, _)| *owner);
-            for (_, Chronicle { standing, trail }) in owners {
+            for (_, Chronicle { is_changed, standing, trail }) in owners {
+                *is_changed = true;
                 let mut ruling = Ruling::default();
                 panel.tick(standing, now, &provers.prepared, &mut ruling);
                 let later = vec![(Moment::Tick(now), None)];

@@ -1,22 +1,25 @@
 //! What is remembered across sessions, as data that outlives the process.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::Arc;
 
-use lictor_logic::{Atom, Fact, Facts, Moment, Snapshot, Term, Time, Value};
+use lictor_logic::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::chronicle::{Chronicle, Chronicles, Kept};
 use super::prepare::Prepared;
-use crate::event::{Kind, Source};
+use super::{Judge, Tally, Track};
 use crate::json::Text;
 use crate::label::Owner;
+use crate::label::{Context, SavedContext};
 use crate::policy::History;
-use crate::trail::{Brief, Trail};
+use crate::trail::{SavedTrail, Trail};
 
 /// The version of the format that is written.
 const VERSION: u32 = 1;
+
+/// How many moments of a history are saved where it is saved at every event.
+const MOST_SAVED: usize = 200;
 
 /// What is remembered across sessions. It holds the facts and the places of events, and content only where the judge was
 /// told to show it.
@@ -31,49 +34,28 @@ struct SavedHistory {
     history: History,
     owner: Owner,
     standing: Snapshot,
-    moments: Vec<SavedMoment>,
-    /// Behind which moment a property, by its name, was last started anew for a binding.
-    resets: Vec<(Text, Vec<Option<Value>>, usize)>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SavedMoment {
-    Tick(Time),
-    Event(SavedEvent),
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedEvent {
-    session: Option<Text>,
-    step: u32,
-    kind: Text,
-    tool: Option<Text>,
-    time: Option<Time>,
-    file: Arc<str>,
-    line: u32,
-    record: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    content: Option<String>,
-    facts: Vec<Fact>,
-    /// Facts that nobody could tell; none among the values stands for any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unknown: Vec<(Arc<str>, Vec<Option<Value>>)>,
+    trail: SavedTrail,
 }
 
 /// Why what was saved cannot be gone on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryError {
+pub struct RestoreError {
     message: String,
 }
 
-impl fmt::Display for HistoryError {
+impl RestoreError {
+    pub(crate) fn new(message: impl Into<String>) -> RestoreError {
+        RestoreError { message: message.into() }
+    }
+}
+
+impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for HistoryError {}
+impl std::error::Error for RestoreError {}
 
 impl Chronicles {
     pub(super) fn save(&self, prepared: &Prepared) -> SavedHistories {
@@ -81,24 +63,42 @@ impl Chronicles {
         for Kept { history, panel, chronicles } in &self.kept {
             let mut of_kind: Vec<(&Owner, &Chronicle)> = chronicles.iter().collect();
             of_kind.sort_unstable_by_key(|(owner, _)| *owner);
-            for (owner, Chronicle { standing, trail }) in of_kind {
+            for (owner, Chronicle { standing, trail, .. }) in of_kind {
                 let (history, owner, standing) = (*history, owner.clone(), panel.save(standing));
-                let moments = trail.moments.iter().zip(&trail.briefs).filter_map(saved_moment).collect();
-                let mut resets: Vec<_> = trail.resets.iter().collect();
-                resets.sort_unstable();
-                let named = |((property, binding), place): (&(usize, Vec<Option<Value>>), &usize)| {
-                    (prepared.properties[*property].id.clone(), binding.clone(), *place)
-                };
-                let resets = resets.into_iter().map(named).collect();
-                histories.push(SavedHistory { history, owner, standing, moments, resets });
+                histories.push(SavedHistory { history, owner, standing, trail: trail.save(prepared, 0) });
             }
         }
         SavedHistories { version: VERSION, histories }
     }
 
-    /// Takes over what was saved, all or nothing.
-    pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), HistoryError> {
-        let refuse = |message: String| Err(HistoryError { message });
+    /// The histories that were looked at or changed since this was last asked, each under a key of its own; none for one
+    /// that was looked at and does not exist.
+    pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<(String, Option<SavedHistories>)> {
+        let mut touched = BTreeMap::new();
+        for (place, owner) in std::mem::take(&mut self.consulted) {
+            if let Some(kept) = self.kept.get(place) {
+                touched.insert(owner.key(kept.history), (place, owner));
+            }
+        }
+        for (place, kept) in self.kept.iter_mut().enumerate() {
+            for (owner, chronicle) in kept.chronicles.iter_mut().filter(|(_, chronicle)| chronicle.is_changed) {
+                chronicle.is_changed = false;
+                touched.insert(owner.key(kept.history), (place, owner.clone()));
+            }
+        }
+        let saved = |(place, owner): (usize, Owner)| {
+            let Kept { history, panel, chronicles } = &self.kept[place];
+            let Chronicle { standing, trail, .. } = chronicles.get(&owner)?;
+            let (standing, trail) = (panel.save(standing), trail.save_last(prepared, MOST_SAVED));
+            let saved = SavedHistory { history: *history, owner, standing, trail };
+            Some(SavedHistories { version: VERSION, histories: vec![saved] })
+        };
+        touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
+    }
+
+    /// Takes over what was saved, all or nothing, in place of what is known of the same histories.
+    pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
+        let refuse = |message: String| Err(RestoreError { message });
         if saved.version != VERSION {
             return refuse(format!("the histories have version {}, this is version {VERSION}", saved.version));
         }
@@ -111,70 +111,53 @@ impl Chronicles {
                 Ok(standing) => standing,
                 Err(error) => return refuse(format!("the histories were kept by another policy: {error}")),
             };
-            let mut trail = Trail::default();
-            for moment in &saved.moments {
-                trail.append(vec![restored_moment(moment)], &[]);
-            }
-            for (id, binding, place) in &saved.resets {
-                let Some(property) = prepared.properties.iter().position(|property| property.id == *id) else {
-                    return refuse(format!("the histories were kept by another policy: it has a property `{id}`"));
-                };
-                trail.resets.insert((property, binding.clone()), (*place).min(trail.moments.len()));
-            }
-            restored[place].insert(saved.owner.clone(), Chronicle { standing, trail });
+            let Some(trail) = Trail::load(Text::default(), &saved.trail, prepared) else {
+                return refuse("the histories were kept by another policy: it had other properties".to_owned());
+            };
+            restored[place].insert(saved.owner.clone(), Chronicle { is_changed: false, standing, trail });
         }
         for (kept, chronicles) in self.kept.iter_mut().zip(restored) {
-            kept.chronicles = chronicles;
+            kept.chronicles.extend(chronicles);
         }
         Ok(())
     }
 }
 
-fn saved_moment((moment, brief): (&Moment, &Option<Brief>)) -> Option<SavedMoment> {
-    let facts = match moment {
-        Moment::Tick(now) => return Some(SavedMoment::Tick(*now)),
-        Moment::Position(facts) => facts,
-    };
-    let brief = brief.as_ref()?;
-    let value = |term: &Term| match term {
-        Term::Value(value) => Some(value.clone()),
-        Term::Any | Term::Var(_) => None,
-    };
-    let unknown = facts.unknown.iter().map(|atom| (atom.name.clone(), atom.terms.iter().map(value).collect()));
-    Some(SavedMoment::Event(SavedEvent {
-        session: brief.session.clone(),
-        step: brief.step,
-        kind: brief.kind.name().into(),
-        tool: brief.tool.clone(),
-        time: facts.time,
-        file: Arc::clone(&brief.source.file),
-        line: brief.source.line,
-        record: brief.source.record,
-        content: brief.content.clone(),
-        facts: facts.known.clone(),
-        unknown: unknown.collect(),
-    }))
+/// Where a session stands, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedTrack {
+    standing: Snapshot,
+    context: SavedContext,
+    steps: u32,
+    /// The properties that were broken: at which event first, and how often.
+    tallies: Vec<(Text, u32, u32)>,
 }
 
-fn restored_moment(moment: &SavedMoment) -> (Moment, Option<Brief>) {
-    let event = match moment {
-        SavedMoment::Tick(now) => return (Moment::Tick(*now), None),
-        SavedMoment::Event(event) => event,
-    };
-    let atom = |(name, values): &(Arc<str>, Vec<Option<Value>>)| {
-        let terms = values.iter().map(|value| value.clone().map_or(Term::Any, Term::Value));
-        Atom::new(Arc::clone(name), terms.collect::<Vec<_>>())
-    };
-    let unknown = event.unknown.iter().map(atom).collect();
-    let facts = Facts { time: event.time, known: event.facts.clone(), unknown };
-    let brief = Brief {
-        session: event.session.clone(),
-        step: event.step,
-        kind: Kind::named(&event.kind),
-        tool: event.tool.clone(),
-        time: event.time,
-        source: Source { file: Arc::clone(&event.file), line: event.line, record: event.record },
-        content: event.content.clone(),
-    };
-    (Moment::Position(facts), Some(brief))
+impl Judge {
+    pub(crate) fn save_track(&self, track: &Track) -> SavedTrack {
+        let broken = self.properties().iter().zip(&track.tallies).filter(|(_, tally)| tally.count > 0);
+        SavedTrack {
+            standing: self.panel.save(&track.standing),
+            context: track.context.save(),
+            steps: track.steps,
+            tallies: broken.map(|(property, tally)| (property.id.clone(), tally.first, tally.count)).collect(),
+        }
+    }
+
+    pub(crate) fn restore_track(&mut self, saved: &SavedTrack) -> Result<Track, RestoreError> {
+        let standing = self
+            .panel
+            .restore(&saved.standing)
+            .map_err(|error| RestoreError { message: format!("the session was judged by another policy: {error}") })?;
+        let mut tallies = vec![Tally::default(); self.properties().len()];
+        for (id, first, count) in &saved.tallies {
+            let place = self.properties().iter().position(|property| property.id == *id);
+            let Some(tally) = place.and_then(|place| tallies.get_mut(place)) else {
+                let message = format!("the session was judged by another policy: it has a property `{id}`");
+                return Err(RestoreError { message });
+            };
+            *tally = Tally { first: *first, count: *count };
+        }
+        Ok(Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies })
+    }
 }

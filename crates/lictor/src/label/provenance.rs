@@ -1,6 +1,7 @@
 //! Who said a value first.
 
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 
 use crate::event::Kind;
 
@@ -8,7 +9,7 @@ use crate::event::Kind;
 const MOST_BYTES: usize = 1 << 20;
 
 /// What was said in a session, and by whom.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sayings {
     /// Everything said, in lower case.
     text: String,
@@ -18,7 +19,7 @@ pub(crate) struct Sayings {
 }
 
 /// Who says things in a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Who {
     User,
     Tool,

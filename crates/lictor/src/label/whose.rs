@@ -8,7 +8,7 @@ use crate::policy::History;
 /// The persons, the principal and the agent that a session named last.
 ///
 /// Most events of a session name nobody: they belong to whom the session spoke of before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Whose {
     subjects: Vec<Text>,
     principal: Option<Text>,
@@ -60,6 +60,17 @@ pub(crate) enum Owner {
     Session(Text),
     /// The one history of all events.
     Everybody,
+}
+
+impl Owner {
+    /// A key for one history of a kind, different from that of every other.
+    pub(crate) fn key(&self, history: History) -> String {
+        match self {
+            Owner::Named(name) => format!("{history:?}/of/{name}"),
+            Owner::Session(name) => format!("{history:?}/in/{name}"),
+            Owner::Everybody => format!("{history:?}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Source {
     }
 
     /// A place in the whole text, from one in the policy.
-    pub(super) fn outer(&self, offset: usize) -> usize {
+    pub(crate) fn outer(&self, offset: usize) -> usize {
         self.body.start + offset
     }
 

@@ -144,7 +144,7 @@ mod tests {
 
     /// Few homes, so that keys crowd and wrap around.
     fn crowded(key: u32) -> u32 {
-        key % 7 + if key % 3 == 0 { u32::MAX - 8 } else { 0 }
+        key % 7 + if key.is_multiple_of(3) { u32::MAX - 8 } else { 0 }
     }
 
     #[test]

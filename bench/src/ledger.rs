@@ -1,0 +1,177 @@
+//! `lictor-bench ledger`: durable appends against the bare writing and syncing of the very same batches, on the same
+//! disk in the same run; and the verification of a ledger.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use lictor_ledger::{Draft, Ledger, Options, Payload, Reader, verify};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Map, Value};
+
+use crate::table::{Section, Table, Target};
+
+/// Rounds that count; the best of them is told.
+const ROUNDS: usize = 3;
+
+/// How records are appended: by how many threads, how many each has on its way at once, and how many there are.
+struct Load {
+    what: &'static str,
+    threads: usize,
+    on_the_way: usize,
+    records: usize,
+    target: Option<Target>,
+}
+
+/// Requests that each wait for their record, as in a gateway; and as much as the writer can take, where the tree, the
+/// commitments and the tiles show beside a disk that does nothing but take bytes in large pieces.
+const LOADS: [Load; 2] = [
+    Load {
+        what: "64 threads, each waits for its record",
+        threads: 64,
+        on_the_way: 1,
+        records: 20_000,
+        target: Some(Target::AtLeast(0.5)),
+    },
+    Load { what: "as many records as there is room for", threads: 4, on_the_way: 1024, records: 200_000, target: None },
+];
+
+/// Measures all.
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    let mut table = Table::default();
+    let folder = tempfile::tempdir_in(".")?;
+    let mut log = folder.path().join("log");
+    for (place, load) in LOADS.iter().enumerate() {
+        let (mut ours, mut bare, mut batches) = (f64::MAX, f64::MAX, 0);
+        for round in 0..ROUNDS {
+            log = folder.path().join(format!("log {place} {round}"));
+            let ledger = Ledger::create(&log, "example.com/bench", Options::new(jiff::Timestamp::now))?;
+            ours = ours.min(appended(ledger, load)?);
+            let written = batches_of(&log)?;
+            batches = written.len();
+            bare = bare.min(written_bare(&folder.path().join("bare"), &written)?);
+        }
+        let size = bytes_in(&log)? / load.records;
+        let mut section = Section::new(format!("{} records of {size} bytes, {}", load.records, load.what));
+        let per = |seconds: f64| seconds * 1e9 / load.records as f64;
+        section.time("the same batches, written and synced", per(bare), format!("{batches} batches"));
+        section.time("a ledger, each record acknowledged", per(ours), "with its tree and checkpoints");
+        section.figure("of the speed of the bare writing", bare / ours, "", "");
+        if let Some(target) = load.target {
+            section.target(target);
+        }
+        table.print(&section);
+    }
+    verification(&mut table, &log)?;
+    table.finish();
+    Ok(())
+}
+
+/// A record as a gateway writes it: a decision about a call, with a commitment to its arguments.
+fn draft(number: usize) -> Draft {
+    let mut body = Map::new();
+    body.insert("decision".to_owned(), Value::from(if number.is_multiple_of(50) { "block" } else { "allow" }));
+    body.insert("session".to_owned(), Value::from(format!("session-{}", number % 1000)));
+    body.insert("step".to_owned(), Value::from(number));
+    body.insert("tool".to_owned(), Value::from("crm.update_contact"));
+    Draft {
+        body,
+        subjects: vec![format!("subject {}", number % 500)],
+        payload: Some(Payload::Committed(vec![b'x'; 200])),
+    }
+}
+
+/// Seconds until all records are acknowledged and the ledger is closed.
+fn appended(ledger: Ledger, load: &Load) -> Result<f64, Box<dyn Error>> {
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..load.threads)
+            .map(|thread| {
+                let ledger = &ledger;
+                scope.spawn(move || append_some(ledger, load, thread))
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(_) => Err("a thread failed".to_owned()),
+        })
+    })?;
+    ledger.close()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The records of one thread.
+fn append_some(ledger: &Ledger, load: &Load, thread: usize) -> Result<(), lictor_ledger::Error> {
+    let mut waiting = VecDeque::new();
+    for number in (thread..load.records).step_by(load.threads) {
+        waiting.push_back(ledger.append(draft(number))?);
+        if waiting.len() >= load.on_the_way {
+            // The older half: the writer has the other half to work on meanwhile.
+            for ticket in waiting.drain(..load.on_the_way.div_ceil(2)) {
+                ticket.wait()?;
+            }
+        }
+    }
+    waiting.into_iter().try_for_each(|ticket| ticket.wait().map(|_| ()))
+}
+
+/// The batches as they were written: all records of one have the same time.
+fn batches_of(log: &Path) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
+    let mut batches: Vec<Vec<u8>> = Vec::new();
+    let mut last = String::new();
+    for record in Reader::open(log).records(0)? {
+        let record = record?;
+        if record.time != last {
+            last.clone_from(&record.time);
+            batches.push(Vec::new());
+        }
+        if let Some(batch) = batches.last_mut() {
+            batch.extend_from_slice(record.line.as_bytes());
+            batch.push(b'\n');
+        }
+    }
+    Ok(batches)
+}
+
+/// Seconds for writing batches to a file and syncing each.
+fn written_bare(path: &Path, batches: &[Vec<u8>]) -> Result<f64, Box<dyn Error>> {
+    let mut file = File::create(path)?;
+    let start = Instant::now();
+    for batch in batches {
+        file.write_all(batch)?;
+        file.sync_data()?;
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn bytes_in(log: &Path) -> Result<usize, Box<dyn Error>> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(log.join("records"))? {
+        bytes += usize::try_from(entry?.metadata()?.len())?;
+    }
+    Ok(bytes)
+}
+
+fn verification(table: &mut Table, log: &Path) -> Result<(), Box<dyn Error>> {
+    let key = Reader::open(log).first_key()?;
+    let mut section = Section::new("verification, one core");
+    let (mut best, mut records) = (f64::MAX, 0);
+    for _ in 0..ROUNDS {
+        let start = cpu();
+        records = verify(log, &key)?.records;
+        best = best.min(cpu() - start);
+    }
+    section.time("all of it", best / records as f64, format!("{records} records"));
+    section.figure("thousand records a second", records as f64 / best * 1e6, "", "").target(Target::AtLeast(300.0));
+    table.print(&section);
+    Ok(())
+}
+
+/// Processor time of this thread so far, in nanoseconds.
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}

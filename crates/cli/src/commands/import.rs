@@ -1,0 +1,51 @@
+//! `lictor import`: a policy of another engine, and its logs, as ours.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use lictor::import::dogwood::{Given, Imported};
+use lictor::policy::Source;
+
+use crate::args::{ImportArgs, ImportLanguage};
+use crate::exit::Outcome;
+
+/// Writes the policy and the events, or says what stands in the way.
+pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let ImportLanguage::Dogwood = args.language;
+    let optional = |path: &Option<_>| path.as_deref().map(source).transpose();
+    let given = Given {
+        policies: args.policies.iter().map(|path| source(path)).collect::<Result<_, _>>()?,
+        macros: optional(&args.macros)?,
+        events: optional(&args.event_schema)?,
+        actions: optional(&args.action_schema)?,
+    };
+    let name = args.policies.first().map(|path| stem(path)).unwrap_or_default();
+    let refused = |problem| anyhow::anyhow!("{problem}");
+    let imported = Imported::new(&name, &given).map_err(refused)?;
+    let mut files = vec![("policy.yaml".to_owned(), imported.policy.clone())];
+    for path in &args.trace {
+        let name = stem(path);
+        let events = imported.log(&name, &source(path)?).map_err(refused)?;
+        let lines: String = events.iter().map(|event| format!("{}\n", event.line)).collect();
+        files.push((format!("{name}.jsonl"), lines));
+    }
+    let folder = &args.output;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        writeln!(out, "{}", path.display())?;
+    }
+    Ok(Outcome::Compliant)
+}
+
+fn source(path: &Path) -> anyhow::Result<Source> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Source::new(&path.display().to_string(), &text))
+}
+
+/// The name of a file without what stands behind its last dot.
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}

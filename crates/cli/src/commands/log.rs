@@ -1,0 +1,96 @@
+//! `lictor log`: a ledger is created, shown, proved from, its key rotated, its old records dropped.
+
+mod show;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::bail;
+use lictor_ledger::{Ledger, Options, Reader};
+use serde_json::json;
+
+use crate::args::{LogArgs, LogCommand};
+use crate::exit::Outcome;
+
+/// Does what was asked for.
+pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    match &args.what {
+        LogCommand::Create { log, origin } => create(log, origin, out)?,
+        LogCommand::Show { log, from, count, reveal, format } => {
+            show::run(&Reader::open(log), *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
+        }
+        LogCommand::Proof { log, index, since, size } => proof(log, *index, *since, *size, out)?,
+        LogCommand::Export { log } => out.write_all(Reader::open(log).checkpoints()?.as_bytes())?,
+        LogCommand::Checkpoint { log } => out.write_all(Reader::open(log).checkpoint()?.as_bytes())?,
+        LogCommand::Key { log } => writeln!(out, "{}", Reader::open(log).first_key()?)?,
+        LogCommand::Rotate { log } => {
+            let ledger = Ledger::open(log, options())?;
+            let key = ledger.rotate()?;
+            ledger.close()?;
+            writeln!(out, "{key}")?;
+        }
+        LogCommand::Drop { log, before } => drop_before(log, before, out)?,
+    }
+    Ok(Outcome::Compliant)
+}
+
+/// How the command line writes ledgers: as usual, by the clock of the machine.
+pub(crate) fn options() -> Options {
+    Options::new(jiff::Timestamp::now)
+}
+
+fn create(log: &Path, origin: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    let ledger = Ledger::create(log, origin, options())?;
+    let key = ledger.reader().first_key()?;
+    ledger.close()?;
+    writeln!(out, "{key}")?;
+    Ok(())
+}
+
+/// Prints a proof with all that it takes to check it: the hash of the record or the older root, and the root.
+fn proof(
+    log: &Path,
+    index: Option<u64>,
+    since: Option<u64>,
+    size: Option<u64>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let reader = Reader::open(log);
+    let size = size.map_or_else(|| reader.size(), Ok)?;
+    let list = |hashes: Vec<lictor_ledger::Hash>| hashes.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let document = match (index, since) {
+        (Some(index), _) => json!({
+            "lictor": 1,
+            "kind": "inclusion",
+            "index": index,
+            "size": size,
+            "leaf": reader.record(index)?.hash().to_string(),
+            "root": reader.root(size)?.to_string(),
+            "proof": list(reader.prove_inclusion(index, size)?),
+        }),
+        (None, Some(old)) => json!({
+            "lictor": 1,
+            "kind": "consistency",
+            "old": old,
+            "old_root": reader.root(old)?.to_string(),
+            "size": size,
+            "root": reader.root(size)?.to_string(),
+            "proof": list(reader.prove_consistency(old, size)?),
+        }),
+        (None, None) => bail!("name a record by its index, or an older size with --since"),
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn drop_before(log: &Path, before: &str, out: &mut dyn Write) -> anyhow::Result<()> {
+    let Ok(time) = before.parse() else {
+        bail!("--before {before}: not a time; write it like 2026-05-01T00:00:00Z");
+    };
+    let ledger = Ledger::open(log, options())?;
+    let first = ledger.drop_before(time)?;
+    ledger.close()?;
+    writeln!(out, "records from {first} on are kept")?;
+    Ok(())
+}

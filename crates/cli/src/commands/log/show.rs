@@ -1,0 +1,63 @@
+//! `lictor log show`: records for people, or as they stand in the ledger.
+
+use std::io::Write;
+
+use lictor_ledger::{Notice, Reader, Record, Revealed};
+
+use crate::args::RecordFormat;
+use crate::render::paint::Paint;
+
+/// Prints records from an index on.
+pub(crate) fn run(
+    reader: &Reader,
+    from: u64,
+    count: usize,
+    reveal: bool,
+    format: RecordFormat,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    for record in reader.records(from)?.take(count) {
+        let record = record?;
+        match format {
+            RecordFormat::Jsonl => writeln!(out, "{}", record.line)?,
+            RecordFormat::Text => text(&record, out)?,
+        }
+        if reveal {
+            writeln!(out, "      {}", revealed(&reader.reveal(record.index)?))?;
+        }
+    }
+    Ok(())
+}
+
+fn text(record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
+    let paint = Paint::for_stdout();
+    let said = match (&record.body, &record.notice) {
+        (Some(body), _) => serde_json::to_string(body)?,
+        (None, Some(notice)) => told(notice),
+        (None, None) => String::new(),
+    };
+    let about = if record.subjects.is_empty() { String::new() } else { format!("  [{}]", record.subjects.join(", ")) };
+    writeln!(out, "{:>5} {}  {said}{about}", paint.bold(&record.index.to_string()), record.time)?;
+    Ok(())
+}
+
+fn told(notice: &Notice) -> String {
+    match notice {
+        Notice::Created { key, .. } => format!("the ledger was created with the key {key}"),
+        Notice::Cut { bytes, lines } => format!("{bytes} unfinished bytes in {lines} lines were cut off"),
+        Notice::Rotated { key } => format!("the key was replaced by {key}"),
+        Notice::Erased { subject } => format!("the subject {subject} was erased"),
+        Notice::Dropped { before } => format!("the records before {before} were dropped"),
+        _ => "a notice that this program does not know".to_owned(),
+    }
+}
+
+fn revealed(revealed: &Revealed) -> String {
+    match revealed {
+        Revealed::Content(content) => format!("payload: {}", String::from_utf8_lossy(content)),
+        Revealed::Commitment => "payload: only a commitment was kept".to_owned(),
+        Revealed::Nothing => "no payload".to_owned(),
+        Revealed::Erased => "payload: erased".to_owned(),
+        _ => "payload: of a kind that this program does not know".to_owned(),
+    }
+}

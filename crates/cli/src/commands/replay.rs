@@ -1,0 +1,117 @@
+//! `lictor replay`: what another policy would have decided about the events of a ledger.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Context;
+use lictor::decode::{Decoded, Format, Record as LogRecord};
+use lictor::event::{Event, parse_time};
+use lictor::guard::{Guard, Options};
+use lictor::json::{self, Json};
+use lictor::judge::Judge;
+use lictor_ledger::{Reader, Revealed};
+use serde_json::{Map, Value, json};
+
+use crate::args::{Document, ReplayArgs};
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::policies;
+
+/// What became of the records.
+#[derive(Debug, Default)]
+struct Counts {
+    same: u64,
+    different: u64,
+    /// A person in it was erased.
+    erased: u64,
+    /// Only a commitment was kept.
+    committed: u64,
+}
+
+/// Decides on the events once more, and tells where that comes out otherwise.
+pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let policy = policies::load(Some(&args.policy), &[])?;
+    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let mut guard = Guard::new(judge, Options::default());
+    let reader = Reader::open(&args.log);
+    let mut counts = Counts::default();
+    for record in reader.records(0)? {
+        let record = record?;
+        let Some(body) = record.body.as_ref().filter(|body| is_event(body)) else { continue };
+        let payload = match reader.reveal(record.index)? {
+            Revealed::Content(payload) => payload,
+            Revealed::Erased => {
+                counts.erased += 1;
+                continue;
+            }
+            _ => {
+                counts.committed += 1;
+                continue;
+            }
+        };
+        let event = event(&payload).with_context(|| format!("record {}: its payload is no event", record.index))?;
+        let seen = body.get("seen").and_then(Value::as_str).and_then(parse_time);
+        let decision = guard.decide(&event, seen);
+        let before = body.get("action").and_then(Value::as_str).unwrap_or_default();
+        let now = decision.action.name();
+        if before == now {
+            counts.same += 1;
+            continue;
+        }
+        counts.different += 1;
+        let because: Vec<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
+        match args.format {
+            Document::Text => {
+                let because = if because.is_empty() { String::new() } else { format!(" ({})", because.join(", ")) };
+                writeln!(out, "record {}: {before}, now {now}{because}", record.index)?;
+            }
+            Document::Json => {
+                let line = json!({"record": record.index, "before": before, "now": now, "objections": because});
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    finish(args, &counts, out)
+}
+
+fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let Counts { same, different, erased, committed } = counts;
+    anyhow::ensure!(
+        same + different > 0,
+        "there is not a single event to decide on in {}: {committed} records hold only commitments and {erased} were \
+         erased\nhint: `lictor guard --keep-content` keeps events sealed in the ledger",
+        args.log.display()
+    );
+    if *committed > 0 {
+        complaint::warn(&format!("{committed} records hold only commitments, and could not be decided on again"));
+    }
+    match args.format {
+        Document::Text => writeln!(out, "{same} decisions stay, {different} change, {erased} were erased")?,
+        Document::Json => writeln!(
+            out,
+            "{}",
+            json!({"type": "summary", "same": same, "different": different, "erased": erased, "committed": committed})
+        )?,
+    }
+    Ok(if *different > 0 { Outcome::Findings } else { Outcome::Compliant })
+}
+
+/// Is it the record of an event, and not of what had waited and was decided along with one?
+fn is_event(body: &Map<String, Value>) -> bool {
+    let is_decision = body.get("type").and_then(Value::as_str) == Some("decision");
+    is_decision && !body.contains_key("refused") && body.get("settles") != Some(&Value::Bool(true))
+}
+
+/// The event that a payload holds.
+fn event(payload: &[u8]) -> anyhow::Result<Event> {
+    let value = json::parse(payload).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let Json::Object(mut object) = value else { anyhow::bail!("expected an object") };
+    let value = object.remove("event").context("there is no `event`")?;
+    let mut decoded = Decoded::default();
+    let file: Arc<str> = "ledger".into();
+    Format::Native.decoder().record(LogRecord { value, file, line: 0, index: 0 }, &mut decoded);
+    match (decoded.events.pop(), decoded.faults.pop()) {
+        (Some(event), None) => Ok(event),
+        (_, fault) => anyhow::bail!("{}", fault.map_or_else(String::new, |fault| fault.message)),
+    }
+}

@@ -1,0 +1,130 @@
+//! A guard that is killed at any moment goes on as if it had not been: whoever was not answered asks again.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const POLICY: &str = r#"
+lictor: 1
+name: rules
+facts:
+  paid(payee, amount): {on: tool_call(pay), payee: args.to, amount: args.amount}
+properties:
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: limit, formula: 'always forall p. (paid(p, _) -> sum(a: paid(p, a)) <= 60)', respond: block, history: global}
+  - {id: in-turn, formula: 'always (tool_call("pay") -> !previous tool_call("pay"))', respond: block}
+"#;
+
+/// Kills in an ordinary run; a longer one takes more.
+const KILLS: u64 = 40;
+
+fn lictor() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_lictor"))
+}
+
+fn guard(folder: &Path) -> Child {
+    lictor()
+        .args(["guard", "--policy"])
+        .arg(folder.join("policy.yaml"))
+        .arg("--state")
+        .arg(folder.join("state"))
+        .arg("--log")
+        .arg(folder.join("log"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// A small generator of its own.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+fn event(number: u64, seed: &mut u64) -> String {
+    let what = match next(seed) % 6 {
+        0 => r#""kind":"user_message","text":"go on""#.to_owned(),
+        1 => format!(r#""kind":"tool_call","id":"d{number}","tool":"delete","args":{{}}"#),
+        2 => format!(r#""kind":"approval","id":"d{}","by":"ann""#, number.saturating_sub(1)),
+        _ => format!(
+            r#""kind":"tool_call","tool":"pay","args":{{"to":"p{}","amount":{}}}"#,
+            next(seed) % 9,
+            next(seed) % 20
+        ),
+    };
+    format!(r#"{{"session":"s{}","seq":{number},"time":{},{what}}}"#, next(seed) % 3, 1_700_000_000 + number)
+}
+
+/// What was decided, without the line of the input that it came from.
+fn decided(line: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(line).unwrap();
+    let settled = value["settled"].as_array().map_or(0, Vec::len);
+    format!("{} {} {} {settled}", value["action"], value["step"], value["objections"].as_array().map_or(0, Vec::len))
+}
+
+/// Gives events to guards that are killed after some milliseconds each, if at all, until all are answered.
+fn run(folder: &Path, events: &[String], kills: u64) -> Vec<String> {
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join("policy.yaml"), POLICY).unwrap();
+    let (mut answers, mut seed, mut killed) = (Vec::new(), 99, 0);
+    while answers.len() < events.len() {
+        let mut child = guard(folder);
+        let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let child = Arc::new(Mutex::new(child));
+        let killer = (killed < kills).then(|| {
+            let (wait, child) = (Duration::from_millis(20 + next(&mut seed) % 120), Arc::clone(&child));
+            std::thread::spawn(move || {
+                std::thread::sleep(wait);
+                // On Unix this is SIGKILL.
+                child.lock().unwrap().kill()
+            })
+        });
+        killed += u64::from(killer.is_some());
+        let mut lines = BufReader::new(output).lines();
+        while let Some(event) = events.get(answers.len()) {
+            if writeln!(input, "{event}").is_err() {
+                break;
+            }
+            match lines.next() {
+                Some(Ok(line)) => answers.push(decided(&line)),
+                _ => break,
+            }
+        }
+        drop(input);
+        if let Some(killer) = killer {
+            killer.join().unwrap().ok();
+        }
+        child.lock().unwrap().wait().unwrap();
+    }
+    answers
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on() {
+    let kills = std::env::var("LICTOR_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let mut seed = 7;
+    let events: Vec<String> = (0..kills * 8).map(|number| event(number, &mut seed)).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let (calm, torn) = (folder.path().join("calm"), folder.path().join("torn"));
+    let expected = run(&calm, &events, 0);
+    assert_eq!(run(&torn, &events, kills), expected);
+    for action in ["forward", "block", "ask"] {
+        assert!(expected.iter().any(|line| line.contains(action)), "nothing was decided to {action}");
+    }
+    let records = |folder: &Path| {
+        let log = folder.join("log");
+        let key = lictor().args(["log", "key"]).arg(&log).output().unwrap();
+        let key = String::from_utf8(key.stdout).unwrap();
+        let verified = lictor().arg("verify").arg(&log).args(["--key", key.trim()]).output().unwrap();
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+        let shown = lictor().args(["log", "show"]).arg(&log).output().unwrap();
+        String::from_utf8(shown.stdout).unwrap().matches("\"type\":\"decision\"").count()
+    };
+    assert_eq!(records(&torn), records(&calm), "every decision has one record");
+}

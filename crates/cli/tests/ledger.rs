@@ -1,0 +1,134 @@
+//! The commands about ledgers, run on ledgers made for each test.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use lictor_ledger::{Draft, Ledger, Options, Payload};
+use serde_json::Value;
+
+fn lictor(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lictor")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command prints that ends well.
+fn good(arguments: &[&str]) -> String {
+    let output = lictor(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A ledger with three records besides the first, and its key.
+fn ledger(log: &Path) -> String {
+    let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
+    let ledger = Ledger::open(log, Options::new(jiff::Timestamp::now)).unwrap();
+    for (number, subject) in ["ada", "ben", "ada"].into_iter().enumerate() {
+        let mut draft = Draft { subjects: vec![subject.to_owned()], ..Draft::default() };
+        draft.body.insert("step".to_owned(), number.into());
+        draft.payload = Some(Payload::Sealed(format!("said by {subject}").into_bytes()));
+        ledger.append(draft).unwrap().wait().unwrap();
+    }
+    ledger.close().unwrap();
+    key.trim().to_owned()
+}
+
+#[test]
+fn a_good_ledger_verifies_and_a_changed_one_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, log) = (ledger(&log), log.to_str().unwrap());
+    assert_eq!(good(&["log", "key", log]).trim(), key);
+    assert!(good(&["verify", log, "--key", &key]).contains("4 records verify"));
+    let document: Value = serde_json::from_str(&good(&["verify", log, "--key", &key, "--format", "json"])).unwrap();
+    assert_eq!((&document["verified"], &document["records"]), (&Value::from(true), &Value::from(4)));
+
+    let file = folder.path().join("key");
+    fs::write(&file, format!("{key}\n")).unwrap();
+    assert!(good(&["verify", log, "--key", file.to_str().unwrap()]).contains("4 records"));
+
+    let segment = folder.path().join("log/records/00000000000000000000.jsonl");
+    let text = fs::read_to_string(&segment).unwrap();
+    fs::write(&segment, text.replace("\"step\":1", "\"step\":7")).unwrap();
+    let output = lictor(&["verify", log, "--key", &key]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("records/00000000000000000000.jsonl:3: record 2: it is not the record"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_verified_is_told_from_what_does_not_verify() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, log) = (ledger(&log), log.to_str().unwrap());
+    for arguments in [&["verify", log, "--key", "nonsense"], &["verify", log, "--key", "a+b+c"]] {
+        let output = lictor(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!output.stderr.is_empty());
+    }
+    let output = lictor(&["verify", log, "--key", &key, "--against", log]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn an_older_copy_is_found_by_a_checkpoint_kept_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, pinned) = (ledger(&log), folder.path().join("pinned"));
+    let old = folder.path().join("old");
+    copy_all(&log, &old);
+    let (log, old, pin) = (log.to_str().unwrap(), old.to_str().unwrap(), pinned.to_str().unwrap());
+    let new_key = good(&["log", "rotate", log]);
+    assert_ne!(new_key.trim(), key);
+    fs::write(&pinned, good(&["log", "checkpoint", log])).unwrap();
+    assert!(good(&["verify", log, "--key", &key, "--against", pin]).contains("5 records verify"));
+    assert!(good(&["log", "export", log]).ends_with(&format!("{}\n", fs::read_to_string(&pinned).unwrap())));
+    assert!(lictor(&["verify", old, "--key", &key]).status.success());
+    assert_eq!(lictor(&["verify", old, "--key", &key, "--against", pin]).status.code(), Some(1));
+}
+
+#[test]
+fn an_erased_subject_is_forgotten_and_the_ledger_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, log) = (ledger(&log), log.to_str().unwrap());
+    assert!(good(&["log", "show", log, "--reveal"]).contains("payload: said by ada"));
+    assert!(good(&["erase", "ada", "--log", log]).contains("record 4 says so"));
+    let shown = good(&["log", "show", log, "--reveal", "--from", "1"]);
+    assert!(!shown.contains("said by ada") && shown.contains("said by ben"), "{shown}");
+    assert_eq!(shown.matches("payload: erased").count(), 2, "{shown}");
+    assert!(good(&["verify", log, "--key", &key]).contains("5 records verify"));
+    let output = lictor(&["erase", "ada", "--log", log]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no record names the subject"));
+}
+
+#[test]
+fn proofs_hold_all_that_it_takes_to_check_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    ledger(&log);
+    let log = log.to_str().unwrap();
+    let hash = |value: &Value| lictor_ledger::Hash::from_base64(value.as_str().unwrap()).unwrap();
+    let hashes = |value: &Value| value.as_array().unwrap().iter().map(hash).collect::<Vec<_>>();
+    let proof: Value = serde_json::from_str(&good(&["log", "proof", log, "2"])).unwrap();
+    let (leaf, root) = (hash(&proof["leaf"]), hash(&proof["root"]));
+    assert!(lictor_ledger::check_inclusion(leaf, 2, 4, root, &hashes(&proof["proof"])));
+    let proof: Value = serde_json::from_str(&good(&["log", "proof", log, "--since", "3"])).unwrap();
+    let old_root = hash(&proof["old_root"]);
+    assert!(lictor_ledger::check_consistency(3, old_root, 4, root, &hashes(&proof["proof"])));
+    assert_eq!(lictor(&["log", "proof", log, "9"]).status.code(), Some(2));
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, target) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        if path.is_dir() {
+            copy_all(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! An append-only log that shows if anybody changed it, and that can still forget a person.
+//!
+//! Records are lines of canonical JSON. Their hashes are the leaves of a Merkle tree (RFC 6962), which is kept in tiles
+//! and signed for in checkpoints, all in the formats of C2SP, so that tools of others verify the log as well. Whatever
+//! concerns a person is in the log only as a commitment or sealed, under a key of that person: destroying the key
+//! forgets them, and every hash and signature stays good.
+//!
+//! ```text
+//!  Draft ──append──▶ queue ──one thread──▶ records/*.jsonl ──sync──▶ acknowledged
+//!                                               │ hashes
+//!                                               ▼
+//!                                          tile/…  ──root, signed──▶ checkpoint
+//! ```
+//!
+//! - [`Ledger`] writes: [`Ledger::append`], [`Ledger::erase`], [`Ledger::rotate`].
+//! - [`Reader`] reads records, reveals payloads and makes proofs.
+//! - [`verify`] needs the folder and the public key, nothing else; [`check_inclusion`] and [`check_consistency`] not
+//!   even the folder.
+
+mod canonical;
+mod checkpoint;
+mod disk;
+mod draft;
+mod error;
+mod keyfile;
+mod ledger;
+mod lock;
+mod note;
+mod options;
+mod proof;
+mod reader;
+mod record;
+mod segment;
+mod store;
+mod subjects;
+mod tile;
+mod tree;
+mod verify;
+mod walk;
+mod writer;
+
+pub use crate::checkpoint::Checkpoint;
+pub use crate::disk::{Disk, DiskFile, RealDisk};
+pub use crate::draft::{Draft, Payload};
+pub use crate::error::{Error, Fault};
+pub use crate::ledger::{Ledger, Receipt, Ticket};
+pub use crate::note::VerifierKey;
+pub use crate::options::Options;
+pub use crate::proof::{check_consistency, check_inclusion};
+pub use crate::reader::{Reader, Record, Records, Revealed};
+pub use crate::record::Notice;
+pub use crate::tree::Hash;
+pub use crate::verify::{Verified, verify, verify_against};

@@ -1,0 +1,182 @@
+//! Signed notes (C2SP signed-note): texts with Ed25519 signatures, and the keys in their printed form.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+
+/// The byte that stands for Ed25519.
+const ED25519: u8 = 1;
+
+/// What a line with a signature begins with: an em dash and a space.
+const DASH: &str = "\u{2014} ";
+
+/// The public half of a key that signs checkpoints, printed as `name+id+key`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct VerifierKey {
+    name: String,
+    key: VerifyingKey,
+}
+
+impl VerifierKey {
+    /// The name of the key, which is the origin of the ledger.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first four bytes of the hash of name and key.
+    fn id(&self) -> [u8; 4] {
+        let hash =
+            Sha256::new().chain_update(&self.name).chain_update([b'\n', ED25519]).chain_update(self.key.as_bytes());
+        let hash: [u8; 32] = hash.finalize().into();
+        [hash[0], hash[1], hash[2], hash[3]]
+    }
+
+    /// Whether exactly one signature of a note is by this key, and good.
+    pub(crate) fn has_signed(&self, note: &Note<'_>) -> bool {
+        let mut ours = note.signatures.iter().filter(|(name, id, _)| *name == self.name && *id == self.id());
+        let (Some((_, _, signature)), None) = (ours.next(), ours.next()) else { return false };
+        let Ok(signature) = Signature::from_slice(signature) else { return false };
+        self.key.verify_strict(note.text.as_bytes(), &signature).is_ok()
+    }
+}
+
+impl fmt::Display for VerifierKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = vec![ED25519];
+        bytes.extend(self.key.as_bytes());
+        write!(f, "{}+{:08x}+{}", self.name, u32::from_be_bytes(self.id()), STANDARD.encode(bytes))
+    }
+}
+
+impl fmt::Debug for VerifierKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VerifierKey({self})")
+    }
+}
+
+impl FromStr for VerifierKey {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<VerifierKey, Error> {
+        let wrong = |what: &str| {
+            Error::refused(format!("`{text}` is no verifier key: {what}\nhint: it looks like `name+0123abcd+AQ…`"))
+        };
+        let mut parts = text.splitn(3, '+');
+        let (Some(name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(wrong("it has no three parts with `+` between them"));
+        };
+        check_name(name)?;
+        let bytes = STANDARD.decode(key).map_err(|_| wrong("the key is not in base64"))?;
+        let Some((&ED25519, key)) = bytes.split_first() else { return Err(wrong("only Ed25519 keys are known")) };
+        let key = key.try_into().map_err(|_| wrong("an Ed25519 key has 32 bytes"))?;
+        let key = VerifyingKey::from_bytes(key).map_err(|_| wrong("these bytes are no Ed25519 key"))?;
+        let verifier = VerifierKey { name: name.to_owned(), key };
+        if id != format!("{:08x}", u32::from_be_bytes(verifier.id())) {
+            return Err(wrong("its id is not that of its name and key"));
+        }
+        Ok(verifier)
+    }
+}
+
+/// A key that signs checkpoints.
+#[derive(Clone)]
+pub(crate) struct Signer {
+    name: String,
+    key: SigningKey,
+}
+
+impl Signer {
+    pub(crate) fn random(name: &str) -> Result<Signer, Error> {
+        check_name(name)?;
+        let mut seed = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *seed)
+            .map_err(|error| Error::refused(format!("the system gives no randomness: {error}")))?;
+        Ok(Signer { name: name.to_owned(), key: SigningKey::from_bytes(&seed) })
+    }
+
+    pub(crate) fn verifier(&self) -> VerifierKey {
+        VerifierKey { name: self.name.clone(), key: self.key.verifying_key() }
+    }
+
+    /// The key as the text that is kept in its file.
+    pub(crate) fn to_text(&self) -> Zeroizing<String> {
+        let mut bytes = Zeroizing::new(vec![ED25519]);
+        bytes.extend(self.key.as_bytes());
+        let id = u32::from_be_bytes(self.verifier().id());
+        Zeroizing::new(format!("PRIVATE+KEY+{}+{id:08x}+{}\n", self.name, &*Zeroizing::new(STANDARD.encode(&*bytes))))
+    }
+
+    /// Reads the text of a key; says nothing of it in the error.
+    pub(crate) fn from_text(text: &str) -> Option<Signer> {
+        let mut parts = text.strip_suffix('\n').unwrap_or(text).strip_prefix("PRIVATE+KEY+")?.splitn(3, '+');
+        let (name, id, key) = (parts.next()?, parts.next()?, parts.next()?);
+        let bytes = Zeroizing::new(STANDARD.decode(key).ok()?);
+        let (&ED25519, seed) = bytes.split_first()? else { return None };
+        let signer = Signer { name: name.to_owned(), key: SigningKey::from_bytes(seed.try_into().ok()?) };
+        (id == format!("{:08x}", u32::from_be_bytes(signer.verifier().id()))).then_some(signer)
+    }
+
+    /// A note: the text, which ends in a newline, a blank line, and one signature.
+    pub(crate) fn sign(&self, text: &str) -> String {
+        let mut bytes = self.verifier().id().to_vec();
+        bytes.extend(self.key.sign(text.as_bytes()).to_bytes());
+        format!("{text}\n{DASH}{} {}\n", self.name, STANDARD.encode(bytes))
+    }
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signer({})", self.verifier())
+    }
+}
+
+/// A note taken apart; nothing of it is to be believed before a signature was checked.
+#[derive(Debug)]
+pub(crate) struct Note<'a> {
+    pub(crate) text: &'a str,
+    /// Name, id and signature of each line.
+    signatures: Vec<(&'a str, [u8; 4], Vec<u8>)>,
+}
+
+impl<'a> Note<'a> {
+    /// Takes a note apart, or says what is wrong with it.
+    pub(crate) fn read(note: &'a str) -> Result<Note<'a>, &'static str> {
+        if note.chars().any(|c| c < '\u{20}' && c != '\n') {
+            return Err("a control character stands in the note");
+        }
+        let end = note.rfind("\n\n").ok_or("there is no blank line before the signatures")?;
+        let (text, lines) = (&note[..=end], &note[end + 2..]);
+        let lines = lines.strip_suffix('\n').ok_or("the last signature does not end")?;
+        let mut signatures = Vec::new();
+        for line in lines.split('\n') {
+            let line = line.strip_prefix(DASH).ok_or("a line with a signature does not begin with a dash")?;
+            let (name, signature) = line.split_once(' ').ok_or("a signature has no name")?;
+            let bytes = STANDARD.decode(signature).map_err(|_| "a signature is not in base64")?;
+            let (id, signature) = bytes.split_first_chunk::<4>().ok_or("a signature is too short")?;
+            signatures.push((name, *id, signature.to_vec()));
+        }
+        Ok(Note { text, signatures })
+    }
+
+    pub(crate) fn signature_count(&self) -> usize {
+        self.signatures.len()
+    }
+}
+
+/// Names are part of lines, so they are kept free of what separates there.
+fn check_name(name: &str) -> Result<(), Error> {
+    if name.is_empty() || name.chars().any(|c| c == '+' || c.is_whitespace() || c.is_control()) {
+        return Err(Error::refused(format!(
+            "`{name}` cannot name a ledger: a name has no spaces and no `+`\nhint: take something like \
+             `example.com/agents`"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! The files with the records: each named after the index of its first record, one record a line.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Fault};
+
+/// The folder of the segments.
+pub(crate) const FOLDER: &str = "records";
+
+/// The notices of the ledger among records that are no longer kept.
+pub(crate) const NOTICES: &str = "notices.jsonl";
+
+/// The path of a segment below the folder of the ledger.
+pub(crate) fn path(first: u64) -> String {
+    format!("{FOLDER}/{first:020}.jsonl")
+}
+
+/// The first index of each segment, in order.
+pub(crate) fn list(folder: &Path) -> Result<Vec<u64>, Error> {
+    let folder = folder.join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::file("list", &folder, error)),
+    };
+    let mut firsts = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::file("list", &folder, error))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let first = name.strip_suffix(".jsonl").filter(|stem| stem.len() == 20).and_then(|stem| stem.parse().ok());
+        match first {
+            Some(first) => firsts.push(first),
+            None => {
+                let message = "this is no segment of a ledger, and nothing else belongs here".to_owned();
+                return Err(Fault { file: format!("{FOLDER}/{name}"), line: 0, index: None, message }.into());
+            }
+        }
+    }
+    firsts.sort_unstable();
+    Ok(firsts)
+}

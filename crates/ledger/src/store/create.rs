@@ -1,0 +1,96 @@
+//! A ledger is created: keys, the first record, the first checkpoint. The signing key gets its name last, so a
+//! creation that was interrupted is known from one that was not, and is begun again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::checkpoint::{HISTORY, NEWEST};
+use crate::disk::Disk;
+use crate::draft::Prepared;
+use crate::error::Error;
+use crate::keyfile::{self, KEYS, NEXT, SIGNING, SUBJECTS};
+use crate::lock::Lock;
+use crate::note::Signer;
+use crate::options::Options;
+use crate::record::Notice;
+use crate::segment;
+use crate::store::{Segment, Store};
+use crate::subjects::Subjects;
+use crate::tile::Tiles;
+use crate::tree::Edge;
+use crate::walk::VERSION;
+
+impl Store {
+    /// Creates a ledger in a folder that holds none.
+    pub(crate) fn create(folder: &Path, origin: &str, options: Options) -> Result<Store, Error> {
+        let signer = Signer::random(origin)?;
+        let disk = options.disk.clone();
+        let made =
+            |action, path: &Path, result: std::io::Result<()>| result.map_err(|error| Error::file(action, path, error));
+        made("create", folder, disk.create_folder(folder))?;
+        let lock = Arc::new(Lock::take(folder)?);
+        let is_there = |name: &str| folder.join(name).exists();
+        let has_records = !segment::list(folder)?.is_empty() || is_there(HISTORY) || is_there(NEWEST);
+        if is_there(SIGNING) || (has_records && !is_there(NEXT)) {
+            return Err(Error::refused(format!(
+                "{}: there is a ledger already\nhint: open it, or choose another folder; a ledger whose signing key is lost \
+                 cannot be continued",
+                folder.display()
+            )));
+        }
+        clear(&*disk, folder)?;
+        let create = |name: &str| made("create", &folder.join(name), disk.create_folder(&folder.join(name)));
+        create(KEYS)?;
+        made("sync", folder, disk.sync_folder(folder))?;
+        if let Some(above) = folder.canonicalize().ok().as_deref().and_then(Path::parent) {
+            made("sync", above, disk.sync_folder(above))?;
+        }
+        keyfile::save(&*disk, &folder.join(NEXT), &signer)?;
+        create(segment::FOLDER)?;
+        made("sync", folder, disk.sync_folder(folder))?;
+        let subjects = Subjects::create(&*disk, &folder.join(SUBJECTS))?;
+        let first = folder.join(segment::path(0));
+        let file = disk.open(&first, false).map_err(|error| Error::file("create", &first, error))?;
+        made("sync", folder, disk.sync_folder(&folder.join(segment::FOLDER)))?;
+        let mut store = Store {
+            folder: folder.to_owned(),
+            lock,
+            subjects,
+            segment: Segment { file, first: 0, length: 0 },
+            edge: Edge::default(),
+            tiles: Tiles::default(),
+            unwritten: Vec::new(),
+            signed: 0,
+            signed_at: (options.clock)(),
+            dropped: 0,
+            history: 0,
+            time: Timestamp::UNIX_EPOCH,
+            signer,
+            options,
+        };
+        let key = store.signer.verifier().to_string();
+        store.append(&[Prepared::notice(&Notice::Created { version: VERSION, key })])?;
+        store.sign()?;
+        store.promote_key()?;
+        Ok(store)
+    }
+}
+
+/// Removes what an interrupted creation left.
+fn clear(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
+    for name in [segment::FOLDER, "tile"] {
+        let path = folder.join(name);
+        if path.exists() {
+            disk.remove_folder(&path).map_err(|error| Error::file("remove", &path, error))?;
+        }
+    }
+    for name in [HISTORY, NEWEST] {
+        let path = folder.join(name);
+        if path.exists() {
+            disk.remove(&path).map_err(|error| Error::file("remove", &path, error))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! What is forgotten: a subject, by destroying a key; old records, by dropping whole segments but not their hashes.
+
+use std::fs;
+
+use jiff::Timestamp;
+
+use crate::disk;
+use crate::draft::Prepared;
+use crate::error::Error;
+use crate::record::{Content, Line, Notice, time_text};
+use crate::segment::{self, NOTICES};
+use crate::store::Store;
+
+impl Store {
+    /// Refuses a subject that has no key.
+    pub(crate) fn check_subject(&self, subject: &str) -> Result<(), Error> {
+        match self.subjects.pseudonym(subject) {
+            Some(_) => Ok(()),
+            None => Err(Error::refused(format!(
+                "no record names the subject `{subject}`, or it was erased before\nhint: subjects are compared letter by \
+                 letter"
+            ))),
+        }
+    }
+
+    /// Destroys the key of a subject and records that. The record comes first: should the power fail in between, the
+    /// next one to open the ledger destroys the key.
+    pub(crate) fn erase(&mut self, subject: &str) -> Result<u64, Error> {
+        self.check_subject(subject)?;
+        let pseudonyms = self.subjects.pseudonyms(&[subject.to_owned()]);
+        let subject = pseudonyms.concat();
+        let index = self.append(&[Prepared::notice(&Notice::Erased { subject })])?;
+        self.subjects.destroy(&*self.options.disk, &pseudonyms)?;
+        Ok(index)
+    }
+
+    /// Drops the segments whose records are all older than a time, and says below which index nothing is kept.
+    ///
+    /// The hashes stay in the tiles, and the ledger's own notices in a file of their own. The last segment stays.
+    pub(crate) fn drop_before(&mut self, time: Timestamp) -> Result<u64, Error> {
+        let limit = time_text(time);
+        let segments = segment::list(&self.folder)?;
+        let kept_from = segments.first().copied().unwrap_or(0);
+        let (mut gone, mut notices) = (Vec::new(), String::new());
+        let mut before = kept_from;
+        for pair in segments.windows(2) {
+            let [first, next] = *pair else { continue };
+            let Some(kept) = self.notices_if_older(first, &limit)? else { break };
+            notices.push_str(&kept);
+            gone.push(first);
+            before = next;
+        }
+        if gone.is_empty() {
+            return Ok(kept_from);
+        }
+        self.append(&[Prepared::notice(&Notice::Dropped { before })])?;
+        self.sign()?;
+        self.sync_tiles(kept_from, before)?;
+        self.dropped = before;
+        let path = self.folder.join(NOTICES);
+        let earlier = if path.exists() {
+            fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?
+        } else {
+            String::new()
+        };
+        // An interrupted dropping may have kept some of the notices already.
+        let known = earlier.lines().last().and_then(|line| Line::read(line.as_bytes()).ok()).map(|line| line.index);
+        let is_new =
+            |line: &&str| Line::read(line.as_bytes()).is_ok_and(|line| known.is_none_or(|last| line.index > last));
+        let added: String = notices.lines().filter(is_new).map(|line| format!("{line}\n")).collect();
+        disk::replace(&*self.options.disk, &path, (earlier + &added).as_bytes(), false)?;
+        // The oldest first, so that what is there has no gap at any moment.
+        for first in gone {
+            let path = self.folder.join(segment::path(first));
+            self.options.disk.remove(&path).map_err(|error| Error::file("remove", &path, error))?;
+            let folder = self.folder.join(segment::FOLDER);
+            self.options.disk.sync_folder(&folder).map_err(|error| Error::file("sync", &folder, error))?;
+        }
+        Ok(before)
+    }
+
+    /// The lines with notices of a segment, if its last record is older than a time.
+    fn notices_if_older(&self, first: u64, limit: &str) -> Result<Option<String>, Error> {
+        let path = self.folder.join(segment::path(first));
+        let text = fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?;
+        let time_of = |line: &str| Line::read(line.as_bytes()).map(|line| line.time.to_owned());
+        if text.lines().next_back().is_none_or(|line| time_of(line).is_ok_and(|time| time.as_str() >= limit)) {
+            return Ok(None);
+        }
+        let is_notice =
+            |line: &&str| Line::read(line.as_bytes()).is_ok_and(|line| matches!(line.content, Content::Notice(_)));
+        Ok(Some(text.lines().filter(is_notice).map(|line| format!("{line}\n")).collect()))
+    }
+}

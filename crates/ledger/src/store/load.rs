@@ -1,0 +1,151 @@
+//! A ledger is opened: verified as a whole, what a crash left unfinished is finished or cut off, and that is recorded.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::checkpoint::{HISTORY, NEWEST};
+use crate::disk::{self, write_all_at};
+use crate::draft::Prepared;
+use crate::error::{Error, Fault};
+use crate::keyfile::{self, NEXT, SIGNING, SUBJECTS};
+use crate::lock::Lock;
+use crate::note::Signer;
+use crate::options::Options;
+use crate::record::Notice;
+use crate::segment;
+use crate::store::{Segment, Store};
+use crate::subjects::Subjects;
+use crate::walk::Walk;
+
+impl Store {
+    /// Opens the ledger in a folder.
+    pub(crate) fn open(folder: &Path, options: Options) -> Result<Store, Error> {
+        if !folder.join(SIGNING).exists() {
+            return Err(Error::refused(format!(
+                "{}: there is no ledger that could be continued: `{SIGNING}` is not there\nhint: create one first",
+                folder.display()
+            )));
+        }
+        let lock = Arc::new(Lock::take(folder)?);
+        Store::load(folder, options, lock)
+    }
+
+    /// Verifies the ledger and takes it up at its end.
+    pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<Store, Error> {
+        let walk = Walk::mending(folder)?;
+        if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
+            let message =
+                format!("{}; acknowledged records follow, so this is no unfinished write", tail.fault.message);
+            return Err(Fault { message, ..tail.fault.clone() }.into());
+        }
+        let signer = signer(folder, &options, &walk)?;
+        let history = mend_checkpoints(folder, &options, &walk)?;
+        let segment = mend_segment(folder, &options, &walk)?;
+        let mut store = Store {
+            folder: folder.to_owned(),
+            lock,
+            signer,
+            subjects: Subjects::load(&folder.join(SUBJECTS))?,
+            segment,
+            signed: walk.edge.size() - walk.unsigned(),
+            edge: walk.edge,
+            tiles: walk.tiles,
+            unwritten: walk.unwritten,
+            signed_at: (options.clock)(),
+            dropped: walk.segments.first().copied().unwrap_or(0),
+            history,
+            time: walk.time.parse().unwrap_or(Timestamp::UNIX_EPOCH),
+            options,
+        };
+        for (place, hashes) in &walk.lost {
+            store.write_tile(*place, hashes)?;
+        }
+        let unfinished: Vec<String> =
+            walk.erased.into_iter().filter(|pseudonym| store.subjects.knows(pseudonym)).collect();
+        if !unfinished.is_empty() {
+            store.subjects.destroy(&*store.options.disk, &unfinished)?;
+        }
+        if let Some(tail) = &walk.tail {
+            store.append(&[Prepared::notice(&Notice::Cut { bytes: tail.bytes, lines: tail.lines })])?;
+        }
+        if walk.successor.is_some() {
+            store.sign()?;
+            store.promote_key()?;
+        }
+        Ok(store)
+    }
+}
+
+/// The key that signs the next checkpoint; finishes a rotation whose last step is missing.
+fn signer(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Signer, Error> {
+    let (path, next) = (folder.join(SIGNING), folder.join(NEXT));
+    let current = keyfile::load(&path)?;
+    let successor = if next.exists() { Some(keyfile::load(&next)?) } else { None };
+    let stranger = || {
+        Error::refused(format!(
+            "{}: this is not the key that signs this ledger\nhint: a ledger is continued with its own key; put that back, or \
+             create a new ledger",
+            path.display()
+        ))
+    };
+    let due = walk.keys.last();
+    let waits = |key: &Signer| walk.successor.as_ref().is_none_or(|waiting| *waiting == key.verifier());
+    match successor {
+        _ if due == Some(&current.verifier()) && walk.successor.is_none() => Ok(current),
+        Some(successor) if due == Some(&current.verifier()) && waits(&successor) => Ok(current),
+        Some(successor) if due == Some(&successor.verifier()) => {
+            keyfile::save(&*options.disk, &path, &successor)?;
+            Ok(successor)
+        }
+        _ => Err(stranger()),
+    }
+}
+
+/// Cuts off a checkpoint without its end, writes the last one again, and puts it into the file of the newest.
+///
+/// Written again, because a failed sync may have left bytes that can be read but are not on the disk.
+fn mend_checkpoints(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<u64, Error> {
+    let path = folder.join(HISTORY);
+    let length = walk.history;
+    let Some(last) = &walk.last else { return Ok(length) };
+    let note = format!("{}\n", last.note);
+    let mend = || {
+        let mut file = options.disk.open(&path, false)?;
+        file.set_len(length)?;
+        write_all_at(&mut *file, length - note.len() as u64, note.as_bytes())?;
+        file.sync()
+    };
+    mend().map_err(|error| Error::file("mend", &path, error))?;
+    if walk.is_newest_behind {
+        disk::replace(&*options.disk, &folder.join(NEWEST), last.note.as_bytes(), false)?;
+    }
+    Ok(length)
+}
+
+/// Cuts off what stands behind the last good record, and writes what no checkpoint covers again, for the same reason.
+fn mend_segment(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Segment, Error> {
+    let Some(first) = walk.segments.last().copied() else {
+        let message = "there is no segment, so there are no records".to_owned();
+        return Err(Fault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
+    };
+    let path = folder.join(segment::path(first));
+    let mend = || {
+        let mut unsigned = Vec::new();
+        let mut reader = File::open(&path)?;
+        reader.seek(SeekFrom::Start(walk.unsigned_from))?;
+        reader.take(walk.length - walk.unsigned_from).read_to_end(&mut unsigned)?;
+        let mut file = options.disk.open(&path, false)?;
+        if fs::metadata(&path)?.len() > walk.length {
+            file.set_len(walk.length)?;
+        }
+        write_all_at(&mut *file, walk.unsigned_from, &unsigned)?;
+        file.sync()?;
+        Ok(file)
+    };
+    let file = mend().map_err(|error| Error::file("mend", &path, error))?;
+    Ok(Segment { file, first, length: walk.length })
+}

@@ -1,0 +1,125 @@
+//! Checkpoints are signed, and the key that signs them is replaced by another.
+
+use std::path::Path;
+
+use crate::checkpoint::{Checkpoint, HISTORY, NEWEST};
+use crate::disk::{self, write_all_at, write_whole};
+use crate::draft::Prepared;
+use crate::error::Error;
+use crate::keyfile::{self, NEXT, SIGNING};
+use crate::note::{Signer, VerifierKey};
+use crate::record::Notice;
+use crate::store::Store;
+use crate::tile::{Place, WIDTH, bytes_of};
+use crate::tree::Hash;
+
+impl Store {
+    /// Signs a checkpoint if the last one is old enough or far enough behind.
+    pub(crate) fn sign_if_due(&mut self) -> Result<(), Error> {
+        let age = self.time.duration_since(self.signed_at);
+        let is_old = age.try_into().is_ok_and(|age: std::time::Duration| age >= self.options.checkpoint_interval);
+        if self.edge.size() - self.signed >= self.options.checkpoint_records || (is_old && self.has_unsigned()) {
+            self.sign()?;
+        }
+        Ok(())
+    }
+
+    /// Signs a checkpoint of all records, unless the last one covers them. They are durable before.
+    pub(crate) fn sign(&mut self) -> Result<(), Error> {
+        if !self.has_unsigned() {
+            return Ok(());
+        }
+        self.lock.check()?;
+        self.write_tiles()?;
+        let (size, root) = (self.edge.size(), self.edge.root());
+        let note = Checkpoint { origin: self.signer.verifier().name().to_owned(), size, root }.sign(&self.signer);
+        let (path, entry) = (self.folder.join(HISTORY), format!("{note}\n"));
+        let disk = &self.options.disk;
+        let add = || {
+            let mut file = disk.open(&path, false)?;
+            write_all_at(&mut *file, self.history, entry.as_bytes())?;
+            file.sync()
+        };
+        add().map_err(|error| Error::file("add a checkpoint to", &path, error))?;
+        // This also makes the name of the file above durable, for both are in one folder.
+        disk::replace(&**disk, &self.folder.join(NEWEST), note.as_bytes(), false)?;
+        self.history += entry.len() as u64;
+        self.signed = size;
+        self.signed_at = self.time;
+        Ok(())
+    }
+
+    /// Writes the tiles of the tree as it is now. Partial ones that became full are no longer needed.
+    fn write_tiles(&mut self) -> Result<(), Error> {
+        for (place, hashes) in self.unwritten.iter().map(|(place, hashes)| (*place, hashes.as_slice())) {
+            self.write_tile(place, hashes)?;
+        }
+        for (place, hashes) in self.tiles.partial() {
+            self.write_tile(place, hashes)?;
+        }
+        for (place, _) in std::mem::take(&mut self.unwritten) {
+            let partial = self.folder.join(place.partial_folder());
+            if partial.exists() {
+                self.options.disk.remove_folder(&partial).map_err(|error| Error::file("remove", &partial, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a tile. It is not synced: should it be lost, the records make it anew when the ledger is opened. Only
+    /// where the records are no longer kept is the tile all there is.
+    pub(super) fn write_tile(&self, place: Place, hashes: &[Hash]) -> Result<(), Error> {
+        let path = self.folder.join(place.path_of_width(hashes.len()));
+        let Some(folder) = path.parent() else { return Ok(()) };
+        self.options.disk.create_folder(folder).map_err(|error| Error::file("create", folder, error))?;
+        write_whole(&*self.options.disk, &path, &bytes_of(hashes))?;
+        if place.level == 0 && place.index * (WIDTH as u64) < self.dropped { self.sync_tile(&path) } else { Ok(()) }
+    }
+
+    /// Makes a tile durable, with the names of the folders it is in.
+    fn sync_tile(&self, path: &Path) -> Result<(), Error> {
+        let disk = &self.options.disk;
+        let sync = || {
+            disk.open(path, false)?.sync()?;
+            let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&self.folder));
+            above.into_iter().try_for_each(|folder| disk.sync_folder(folder))
+        };
+        sync().map_err(|error| Error::file("sync the tile", path, error))
+    }
+
+    /// Makes the hashes of records durable that are about to be dropped.
+    pub(super) fn sync_tiles(&self, from: u64, to: u64) -> Result<(), Error> {
+        let width = WIDTH as u64;
+        for index in from / width..to.div_ceil(width) {
+            let there = usize::try_from(self.signed - index * width).map_or(WIDTH, |left| left.min(WIDTH));
+            self.sync_tile(&self.folder.join(Place { level: 0, index }.path_of_width(there)))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the signing key: a record names the new one, and the old one signs for that record as its last act.
+    pub(crate) fn rotate(&mut self) -> Result<VerifierKey, Error> {
+        // Whatever is open is covered first, so that one checkpoint stands between two rotations.
+        self.sign()?;
+        let successor = Signer::random(self.signer.verifier().name())?;
+        let verifier = successor.verifier();
+        keyfile::save(&*self.options.disk, &self.folder.join(NEXT), &successor)?;
+        self.append(&[Prepared::notice(&Notice::Rotated { key: verifier.to_string() })])?;
+        self.sign()?;
+        self.promote_key()?;
+        Ok(verifier)
+    }
+
+    /// Lets the next key sign from now on.
+    pub(super) fn promote_key(&mut self) -> Result<(), Error> {
+        let (from, to) = (self.folder.join(NEXT), self.folder.join(SIGNING));
+        let signer = keyfile::load(&from)?;
+        let promote = || {
+            self.options.disk.rename(&from, &to)?;
+            to.parent().map_or(Ok(()), |folder| self.options.disk.sync_folder(folder))
+        };
+        promote().map_err(|error| Error::file("put the new key in place of", &to, error))?;
+        self.signer = signer;
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! The tree in files: C2SP tlog-tiles, each with up to 256 hashes of one level, eight levels of the tree apart.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Fault};
+use crate::proof::Hashes;
+use crate::tree::{Hash, root_of};
+
+/// How many hashes a full tile holds.
+pub(crate) const WIDTH: usize = 256;
+
+/// How many levels of the tree one tile spans.
+const HEIGHT: u32 = 8;
+
+/// A tile by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) level: usize,
+    pub(crate) index: u64,
+}
+
+impl Place {
+    /// The path of the full tile below the folder of the ledger.
+    pub(crate) fn path(self) -> String {
+        let mut name = format!("{:03}", self.index % 1000);
+        let mut rest = self.index / 1000;
+        while rest > 0 {
+            name = format!("x{:03}/{name}", rest % 1000);
+            rest /= 1000;
+        }
+        format!("tile/{}/{name}", self.level)
+    }
+
+    /// The folder of the partial tiles of this place.
+    pub(crate) fn partial_folder(self) -> String {
+        format!("{}.p", self.path())
+    }
+
+    /// The path of a tile with this many hashes.
+    pub(crate) fn path_of_width(self, width: usize) -> String {
+        if width == WIDTH { self.path() } else { format!("{}/{width}", self.partial_folder()) }
+    }
+}
+
+/// The tiles of a tree that grows: those at its right edge, and those that became full and wait to be taken.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tiles {
+    /// The unfinished tile of each level, and how many are before it.
+    edge: Vec<(u64, Vec<Hash>)>,
+    full: Vec<(Place, Vec<Hash>)>,
+}
+
+impl Tiles {
+    /// Adds the hash of a record.
+    pub(crate) fn push(&mut self, leaf: Hash) {
+        let mut hash = leaf;
+        for level in 0.. {
+            if self.edge.len() == level {
+                self.edge.push((0, Vec::with_capacity(WIDTH)));
+            }
+            let (index, hashes) = &mut self.edge[level];
+            hashes.push(hash);
+            if hashes.len() < WIDTH {
+                return;
+            }
+            hash = root_of(hashes);
+            self.full.push((Place { level, index: *index }, std::mem::replace(hashes, Vec::with_capacity(WIDTH))));
+            *index += 1;
+        }
+    }
+
+    /// Takes the tiles that became full since they were last taken.
+    pub(crate) fn take_full(&mut self) -> Vec<(Place, Vec<Hash>)> {
+        std::mem::take(&mut self.full)
+    }
+
+    /// The partial tiles of the tree as it is now.
+    pub(crate) fn partial(&self) -> impl Iterator<Item = (Place, &[Hash])> {
+        let of_level =
+            |(level, (index, hashes)): (usize, &'_ (u64, Vec<Hash>))| (Place { level, index: *index }, hashes.len());
+        let places: Vec<(Place, usize)> = self.edge.iter().enumerate().map(of_level).collect();
+        places
+            .into_iter()
+            .zip(&self.edge)
+            .filter(|((_, width), _)| *width > 0)
+            .map(|((place, _), (_, hashes))| (place, hashes.as_slice()))
+    }
+}
+
+/// The bytes of a tile.
+pub(crate) fn bytes_of(hashes: &[Hash]) -> Vec<u8> {
+    hashes.iter().flat_map(|hash| hash.0).collect()
+}
+
+/// Reads the first hashes of a tile, from the full one or from any partial one that is wide enough.
+pub(crate) fn read(folder: &Path, place: Place, width: usize) -> Result<Vec<Hash>, Error> {
+    let path = widest(folder, place, width)?;
+    let bytes = fs::read(&path).map_err(|error| Error::file("read the tile", &path, error))?;
+    if bytes.len() < width * 32 || bytes.len() % 32 != 0 {
+        let message = format!("the tile has {} bytes where {} are needed", bytes.len(), width * 32);
+        return Err(Fault { file: place.path_of_width(width), line: 0, index: None, message }.into());
+    }
+    let (hashes, _) = bytes.as_chunks::<32>();
+    Ok(hashes.iter().take(width).map(|bytes| Hash(*bytes)).collect())
+}
+
+/// The file of a tile that holds at least so many hashes.
+fn widest(folder: &Path, place: Place, width: usize) -> Result<PathBuf, Error> {
+    let exact = folder.join(place.path_of_width(width));
+    if exact.exists() {
+        return Ok(exact);
+    }
+    let full = folder.join(place.path());
+    if full.exists() {
+        return Ok(full);
+    }
+    let wide = widths(&folder.join(place.partial_folder()))?.into_iter().find(|other| *other >= width);
+    wide.map(|width| folder.join(place.path_of_width(width))).ok_or_else(|| {
+        let file = place.path_of_width(width);
+        Fault { file, line: 0, index: None, message: "the tile is missing".to_owned() }.into()
+    })
+}
+
+/// The widths of the partial tiles in a folder, the smallest first.
+pub(crate) fn widths(folder: &Path) -> Result<Vec<usize>, Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::file("list", folder, error)),
+    };
+    let mut widths = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::file("list", folder, error))?;
+        widths.extend(entry.file_name().to_str().and_then(|name| name.parse::<usize>().ok()));
+    }
+    widths.sort_unstable();
+    Ok(widths)
+}
+
+/// The hashes of a tree of a size, read from its tiles.
+#[derive(Debug)]
+pub(crate) struct FromTiles<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) size: u64,
+}
+
+impl Hashes for FromTiles<'_> {
+    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, Error> {
+        let (level, above) = (height / HEIGHT, height % HEIGHT);
+        let first = place << above;
+        let tile = Place { level: level as usize, index: first >> HEIGHT };
+        // How many complete subtrees of this level the tree has, and how many of them are in this tile.
+        let there = (self.size >> (level * HEIGHT)) - (tile.index << HEIGHT);
+        let width = usize::try_from(there).map_or(WIDTH, |there| there.min(WIDTH));
+        let hashes = read(self.folder, tile, width)?;
+        let from = usize::try_from(first % WIDTH as u64).unwrap_or(0);
+        hashes.get(from..from + (1 << above)).map(root_of).ok_or_else(|| {
+            let file = tile.path_of_width(width);
+            Fault { file, line: 0, index: None, message: "the tile is too short".to_owned() }.into()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_where_the_standard_says() {
+        let path = |level, index| Place { level, index }.path();
+        assert_eq!(path(0, 0), "tile/0/000");
+        assert_eq!(path(1, 1_234_067), "tile/1/x001/x234/067");
+        assert_eq!(Place { level: 0, index: 1000 }.path_of_width(7), "tile/0/x001/000.p/7");
+    }
+
+    #[test]
+    fn a_tree_of_seventy_thousand_has_the_tiles_that_the_standard_counts() {
+        let mut tiles = Tiles::default();
+        (0..70_000u64).for_each(|index| tiles.push(Hash::leaf(&index.to_be_bytes())));
+        let full = tiles.take_full();
+        let of_level = |level| full.iter().filter(|(place, _)| place.level == level).count();
+        assert_eq!([of_level(0), of_level(1), of_level(2)], [273, 1, 0]);
+        let partial: Vec<(usize, u64, usize)> =
+            tiles.partial().map(|(place, hashes)| (place.level, place.index, hashes.len())).collect();
+        assert_eq!(partial, [(0, 273, 112), (1, 1, 17), (2, 0, 1)]);
+    }
+}

@@ -1,0 +1,141 @@
+//! The part of the pass that reads records from their files.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+
+use crate::error::{Error, Fault};
+use crate::record::{Line, MAX_LINE};
+use crate::segment;
+use crate::tree::Hash;
+use crate::walk::{Tail, Walk};
+
+/// How much of a file is read at once.
+const BUFFER: usize = 256 * 1024;
+
+impl Walk<'_> {
+    /// Reads all segments up to the first place that no checkpoint covers and that is not good.
+    pub(super) fn read_segments(&mut self) -> Result<(), Error> {
+        for place in 0..self.segments.len() {
+            let first = self.segments[place];
+            if first != self.edge.size() {
+                let message = format!("it is missing: the next segment begins with record {first}");
+                return Err(self.fault(self.edge.size(), message).into());
+            }
+            self.read_segment(first)?;
+            if let Some(tail) = &self.tail {
+                // A segment is begun when the one before it is whole.
+                if place + 1 < self.segments.len() {
+                    return Err(tail.fault.clone().into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_segment(&mut self, first: u64) -> Result<(), Error> {
+        let path = self.folder.join(segment::path(first));
+        let failed = |error| Error::file("read", &path, error);
+        let mut file = BufReader::with_capacity(BUFFER, File::open(&path).map_err(failed)?);
+        self.length = 0;
+        self.unsigned_from = 0;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            (&mut file).take(MAX_LINE as u64).read_until(b'\n', &mut line).map_err(failed)?;
+            if line.is_empty() {
+                return Ok(());
+            }
+            let index = self.edge.size();
+            let wrong = match line.split_last() {
+                Some((b'\n', text)) => self.read_record(index, text)?,
+                _ => Some("the line has no end".to_owned()),
+            };
+            let Some(message) = wrong else {
+                self.length += line.len() as u64;
+                if self.edge.size() <= self.covered {
+                    self.unsigned_from = self.length;
+                }
+                continue;
+            };
+            let fault = self.fault(index, message);
+            if index < self.covered {
+                return Err(fault.into());
+            }
+            self.tail = Some(tail(fault, line, file).map_err(failed)?);
+            return Ok(());
+        }
+    }
+
+    /// Takes one record in, or says what is wrong with it.
+    fn read_record(&mut self, index: u64, text: &[u8]) -> Result<Option<String>, Error> {
+        let line = match Line::read(text) {
+            Ok(line) => line,
+            Err(message) => return Ok(Some(message)),
+        };
+        if line.index != index {
+            return Ok(Some(format!("its index is {} where {index} should stand", line.index)));
+        }
+        if line.time < self.time.as_str() {
+            return Ok(Some(format!("its time {} is before that of the record before it, {}", line.time, self.time)));
+        }
+        if self.kept.differs(index, text)? {
+            return Ok(Some(format!("`{}` has another line for it", segment::NOTICES)));
+        }
+        if let Err(message) = line.notice().and_then(|notice| self.notice(index, notice)) {
+            return Ok(Some(message));
+        }
+        if self.time != line.time {
+            self.time.clear();
+            self.time.push_str(line.time);
+        }
+        self.feed(Hash::leaf(text))?;
+        Ok(None)
+    }
+
+    /// A fault at a record, with its segment and line.
+    pub(super) fn fault(&self, index: u64, message: String) -> Fault {
+        let first = self.segments.iter().rev().find(|first| **first <= index);
+        match first {
+            Some(first) => Fault { file: segment::path(*first), line: index - first + 1, index: Some(index), message },
+            None => Fault { file: segment::FOLDER.into(), line: 0, index: Some(index), message },
+        }
+    }
+
+    /// The earlier of an error and of what was already wrong when it came up: a record may look good by itself and make
+    /// the next one look bad.
+    pub(super) fn earliest(&mut self, error: Error) -> Error {
+        let at = error.fault().and_then(|fault| fault.index);
+        let suspect = self.suspect.take();
+        match (at, suspect.as_ref().map(|suspect| suspect.index).or_else(|| self.differing_leaf())) {
+            // Two records in a row are wrong, so it is the records that were changed and not the tile.
+            (Some(at), Some(index)) if index < at => {
+                self.fault(index, "it is not the record whose hash is in the tree".to_owned()).into()
+            }
+            (None, Some(_)) => suspect.map_or(error, |suspect| suspect.fault.into()),
+            _ => error,
+        }
+    }
+}
+
+/// Looks at what is left of a segment behind its last good record.
+fn tail(fault: Fault, first: Vec<u8>, mut file: impl BufRead) -> std::io::Result<Tail> {
+    let is_unfinished = first.last() != Some(&b'\n') && first.len() < MAX_LINE;
+    let (mut bytes, mut lines, mut line) = (first.len() as u64, 1, Vec::new());
+    let mut times: Vec<String> = Vec::new();
+    loop {
+        line.clear();
+        (&mut file).take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(Tail { fault, bytes, lines, is_unfinished, has_batches: times.len() > 1 });
+        }
+        bytes += line.len() as u64;
+        lines += 1;
+        let record = line.split_last().and_then(|(_, text)| Line::read(text).ok());
+        if let Some(time) = record.map(|record| record.time).filter(|time| times.last().is_none_or(|last| last != time))
+        {
+            times.push(time.to_owned());
+            // Two are as good as more.
+            times.truncate(2);
+        }
+    }
+}

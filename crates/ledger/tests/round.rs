@@ -1,0 +1,276 @@
+//! A ledger from its creation to its verification: what is appended is there, read, proved, rotated, forgotten.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use lictor_ledger::{
+    Checkpoint, Draft, Hash, Ledger, Notice, Options, Payload, Reader, Revealed, VerifierKey, check_consistency,
+    check_inclusion, verify, verify_against,
+};
+use serde_json::json;
+
+const ORIGIN: &str = "example.com/agents";
+
+fn options() -> Options {
+    Options::new(jiff::Timestamp::now)
+}
+
+fn draft(number: u64) -> Draft {
+    let body = json!({ "decision": "allow", "number": number });
+    Draft { body: body.as_object().unwrap().clone(), ..Draft::default() }
+}
+
+fn about(subjects: &[&str], payload: Payload) -> Draft {
+    let subjects = subjects.iter().map(|subject| (*subject).to_owned()).collect();
+    Draft { subjects, payload: Some(payload), ..draft(0) }
+}
+
+fn append(ledger: &Ledger, draft: Draft) -> u64 {
+    ledger.append(draft).unwrap().wait().unwrap().index
+}
+
+fn first_key(folder: &Path) -> VerifierKey {
+    Reader::open(folder).first_key().unwrap()
+}
+
+#[test]
+fn what_was_appended_is_read_and_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options().segment_bytes(2000)).unwrap();
+    for number in 1..=600 {
+        assert_eq!(append(&ledger, draft(number)), number);
+    }
+    ledger.close().unwrap();
+    let verified = verify(folder.path(), &first_key(folder.path())).unwrap();
+    assert_eq!((verified.records, verified.unsigned, verified.dropped), (601, 0, 0));
+    let reader = Reader::open(folder.path());
+    let records: Vec<_> = reader.records(590).unwrap().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 11);
+    assert_eq!(records[3].body.as_ref().unwrap()["number"], 593);
+    assert!(reader.record(601).is_err());
+}
+
+#[test]
+fn a_ledger_goes_on_where_it_was_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut expected = 1;
+    drop(Ledger::create(folder.path(), ORIGIN, options()).unwrap());
+    for _ in 0..5 {
+        let ledger = Ledger::open(folder.path(), options()).unwrap();
+        for _ in 0..100 {
+            assert_eq!(append(&ledger, draft(expected)), expected);
+            expected += 1;
+        }
+    }
+    assert_eq!(verify(folder.path(), &first_key(folder.path())).unwrap().records, expected);
+    assert!(Ledger::create(folder.path(), ORIGIN, options()).unwrap_err().to_string().contains("already"));
+}
+
+#[test]
+fn records_and_sizes_are_proved_without_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    let key = first_key(folder.path());
+    let mut trees: Vec<Checkpoint> = Vec::new();
+    for number in 1..300 {
+        append(&ledger, draft(number));
+        if number % 37 == 0 || number > 290 {
+            trees.push(Checkpoint::verify(&ledger.checkpoint().unwrap(), &key).unwrap());
+        }
+    }
+    let reader = ledger.reader();
+    let newest = trees.last().unwrap();
+    for tree in &trees {
+        let proof = reader.prove_consistency(tree.size, newest.size).unwrap();
+        assert!(check_consistency(tree.size, tree.root, newest.size, newest.root, &proof));
+        for index in [0, 1, tree.size / 2, tree.size - 1] {
+            let leaf = reader.record(index).unwrap().hash();
+            let proof = reader.prove_inclusion(index, tree.size).unwrap();
+            assert!(check_inclusion(leaf, index, tree.size, tree.root, &proof), "{index} of {}", tree.size);
+            assert!(!check_inclusion(Hash::leaf(b"other"), index, tree.size, tree.root, &proof));
+        }
+    }
+}
+
+#[test]
+fn a_rotated_key_is_followed_from_the_first_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    let first = first_key(folder.path());
+    let old = ledger.checkpoint().unwrap();
+    let mut keys = vec![first.clone()];
+    for number in 0..4 {
+        append(&ledger, draft(number));
+        keys.push(ledger.rotate().unwrap());
+    }
+    append(&ledger, draft(9));
+    drop(ledger);
+    append(&Ledger::open(folder.path(), options()).unwrap(), draft(10));
+    assert_eq!(verify(folder.path(), &first).unwrap().keys, keys);
+    assert!(verify(folder.path(), &keys[1]).unwrap_err().to_string().contains("another key"));
+    let newest = Reader::open(folder.path()).checkpoint().unwrap();
+    assert!(Checkpoint::verify(&newest, keys.last().unwrap()).is_ok());
+    assert!(Checkpoint::verify(&newest, &first).is_err());
+    assert!(verify_against(folder.path(), &first, &old).is_ok());
+    assert!(verify_against(folder.path(), &first, &newest).is_ok());
+}
+
+#[test]
+fn an_erased_subject_is_gone_and_the_log_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    let kept = append(&ledger, about(&["ada"], Payload::Sealed(b"her address".to_vec())));
+    let both = append(&ledger, about(&["ben", "ada"], Payload::Sealed(b"their meeting".to_vec())));
+    let other = append(&ledger, about(&["ben"], Payload::Sealed(b"his address".to_vec())));
+    let said = append(&ledger, about(&["ada"], Payload::Committed(b"yes".to_vec())));
+    let nobody = append(&ledger, about(&[], Payload::Committed(b"tick".to_vec())));
+    let reader = ledger.reader();
+    assert_eq!(reader.reveal(both).unwrap(), Revealed::Content(b"their meeting".to_vec()));
+    assert_eq!(reader.confirms(said, b"yes").unwrap(), Some(true));
+    assert_eq!(reader.confirms(said, b"no").unwrap(), Some(false));
+    let pseudonym = reader.record(kept).unwrap().subjects;
+
+    let index = ledger.erase("ada").unwrap().index;
+    let erased = Notice::Erased { subject: pseudonym.concat() };
+    assert_eq!(reader.record(index).unwrap().notice, Some(erased));
+    for index in [kept, both, said] {
+        assert_eq!(reader.reveal(index).unwrap(), Revealed::Erased);
+    }
+    assert_eq!(reader.confirms(said, b"yes").unwrap(), None);
+    assert_eq!(reader.reveal(other).unwrap(), Revealed::Content(b"his address".to_vec()));
+    assert_eq!(reader.confirms(nobody, b"tick").unwrap(), Some(true));
+    assert!(ledger.erase("ada").unwrap_err().to_string().contains("no record names"));
+    // Whoever comes back is somebody new.
+    let again = append(&ledger, about(&["ada"], Payload::Committed(b"yes".to_vec())));
+    assert_ne!(reader.record(again).unwrap().subjects, pseudonym);
+    ledger.close().unwrap();
+    assert_eq!(verify(folder.path(), &first_key(folder.path())).unwrap().unsigned, 0);
+    drop(Ledger::open(folder.path(), options()).unwrap());
+}
+
+#[test]
+fn nothing_in_the_log_names_a_subject_or_shows_a_payload() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    for _ in 0..2 {
+        append(&ledger, about(&["ada@example.com"], Payload::Sealed(b"her address".to_vec())));
+        append(&ledger, about(&["ada@example.com"], Payload::Committed(b"her address".to_vec())));
+    }
+    let lines: Vec<_> = ledger.reader().records(1).unwrap().map(|record| record.unwrap().line).collect();
+    assert!(lines.iter().all(|line| !line.contains("ada") && !line.contains("address")));
+    // Equal payloads do not show as equal.
+    let proofs: std::collections::HashSet<_> = lines.iter().map(|line| line.split("\"index\"").next()).collect();
+    assert_eq!(proofs.len(), 3, "{lines:?}");
+    let keys = std::fs::read_to_string(folder.path().join("keys/subjects")).unwrap();
+    assert!(!keys.contains("ada"));
+}
+
+#[test]
+fn old_segments_are_dropped_and_the_rest_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options().segment_bytes(3000)).unwrap();
+    let first = first_key(folder.path());
+    append(&ledger, about(&["ada"], Payload::Sealed(b"her address".to_vec())));
+    let key = ledger.rotate().unwrap();
+    ledger.erase("ada").unwrap();
+    (0..400).for_each(|number| assert!(append(&ledger, draft(number)) > 0));
+    let pinned = ledger.checkpoint().unwrap();
+    let kept_from = ledger.drop_before(jiff::Timestamp::now()).unwrap();
+    assert!(kept_from > 300, "{kept_from}");
+    append(&ledger, draft(0));
+    let reader = ledger.reader();
+    assert!(reader.record(5).unwrap_err().to_string().contains("no longer kept"));
+    ledger.close().unwrap();
+    let verified = verify_against(folder.path(), &first, &pinned).unwrap();
+    assert_eq!((verified.dropped, verified.keys), (kept_from, vec![first.clone(), key]));
+    let ledger = Ledger::open(folder.path(), options().segment_bytes(3000)).unwrap();
+    (0..60).for_each(|number| assert!(append(&ledger, draft(number)) > kept_from));
+    ledger.close().unwrap();
+    assert_eq!(Reader::open(folder.path()).first_key().unwrap(), first);
+    // A segment that is gone without a notice is missed.
+    let segments = std::fs::read_dir(folder.path().join("records")).unwrap();
+    let oldest = segments.map(|entry| entry.unwrap().path()).min().unwrap();
+    std::fs::remove_file(oldest).unwrap();
+    assert!(verify(folder.path(), &first).unwrap_err().to_string().contains("no notice says that it was dropped"));
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, target) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        if path.is_dir() {
+            copy_all(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_older_copy_is_told_by_a_pinned_checkpoint_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, copy) = (folder.path().join("log"), folder.path().join("copy"));
+    let ledger = Ledger::create(&log, ORIGIN, options()).unwrap();
+    let key = first_key(&log);
+    append(&ledger, draft(1));
+    ledger.close().unwrap();
+    copy_all(&log, &copy);
+    let ledger = Ledger::open(&log, options()).unwrap();
+    append(&ledger, draft(2));
+    let pinned = ledger.checkpoint().unwrap();
+    ledger.close().unwrap();
+    assert!(verify_against(&log, &key, &pinned).is_ok());
+    assert!(verify(&copy, &key).is_ok());
+    assert!(verify_against(&copy, &key, &pinned).unwrap_err().to_string().contains("pinned checkpoint has 3 records"));
+    // And a copy that went another way.
+    let ledger = Ledger::open(&copy, options()).unwrap();
+    append(&ledger, draft(3));
+    ledger.close().unwrap();
+    assert!(verify_against(&copy, &key, &pinned).unwrap_err().to_string().contains("are not those of the pinned"));
+}
+
+#[test]
+fn a_second_writer_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    let second = Ledger::open(folder.path(), options()).unwrap_err();
+    assert!(second.is_locked() && second.to_string().contains("hint:"), "{second}");
+    append(&ledger, draft(1));
+    // A writer on a file system without locks shows by the generation.
+    std::fs::write(folder.path().join("lock"), "00000000000000000007\n").unwrap();
+    let error = ledger.append(draft(2)).unwrap().wait().unwrap_err();
+    assert!(error.to_string().contains("another writer took"), "{error}");
+    drop(ledger);
+    assert_eq!(append(&Ledger::open(folder.path(), options()).unwrap(), draft(2)), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_that_others_can_read_are_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    drop(Ledger::create(folder.path(), ORIGIN, options()).unwrap());
+    for name in ["keys/signing", "keys/subjects"] {
+        let path = folder.path().join(name);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        let error = Ledger::open(folder.path(), options()).unwrap_err().to_string();
+        assert!(error.contains("mode 640") && error.contains("chmod 600"), "{error}");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_and_harms_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Ledger::create(folder.path(), "two words", options()).unwrap_err().to_string().contains("no spaces"));
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    let long = Draft { payload: Some(Payload::Sealed(vec![0; 13 << 20])), ..draft(1) };
+    assert!(ledger.append(long).unwrap_err().to_string().contains("longer than"));
+    let mut deep = json!(1);
+    (0..200).for_each(|_| deep = json!([deep.take()]));
+    let deep = Draft { body: json!({ "deep": deep }).as_object().unwrap().clone(), ..Draft::default() };
+    assert!(ledger.append(deep).unwrap_err().to_string().contains("levels deep"));
+    assert_eq!(append(&ledger, draft(1)), 1);
+}

@@ -1,0 +1,248 @@
+//! Whatever is changed in a closed ledger is found, and the first bad record is named.
+//!
+//! A small ledger is changed in every way there is room for: each bit of each byte, each line deleted, doubled, swapped
+//! with each other, each file cut off at each byte. `LICTOR_TAMPER_FLIPS` is how many random bits are flipped in a
+//! larger one besides.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use lictor_ledger::{Draft, Fault, Ledger, Options, Payload, Reader, VerifierKey, verify};
+use serde_json::json;
+use tempfile::TempDir;
+
+struct Victim {
+    folder: TempDir,
+    key: VerifierKey,
+    /// All files that a verifier relies on, with their good content.
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Victim {
+    /// A ledger with several segments, checkpoints by two keys, an erased subject and all kinds of payloads.
+    fn new(records: u64) -> Victim {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(jiff::Timestamp::now).segment_bytes(records * 60).checkpoint_records(records / 3);
+        let ledger = Ledger::create(folder.path(), "example.com/agents", options).unwrap();
+        for number in 0..records {
+            let body = json!({ "number": number, "é": ["x", null, true, 1.5] }).as_object().unwrap().clone();
+            let payload = match number % 3 {
+                0 => None,
+                1 => Some(Payload::Committed(b"a payload".to_vec())),
+                _ => Some(Payload::Sealed(b"a payload".to_vec())),
+            };
+            let draft = Draft { body, subjects: vec![format!("subject {}", number % 2)], payload };
+            ledger.append(draft).unwrap().wait().unwrap();
+            if number == records / 2 {
+                ledger.rotate().unwrap();
+                ledger.erase("subject 1").unwrap();
+            }
+        }
+        ledger.close().unwrap();
+        let key = Reader::open(folder.path()).first_key().unwrap();
+        let mut paths = Vec::new();
+        list(folder.path(), &mut paths);
+        paths.retain(|path| !path.ends_with("lock") && !path.starts_with(folder.path().join("keys")));
+        paths.sort();
+        let files = paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+        let victim = Victim { folder, key, files };
+        verify(victim.folder.path(), &victim.key).unwrap();
+        victim
+    }
+
+    fn name(&self, file: usize) -> String {
+        self.files[file].0.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned()
+    }
+
+    /// The index of the first record of a segment.
+    fn first(&self, file: usize) -> Option<u64> {
+        self.name(file).strip_prefix("records/")?.strip_suffix(".jsonl")?.parse().ok()
+    }
+
+    /// What verification says when a file has this content.
+    fn fault(&self, file: usize, content: &[u8], what: &str) -> Fault {
+        let (path, good) = &self.files[file];
+        let changed = content.iter().zip(good).position(|(a, b)| a != b).unwrap_or(content.len().min(good.len()));
+        put(path, changed, content);
+        let result = verify(self.folder.path(), &self.key);
+        put(path, changed, good);
+        match result {
+            Ok(_) => panic!("{}: not found: {what}", self.name(file)),
+            Err(error) => match error.fault() {
+                Some(fault) => fault.clone(),
+                None => panic!("{}: {what}: {error}", self.name(file)),
+            },
+        }
+    }
+
+    /// Flips bits of a byte; the record it is in, or the tile, must be named.
+    fn flip(&self, file: usize, at: usize, mask: u8) {
+        let good = &self.files[file].1;
+        let mut content = good.clone();
+        content[at] ^= mask;
+        let what = format!("byte {at} ^ {mask:02x}");
+        let fault = self.fault(file, &content, &what);
+        if let Some(first) = self.first(file) {
+            let line = good[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
+            let place = (fault.file.as_str(), fault.line, fault.index);
+            assert_eq!(place, (self.name(file).as_str(), line + 1, Some(first + line)), "{what}: {fault}");
+        } else if self.name(file).starts_with("tile/") {
+            assert_eq!(fault.file, self.name(file), "{what}: {fault}");
+        } else {
+            assert!(fault.file.starts_with("checkpoint"), "{what}: {fault}");
+        }
+    }
+
+    /// Puts other lines into a file; from which record on it is bad must be named, if it is a segment.
+    fn lines(&self, file: usize, lines: &[&[u8]], first_bad: usize, what: &str) {
+        let fault = self.fault(file, &lines.concat(), what);
+        if let Some(first) = self.first(file) {
+            assert_eq!(fault.index, Some(first + first_bad as u64), "{}: {what}: {fault}", self.name(file));
+        }
+    }
+}
+
+/// Writes a content over a file from where it differs on. Some file systems flush a file that was emptied first.
+fn put(path: &Path, from: usize, content: &[u8]) {
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap();
+    file.seek(SeekFrom::Start(from as u64)).unwrap();
+    file.write_all(&content[from..]).unwrap();
+    file.set_len(content.len() as u64).unwrap();
+}
+
+fn list(folder: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { list(&path, paths) } else { paths.push(path) }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_found_and_its_record_named() {
+    let victim = Victim::new(8);
+    let mut flips = 0;
+    for file in 0..victim.files.len() {
+        for at in 0..victim.files[file].1.len() {
+            // Each bit of each byte of what people could want to change; one bit of each byte of the hashes.
+            let bits = if victim.name(file).starts_with("tile/") { at % 8..at % 8 + 1 } else { 0..8 };
+            for bit in bits {
+                victim.flip(file, at, 1 << bit);
+                flips += 1;
+            }
+        }
+    }
+    assert!(flips > 10_000, "{flips}");
+}
+
+#[test]
+fn every_line_that_is_deleted_doubled_swapped_or_put_in_is_found() {
+    let victim = Victim::new(12);
+    for file in 0..victim.files.len() {
+        if victim.name(file).starts_with("tile/") {
+            continue;
+        }
+        let good: Vec<&[u8]> = victim.files[file].1.split_inclusive(|byte| *byte == b'\n').collect();
+        let other = victim.files.iter().rfind(|(path, _)| path.extension().is_some()).unwrap();
+        let foreign = other.1.split_inclusive(|byte| *byte == b'\n').next().unwrap();
+        for place in 0..good.len() {
+            let mut lines = good.clone();
+            let line = lines.remove(place);
+            victim.lines(file, &lines, place, &format!("line {} is deleted", place + 1));
+            lines.insert(place, line);
+            lines.insert(place, line);
+            victim.lines(file, &lines, place + 1, &format!("line {} is doubled", place + 1));
+            if foreign != line {
+                lines[place] = foreign;
+                victim.lines(file, &lines, place, &format!("a line is put in before line {}", place + 1));
+            }
+            lines.remove(place);
+            for later in place + 1..good.len() {
+                if good[place] != good[later] {
+                    lines.swap(place, later);
+                    victim.lines(file, &lines, place, &format!("lines {} and {} are swapped", place + 1, later + 1));
+                    lines.swap(place, later);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_file_that_is_cut_off_lengthened_removed_or_swapped_is_found() {
+    let victim = Victim::new(12);
+    for file in 0..victim.files.len() {
+        let good = &victim.files[file].1;
+        for length in 0..good.len() {
+            let fault = victim.fault(file, &good[..length], &format!("cut off at {length}"));
+            if let Some(first) = victim.first(file) {
+                let lines = good[..length].iter().filter(|byte| **byte == b'\n').count() as u64;
+                assert_eq!(fault.index, Some(first + lines), "cut off at {length}: {fault}");
+            }
+        }
+        fs::remove_file(&victim.files[file].0).unwrap();
+        let result = verify(victim.folder.path(), &victim.key);
+        assert!(result.is_err(), "{} was removed", victim.name(file));
+        fs::write(&victim.files[file].0, good).unwrap();
+        for other in 0..victim.files.len() {
+            if victim.files[other].1 != *good {
+                victim.fault(file, &victim.files[other].1, &format!("has the content of {}", victim.name(other)));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_writer_refuses_to_extend_what_does_not_verify() {
+    let victim = Victim::new(12);
+    for file in 0..victim.files.len() {
+        let (path, good) = &victim.files[file];
+        let mut content = good.clone();
+        let middle = content.len() / 2;
+        content[middle] ^= 1;
+        fs::write(path, &content).unwrap();
+        let error = Ledger::open(victim.folder.path(), Options::new(jiff::Timestamp::now)).unwrap_err();
+        assert!(error.fault().is_some(), "{}: {error}", victim.name(file));
+        fs::write(path, good).unwrap();
+    }
+}
+
+#[test]
+fn a_time_changed_at_the_end_of_a_tile_is_not_blamed_on_the_tile_or_the_next_record() {
+    let victim = Victim::new(520);
+    let holds = |file: &usize| victim.first(*file).is_some_and(|first| first <= 255);
+    let file = (0..victim.files.len()).rfind(holds).unwrap();
+    let line = usize::try_from(255 - victim.first(file).unwrap()).unwrap();
+    let good = &victim.files[file].1;
+    let end = good.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(line).unwrap().0;
+    // The tens of the year, by which it is later than all that follow: `2026-…Z"}` is 29 bytes with what closes it.
+    let decade = end - 29 + 2;
+    assert!(good[decade].is_ascii_digit());
+    let mask = good[decade] ^ b'9';
+    victim.flip(file, decade, mask);
+}
+
+#[test]
+fn random_flips_in_a_larger_ledger_are_found() {
+    let flips = std::env::var("LICTOR_TAMPER_FLIPS").ok().map_or(2_000, |text| text.parse::<u64>().unwrap());
+    let victim = Victim::new(520);
+    let total: usize = victim.files.iter().map(|(_, content)| content.len()).sum();
+    // A fixed sequence (splitmix64), so that a failure comes again.
+    let mut state = 20_260_131_u64;
+    for _ in 0..flips {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut random = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        random ^= random >> 31;
+        let mut at = usize::try_from(random >> 16).unwrap() % total;
+        let mask = 1 << (random & 7);
+        let mut file = 0;
+        while at >= victim.files[file].1.len() {
+            at -= victim.files[file].1.len();
+            file += 1;
+        }
+        victim.flip(file, at, mask);
+    }
+}

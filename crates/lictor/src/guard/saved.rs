@@ -1,0 +1,90 @@
+//! What a guard knows of a session, as data that outlives the process.
+
+use std::sync::Arc;
+
+use lictor_logic::Time;
+use serde::{Deserialize, Serialize};
+
+use super::pending::Pending;
+use super::{Guard, Guarded};
+use crate::decode::{Decoded, Format, Record};
+use crate::event::{Event, Source};
+use crate::json::{self, Text};
+use crate::judge::RestoreError;
+use crate::session::{SavedSession, Session};
+
+/// A session and what waits in it, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedGuarded {
+    session: SavedSession,
+    pending: Vec<SavedPending>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedPending {
+    id: Text,
+    /// The event as a line of Lictor's own format, and where it was read.
+    event: String,
+    source: (Arc<str>, u32, u32),
+    asked: Vec<Text>,
+    until: Option<Time>,
+}
+
+impl SavedGuarded {
+    /// The session as it was saved later, when only what had happened since then was saved.
+    #[must_use]
+    pub fn followed_by(self, later: SavedGuarded) -> SavedGuarded {
+        SavedGuarded { session: self.session.followed_by(later.session), pending: later.pending }
+    }
+}
+
+impl Guard {
+    /// A session as data, with what happened from a moment on; none if it is not here. Beside it, how many moments it
+    /// has, from which on the next save may go.
+    pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuarded, usize)> {
+        let guarded = self.sessions.get(name)?;
+        let pending = guarded.pending.iter().map(|pending| {
+            let Source { file, line, record } = pending.event.source.clone();
+            let placeless = Event { source: Source::default(), ..pending.event.clone() };
+            SavedPending {
+                id: pending.id.clone(),
+                event: placeless.to_json().to_string(),
+                source: (file, line, record),
+                asked: pending.asked.clone(),
+                until: pending.until,
+            }
+        });
+        let session = guarded.session.save(&self.judge, from);
+        Some((SavedGuarded { session, pending: pending.collect() }, guarded.session.moments()))
+    }
+
+    /// Goes on with a session, in place of what is known of it here.
+    pub fn restore(&mut self, saved: &SavedGuarded) -> Result<(), RestoreError> {
+        let session = Session::restore(&mut self.judge, &saved.session)?;
+        let mut pending = Vec::new();
+        for waiting in &saved.pending {
+            let mut event = event(&waiting.event).ok_or_else(|| {
+                RestoreError::new(format!("the event that waits as `{}` cannot be read any more", waiting.id))
+            })?;
+            let (file, line, record) = waiting.source.clone();
+            event.source = Source { file, line, record };
+            let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
+            pending.push(Pending { id, event, asked, until });
+        }
+        self.sessions.insert(session.name().clone(), Guarded { session, pending });
+        Ok(())
+    }
+
+    /// Forgets a session that is kept elsewhere: it costs no memory until it is restored.
+    pub fn release(&mut self, name: &str) {
+        self.sessions.remove(name);
+    }
+}
+
+/// The event of a line of Lictor's own format.
+fn event(text: &str) -> Option<Event> {
+    let mut decoded = Decoded::default();
+    let value = json::parse_str(text).ok()?;
+    Format::Native.decoder().record(Record { value, file: "-".into(), line: 0, index: 0 }, &mut decoded);
+    decoded.events.pop().filter(|_| decoded.faults.is_empty())
+}

@@ -1,0 +1,70 @@
+//! Why an event could not be decided.
+
+use std::fmt;
+
+use lictor::judge::RestoreError;
+use lictor_store::StoreError;
+
+/// Why an event could not be decided. It did not go on, and nobody may let it.
+#[derive(Debug)]
+pub enum WardenError {
+    /// The state of sessions cannot be read or written.
+    Store(StoreError),
+    /// The record cannot be written.
+    Ledger(lictor_ledger::Error),
+    /// What was kept of a session does not fit the policy.
+    Restore {
+        /// Under which key it is kept.
+        key: String,
+        /// What is wrong.
+        error: RestoreError,
+    },
+    /// What was kept cannot be understood.
+    Damaged {
+        /// Under which key it is kept.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Others decide on the same session all the time, and this one never got its turn.
+    Crowded {
+        /// The session.
+        session: String,
+    },
+}
+
+impl fmt::Display for WardenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WardenError::Store(error) => error.fmt(f),
+            WardenError::Ledger(error) => error.fmt(f),
+            WardenError::Restore { key, error } => write!(
+                f,
+                "what is kept as `{key}` cannot be gone on with: {error}\nhint: go on with the policy it was kept by, or \
+                 begin with an empty store"
+            ),
+            WardenError::Damaged { key, reason } => {
+                write!(f, "what is kept as `{key}` is damaged: {reason}\nhint: restore the store from a backup")
+            }
+            WardenError::Crowded { session } => write!(
+                f,
+                "session `{session}` is decided on by others all the time\nhint: let one process guard a session, or try \
+                 again"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for WardenError {}
+
+impl From<StoreError> for WardenError {
+    fn from(error: StoreError) -> WardenError {
+        WardenError::Store(error)
+    }
+}
+
+impl From<lictor_ledger::Error> for WardenError {
+    fn from(error: lictor_ledger::Error) -> WardenError {
+        WardenError::Ledger(error)
+    }
+}

@@ -1,0 +1,116 @@
+//! What the ledger keeps of a decision.
+//!
+//! The body can be read by everybody who has the log and can never be taken back, so there is nothing of a person in it:
+//! what was decided, by which properties, under which policy. What was said, and for which values a property was broken,
+//! is the payload: committed to, or sealed, under the keys of the persons concerned.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use lictor::event::Event;
+use lictor::guard::{Decision, Why};
+use lictor_ledger::{Draft, Payload};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// What is kept of what was said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// A commitment: whoever has the event can show that it is the one.
+    #[default]
+    Commitment,
+    /// The event and the decision themselves, sealed, until a person in it is erased.
+    Content,
+}
+
+/// A record that is still to be written: it waits in the store until the ledger has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Outgoing {
+    id: String,
+    body: Map<String, Value>,
+    subjects: Vec<String>,
+    payload: String,
+}
+
+impl Outgoing {
+    /// The record of the decision number `number` of its session.
+    pub(crate) fn new(
+        decision: &Decision,
+        policy: &str,
+        number: u64,
+        subjects: Vec<String>,
+        now: Option<lictor_logic::Time>,
+    ) -> Outgoing {
+        let mut body = body(decision);
+        body.insert("policy".into(), json!(policy));
+        body.insert("number".into(), json!(number));
+        if let Some(now) = now {
+            body.insert("seen".into(), json!(lictor::event::write_time(now)));
+        }
+        let payload = format!("{{\"event\":{},\"decision\":{}}}", line(&decision.event), decision.line());
+        // Not made of the session or the event, of which a record must not tell more than it has to.
+        let random = || RandomState::new().build_hasher().finish();
+        let id = format!("{:016x}{:016x}", random(), random());
+        body.insert("id".into(), json!(id));
+        Outgoing { id, body, subjects, payload }
+    }
+
+    /// By which the record is found in the ledger.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn draft(self, keep: Keep) -> Draft {
+        let bytes = self.payload.into_bytes();
+        let payload = match keep {
+            Keep::Commitment => Payload::Committed(bytes),
+            Keep::Content => Payload::Sealed(bytes),
+        };
+        Draft { body: self.body, subjects: self.subjects, payload: Some(payload) }
+    }
+}
+
+/// The record of something that is no event: that it was refused, and a commitment to it.
+pub(crate) fn refusal(reason: &str, bytes: &[u8], policy: &str, now: Option<lictor_logic::Time>) -> Draft {
+    let mut body = Map::new();
+    body.insert("type".into(), json!("decision"));
+    body.insert("action".into(), json!("block"));
+    body.insert("refused".into(), json!(reason));
+    body.insert("policy".into(), json!(policy));
+    if let Some(now) = now {
+        body.insert("seen".into(), json!(lictor::event::write_time(now)));
+    }
+    Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(bytes.to_vec())) }
+}
+
+fn line(event: &Event) -> String {
+    event.to_json().to_string()
+}
+
+fn body(decision: &Decision) -> Map<String, Value> {
+    let objections: Vec<Value> = decision
+        .objections
+        .iter()
+        .map(|objection| {
+            let why = match objection.why {
+                Why::Broken(_) => "broken",
+                Why::Unknown => "unknown",
+            };
+            json!({
+                "property": objection.property.id.as_str(),
+                "response": format!("{:?}", objection.response).to_lowercase(),
+                "why": why,
+                "waived": objection.waived_by.is_some(),
+            })
+        })
+        .collect();
+    let mut body = Map::new();
+    body.insert("type".into(), json!("decision"));
+    body.insert("action".into(), json!(decision.action.name()));
+    body.insert("kind".into(), json!(decision.event.kind.name()));
+    body.insert("tool".into(), json!(decision.event.tool.as_deref()));
+    body.insert("step".into(), json!(decision.step));
+    body.insert("objections".into(), json!(objections));
+    body.insert("redactions".into(), json!(decision.redactions.len()));
+    body.insert("settles".into(), json!(decision.settles.is_some()));
+    body
+}

@@ -1,0 +1,232 @@
+//! Whatever happens between two events, sessions go on as if nothing had, and every decision has one record.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lictor::audit::{Options as AuditOptions, sessions};
+use lictor::event::Event;
+use lictor::guard::{Guard, Options as GuardOptions};
+use lictor::input::Input;
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor_ledger::{Ledger, Reader, Revealed};
+use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, Stored};
+use lictor_warden::{Keep, Options, Warden, WardenError};
+use proptest::prelude::*;
+
+const POLICY: &str = r#"
+lictor: 1
+name: rules
+facts:
+  paid(payee, amount): {on: tool_call(pay), payee: args.to, amount: args.amount}
+properties:
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: limit, formula: 'always forall p. (paid(p, _) -> sum(a: paid(p, a)) <= 10)', respond: block, history: global}
+"#;
+
+fn guard() -> Guard {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
+}
+
+fn options() -> Options {
+    Options { keep: Keep::Content, most_sessions: 2, policy: "test".into() }
+}
+
+fn ledger(folder: &std::path::Path) -> Ledger {
+    Ledger::open_or_create(folder, "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now)).unwrap()
+}
+
+fn events(lines: &str) -> Vec<Event> {
+    let input = Input::from_bytes("log", lines.to_owned().into_bytes());
+    let found = sessions(&[input], &AuditOptions::default()).unwrap();
+    let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
+    events.sort_by_key(|event| event.source.line);
+    events
+}
+
+fn lines() -> impl Strategy<Value = String> {
+    let line = (0..6usize, 0..4usize, 1..6i64).prop_map(|(what, session, amount)| {
+        let what = match what {
+            0 => r#""kind":"user_message","text":"hello""#.to_owned(),
+            1 | 2 => format!(r#""kind":"tool_call","tool":"pay","args":{{"to":"x","amount":{amount}}}"#),
+            3 => r#""kind":"tool_call","id":"d","tool":"delete","args":{}"#.to_owned(),
+            4 => r#""kind":"approval","id":"d","by":"ann""#.to_owned(),
+            _ => r#""kind":"tool_result","text":"done""#.to_owned(),
+        };
+        format!("{{\"session\":\"s {session}/%\",{what}}}")
+    });
+    prop::collection::vec(line, 1..20).prop_map(|lines| {
+        lines
+            .iter()
+            .enumerate()
+            .map(|(seq, line)| line.replacen('{', &format!("{{\"seq\":{seq},"), 1))
+            .collect::<Vec<_>>()
+            .join("\n")
+    })
+}
+
+/// What a guard that nothing ever happens to says.
+fn undisturbed(events: &[Event]) -> Vec<String> {
+    let mut guard = guard();
+    events.iter().map(|event| guard.decide(event, None).line()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_warden_that_comes_back_goes_on(lines in lines()) {
+        let events = events(&lines);
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let mut said = Vec::new();
+        for event in &events {
+            let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
+            said.push(warden.decide(event, None).unwrap().line);
+        }
+        prop_assert_eq!(said, undisturbed(&events));
+    }
+
+    #[test]
+    fn idle_sessions_are_left_to_the_store(lines in lines()) {
+        let events = events(&lines);
+        let mut warden = Warden::open(guard(), Arc::new(MemoryStore::new()), None, options()).unwrap();
+        let said: Vec<String> = events.iter().map(|event| warden.decide(event, None).unwrap().line).collect();
+        prop_assert_eq!(said, undisturbed(&events));
+        prop_assert!(warden.held() <= 2);
+    }
+
+    #[test]
+    fn two_wardens_never_fork_a_session(lines in lines(), turns in prop::collection::vec(any::<bool>(), 20)) {
+        let events = events(&lines);
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let open = || Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
+        let mut both = [open(), open()];
+        let turns = turns.iter().cycle();
+        let said: Vec<String> = events
+            .iter()
+            .zip(turns)
+            .map(|(event, turn)| both[usize::from(*turn)].decide(event, None).unwrap().line)
+            .collect();
+        prop_assert_eq!(said, undisturbed(&events));
+    }
+
+    /// A store that fails at some moment, as if the process had died there: whoever was not answered asks again.
+    #[test]
+    fn every_decision_has_one_record(lines in lines(), fails in 1..30usize) {
+        let events = events(&lines);
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Arc::new(MemoryStore::new());
+        let mut said = Vec::new();
+        let failing = Arc::new(Failing { inner: Arc::clone(&memory), left: AtomicUsize::new(fails) });
+        let mut warden = Warden::open(guard(), failing, Some(ledger(folder.path())), options()).unwrap();
+        for event in &events {
+            match warden.decide(event, None) {
+                Ok(answer) => said.push(answer.line),
+                Err(WardenError::Store(_)) => {
+                    drop(warden);
+                    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(&memory);
+                    warden = Warden::open(guard(), store, Some(ledger(folder.path())), options()).unwrap();
+                    said.push(warden.decide(event, None).unwrap().line);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        prop_assert_eq!(&said, &undisturbed(&events));
+        drop(warden);
+        let reader = Reader::open(folder.path());
+        let key = reader.first_key().unwrap();
+        lictor_ledger::verify(folder.path(), &key).unwrap();
+        let mut ids = std::collections::BTreeSet::new();
+        let mut decisions = 0;
+        for record in reader.records(0).unwrap() {
+            let record = record.unwrap();
+            if let Some(id) = record.body.as_ref().and_then(|body| body.get("id")?.as_str()) {
+                prop_assert!(ids.insert(id.to_owned()), "twice");
+                decisions += 1;
+                prop_assert!(matches!(reader.reveal(record.index).unwrap(), Revealed::Content(_)));
+            }
+        }
+        let settled = said.iter().map(|line| line.matches("\"settles\"").count()).sum::<usize>();
+        prop_assert_eq!(decisions, events.len() + settled);
+    }
+}
+
+/// A store that fails once, before or behind the moment in which it saves.
+struct Failing {
+    inner: Arc<MemoryStore>,
+    left: AtomicUsize,
+}
+
+impl Store for Failing {
+    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+        self.inner.load(key)
+    }
+
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+        self.inner.scan(prefix)
+    }
+
+    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.inner.keys(prefix, after, limit)
+    }
+
+    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        let left = self.left.fetch_sub(1, Ordering::SeqCst);
+        let failure = || StoreError::Uncertain { place: "test".into(), reason: "the power went out".into() };
+        match left {
+            2 => Err(failure()),
+            1 => {
+                self.inner.save(changes)?;
+                Err(failure())
+            }
+            _ => self.inner.save(changes),
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_sent_twice_is_decided_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(folder.path()).unwrap());
+    let pay = &events(r#"{"session":"s","id":"a","kind":"tool_call","tool":"pay","args":{"to":"x","amount":1}}"#)[0];
+    let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
+    let first = warden.decide(pay, None).unwrap();
+    let again = warden.decide(pay, None).unwrap();
+    assert!(first.decision.is_some() && again.decision.is_none());
+    assert_eq!(first.line, again.line);
+    drop(warden);
+    let mut warden = Warden::open(guard(), store, None, options()).unwrap();
+    assert_eq!(warden.decide(pay, None).unwrap().line, first.line, "also behind a crash");
+}
+
+#[test]
+fn an_erased_person_is_gone_and_the_log_still_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = ledger(folder.path());
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = Warden::open(guard(), store, Some(ledger), options()).unwrap();
+    for event in events(
+        "{\"kind\":\"user_message\",\"text\":\"I am Ann@example.org\"}\n{\"kind\":\"user_message\",\"text\":\"hello\"}",
+    ) {
+        warden.decide(&event, None).unwrap();
+    }
+    drop(warden);
+    let ledger = self::ledger(folder.path());
+    ledger.erase("ann@example.org").unwrap();
+    let reader = ledger.reader();
+    let revealed: Vec<bool> = reader
+        .records(0)
+        .unwrap()
+        .map(|record| record.unwrap())
+        .filter(|record| record.body.is_some())
+        .map(|record| matches!(reader.reveal(record.index).unwrap(), Revealed::Content(_)))
+        .collect();
+    assert_eq!(revealed, [false, true]);
+    let key = reader.first_key().unwrap();
+    ledger.close().unwrap();
+    lictor_ledger::verify(folder.path(), &key).unwrap();
+}

@@ -1,0 +1,121 @@
+//! What one decision costs: Lictor, a Rego engine and Dogwood's engine on the same policies and the same traces, in one
+//! run.
+//!
+//! Every engine starts with an empty history and is given the events one after the other; a figure is the whole time
+//! divided by the events, the best of some rounds. The Rego engine has no memory: it is asked once, at the end, for the
+//! verdicts on all events, which flatters it, for a guard would have to ask at every event.
+
+use std::error::Error;
+use std::time::Instant;
+
+use lictor::event::Event;
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor::session::Session;
+use lictor_peers::random::Random;
+use lictor_peers::{dogwood, rego};
+
+/// Events in a trace: what the slower engines finish in seconds.
+const EVENTS: usize = 400;
+const ROUNDS: usize = 5;
+
+/// A policy, and an event of its trace.
+struct Workload {
+    title: &'static str,
+    policy: &'static str,
+    event: fn(usize, &mut Random) -> String,
+}
+
+const WORKLOADS: [Workload; 2] = [
+    Workload {
+        title: "no more than 1,000 to one of 20 payees in 24 h",
+        policy: r#"
+lictor: 1
+name: structuring
+properties:
+  - {id: limit, formula: 'always forall p. (pays(p, _) -> sum[0,24h](a: pays(p, a)) <= 1000)'}
+"#,
+        event: |_, random| format!("pays(\"payee{}\",{})", random.below(20), 20 * (1 + random.below(9))),
+    },
+    Workload {
+        title: "two different people approve before one of 40 payments is made",
+        policy: r#"
+lictor: 1
+name: four-eyes
+properties:
+  - id: two
+    formula: 'always forall c. (pays(c) -> exists a, b. (once[0,24h] approves(c, a) & once[0,24h] approves(c, b) & a != b))'
+"#,
+        event: |_, random| match random.below(4) {
+            0 => format!("pays(\"c{}\")", random.below(40)),
+            _ => format!("approves(\"c{}\",\"clerk{}\")", random.below(40), random.below(5)),
+        },
+    },
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for workload in &WORKLOADS {
+        measure(workload)?;
+    }
+    Ok(())
+}
+
+fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
+    let mut random = Random::new(7);
+    let lines: Vec<String> = (0..EVENTS)
+        .map(|place| {
+            let fact = (workload.event)(place, &mut random);
+            serde_json::json!({"time": 60 * place, "facts": [fact]}).to_string()
+        })
+        .collect();
+    let events = rego::events(&lines.join("\n"))?;
+    let mut beside_dogwood = dogwood::Both::new(workload.policy, &events)?;
+    let mut beside_rego = rego::Both::new(workload.policy)?;
+    let ours = beside_rego.ours(&events);
+    if ours != beside_rego.theirs(&events)? || ours != beside_dogwood.theirs(&events)? {
+        return Err("the engines do not agree".into());
+    }
+    let lictor = best(|| lictor(workload.policy, &events))?;
+    let dogwood = best(|| {
+        let (requests, mut authorizer) = (beside_dogwood.requests(&events)?, beside_dogwood.authorizer()?);
+        let start = Instant::now();
+        for request in &requests {
+            std::hint::black_box(authorizer.is_authorized(request));
+        }
+        Ok(start.elapsed().as_secs_f64())
+    })?;
+    let rego = best(|| {
+        let start = Instant::now();
+        std::hint::black_box(beside_rego.theirs(&events)?.len());
+        Ok(start.elapsed().as_secs_f64())
+    })?;
+    println!("{}, {EVENTS} events, {} violations", workload.title, ours.len());
+    for (who, seconds) in [("lictor", lictor), ("dogwood-language", dogwood), ("regorus", rego)] {
+        let (each, ratio) = (seconds * 1e9 / EVENTS as f64, seconds / lictor);
+        println!("  {who:<20} {each:>12.0} ns/decision {ratio:>10.1} x");
+    }
+    let least = (dogwood / lictor).min(rego / lictor);
+    println!(
+        "  the nearest takes {least:.1} times as long  {}",
+        if least >= 10.0 { ">= 10 met" } else { ">= 10 MISSED" }
+    );
+    Ok(())
+}
+
+/// The shortest of some rounds, in seconds.
+fn best(mut round: impl FnMut() -> Result<f64, String>) -> Result<f64, String> {
+    (0..ROUNDS).try_fold(f64::INFINITY, |best, _| Ok(best.min(round()?)))
+}
+
+/// Decides on every event: says what it would break, with witnesses, and makes it part of the session.
+fn lictor(policy: &str, events: &[Event]) -> Result<f64, String> {
+    let loaded = Policy::parse(policy, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
+    let mut session = Session::new(&mut judge, "s");
+    let start = Instant::now();
+    for event in events {
+        let proposal = session.propose(&mut judge, event);
+        std::hint::black_box(session.commit(&mut judge, proposal).len());
+    }
+    Ok(start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,101 @@
+//! Dogwood beside Lictor: its own cases judged by Lictor, and what Lictor exports judged by its engine.
+
+pub mod corpus;
+
+use std::collections::BTreeSet;
+
+use dogwood_language::{Authorizer, Decision, LoweredPolicySet, PolicySchema, ServiceSchema, parse_trace};
+use lictor::event::Event;
+use lictor::export::{dogwood, fact_traces};
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor::session::Session;
+
+use crate::rego::Verdicts;
+
+/// A policy, judged by both.
+#[derive(Debug)]
+pub struct Both {
+    policy: Policy,
+    judge: Judge,
+    service: ServiceSchema,
+    /// The exported policy, its action schema.
+    text: String,
+    actions: String,
+    /// The property of each statement; the first permits everything.
+    statements: Vec<String>,
+    /// The properties that Dogwood cannot express.
+    pub left_out: Vec<String>,
+}
+
+impl Both {
+    /// Makes a policy ready for both. What types values have, the events tell.
+    pub fn new(text: &str, sample: &[Event]) -> Result<Both, String> {
+        let loaded = Policy::parse(text, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+        let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
+        let traces = fact_traces(&mut judge, [("sample".into(), sample)]);
+        let exported = dogwood::policy(&loaded.policy, &traces);
+        let file = |name: &str| {
+            let found = exported.files.iter().find(|(file, _)| file == name);
+            found.map(|(_, text)| text.clone()).ok_or_else(|| format!("{name} was not written"))
+        };
+        let (text, actions) = (file("policy.dw")?, file("actions.cedarschema")?);
+        let service = ServiceSchema::builder()
+            .event_schema_str(&file("events.dwschema")?)
+            .build()
+            .map_err(|error| format!("{error:?}"))?;
+        let ids = text.lines().filter_map(|line| line.strip_prefix("@id(\"")?.strip_suffix("\")"));
+        let statements = std::iter::once("").chain(ids).map(str::to_owned).collect();
+        let left_out = exported.left_out.into_iter().map(|left| left.property).collect();
+        Ok(Both { policy: loaded.policy, judge, service, text, actions, statements, left_out })
+    }
+
+    /// Dogwood's engine before the first event, ready to be asked event by event.
+    pub fn authorizer(&self) -> Result<Authorizer, String> {
+        let schema = PolicySchema::from_cedarschema_str(&self.actions).map_err(|error| format!("{error:?}"))?;
+        let lowered = LoweredPolicySet::from_str(&self.text, &self.service, &schema)
+            .map_err(|error| format!("{error:?}\n{}\n{}", self.text, self.actions))?;
+        Ok(Authorizer::new(lowered))
+    }
+
+    /// The events as Dogwood takes them, one for each of ours.
+    pub fn requests(&mut self, events: &[Event]) -> Result<Vec<dogwood_language::Event>, String> {
+        let traces = fact_traces(&mut self.judge, [("s".into(), events)]);
+        let trace = traces.first().ok_or("there is no session")?;
+        let log = dogwood::trace(&self.policy, trace)?;
+        parse_trace(&log).map_err(|error| format!("{error:?}\n{log}"))
+    }
+
+    /// What one event breaks, by Dogwood: one decision, after which the event is part of its history.
+    pub fn decide(&self, authorizer: &mut Authorizer, event: &dogwood_language::Event) -> BTreeSet<String> {
+        let Some(response) = authorizer.is_authorized(event) else { return BTreeSet::new() };
+        if response.decision() == Decision::Allow {
+            return BTreeSet::new();
+        }
+        let broken = response.diagnostics().reason().filter_map(|found| self.statements.get(found.rule_index));
+        broken.cloned().collect()
+    }
+
+    /// What Dogwood finds in a session.
+    pub fn theirs(&mut self, events: &[Event]) -> Result<Verdicts, String> {
+        let requests = self.requests(events)?;
+        let mut authorizer = self.authorizer()?;
+        let mut verdicts = Verdicts::new();
+        for (place, request) in requests.iter().enumerate() {
+            verdicts.extend(self.decide(&mut authorizer, request).into_iter().map(|property| (place, property)));
+        }
+        Ok(verdicts)
+    }
+
+    /// What Lictor finds in a session, as far as Dogwood can say it.
+    pub fn ours(&mut self, events: &[Event]) -> Verdicts {
+        let mut session = Session::new(&mut self.judge, "s");
+        let mut verdicts = Verdicts::new();
+        for (place, event) in events.iter().enumerate() {
+            let found = session.observe(&mut self.judge, event);
+            let found = found.into_iter().map(|finding| finding.property.id.to_string());
+            verdicts.extend(found.filter(|id| !self.left_out.contains(id)).map(|id| (place, id)));
+        }
+        verdicts
+    }
+}

@@ -1,0 +1,168 @@
+//! Dogwood's regression cases: policies, logs, and the decisions that its own engine must come to.
+//!
+//! They are read where cargo keeps the sources of the crate, and never copied.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lictor::import::dogwood::{Given, Imported};
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy, Source};
+use lictor::session::Session;
+
+use crate::rego::events;
+
+/// The folders of cases that Dogwood itself passes, below its `tests/`.
+pub const FOLDERS: [&str; 6] = [
+    "passing/temporal_only/corpus",
+    "passing/macros/corpus",
+    "passing/mixed/corpus",
+    "passing/cedar_only/corpus_handwritten",
+    "passing/provider_only/corpus",
+    "experimental/corpus",
+];
+
+/// A case: a policy with its schemas, and logs with the decisions on them.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The folder it is in, and its name.
+    pub name: String,
+    given: Given,
+    logs: Vec<(Source, Source)>,
+    /// Whether its policy looks back.
+    pub is_temporal: bool,
+    /// The event schema in use, for Dogwood's own engine.
+    pub event_schema: String,
+    /// The action schema in use.
+    pub action_schema: String,
+}
+
+/// What became of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every decision on every log is the expected one; so many there were.
+    Reproduced(usize),
+    /// It was refused, for this reason and with this message.
+    Refused(String, String),
+    /// A decision differs.
+    Disagrees(String),
+}
+
+/// Where the sources of the crate are.
+pub fn sources() -> Result<PathBuf, String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--offline", "--manifest-path"])
+        .arg(&manifest)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let packages = metadata["packages"].as_array().ok_or("cargo tells of no packages")?;
+    let found = packages.iter().find(|package| package["name"] == "dogwood-language");
+    let path = found.and_then(|package| package["manifest_path"].as_str()).ok_or("dogwood-language is not there")?;
+    Path::new(path).parent().map(Path::to_owned).ok_or_else(|| format!("{path} is in no folder"))
+}
+
+/// All cases that Dogwood passes.
+pub fn cases() -> Result<Vec<Case>, String> {
+    let tests = sources()?.join("tests");
+    let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
+    let usual_events = read(tests.join("fixtures/request_response.dwschema"))?;
+    let usual_actions = read(tests.join("passing/temporal_only/shared_schema.cedarschema"))?;
+    let mut found = Vec::new();
+    for folder in FOLDERS {
+        for case in folders(&tests.join(folder))? {
+            let name = format!("{folder}/{}", case.file_name().unwrap_or_default().to_string_lossy());
+            found.push(self::case(&case, name, &usual_events, &usual_actions)?);
+        }
+    }
+    Ok(found)
+}
+
+fn folders(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    Ok(found)
+}
+
+fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) -> Result<Case, String> {
+    let source = |file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        Some(Source::new(&format!("{name}/{file}"), &text))
+    };
+    // A case is numbered throughout: policy_1.dw, policy_2.dw, …
+    let policies: Vec<Source> = (1..).map_while(|number| source(&format!("policy_{number}.dw"))).collect();
+    let log =
+        |number: usize| Some((source(&format!("trace_{number}.log"))?, source(&format!("expected_{number}.out"))?));
+    let logs: Vec<(Source, Source)> = (1..).map_while(log).collect();
+    let event_schema = source("event.dwschema").map_or_else(|| usual_events.to_owned(), |file| file.body().to_owned());
+    let action_schema =
+        source("schema.cedarschema").map_or_else(|| usual_actions.to_owned(), |file| file.body().to_owned());
+    let given = Given {
+        macros: source("macros.dw"),
+        events: Some(Source::new("event.dwschema", &event_schema)),
+        actions: Some(Source::new("schema.cedarschema", &action_schema)),
+        policies,
+    };
+    let macros = given.macros.iter().chain(&given.policies);
+    let is_temporal = macros.clone().any(|file| file.body().contains("temporal"));
+    Ok(Case { name, given, logs, is_temporal, event_schema, action_schema })
+}
+
+impl Case {
+    /// Carries the case over, judges its logs and compares.
+    pub fn run(&self) -> Outcome {
+        let imported = match Imported::new("dogwood", &self.given) {
+            Ok(imported) => imported,
+            Err(problem) => return Outcome::Refused(problem.code.to_owned(), problem.to_string()),
+        };
+        let mut decisions = 0;
+        for (log, expected) in &self.logs {
+            let events = match imported.log("log", log) {
+                Ok(events) => events,
+                Err(problem) => return Outcome::Refused(problem.code.to_owned(), problem.to_string()),
+            };
+            let lines: Vec<&str> = events.iter().map(|event| event.line.as_str()).collect();
+            let ours = match decide(&imported.policy, &lines) {
+                Ok(denied) => denied,
+                Err(message) => return Outcome::Disagrees(format!("{}: {message}", self.name)),
+            };
+            let decided = events.iter().zip(&ours).enumerate().filter(|(_, (event, _))| event.is_decided);
+            let ours: Vec<(usize, bool)> = decided.map(|(place, (_, permitted))| (place, *permitted)).collect();
+            let theirs: Vec<(usize, bool)> = expected.body().lines().filter_map(decision).collect();
+            if ours != theirs {
+                let log = lines.join("\n");
+                return Outcome::Disagrees(format!(
+                    "{}\n{}\n{log}\nours   {ours:?}\ntheirs {theirs:?}",
+                    self.name, imported.policy
+                ));
+            }
+            decisions += ours.len();
+        }
+        Outcome::Reproduced(decisions)
+    }
+}
+
+/// Whether each event breaks nothing.
+fn decide(policy: &str, lines: &[&str]) -> Result<Vec<bool>, String> {
+    let loaded = Policy::parse(policy, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
+    let mut sessions: HashMap<String, Session> = HashMap::new();
+    let mut permitted = Vec::new();
+    for event in events(&lines.join("\n"))? {
+        let name = event.session.clone().unwrap_or_default().to_string();
+        let session = sessions.entry(name.clone()).or_insert_with(|| Session::new(&mut judge, &name));
+        permitted.push(session.observe(&mut judge, &event).is_empty());
+    }
+    Ok(permitted)
+}
+
+/// `@20 (time point 10): true`: the number of the event, and whether it is permitted.
+fn decision(line: &str) -> Option<(usize, bool)> {
+    let (_, rest) = line.split_once("(time point ")?;
+    let (place, verdict) = rest.split_once("): ")?;
+    Some((place.parse().ok()?, verdict.trim() == "true"))
+}
