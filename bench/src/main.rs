@@ -2,6 +2,7 @@
 //! `lictor-bench data`: properties about sums and several people, against engines of policies.
 //! `lictor-bench audit`: an audit of whole logs against the mere parsing of them.
 //! `lictor-bench ledger`: durable appends against bare writing, and verification.
+//! `lictor-bench store`: engines that keep sessions on disk.
 //!
 //! One thread, events made ahead of time from a fixed seed, processor time, medians after a warm-up. What is compared
 //! and why is in README.md.
@@ -16,6 +17,7 @@ mod ours;
 mod peers;
 mod progression;
 mod random;
+mod store;
 mod table;
 mod workload;
 
@@ -28,7 +30,7 @@ use crate::table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | ledger";
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | ledger | store";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Some((name, [])) if name == "ledger" => finish(ledger::run()),
         Some((name, [])) if name == "audit" => finish(audit::run()),
         Some((name, [path])) if name == "audit-file" => finish(audit::file(path)),
+        Some((name, [])) if name == "store" => finish(store::run()),
+        Some((name, [engine, step, folder])) if name == "store-step" => finish(store::step(engine, step, folder)),
         Some((name, [what])) if name == "weigh" => {
             finish(workload::memory::weigh(what).map(|bytes| println!("{bytes}")))
         }
