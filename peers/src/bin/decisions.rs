@@ -3,7 +3,8 @@
 //!
 //! Every engine starts with an empty history and is given the events one after the other; a figure is the whole time
 //! divided by the events, the best of some rounds. The Rego engine has no memory: it is asked once, at the end, for the
-//! verdicts on all events, which flatters it, for a guard would have to ask at every event.
+//! verdicts on all events, and about a short trace, both of which flatter it: a guard would have to ask at every event, about
+//! ever longer ones.
 
 use std::error::Error;
 use std::time::Instant;
@@ -16,7 +17,9 @@ use lictor_peers::random::Random;
 use lictor_peers::{dogwood, rego};
 
 /// Events in a trace: what the slower engines finish in seconds.
-const EVENTS: usize = 120;
+const EVENTS: usize = 400;
+/// Of those, what the Rego engine is given: its time grows with a high power of the length.
+const FEW: usize = 30;
 const ROUNDS: usize = 3;
 
 /// A policy, and an event of its trace.
@@ -35,7 +38,7 @@ name: structuring
 properties:
   - {id: limit, formula: 'always forall p. (pays(p, _) -> sum[0,24h](a: pays(p, a)) <= 1000)'}
 "#,
-        event: |_, random| format!("pays(\"payee{}\",{})", random.below(20), 20 * (1 + random.below(9))),
+        event: |_, random| format!("pays(\"payee{}\",{})", random.below(20), 5 * (1 + random.below(9))),
     },
     Workload {
         title: "two different people approve before one of 40 payments is made",
@@ -46,7 +49,7 @@ properties:
   - id: two
     formula: 'always forall c. (pays(c) -> exists a, b. (once[0,24h] approves(c, a) & once[0,24h] approves(c, b) & a != b))'
 "#,
-        event: |_, random| match random.below(4) {
+        event: |place, random| match if place < 300 { 1 } else { random.below(4) } {
             0 => format!("pays(\"c{}\")", random.below(40)),
             _ => format!("approves(\"c{}\",\"clerk{}\")", random.below(40), random.below(5)),
         },
@@ -71,8 +74,8 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
     let events = rego::events(&lines.join("\n"))?;
     let mut beside_dogwood = dogwood::Both::new(workload.policy, &events)?;
     let mut beside_rego = rego::Both::new(workload.policy)?;
-    let ours = beside_rego.ours(&events);
-    if ours != beside_rego.theirs(&events)? || ours != beside_dogwood.theirs(&events)? {
+    let (ours, few) = (beside_rego.ours(&events), &events[..FEW]);
+    if beside_rego.ours(few) != beside_rego.theirs(few)? || ours != beside_dogwood.theirs(&events)? {
         return Err("the engines do not agree".into());
     }
     let lictor = best(|| lictor(workload.policy, &events))?;
@@ -86,13 +89,13 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
     })?;
     let rego = best(|| {
         let start = Instant::now();
-        std::hint::black_box(beside_rego.theirs(&events)?.len());
-        Ok(start.elapsed().as_secs_f64())
+        std::hint::black_box(beside_rego.theirs(few)?.len());
+        Ok(start.elapsed().as_secs_f64() * EVENTS as f64 / FEW as f64)
     })?;
     println!("{}, {EVENTS} events, {} violations", workload.title, ours.len());
     for (who, seconds) in [("lictor", lictor), ("dogwood-language", dogwood), ("regorus", rego)] {
         let (each, ratio) = (seconds * 1e9 / EVENTS as f64, seconds / lictor);
-        println!("  {who:<20} {each:>12.0} ns/decision {ratio:>10.1} x");
+        println!("  {who:<20} {each:>14.0} ns/decision {ratio:>12.1} x");
     }
     let least = (dogwood / lictor).min(rego / lictor);
     println!(
