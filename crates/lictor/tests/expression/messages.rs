@@ -10,7 +10,11 @@ type Case = (&'static str, &'static [(usize, &'static str, &'static str)]);
 const CASES: &[Case] = &[
     (
         "amout > 3",
-        &[(0, "unknown name `amout`", "an argument is written `args.amout`; there are kind, tool, agent, principal, to, id,")],
+        &[(
+            0,
+            "unknown name `amout`",
+            "an argument is written `args.amout`; there are kind, tool, agent, principal, to, id,",
+        )],
     ),
     ("arsg.amount > 3", &[(0, "unknown name `arsg`", "did you mean `args`?")]),
     ("limit.EUR > 3", &[(0, "unknown name `limit`", "did you mean `limits`?")]),
