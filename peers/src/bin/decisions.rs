@@ -17,9 +17,9 @@ use lictor_peers::random::Random;
 use lictor_peers::{dogwood, rego};
 
 /// Events in a trace: what the slower engines finish in seconds.
-const EVENTS: usize = 400;
+const EVENTS: usize = 150;
 /// Of those, what the Rego engine is given: its time grows with a high power of the length.
-const FEW: usize = 30;
+const FEW: usize = 12;
 const ROUNDS: usize = 3;
 
 /// A policy, and an event of its trace.
@@ -41,7 +41,7 @@ properties:
         event: |_, random| format!("pays(\"payee{}\",{})", random.below(20), 5 * (1 + random.below(9))),
     },
     Workload {
-        title: "two different people approve before one of 40 payments is made",
+        title: "two different people approve before one of 12 payments is made",
         policy: r#"
 lictor: 1
 name: four-eyes
@@ -49,9 +49,9 @@ properties:
   - id: two
     formula: 'always forall c. (pays(c) -> exists a, b. (once[0,24h] approves(c, a) & once[0,24h] approves(c, b) & a != b))'
 "#,
-        event: |place, random| match if place < 300 { 1 } else { random.below(4) } {
-            0 => format!("pays(\"c{}\")", random.below(40)),
-            _ => format!("approves(\"c{}\",\"clerk{}\")", random.below(40), random.below(5)),
+        event: |place, random| match if place < 110 { 1 } else { random.below(4) } {
+            0 => format!("pays(\"c{}\")", random.below(12)),
+            _ => format!("approves(\"c{}\",\"clerk{}\")", random.below(12), random.below(5)),
         },
     },
 ];
