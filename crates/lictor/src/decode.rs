@@ -100,6 +100,17 @@ pub trait Decoder: Send {
 }
 
 impl Record {
+    /// The one event that a record of Lictor's own format is, or the first thing that is wrong with it.
+    pub fn native_event(self) -> Result<Event, Fault> {
+        let nothing = self.fault("native.record", "this is no event");
+        let mut decoded = Decoded::default();
+        Format::Native.decoder().record(self, &mut decoded);
+        match (decoded.events.pop(), decoded.faults.into_iter().next()) {
+            (Some(event), None) => Ok(event),
+            (_, fault) => Err(fault.unwrap_or(nothing)),
+        }
+    }
+
     /// Where events of this record were read.
     pub fn source(&self) -> Source {
         Source { file: Arc::clone(&self.file), line: self.line, record: self.index }

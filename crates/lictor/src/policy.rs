@@ -243,6 +243,20 @@ pub enum Response {
     Block,
 }
 
+impl Response {
+    /// Its name, as policies write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Response::Observe => "observe",
+            Response::Warn => "warn",
+            Response::Steer => "steer",
+            Response::Redact => "redact",
+            Response::Ask => "ask",
+            Response::Block => "block",
+        }
+    }
+}
+
 pub use lictor_logic::After;
 
 /// Whose events a property is judged over: what makes up one history.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use lictor_logic::Time;
 
-use crate::decode::{Decoded, Format, Record};
+use crate::decode::Record;
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::json::{self, Text};
@@ -120,13 +120,7 @@ impl Trial<'_> {
 /// The event that a line holds.
 fn event(text: &str, place: &Place) -> Result<Event, String> {
     let value = json::parse_str(text).map_err(|error| format!("not JSON: {error}"))?;
-    let mut decoded = Decoded::default();
     let file = Arc::clone(&place.file);
     let record = Record { value, file, line: place.line, index: place.line.saturating_sub(1) };
-    Format::Native.decoder().record(record, &mut decoded);
-    match (decoded.events.pop(), decoded.faults.pop()) {
-        (Some(event), None) => Ok(event),
-        (_, Some(fault)) => Err(fault.message),
-        (None, None) => Err("not an event".to_owned()),
-    }
+    record.native_event().map_err(|fault| fault.message)
 }

@@ -97,7 +97,7 @@ fn body(decision: &Decision) -> Map<String, Value> {
             };
             json!({
                 "property": objection.property.id.as_str(),
-                "response": format!("{:?}", objection.response).to_lowercase(),
+                "response": objection.response.name(),
                 "why": why,
                 "waived": objection.waived_by.is_some(),
             })

@@ -88,22 +88,14 @@ impl std::fmt::Debug for Warden {
 impl Warden {
     /// Goes on with what a store keeps. Records that a crash kept from the ledger are written first.
     pub fn open(
-        mut guard: Guard,
+        guard: Guard,
         store: Arc<dyn Store>,
         ledger: Option<Ledger>,
         options: Options,
     ) -> Result<Warden, WardenError> {
-        let mut histories = HashMap::new();
-        for (key, stored) in store.scan("history/")? {
-            let saved: SavedHistories = kept::read(&stored.value, &key)?;
-            guard
-                .judge_mut()
-                .restore_histories(&saved)
-                .map_err(|error| WardenError::Restore { key: key.clone(), error })?;
-            histories.insert(key, stored.version);
-        }
-        let (held, written, unwritten) = (HashMap::new(), Vec::new(), Vec::new());
+        let (held, histories, written, unwritten) = (HashMap::new(), HashMap::new(), Vec::new(), Vec::new());
         let mut warden = Warden { guard, store, ledger, options, held, histories, written, unwritten, turn: 0 };
+        warden.load_histories()?;
         warden.catch_up()?;
         Ok(warden)
     }
@@ -332,6 +324,11 @@ impl Warden {
     fn let_go(&mut self, session: &str) -> Result<(), WardenError> {
         self.guard.release(session);
         self.held.remove(session);
+        self.load_histories()
+    }
+
+    /// Brings the histories across sessions into memory, as the store knows them.
+    fn load_histories(&mut self) -> Result<(), WardenError> {
         self.histories.clear();
         self.guard.judge_mut().clear_histories();
         for (key, stored) in self.store.scan("history/")? {

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use anyhow::Context;
-use lictor::decode::{Decoded, Fault, Format, Record};
+use lictor::decode::{Fault, Record};
 use lictor::event::Event;
 use lictor::guard::{Action, Decision, Guard, Options};
 use lictor::json;
@@ -118,15 +118,8 @@ fn read(line: &Line) -> Result<Event, Fault> {
         message,
     };
     let value = json::parse(line.bytes.trim_ascii_end()).map_err(|error| fault(error.code, error.message))?;
-    let mut decoded = Decoded::default();
     let index = line.number.saturating_sub(1);
-    let record = Record { value, file: Arc::clone(&file), line: line.number, index };
-    Format::Native.decoder().record(record, &mut decoded);
-    match (decoded.events.pop(), decoded.faults.pop()) {
-        (Some(event), None) => Ok(event),
-        (_, Some(fault)) => Err(fault),
-        (None, None) => Err(fault("native.record", "this is no event".to_owned())),
-    }
+    Record { value, file: Arc::clone(&file), line: line.number, index }.native_event()
 }
 
 /// The decision on a line that is no event: what cannot be understood does not go on.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
-use lictor::decode::{Decoded, Format, Record as LogRecord};
+use lictor::decode::Record as LogRecord;
 use lictor::event::{Event, parse_time};
 use lictor::guard::{Guard, Options};
 use lictor::json::{self, Json};
@@ -107,11 +107,7 @@ fn event(payload: &[u8]) -> anyhow::Result<Event> {
     let value = json::parse(payload).map_err(|error| anyhow::anyhow!("{error}"))?;
     let Json::Object(mut object) = value else { anyhow::bail!("expected an object") };
     let value = object.remove("event").context("there is no `event`")?;
-    let mut decoded = Decoded::default();
     let file: Arc<str> = "ledger".into();
-    Format::Native.decoder().record(LogRecord { value, file, line: 0, index: 0 }, &mut decoded);
-    match (decoded.events.pop(), decoded.faults.pop()) {
-        (Some(event), None) => Ok(event),
-        (_, fault) => anyhow::bail!("{}", fault.map_or_else(String::new, |fault| fault.message)),
-    }
+    let record = LogRecord { value, file, line: 0, index: 0 };
+    record.native_event().map_err(|fault| anyhow::anyhow!("{}", fault.message))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pending::Pending;
 use super::{Guard, Guarded};
-use crate::decode::{Decoded, Format, Record};
+use crate::decode::Record;
 use crate::event::{Event, Source};
 use crate::json::{self, Text};
 use crate::judge::RestoreError;
@@ -83,8 +83,6 @@ impl Guard {
 
 /// The event of a line of Lictor's own format.
 fn event(text: &str) -> Option<Event> {
-    let mut decoded = Decoded::default();
     let value = json::parse_str(text).ok()?;
-    Format::Native.decoder().record(Record { value, file: "-".into(), line: 0, index: 0 }, &mut decoded);
-    decoded.events.pop().filter(|_| decoded.faults.is_empty())
+    Record { value, file: "-".into(), line: 0, index: 0 }.native_event().ok()
 }

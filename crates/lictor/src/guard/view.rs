@@ -120,7 +120,7 @@ impl<'a> ObjectionView<'a> {
         ObjectionView {
             property: &objection.property.id,
             severity: words::severity(objection.property.severity),
-            response: words::response(objection.response),
+            response: objection.response.name(),
             why,
             finding,
             waived_by: objection.waived_by.as_deref(),

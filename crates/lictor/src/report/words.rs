@@ -5,19 +5,7 @@ use std::fmt::Write;
 
 use super::view::values;
 use crate::finding::{Decided, Finding, Proof};
-use crate::policy::{Response, Severity};
-
-/// The name of a response.
-pub(crate) fn response(response: Response) -> &'static str {
-    match response {
-        Response::Observe => "observe",
-        Response::Warn => "warn",
-        Response::Steer => "steer",
-        Response::Redact => "redact",
-        Response::Ask => "ask",
-        Response::Block => "block",
-    }
-}
+use crate::policy::Severity;
 
 /// The name of a severity.
 pub(crate) fn severity(severity: Severity) -> &'static str {

@@ -30,7 +30,7 @@ impl Lints<'_> {
         let property = judged.property;
         let stops = matches!(property.respond, Response::Block | Response::Ask | Response::Redact);
         if stops && broken_by_event(judged) == Some(false) {
-            let word = word_of(property.respond);
+            let word = property.respond.name();
             let message =
                 format!("`respond: {word}` comes too late: only a deadline or the end breaks `{}`", property.id);
             let problem = self.at_property(property, "lint.respond", message).warning();
@@ -71,17 +71,6 @@ fn broken_by_event(judged: &Judged<'_>) -> Option<bool> {
 fn example_of_end(judged: &Judged<'_>) -> Option<String> {
     let trace = Analysis::new(&judged.arena, judged.formula).ok()?.shortest(Verdict::Violated)?;
     Some(shown(&trace))
-}
-
-fn word_of(response: Response) -> &'static str {
-    match response {
-        Response::Observe => "observe",
-        Response::Warn => "warn",
-        Response::Steer => "steer",
-        Response::Redact => "redact",
-        Response::Ask => "ask",
-        Response::Block => "block",
-    }
 }
 
 /// Properties that no session can satisfy together, and events that no session may have because of two of them.
