@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::{Decision, Objection, Why};
 use crate::event::{Event, write_time};
@@ -68,20 +67,12 @@ impl Decision {
     /// The decision as a line of JSON. It holds nothing of what was said but the rewritten event, which goes on.
     pub fn line(&self) -> String {
         // Text keys and no maps with other ones: this cannot fail.
-        serde_json::to_string(&DecisionView::of(self, true)).unwrap_or_default()
-    }
-
-    /// The same as an object, without the rewritten event: what may be kept for years.
-    pub fn record(&self) -> Map<String, Value> {
-        match serde_json::to_value(DecisionView::of(self, false)) {
-            Ok(Value::Object(object)) => object,
-            _ => Map::new(),
-        }
+        serde_json::to_string(&DecisionView::of(self)).unwrap_or_default()
     }
 }
 
 impl<'a> DecisionView<'a> {
-    fn of(decision: &'a Decision, goes_on: bool) -> DecisionView<'a> {
+    fn of(decision: &'a Decision) -> DecisionView<'a> {
         let event = &decision.event;
         let raw = |event: &Event| RawValue::from_string(event.to_json().to_string()).ok();
         DecisionView {
@@ -100,13 +91,13 @@ impl<'a> DecisionView<'a> {
                 .iter()
                 .map(|redaction| RedactionView { path: &redaction.path, what: &redaction.what })
                 .collect(),
-            rewritten: decision.rewritten.as_ref().filter(|_| goes_on).and_then(raw),
+            rewritten: decision.rewritten.as_ref().and_then(raw),
             message: decision.message.as_deref(),
             waits_as: decision.waits_as.as_deref(),
             until: decision.until.map(write_time),
             settles: decision.settles.as_deref(),
             refused: decision.refused.as_deref(),
-            settled: decision.settled.iter().map(|settled| DecisionView::of(settled, goes_on)).collect(),
+            settled: decision.settled.iter().map(DecisionView::of).collect(),
         }
     }
 }
