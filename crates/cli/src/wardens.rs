@@ -29,8 +29,13 @@ pub(crate) fn open(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Warden>
         None => None,
     };
     let keep = if args.keep_content { Keep::Content } else { Keep::Commitment };
-    let idle = args.idle.map(seconds);
-    let options = lictor_warden::Options { keep, most_sessions: args.sessions, policy: policy.fingerprint(), idle };
+    let options = lictor_warden::Options {
+        keep,
+        most_sessions: args.sessions,
+        policy: policy.fingerprint(),
+        idle: args.idle.map(seconds),
+        skew: args.skew.map(seconds),
+    };
     Ok(Warden::open(guard(args, policy)?, store, ledger, options)?)
 }
 
