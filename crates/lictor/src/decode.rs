@@ -29,7 +29,7 @@ mod openai_responses;
 mod openinference;
 mod otlp;
 mod pairs;
-mod print;
+pub mod print;
 mod spans;
 mod tau_bench;
 mod toolemu;

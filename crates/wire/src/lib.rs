@@ -1,0 +1,17 @@
+//! What crosses between a client and a model, as events and back.
+
+mod api;
+mod history;
+mod refused;
+mod reply;
+mod request;
+mod ruling;
+mod stream;
+
+pub use api::{Api, Route};
+pub use history::{Change, Fold, Known, Sent};
+pub use refused::Refused;
+pub use reply::{Reply, Settled};
+pub use request::{Hints, Item, Request};
+pub use ruling::Ruling;
+pub use stream::{Limits, Mask, Move, Stream};
