@@ -153,6 +153,11 @@ impl Namer {
         Namer { key }
     }
 
+    /// The key itself, for other keyed hashes.
+    pub(crate) fn key(&self) -> &[u8; 32] {
+        &self.key
+    }
+
     /// The session of a request: by the application's header, by the body, by the trace, or by whoever asks.
     pub(crate) fn session(&self, caller: &Caller, headers: &HeaderMap, in_body: Option<&str>) -> SessionKey {
         let present = |id: &&str| !id.is_empty();

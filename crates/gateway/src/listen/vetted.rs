@@ -88,6 +88,8 @@ enum Phase {
     Length(u64),
     /// In a body in chunks.
     Chunked(Chunks),
+    /// In a protocol that delimits its requests itself.
+    Open,
     /// Behind a refusal: nothing more is read.
     Refused,
 }
@@ -123,12 +125,24 @@ impl<T> Vetted<T> {
         vetted
     }
 
+    /// A connection of a protocol that delimits its requests itself: only writing is timed.
+    pub(super) fn open(inner: T, begun: Vec<u8>, gate: Gate, patience: Patience) -> Vetted<T> {
+        let mut vetted = Vetted::new(inner, Vec::new(), gate, patience);
+        vetted.phase = Phase::Open;
+        vetted.ready = begun;
+        vetted
+    }
+
     /// Moves what can be judged from the raw bytes to the ready ones.
     fn look(&mut self) {
         loop {
             match &mut self.phase {
                 Phase::Refused => {
                     self.raw.clear();
+                    return;
+                }
+                Phase::Open => {
+                    self.pass(self.raw.len());
                     return;
                 }
                 Phase::Head => match self.whole_head() {
