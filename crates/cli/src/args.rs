@@ -1,6 +1,7 @@
 //! The arguments: what can be asked, and the help that explains it.
 
 mod ledger;
+mod warden;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
+pub(crate) use crate::args::warden::WardenArgs;
 
 /// Judges what an AI agent did by temporal properties
 ///
@@ -275,33 +277,8 @@ pub(crate) struct GuardArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 
-    /// Keep the state of sessions in this folder: they go on when the guard comes back
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) state: Option<PathBuf>,
-
-    /// Write every decision to the ledger in this folder before it takes effect; it is created if it is not there
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) log: Option<PathBuf>,
-
-    /// The name of a ledger that is created
-    #[arg(long, value_name = "NAME", default_value = "lictor.local/guard")]
-    pub(crate) origin: String,
-
-    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
-    #[arg(long, requires = "log")]
-    pub(crate) keep_content: bool,
-
-    /// How many sessions are held in memory; those that were idle longest are left to the state
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub(crate) sessions: usize,
-
-    /// How many seconds a person has to answer what is asked
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
-    pub(crate) patience: u32,
-
-    /// Show in witnesses what was said and called, shortened
-    #[arg(long)]
-    pub(crate) show_content: bool,
+    #[command(flatten)]
+    pub(crate) warden: WardenArgs,
 }
 
 const GUARD_EXAMPLES: &str = "\
@@ -309,6 +286,7 @@ Examples:
   lictor guard --policy shop.yaml < events.jsonl
   my-agent | lictor guard --policy gdpr,agent-safety
   lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
+  lictor guard --policy shop.yaml --state postgres://lictor@db/lictor --log audit-log < events.jsonl
 
 Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
 

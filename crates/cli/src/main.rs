@@ -13,6 +13,7 @@ mod judge;
 mod policies;
 mod render;
 mod trace;
+mod wardens;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -35,6 +35,10 @@ use pending::Pending;
 pub use preview::Preview;
 pub use redact::{MASK, Redaction};
 pub use saved::SavedGuarded;
+pub use view::late_line;
+
+/// How much of a session is kept for witnesses: one that never ends must not fill the memory.
+const MOST_MOMENTS: usize = 20_000;
 
 /// How a guard works.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +99,7 @@ impl Guard {
             settled.push(self.settle(&mut guarded, pending, event, now));
         }
         decision.settled = settled;
+        guarded.session.keep(MOST_MOMENTS);
         self.sessions.insert(name, guarded);
         decision
     }
@@ -105,12 +110,25 @@ impl Guard {
         let mut names: Vec<&Text> = self.sessions.keys().collect();
         names.sort_unstable();
         for name in names.into_iter().cloned().collect::<Vec<_>>() {
-            if let Some(guarded) = self.sessions.get_mut(&name) {
-                late.append(&mut guarded.session.tick(&mut self.judge, now));
-                settled.append(&mut guarded.expire(Some(now)));
-            }
+            let (mut of_session, mut expired) = self.tick_session(&name, now, now);
+            late.append(&mut of_session);
+            settled.append(&mut expired);
         }
         (late, settled)
+    }
+
+    /// The same in one session, whose events may go by another clock than the persons who are asked.
+    pub fn tick_session(&mut self, name: &str, clock: Time, now: Time) -> (Vec<Finding>, Vec<Decision>) {
+        let Some(guarded) = self.sessions.get_mut(name) else { return (Vec::new(), Vec::new()) };
+        (guarded.session.tick(&mut self.judge, clock), guarded.expire(Some(now)))
+    }
+
+    /// When time that passes next changes something in a session: by the clock of its events, and by that of the persons
+    /// who are asked.
+    pub fn due(&self, name: &str) -> (Option<Time>, Option<Time>) {
+        let Some(guarded) = self.sessions.get(name) else { return (None, None) };
+        let waits = guarded.pending.iter().filter_map(|pending| pending.until).min();
+        (guarded.session.deadline(&self.judge), waits)
     }
 
     /// Ends a session: what was owed in it and never came is found now, and what waits is refused.
@@ -118,6 +136,11 @@ impl Guard {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused = guarded.pending.drain(..).map(|pending| pending.refused("the session ended")).collect();
         (guarded.session.finish(&mut self.judge), refused)
+    }
+
+    /// What would be found if a session ended here: what is owed in it and has not come. It may go on all the same.
+    pub fn owed(&mut self, name: &str) -> Vec<Finding> {
+        self.sessions.get_mut(name).map(|guarded| guarded.session.finish(&mut self.judge)).unwrap_or_default()
     }
 
     /// The persons that an event is about: those it names, and those recognised in it.

@@ -127,6 +127,11 @@ impl Judge {
         ruling
     }
 
+    /// The next moment at which something is due in a session.
+    pub(crate) fn deadline(&self, track: &Track) -> Option<Time> {
+        self.panel.deadline(&track.standing)
+    }
+
     /// Lets time pass in a session up to a moment.
     pub(crate) fn tick(&mut self, track: &mut Track, now: Time) -> &Ruling {
         self.ruling.clear();
@@ -192,6 +197,13 @@ impl Judge {
     pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
         let prepared = Arc::clone(self.prepared());
         self.chronicles.restore(saved, &prepared)
+    }
+
+    /// The same of another policy: properties whose formulas are not in it begin here, and histories that no property asks
+    /// for any more are left out.
+    pub fn migrate_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
+        let prepared = Arc::clone(self.prepared());
+        self.chronicles.migrate(saved, &prepared)
     }
 
     /// Forgets all histories across sessions.

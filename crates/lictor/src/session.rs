@@ -113,14 +113,28 @@ impl Session {
         findings
     }
 
+    /// The next moment at which something is due.
+    pub fn deadline(&self, judge: &Judge) -> Option<Time> {
+        judge.deadline(&self.track)
+    }
+
     /// Lets time pass: what was due by then is late. Histories across sessions have a
     /// [tick of their own](Judge::tick_histories).
     pub fn tick(&mut self, judge: &mut Judge, now: Time) -> Vec<Finding> {
+        if self.deadline(judge).is_none_or(|due| due > now) {
+            return Vec::new();
+        }
         let ruling = judge.tick(&mut self.track, now).clone();
         let entries = vec![(Moment::Tick(now), None)];
         let findings = self.trail.findings(judge.provers(), &ruling.broken, &entries);
         self.trail.append(entries, &ruling.restarts);
         findings.into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    /// Forgets the oldest half of what happened once that is more than so many moments. Verdicts stay as they are; a
+    /// witness goes back no further.
+    pub fn keep(&mut self, most: usize) {
+        self.trail.keep(most);
     }
 
     /// Ends the session: what was owed and never came is found now.

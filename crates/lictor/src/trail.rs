@@ -28,8 +28,10 @@ pub(crate) struct Trail {
     pub(crate) resets: HashMap<Restart, usize>,
     /// The names of facts that were unknown at some event.
     pub(crate) unknown: BTreeSet<Arc<str>>,
-    /// Whether the oldest part is gone.
-    pub(crate) has_forgotten: bool,
+    /// Behind which moment properties began that came with a change of the policy.
+    pub(crate) begun: HashMap<usize, usize>,
+    /// How many of the oldest moments are gone.
+    pub(crate) forgotten: usize,
 }
 
 /// What is told of an event.
@@ -75,11 +77,23 @@ impl Trail {
             return;
         }
         let gone = self.moments.len() - most / 2;
-        self.has_forgotten = true;
+        self.forgotten += gone;
         self.moments.drain(..gone);
         self.briefs.drain(..gone);
         self.resets.values_mut().for_each(|place| *place = place.saturating_sub(gone));
         self.resets.retain(|_, place| *place > 0);
+        self.begun.values_mut().for_each(|place| *place = place.saturating_sub(gone));
+        self.begun.retain(|_, place| *place > 0);
+    }
+
+    /// Lets properties begin here, of which nothing before is known.
+    pub(crate) fn begin(&mut self, properties: impl IntoIterator<Item = usize>) {
+        self.begun.extend(properties.into_iter().map(|property| (property, self.moments.len())));
+    }
+
+    /// How many moments there were, those that are forgotten included.
+    pub(crate) fn len(&self) -> usize {
+        self.forgotten + self.moments.len()
     }
 
     /// The findings of what was broken by what comes behind the trail: the proposed event, the time that passed.

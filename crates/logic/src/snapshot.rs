@@ -14,7 +14,7 @@ use crate::interval::Time;
 use crate::standing::{Seat, Standing, Wide};
 use crate::state::{Point, Portable};
 use crate::term::Value;
-use crate::watch::{Entry, Watch};
+use crate::watch::{Entry, MonitorId, Watch};
 
 /// The version of the format that is written.
 const VERSION: u32 = 1;
@@ -94,9 +94,7 @@ impl Watch {
     /// The trace of a snapshot, ready to go on. The monitors must be those it was taken with, in the same order.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Standing, SnapshotError> {
         let refuse = |message: String| Err(SnapshotError { message });
-        if snapshot.version != VERSION {
-            return refuse(format!("the snapshot has version {}, this is version {VERSION}", snapshot.version));
-        }
+        check_version(snapshot)?;
         let monitors = self.len();
         if snapshot.seats.len() > monitors {
             return refuse(format!("the snapshot has {} formulas, there are only {monitors}", snapshot.seats.len()));
@@ -111,17 +109,52 @@ impl Watch {
             if saved.formula != text {
                 return refuse(format!("the snapshot is of `{}`, not of `{text}`", saved.formula));
             }
-            let Some(state) = load(entry, &saved.state) else {
-                return refuse(format!("the snapshot of `{text}` is damaged"));
-            };
-            let mut seat = Seat::new(state);
-            seat.satisfied = saved.satisfied;
-            seat.violated = saved.violated;
-            seat.decided_at = saved.decided_at;
-            seats.push(seat);
+            seats.push(seat(entry, saved)?);
         }
         Ok(self.resume(seats, snapshot.positions, snapshot.clock))
     }
+
+    /// The trace of a snapshot that was perhaps taken with other monitors: those whose formula is in it go on, in
+    /// whatever order, and the others begin here. Beside it, which those are.
+    pub fn migrate(&mut self, snapshot: &Snapshot) -> Result<(Standing, Vec<MonitorId>), SnapshotError> {
+        check_version(snapshot)?;
+        let mut begun = Vec::new();
+        let mut seats = Vec::with_capacity(self.len());
+        for index in 0..self.len() {
+            let Some(entry) = self.entry_at_mut(index) else {
+                seats.push(Seat::new(Wide::Vacant));
+                continue;
+            };
+            let same = snapshot.seats.iter().flatten().find(|saved| saved.formula == entry.monitor.text());
+            seats.push(match same {
+                Some(saved) => seat(entry, saved)?,
+                None => {
+                    begun.push(MonitorId(index as u32));
+                    Seat::new(entry.start_state())
+                }
+            });
+        }
+        Ok((self.resume(seats, snapshot.positions, snapshot.clock), begun))
+    }
+}
+
+fn check_version(snapshot: &Snapshot) -> Result<(), SnapshotError> {
+    if snapshot.version == VERSION {
+        return Ok(());
+    }
+    Err(SnapshotError { message: format!("the snapshot has version {}, this is version {VERSION}", snapshot.version) })
+}
+
+/// Where a trace stands with the monitor that the seat was saved for.
+fn seat(entry: &mut Entry, saved: &SavedSeat) -> Result<Seat, SnapshotError> {
+    let Some(state) = load(entry, &saved.state) else {
+        return Err(SnapshotError { message: format!("the snapshot of `{}` is damaged", saved.formula) });
+    };
+    let mut seat = Seat::new(state);
+    seat.satisfied = saved.satisfied;
+    seat.violated = saved.violated;
+    seat.decided_at = saved.decided_at;
+    Ok(seat)
 }
 
 /// None if the monitor is gone.

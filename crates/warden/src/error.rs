@@ -26,6 +26,8 @@ pub enum WardenError {
         /// What is wrong.
         reason: String,
     },
+    /// The thread that decides has died.
+    Broken,
     /// Others decide on the same session all the time, and this one never got its turn.
     Crowded {
         /// The session.
@@ -40,12 +42,15 @@ impl fmt::Display for WardenError {
             WardenError::Ledger(error) => error.fmt(f),
             WardenError::Restore { key, error } => write!(
                 f,
-                "what is kept as `{key}` cannot be gone on with: {error}\nhint: go on with the policy it was kept by, or \
-                 begin with an empty store"
+                "what is kept as `{key}` cannot be gone on with: {error}\nhint: restore the store from a backup, or begin \
+                 with an empty one"
             ),
             WardenError::Damaged { key, reason } => {
                 write!(f, "what is kept as `{key}` is damaged: {reason}\nhint: restore the store from a backup")
             }
+            WardenError::Broken => f.write_str(
+                "the thread that decides has died\nhint: start the process again; what was answered is kept",
+            ),
             WardenError::Crowded { session } => write!(
                 f,
                 "session `{session}` is decided on by others all the time\nhint: let one process guard a session, or try \

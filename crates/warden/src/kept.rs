@@ -2,31 +2,60 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `session/NAME/state` | where a session stands, and how many parts its trail has |
-//! | `session/NAME/trail/N` | what happened from one save to the next |
+//! | `session/NAME/state` | where a session stands |
+//! | `session/NAME/trail/N` | what happened from one save to the next, and what was answered |
 //! | `history/KEY` | where a history across sessions stands |
-//! | `outbox/NAME/N` | a record that may not be in the ledger yet |
+//! | `due/TIME/NAME` | when a session must be looked at although nothing happens in it |
+//! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
 use lictor::guard::SavedGuarded;
+use lictor_logic::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::error::WardenError;
+
+/// All keys that say when a session is due begin so.
+pub(crate) const DUE: &str = "due/";
 
 /// Where a session stands, without what happened in it before the last save.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptSession {
-    /// How many parts its trail has, this one included.
-    pub(crate) parts: u64,
-    /// How many moments those have together.
+    /// The fingerprint of the policy it is judged by.
+    pub(crate) policy: String,
+    /// How often it was saved.
+    pub(crate) saves: u64,
+    /// How many events were decided.
+    pub(crate) decided: u64,
+    /// How many moments its parts have together.
     pub(crate) moments: usize,
-    /// The ids of the last events, and what was decided about them: a line that is sent twice is decided once.
+    /// By how much the clock of its events is behind ours.
+    pub(crate) lag: Option<i64>,
+    /// When it was last used.
+    pub(crate) used: Option<Time>,
+    /// Under which time it stands among those that are due.
+    pub(crate) due: Option<Time>,
+    pub(crate) session: SavedGuarded,
+}
+
+/// What happened in a session from one save to the next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptPart {
+    /// What events are known by, and what was said about them: an event that is sent twice is decided once.
     pub(crate) answered: Vec<(String, String)>,
     pub(crate) session: SavedGuarded,
 }
 
-/// Names may hold anything; keys are made of them in a way that can be taken apart again.
-pub(crate) fn escaped(name: &str) -> String {
+/// Longer names are known by their hash.
+const LONGEST_NAME: usize = 200;
+
+/// Names may hold anything and be of any length; no two of them become the same part of a key.
+fn escaped(name: &str) -> String {
+    if name.len() > LONGEST_NAME {
+        let hash = Sha256::digest(name.as_bytes());
+        return hash.iter().fold("~".to_owned(), |text, byte| text + &format!("{byte:02x}"));
+    }
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {
         match byte {
@@ -54,8 +83,24 @@ pub(crate) fn history(key: &str) -> String {
     format!("history/{}", escaped(key))
 }
 
-pub(crate) fn outbox(session: &str, number: u64) -> String {
-    format!("outbox/{}/{number:016x}", escaped(session))
+/// Those of one ledger, by its first key: several processes with a ledger each may share a store.
+pub(crate) fn outboxes(ledger: &str) -> String {
+    format!("outbox/{}/", escaped(ledger))
+}
+
+pub(crate) fn outbox(outboxes: &str, session: &str, number: u64, place: usize, id: &str) -> String {
+    format!("{outboxes}{}/{number:016x}-{place:04x}-{id}", escaped(session))
+}
+
+/// What stands under it is the name of the session.
+pub(crate) fn due(time: Time, session: &str) -> String {
+    format!("{DUE}{:016x}/{}", time.0.max(0), escaped(session))
+}
+
+/// When a session is due, by the key that says so.
+pub(crate) fn due_time(key: &str) -> Option<Time> {
+    let (time, _) = key.strip_prefix(DUE)?.split_once('/')?;
+    Some(Time(i64::from_str_radix(time, 16).ok()?))
 }
 
 pub(crate) fn written<T: Serialize>(value: &T, key: &str) -> Result<Vec<u8>, WardenError> {
@@ -65,4 +110,25 @@ pub(crate) fn written<T: Serialize>(value: &T, key: &str) -> Result<Vec<u8>, War
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], key: &str) -> Result<T, WardenError> {
     serde_json::from_slice(bytes)
         .map_err(|error| WardenError::Damaged { key: key.to_owned(), reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_what_is_due_are_in_the_order_of_time() {
+        assert!(due(Time(9), "b") < due(Time(10), "a"));
+        assert_eq!(due_time(&due(Time(77), "s 1/%")), Some(Time(77)));
+        assert_eq!(due_time("due/zz/a"), None);
+    }
+
+    #[test]
+    fn names_of_any_length_and_kind_have_keys_of_their_own() {
+        let long = |last: &str| state(&("x".repeat(10_000) + last));
+        assert!(long("a").len() < 200);
+        assert_ne!(long("a"), long("b"));
+        assert_ne!(state("~"), state("%7e"));
+        assert_eq!(state("a b\n"), "session/a%20b%0a/state");
+    }
 }

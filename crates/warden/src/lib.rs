@@ -11,11 +11,16 @@
 //!                  └───────────────────────────────┘
 //! ```
 
+mod desk;
 mod error;
+mod held;
 mod kept;
+mod outbox;
 mod record;
+mod saving;
 mod warden;
 
+pub use crate::desk::Desk;
 pub use crate::error::WardenError;
 pub use crate::record::Keep;
-pub use crate::warden::{Answer, Options, Warden};
+pub use crate::warden::{Answer, News, Notice, Options, Warden};

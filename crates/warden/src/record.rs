@@ -7,10 +7,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use lictor::event::Event;
-use lictor::guard::{Decision, Why};
+use lictor::finding::{Decided, Finding};
+use lictor::guard::{Decision, Why, late_line};
+use lictor::json::Text;
 use lictor_ledger::{Draft, Payload};
+use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value as Json, json};
 
 /// What is kept of what was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,14 +29,14 @@ pub enum Keep {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outgoing {
     id: String,
-    body: Map<String, Value>,
+    body: Map<String, Json>,
     subjects: Vec<String>,
     payload: String,
 }
 
 impl Outgoing {
     /// The record of the decision number `number` of its session.
-    pub(crate) fn new(
+    pub(crate) fn decision(
         decision: &Decision,
         policy: &str,
         number: u64,
@@ -43,10 +46,52 @@ impl Outgoing {
         let mut body = body(decision);
         body.insert("policy".into(), json!(policy));
         body.insert("number".into(), json!(number));
-        if let Some(now) = now {
-            body.insert("seen".into(), json!(lictor::event::write_time(now)));
-        }
+        add_time(&mut body, now);
         let payload = format!("{{\"event\":{},\"decision\":{}}}", line(&decision.event), decision.line());
+        Outgoing::of(body, subjects, payload)
+    }
+
+    /// The record of something that was due and did not happen.
+    pub(crate) fn late(finding: &Finding, policy: &str, now: Option<lictor_logic::Time>) -> Outgoing {
+        let decided = match finding.decided {
+            Decided::Event => "event",
+            Decided::Deadline => "deadline",
+            Decided::End => "end",
+        };
+        let mut body = Map::new();
+        body.insert("type".into(), json!("late"));
+        body.insert("property".into(), json!(finding.property.id.as_str()));
+        body.insert("decided".into(), json!(decided));
+        body.insert("policy".into(), json!(policy));
+        add_time(&mut body, now);
+        // The values it is about may be persons.
+        let values = finding.binding.iter().filter_map(|(_, value)| match value {
+            Value::Text(text) => Some(text.to_string()),
+            _ => None,
+        });
+        Outgoing::of(body, values.collect(), late_line(finding))
+    }
+
+    /// The record of a session that goes on by another policy, with the properties that began there.
+    pub(crate) fn migrated(from: &str, policy: &str, begun: &[Text]) -> Outgoing {
+        let mut body = Map::new();
+        body.insert("type".into(), json!("migrated"));
+        body.insert("from".into(), json!(from));
+        body.insert("policy".into(), json!(policy));
+        body.insert("begun".into(), json!(begun.iter().map(Text::as_str).collect::<Vec<_>>()));
+        Outgoing::of(body, Vec::new(), String::new())
+    }
+
+    /// The record of a session that is over.
+    pub(crate) fn ended(cause: &str, policy: &str) -> Outgoing {
+        let mut body = Map::new();
+        body.insert("type".into(), json!("ended"));
+        body.insert("cause".into(), json!(cause));
+        body.insert("policy".into(), json!(policy));
+        Outgoing::of(body, Vec::new(), String::new())
+    }
+
+    fn of(mut body: Map<String, Json>, subjects: Vec<String>, payload: String) -> Outgoing {
         // Not made of the session or the event, of which a record must not tell more than it has to.
         let random = || RandomState::new().build_hasher().finish();
         let id = format!("{:016x}{:016x}", random(), random());
@@ -62,10 +107,11 @@ impl Outgoing {
     pub(crate) fn draft(self, keep: Keep) -> Draft {
         let bytes = self.payload.into_bytes();
         let payload = match keep {
-            Keep::Commitment => Payload::Committed(bytes),
-            Keep::Content => Payload::Sealed(bytes),
+            _ if bytes.is_empty() => None,
+            Keep::Commitment => Some(Payload::Committed(bytes)),
+            Keep::Content => Some(Payload::Sealed(bytes)),
         };
-        Draft { body: self.body, subjects: self.subjects, payload: Some(payload) }
+        Draft { body: self.body, subjects: self.subjects, payload }
     }
 }
 
@@ -76,18 +122,22 @@ pub(crate) fn refusal(reason: &str, bytes: &[u8], policy: &str, now: Option<lict
     body.insert("action".into(), json!("block"));
     body.insert("refused".into(), json!(reason));
     body.insert("policy".into(), json!(policy));
+    add_time(&mut body, now);
+    Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(bytes.to_vec())) }
+}
+
+fn add_time(body: &mut Map<String, Json>, now: Option<lictor_logic::Time>) {
     if let Some(now) = now {
         body.insert("seen".into(), json!(lictor::event::write_time(now)));
     }
-    Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(bytes.to_vec())) }
 }
 
 fn line(event: &Event) -> String {
     event.to_json().to_string()
 }
 
-fn body(decision: &Decision) -> Map<String, Value> {
-    let objections: Vec<Value> = decision
+fn body(decision: &Decision) -> Map<String, Json> {
+    let objections: Vec<Json> = decision
         .objections
         .iter()
         .map(|objection| {

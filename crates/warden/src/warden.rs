@@ -1,28 +1,26 @@
 //! Decides, saves, writes down, and only then answers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use lictor::event::Event;
+use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, SavedGuarded};
-use lictor::judge::SavedHistories;
+use lictor::guard::{Decision, Guard, late_line};
 use lictor_ledger::Ledger;
-use lictor_logic::Time;
+use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
 
 use crate::error::WardenError;
-use crate::kept::{self, KeptSession};
+use crate::held::Held;
+use crate::kept;
+use crate::outbox::Waiting;
 use crate::record::{self, Keep, Outgoing};
 
 /// How often a session is tried that somebody else decides on at the same time.
 const MOST_TURNS: usize = 100;
 
-/// How far back the ledger is searched for records that were written just before a crash.
-const RECENT: u64 = 100_000;
-
-/// How many events of a session are remembered by their ids.
-const MOST_ANSWERED: usize = 64;
+/// How many sessions are looked at in one go when time has passed.
+const MOST_DUE: usize = 256;
 
 /// How a warden works.
 #[derive(Clone, Debug)]
@@ -33,41 +31,31 @@ pub struct Options {
     pub most_sessions: usize,
     /// The fingerprint of the policy, for the records.
     pub policy: String,
+    /// After which time without an event a session is over; none if it goes on for ever.
+    pub idle: Option<Span>,
 }
 
 /// A guard whose sessions outlive the process, and whose every decision is written down before it takes effect.
 pub struct Warden {
-    guard: Guard,
-    store: Arc<dyn Store>,
-    ledger: Option<Ledger>,
-    options: Options,
-    held: HashMap<String, Held>,
+    pub(crate) guard: Guard,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) ledger: Option<Ledger>,
+    pub(crate) options: Options,
+    pub(crate) held: HashMap<String, Held>,
     /// The versions of the histories across sessions, as far as they are known here.
-    histories: HashMap<String, u64>,
+    pub(crate) histories: HashMap<String, u64>,
+    /// By how much the clock of the events, whatever their session, is behind ours.
+    lag: Option<i64>,
+    /// Records that go with the next save of their session.
+    pub(crate) announced: Vec<(String, Outgoing)>,
     /// Records that the ledger has, with the versions under which they still stand in the store.
-    written: Vec<(String, u64)>,
+    pub(crate) written: Vec<(String, u64)>,
     /// Records that the ledger failed to write: nobody is answered before they are written.
-    unwritten: Vec<Waiting>,
+    pub(crate) unwritten: Vec<Waiting>,
+    /// With what the keys begin under which records of this ledger wait in the store.
+    pub(crate) outboxes: String,
     /// Counts events, to tell which session was idle longest.
-    turn: u64,
-}
-
-/// A session that is in memory.
-#[derive(Debug, Default)]
-struct Held {
-    version: Option<u64>,
-    parts: u64,
-    moments: usize,
-    answered: Vec<(String, String)>,
-    used: u64,
-}
-
-/// A record that is still to be written, and where it stands in the store.
-#[derive(Debug)]
-struct Waiting {
-    key: String,
-    version: u64,
-    record: Outgoing,
+    pub(crate) turn: u64,
 }
 
 /// What was decided about an event, and whether it was decided before.
@@ -77,6 +65,26 @@ pub struct Answer {
     pub line: String,
     /// The decision itself; none if the same event was decided before, and this is what was said then.
     pub decision: Option<Decision>,
+    /// What the end of the session left undone, if the event was its end.
+    pub owed: Vec<Notice>,
+}
+
+/// Something that time brought about, not an event.
+#[derive(Debug)]
+pub struct Notice {
+    /// It, as a line of JSON.
+    pub line: String,
+    /// What it is.
+    pub news: News,
+}
+
+/// What time brought about.
+#[derive(Debug)]
+pub enum News {
+    /// Something was due and did not happen.
+    Late(Box<Finding>),
+    /// Something waited for a person for too long.
+    Settled(Box<Decision>),
 }
 
 impl std::fmt::Debug for Warden {
@@ -93,40 +101,110 @@ impl Warden {
         ledger: Option<Ledger>,
         options: Options,
     ) -> Result<Warden, WardenError> {
-        let (held, histories, written, unwritten) = (HashMap::new(), HashMap::new(), Vec::new(), Vec::new());
-        let mut warden = Warden { guard, store, ledger, options, held, histories, written, unwritten, turn: 0 };
+        let outboxes = match &ledger {
+            Some(ledger) => kept::outboxes(&ledger.reader().first_key()?.to_string()),
+            None => String::new(),
+        };
+        let mut warden = Warden {
+            guard,
+            store,
+            ledger,
+            options,
+            held: HashMap::new(),
+            histories: HashMap::new(),
+            lag: None,
+            announced: Vec::new(),
+            written: Vec::new(),
+            unwritten: Vec::new(),
+            outboxes,
+            turn: 0,
+        };
         warden.load_histories()?;
         warden.catch_up()?;
         Ok(warden)
     }
 
-    /// Decides on an event: the answer may take effect. An event that says its `id` and `seq` and was decided before is
-    /// answered as it was then.
+    /// Decides on an event: the answer may take effect. An event that says its `id` or `seq` and was decided before is
+    /// answered as it was then. An event that does not say when it was happened `now`.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
-        let session = event.session.clone().unwrap_or_default().to_string();
-        self.turn += 1;
+        let mut answers = self.decide_all(std::slice::from_ref(event), now)?;
+        answers
+            .pop()
+            .ok_or_else(|| WardenError::Crowded { session: event.session.clone().unwrap_or_default().to_string() })
+    }
+
+    /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
+    /// durable is paid once.
+    pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
         self.write_rest()?;
+        let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
         for _ in 0..MOST_TURNS {
-            self.hold(&session)?;
-            if let Some(line) = self.answered(&session, event) {
-                return Ok(Answer { line, decision: None });
-            }
-            let decision = self.guard.decide(event, now);
-            match self.keep(&session, &decision, event, now) {
-                Ok(outgoing) => {
-                    self.write(outgoing)?;
+            match self.decide_once(events, &sessions, now) {
+                Ok(answers) => {
                     self.make_room();
-                    return Ok(Answer { line: decision.line(), decision: Some(decision) });
+                    return Ok(answers);
                 }
                 // Somebody else was faster: what was decided here is void, and decided again as things are now.
-                Err(WardenError::Store(StoreError::Conflict { .. })) => self.let_go(&session)?,
+                Err(WardenError::Store(StoreError::Conflict { .. })) => self.let_go(&sessions)?,
+                // It is saved and will be written down before anything else is decided.
+                Err(error @ WardenError::Ledger(_)) => return Err(error),
                 Err(error) => {
-                    self.let_go(&session)?;
+                    self.let_go(&sessions)?;
                     return Err(error);
                 }
             }
         }
-        Err(WardenError::Crowded { session })
+        Err(WardenError::Crowded { session: sessions.into_iter().next().unwrap_or_default() })
+    }
+
+    fn decide_once(
+        &mut self,
+        events: &[Event],
+        sessions: &BTreeSet<String>,
+        now: Option<Time>,
+    ) -> Result<Vec<Answer>, WardenError> {
+        for session in sessions {
+            self.turn += 1;
+            self.hold(session)?;
+        }
+        let (mut answers, mut records) = (Vec::with_capacity(events.len()), Vec::new());
+        let mut decided_on = BTreeSet::new();
+        for event in events {
+            let session = session_of(event);
+            let Some(held) = self.held.get_mut(&session) else { continue };
+            if let Some(line) = held.answered(event) {
+                answers.push(Answer { line: line.to_owned(), decision: None, owed: Vec::new() });
+                continue;
+            }
+            let event = Event { time: event.time.or(now), ..event.clone() };
+            held.decided += 1;
+            held.used = now.or(held.used);
+            if let (Some(time), Some(now)) = (event.time, now) {
+                held.lag = Some(now.0.saturating_sub(time.0));
+                self.lag = held.lag;
+            }
+            let number = held.decided;
+            let decision = self.guard.decide(&event, now);
+            let line = decision.line();
+            if let Some(held) = self.held.get_mut(&session) {
+                held.answer(&event, line.clone());
+            }
+            if self.ledger.is_some() {
+                for decision in std::iter::once(&decision).chain(&decision.settled) {
+                    let subjects = self.guard.subjects(&decision.event);
+                    let record = Outgoing::decision(decision, &self.options.policy, number, subjects, now);
+                    records.push((session.clone(), record));
+                }
+            }
+            let is_end = event.kind == Kind::SessionEnd && decision.action.goes_on();
+            let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
+            let owed = self.late(&session, owed, now, &mut records);
+            answers.push(Answer { line, decision: Some(decision), owed });
+            decided_on.insert(session);
+        }
+        let outgoing = self.save(&decided_on, &BTreeSet::new(), records)?;
+        self.write(outgoing)?;
+        Ok(answers)
     }
 
     /// Writes down something that is no event and does not go on, as it was given.
@@ -136,6 +214,116 @@ impl Warden {
         let draft = record::refusal(reason, bytes, &self.options.policy, now);
         ledger.append(draft)?.wait()?;
         Ok(())
+    }
+
+    /// Lets time pass in all sessions, also in those that are only in the store, and in the histories across them. What
+    /// was due and did not happen is saved, written down and told; what waited for a person too long is refused; sessions
+    /// that were idle too long are over.
+    pub fn tick(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
+        self.write_rest()?;
+        let mut notices = self.tick_histories(now)?;
+        let mut last = None;
+        loop {
+            let mut due = BTreeSet::new();
+            for key in self.store.keys(kept::DUE, last.as_deref(), MOST_DUE)? {
+                if kept::due_time(&key).is_none_or(|due| due > now) {
+                    break;
+                }
+                let name = self.store.load(&key)?.map(|stored| String::from_utf8_lossy(&stored.value).into_owned());
+                due.extend(name);
+                last = Some(key);
+            }
+            if due.is_empty() {
+                self.make_room();
+                return Ok(notices);
+            }
+            match self.tick_sessions(&due, now) {
+                Ok(mut found) => notices.append(&mut found),
+                // Somebody else looks after them.
+                Err(WardenError::Store(StoreError::Conflict { .. })) => {
+                    self.let_go(&due)?;
+                    return Ok(notices);
+                }
+                Err(error @ WardenError::Ledger(_)) => return Err(error),
+                Err(error) => {
+                    self.let_go(&due)?;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn tick_sessions(&mut self, due: &BTreeSet<String>, now: Time) -> Result<Vec<Notice>, WardenError> {
+        let (mut notices, mut records, mut ended) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for session in due {
+            self.hold(session)?;
+            let Some(held) = self.held.get(session) else { continue };
+            let clock = Time(now.0.saturating_sub(held.lag.unwrap_or_default()));
+            let is_over = matches!((held.used, self.options.idle), (Some(used), Some(idle)) if used.plus(idle) <= now);
+            let (mut late, mut settled) = self.guard.tick_session(session, clock, now);
+            if is_over {
+                let (mut owed, mut refused) = self.guard.finish(session);
+                late.append(&mut owed);
+                settled.append(&mut refused);
+                records.push((session.clone(), Outgoing::ended("timeout", &self.options.policy)));
+                ended.insert(session.clone());
+            }
+            notices.append(&mut self.late(session, late, Some(now), &mut records));
+            for decision in settled {
+                let subjects = self.guard.subjects(&decision.event);
+                let number = self.held.get(session).map_or(0, |held| held.decided);
+                let record = Outgoing::decision(&decision, &self.options.policy, number, subjects, Some(now));
+                records.push((session.clone(), record));
+                notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
+            }
+        }
+        let outgoing = self.save(due, &ended, records)?;
+        self.write(outgoing)?;
+        Ok(notices)
+    }
+
+    fn tick_histories(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
+        let Some(lag) = self.lag else { return Ok(Vec::new()) };
+        let late = self.guard.judge_mut().tick_histories(Time(now.0.saturating_sub(lag)));
+        if late.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut records = Vec::new();
+        let notices = self.late("", late, Some(now), &mut records);
+        match self.save(&BTreeSet::new(), &BTreeSet::new(), records) {
+            Ok(outgoing) => self.write(outgoing).map(|()| notices),
+            // Somebody else was faster, and tells it.
+            Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was late, told and to be written down.
+    fn late(
+        &self,
+        session: &str,
+        late: Vec<Finding>,
+        now: Option<Time>,
+        records: &mut Vec<(String, Outgoing)>,
+    ) -> Vec<Notice> {
+        let told = |finding: Finding| {
+            records.push((session.to_owned(), Outgoing::late(&finding, &self.options.policy, now)));
+            Notice { line: late_line(&finding), news: News::Late(Box::new(finding)) }
+        };
+        late.into_iter().map(told).collect()
+    }
+
+    /// Goes on by another policy. Every session goes on with the properties that are in both, by their formulas; the
+    /// others begin with its next event, and the record says which.
+    pub fn change_policy(&mut self, guard: Guard, fingerprint: String) -> Result<(), WardenError> {
+        if fingerprint == self.options.policy {
+            return Ok(());
+        }
+        self.guard = guard;
+        self.options.policy = fingerprint;
+        self.held.clear();
+        self.announced.clear();
+        self.load_histories()
     }
 
     /// Ends the writing: what is durable is signed for.
@@ -153,213 +341,12 @@ impl Warden {
         }
     }
 
-    /// Lets time pass in all histories across sessions and in the sessions that are held: what was due by then is late.
-    pub fn tick(&mut self, now: Time) -> (Vec<Finding>, Vec<Decision>) {
-        self.guard.tick(now)
-    }
-
     /// How many sessions are held in memory.
     pub fn held(&self) -> usize {
         self.held.len()
     }
-
-    /// Brings a session into memory.
-    fn hold(&mut self, session: &str) -> Result<(), WardenError> {
-        let turn = self.turn;
-        if let Some(held) = self.held.get_mut(session) {
-            held.used = turn;
-            return Ok(());
-        }
-        let key = kept::state(session);
-        let mut held = Held { used: turn, ..Held::default() };
-        if let Some(stored) = self.store.load(&key)? {
-            let last: KeptSession = kept::read(&stored.value, &key)?;
-            let mut whole: Option<SavedGuarded> = None;
-            for (key, part) in self.store.scan(&kept::parts(session))? {
-                let part: SavedGuarded = kept::read(&part.value, &key)?;
-                whole = Some(match whole {
-                    Some(before) => before.followed_by(part),
-                    None => part,
-                });
-            }
-            let whole = match whole {
-                Some(before) => before.followed_by(last.session),
-                None => last.session,
-            };
-            self.guard.restore(&whole).map_err(|error| WardenError::Restore { key, error })?;
-            held.version = Some(stored.version);
-            (held.parts, held.moments, held.answered) = (last.parts, last.moments, last.answered);
-        }
-        self.held.insert(session.to_owned(), held);
-        Ok(())
-    }
-
-    /// What was said before about the same event.
-    fn answered(&self, session: &str, event: &Event) -> Option<String> {
-        let name = name_of(event)?;
-        let held = self.held.get(session)?;
-        held.answered.iter().find(|(known, _)| *known == name).map(|(_, line)| line.clone())
-    }
-
-    /// Saves where a decision leads, and the records that are still to be written.
-    fn keep(
-        &mut self,
-        session: &str,
-        decision: &Decision,
-        event: &Event,
-        now: Option<Time>,
-    ) -> Result<Vec<Waiting>, WardenError> {
-        let Some(held) = self.held.get(session) else { return Ok(Vec::new()) };
-        let Some((added, moments)) = self.guard.save(session, held.moments) else { return Ok(Vec::new()) };
-        let Some((standing, _)) = self.guard.save(session, moments) else { return Ok(Vec::new()) };
-        let number = held.parts + 1;
-        let mut answered = held.answered.clone();
-        if let Some(name) = name_of(event) {
-            answered.push((name, decision.line()));
-            let surplus = answered.len().saturating_sub(MOST_ANSWERED);
-            answered.drain(..surplus);
-        }
-        let state = KeptSession { parts: number, moments, answered: answered.clone(), session: standing };
-        let key = kept::state(session);
-        let mut changes =
-            vec![Change::put(key.clone(), Expected::of_version(held.version), kept::written(&state, &key)?)];
-        // What happened is kept apart from where the session stands, so that a save costs what it adds.
-        let part = kept::part(session, number);
-        changes.push(Change::put(part.clone(), Expected::Absent, kept::written(&added, &part)?));
-        // Histories that were only looked at are saved as well: a decision stands only if they are still as they were.
-        let touched = self.guard.judge_mut().take_touched_histories();
-        for (name, history) in &touched {
-            let key = kept::history(name);
-            let expected = Expected::of_version(self.histories.get(&key).copied());
-            changes.push(match history {
-                Some(history) => Change::put(key.clone(), expected, kept::written(history, &key)?),
-                None => Change::delete(key, expected),
-            });
-        }
-        let mut outgoing = Vec::new();
-        if self.ledger.is_some() {
-            for (place, decision) in std::iter::once(decision).chain(&decision.settled).enumerate() {
-                let subjects = self.guard.subjects(&decision.event);
-                let record = Outgoing::new(decision, &self.options.policy, number, subjects, now);
-                let key = format!("{}-{place}", kept::outbox(session, number));
-                changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&record, &key)?));
-                outgoing.push(Waiting { key, version: 0, record });
-            }
-        }
-        let written = std::mem::take(&mut self.written);
-        changes.extend(written.iter().map(|(key, version)| Change::delete(key.clone(), Expected::Version(*version))));
-        let version = match self.store.save(&changes) {
-            Ok(version) => version,
-            Err(error) => {
-                self.written = written;
-                return Err(error.into());
-            }
-        };
-        for (name, history) in touched {
-            if history.is_some() {
-                self.histories.insert(kept::history(&name), version);
-            }
-        }
-        if let Some(held) = self.held.get_mut(session) {
-            *held = Held { version: Some(version), parts: number, moments, answered, used: held.used };
-        }
-        outgoing.iter_mut().for_each(|waiting| waiting.version = version);
-        Ok(outgoing)
-    }
-
-    /// Writes records to the ledger; when they are durable there, the next save takes them out of the store. Those that
-    /// could not be written are tried again before anything else is decided.
-    fn write(&mut self, outgoing: Vec<Waiting>) -> Result<(), WardenError> {
-        let Some(ledger) = &self.ledger else { return Ok(()) };
-        let keep = self.options.keep;
-        let begun: Vec<_> =
-            outgoing.into_iter().map(|waiting| (ledger.append(waiting.record.clone().draft(keep)), waiting)).collect();
-        let mut failure = None;
-        for (ticket, waiting) in begun {
-            match ticket.and_then(|ticket| ticket.wait()) {
-                Ok(_) => self.written.push((waiting.key, waiting.version)),
-                Err(error) => {
-                    self.unwritten.push(waiting);
-                    failure = Some(error);
-                }
-            }
-        }
-        failure.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Writes what the ledger failed to write before.
-    fn write_rest(&mut self) -> Result<(), WardenError> {
-        if self.unwritten.is_empty() {
-            return Ok(());
-        }
-        if let Some(ledger) = &self.ledger {
-            ledger.recover()?;
-        }
-        let rest = std::mem::take(&mut self.unwritten);
-        self.write(rest)
-    }
-
-    /// Writes the records that a crash kept from the ledger, and no record twice.
-    fn catch_up(&mut self) -> Result<(), WardenError> {
-        let mut waiting = Vec::new();
-        for (key, stored) in self.store.scan("outbox/")? {
-            let record: Outgoing = kept::read(&stored.value, &key)?;
-            waiting.push(Waiting { key, version: stored.version, record });
-        }
-        let Some(ledger) = self.ledger.as_ref().filter(|_| !waiting.is_empty()) else { return Ok(()) };
-        let reader = ledger.reader();
-        let from = reader.size()?.saturating_sub(RECENT);
-        let mut known = HashSet::new();
-        for record in reader.records(from)? {
-            let record = record?;
-            known.extend(record.body.and_then(|body| body.get("id")?.as_str().map(str::to_owned)));
-        }
-        let (done, missing): (Vec<Waiting>, Vec<Waiting>) =
-            waiting.into_iter().partition(|waiting| known.contains(waiting.record.id()));
-        self.written.extend(done.into_iter().map(|waiting| (waiting.key, waiting.version)));
-        self.write(missing)
-    }
-
-    /// Forgets what is known of a session and of histories: the store knows better.
-    fn let_go(&mut self, session: &str) -> Result<(), WardenError> {
-        self.guard.release(session);
-        self.held.remove(session);
-        self.load_histories()
-    }
-
-    /// Brings the histories across sessions into memory, as the store knows them.
-    fn load_histories(&mut self) -> Result<(), WardenError> {
-        self.histories.clear();
-        self.guard.judge_mut().clear_histories();
-        for (key, stored) in self.store.scan("history/")? {
-            let saved: SavedHistories = kept::read(&stored.value, &key)?;
-            let restored = self.guard.judge_mut().restore_histories(&saved);
-            restored.map_err(|error| WardenError::Restore { key: key.clone(), error })?;
-            self.histories.insert(key, stored.version);
-        }
-        Ok(())
-    }
-
-    /// Leaves the sessions that were idle longest to the store.
-    fn make_room(&mut self) {
-        let most = self.options.most_sessions.max(1);
-        if self.held.len() <= most + most / 8 {
-            return;
-        }
-        let mut used: Vec<(u64, String)> = self.held.iter().map(|(name, held)| (held.used, name.clone())).collect();
-        used.sort_unstable();
-        for (_, name) in used.into_iter().take(self.held.len() - most) {
-            self.guard.release(&name);
-            self.held.remove(&name);
-        }
-    }
 }
 
-/// What makes an event the same as another of its session: its number there, or its id and kind.
-fn name_of(event: &Event) -> Option<String> {
-    match (event.seq, &event.id) {
-        (Some(seq), _) => Some(format!("#{seq}")),
-        (None, Some(id)) => Some(format!("{}/{id}", event.kind)),
-        (None, None) => None,
-    }
+fn session_of(event: &Event) -> String {
+    event.session.clone().unwrap_or_default().to_string()
 }

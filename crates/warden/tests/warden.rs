@@ -33,7 +33,7 @@ fn guard() -> Guard {
 }
 
 fn options() -> Options {
-    Options { keep: Keep::Content, most_sessions: 2, policy: "test".into() }
+    Options { keep: Keep::Content, most_sessions: 2, policy: "test".into(), idle: None }
 }
 
 fn ledger(folder: &std::path::Path) -> Ledger {
@@ -86,6 +86,20 @@ proptest! {
         for event in &events {
             let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
             said.push(warden.decide(event, None).unwrap().line);
+        }
+        prop_assert_eq!(said, undisturbed(&events));
+    }
+
+    /// However events are put together, each is decided behind the one before it.
+    #[test]
+    fn many_at_once_are_decided_as_one_after_the_other(lines in lines(), sizes in prop::collection::vec(1..7usize, 20)) {
+        let events = events(&lines);
+        let mut warden = Warden::open(guard(), Arc::new(MemoryStore::new()), None, options()).unwrap();
+        let (mut rest, mut said) = (&events[..], Vec::new());
+        for size in sizes {
+            let (some, behind) = rest.split_at(size.min(rest.len()));
+            said.extend(warden.decide_all(some, None).unwrap().into_iter().map(|answer| answer.line));
+            rest = behind;
         }
         prop_assert_eq!(said, undisturbed(&events));
     }

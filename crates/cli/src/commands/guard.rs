@@ -1,87 +1,133 @@
 //! `lictor guard`: decides on events as they come, for a program in any language to drive.
+//!
+//! Lines are read on one thread, decided on by the desk on another, and answered here, in the order in which they came.
+//! Whoever drives the guard may wait for each answer or send many lines at once: those are decided one after the other
+//! and written down together. What time brings about is said between the answers, when it is due.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 
 use anyhow::Context;
 use lictor::decode::{Fault, Record};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Options};
+use lictor::guard::{Action, Decision};
 use lictor::json;
-use lictor::judge::Judge;
-use lictor_ledger::Ledger;
-use lictor_logic::{Span, Time};
-use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::{Answer, Keep, Warden};
+use lictor_warden::{Answer, Desk, News, Notice, WardenError};
 
 use crate::args::GuardArgs;
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::policies;
+use crate::{policies, wardens};
 
 /// The longest line that is taken.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// How many lines may wait for their answers.
+const MOST_WAITING: usize = 1024;
+
+/// What is to be said, and what it makes of the exit code.
+struct Said {
+    text: String,
+    outcome: Outcome,
+    /// What went wrong on our side, for whoever looks after the guard.
+    complaint: Option<String>,
+    /// Whether it answers a line.
+    is_answer: bool,
+}
+
 /// Decides on the events of standard input.
 pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let mut warden = open(args)?;
-    let mut lines = Lines { input: std::io::stdin().lock(), number: 0 };
+    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let warden = wardens::open(&args.warden, &policy)?;
+    let (said, to_say) = channel();
+    let (waiting, answered) = sync_channel(MOST_WAITING);
+    let notices = Sender::clone(&said);
+    // Nobody listens any more only if the answers cannot be written, which is found out there.
+    let told = move |notice| notices.send(news(notice)).unwrap_or_default();
+    let desk = Desk::open(warden, wardens::now, told)?;
+    let reader = std::thread::spawn(move || read_all(desk, &said, &waiting));
     let mut outcome = Outcome::Compliant;
-    let mut events = 0u64;
+    for said in to_say {
+        outcome = outcome.max(said.outcome);
+        said.complaint.iter().for_each(|text| complaint::error(text));
+        writeln!(out, "{}", said.text)?;
+        // Whoever drives the guard waits for the answer.
+        out.flush()?;
+        if said.is_answer {
+            answered.recv().unwrap_or_default();
+        }
+    }
+    let lines = reader.join().map_err(|_| anyhow::anyhow!("the thread that reads standard input has died"))??;
+    anyhow::ensure!(lines > 0, "there was not a single event on standard input; write one JSON object a line");
+    Ok(outcome)
+}
+
+/// Asks about every line, and tells how many there were.
+fn read_all(desk: Desk, said: &Sender<Said>, waiting: &SyncSender<()>) -> anyhow::Result<u64> {
+    let mut lines = Lines { input: std::io::stdin().lock(), number: 0 };
+    let mut count = 0;
     while let Some(line) = lines.next().context("cannot read standard input")? {
         if line.bytes.trim_ascii().is_empty() {
             continue;
         }
-        events += 1;
-        let answer = match read(&line) {
-            Ok(event) => warden.decide(&event, Some(now())),
-            Err(fault) => {
-                outcome = outcome.max(Outcome::Unjudged);
-                let refused = warden.refuse(fault.code, &line.bytes, Some(now()));
-                let said = refusal(fault.line, &format!("{}: {}", fault.code, fault.message)).to_string();
-                refused.map(|()| Answer { line: said, decision: None })
-            }
-        };
-        match answer {
-            Ok(answer) => {
-                outcome = outcome.max(answer.decision.as_ref().map_or(Outcome::Compliant, weight));
-                writeln!(out, "{}", answer.line)?;
-            }
-            // What cannot be written down does not go on.
-            Err(error) => {
-                outcome = outcome.max(Outcome::Unjudged);
-                complaint::error(&error.to_string());
-                writeln!(out, "{}", refusal(line.number, &format!("audit.unavailable: {error}")))?;
-            }
+        count += 1;
+        if waiting.send(()).is_err() {
+            break;
         }
-        // Whoever drives the guard waits for the answer.
-        out.flush()?;
+        let (said, number) = (Sender::clone(said), line.number);
+        match read(&line) {
+            Ok(event) => desk.decide(vec![event], move |answers| {
+                for answer in answer(number, answers) {
+                    said.send(answer).unwrap_or_default();
+                }
+            }),
+            Err(fault) => desk.refuse(fault.code, line.bytes, move |written| {
+                said.send(refused(&fault, written)).unwrap_or_default();
+            }),
+        }
     }
-    warden.close()?;
-    anyhow::ensure!(events > 0, "there was not a single event on standard input; write one JSON object a line");
-    Ok(outcome)
+    desk.close()?;
+    Ok(count)
 }
 
-/// The warden that the arguments ask for.
-fn open(args: &GuardArgs) -> anyhow::Result<Warden> {
-    let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-    let patience = Span(u64::from(args.patience) * 1_000_000_000);
-    let guard = Guard::new(judge, Options { patience, content: args.show_content });
-    let store: Arc<dyn Store> = match &args.state {
-        Some(folder) => Arc::new(EmbeddedStore::open(folder)?),
-        None => Arc::new(MemoryStore::new()),
+/// The answer to a line, and what the end of a session leaves behind it.
+fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<Said> {
+    let answers = match answers {
+        Ok(answers) => answers,
+        Err(error) => return vec![unavailable(line, &error)],
     };
-    let ledger = match &args.log {
-        Some(folder) => {
-            let options = lictor_ledger::Options::new(jiff::Timestamp::now);
-            Some(Ledger::open_or_create(folder, &args.origin, options)?)
+    let said = |Answer { line, decision, owed }: Answer| {
+        let outcome = decision.as_ref().map_or(Outcome::Compliant, weight);
+        let first = Said { text: line, outcome, complaint: None, is_answer: true };
+        std::iter::once(first).chain(owed.into_iter().map(|notice| news(Ok(notice))))
+    };
+    answers.into_iter().flat_map(said).collect()
+}
+
+/// The answer to a line that is no event: what cannot be understood does not go on.
+fn refused(fault: &Fault, written: Result<(), Arc<WardenError>>) -> Said {
+    if let Err(error) = written {
+        return unavailable(fault.line, &error);
+    }
+    let text = refusal(fault.line, &format!("{}: {}", fault.code, fault.message));
+    Said { text, outcome: Outcome::Unjudged, complaint: None, is_answer: true }
+}
+
+/// The answer to a line when a decision cannot be kept: what cannot be written down does not go on.
+fn unavailable(line: u32, error: &WardenError) -> Said {
+    let text = refusal(line, &format!("audit.unavailable: {error}"));
+    Said { text, outcome: Outcome::Unjudged, complaint: Some(error.to_string()), is_answer: true }
+}
+
+/// What time brought about.
+fn news(notice: Result<Notice, WardenError>) -> Said {
+    match notice {
+        Ok(Notice { line, news: News::Late(_) | News::Settled(_) }) => {
+            Said { text: line, outcome: Outcome::Findings, complaint: None, is_answer: false }
         }
-        None => None,
-    };
-    let keep = if args.keep_content { Keep::Content } else { Keep::Commitment };
-    let options = lictor_warden::Options { keep, most_sessions: args.sessions, policy: policy.fingerprint() };
-    Ok(Warden::open(guard, store, ledger, options)?)
+        Err(error) => Said { is_answer: false, ..unavailable(0, &error) },
+    }
 }
 
 /// A line of the input.
@@ -122,24 +168,20 @@ fn read(line: &Line) -> Result<Event, Fault> {
     Record { value, file: Arc::clone(&file), line: line.number, index }.native_event()
 }
 
-/// The decision on a line that is no event: what cannot be understood does not go on.
-fn refusal(line: u32, reason: &str) -> serde_json::Value {
-    serde_json::json!({
+fn refusal(line: u32, reason: &str) -> String {
+    let refusal = serde_json::json!({
         "lictor": 1,
         "type": "decision",
         "action": Action::Block.name(),
         "line": line,
         "step": null,
         "refused": reason,
-    })
+    });
+    refusal.to_string()
 }
 
 /// What a decision makes of the exit code.
 fn weight(decision: &Decision) -> Outcome {
     let is_plain = decision.action == Action::Forward && decision.settled.iter().all(|it| it.action == Action::Forward);
     if is_plain { Outcome::Compliant } else { Outcome::Findings }
-}
-
-fn now() -> Time {
-    Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
 }

@@ -40,7 +40,7 @@ impl SavedGuarded {
 
 impl Guard {
     /// A session as data, with what happened from a moment on; none if it is not here. Beside it, how many moments it
-    /// has, from which on the next save may go.
+    /// has had, from which on the next save may go.
     pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuarded, usize)> {
         let guarded = self.sessions.get(name)?;
         let pending = guarded.pending.iter().map(|pending| {
@@ -61,6 +61,18 @@ impl Guard {
     /// Goes on with a session, in place of what is known of it here.
     pub fn restore(&mut self, saved: &SavedGuarded) -> Result<(), RestoreError> {
         let session = Session::restore(&mut self.judge, &saved.session)?;
+        self.take_over(session, saved)
+    }
+
+    /// Goes on with a session that was judged by another policy, and names the properties that [begin
+    /// here](Session::migrate).
+    pub fn migrate(&mut self, saved: &SavedGuarded) -> Result<Vec<Text>, RestoreError> {
+        let (session, begun) = Session::migrate(&mut self.judge, &saved.session)?;
+        self.take_over(session, saved)?;
+        Ok(begun)
+    }
+
+    fn take_over(&mut self, session: Session, saved: &SavedGuarded) -> Result<(), RestoreError> {
         let mut pending = Vec::new();
         for waiting in &saved.pending {
             let mut event = event(&waiting.event).ok_or_else(|| {

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{Decision, Objection, Why};
 use crate::event::{Event, write_time};
+use crate::finding::Finding;
 use crate::report::FindingView;
 use crate::report::words;
 
@@ -61,6 +62,21 @@ struct ObjectionView<'a> {
 struct RedactionView<'a> {
     path: &'a str,
     what: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct LateView<'a> {
+    lictor: u32,
+    #[serde(rename = "type")]
+    sort: &'static str,
+    session: &'a str,
+    finding: FindingView<'a>,
+}
+
+/// What was late, as a line of JSON: something was due and no event has met it.
+pub fn late_line(finding: &Finding) -> String {
+    let view = LateView { lictor: VERSION, sort: "late", session: &finding.session, finding: FindingView::of(finding) };
+    serde_json::to_string(&view).unwrap_or_default()
 }
 
 impl Decision {

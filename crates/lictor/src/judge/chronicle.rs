@@ -125,6 +125,9 @@ impl Chronicles {
             let mut owners: Vec<(&Owner, &mut Chronicle)> = chronicles.iter_mut().collect();
             owners.sort_unstable_by_key(|(owner, _)| *owner);
             for (_, Chronicle { is_changed, standing, trail }) in owners {
+                if panel.deadline(standing).is_none_or(|due| due > now) {
+                    continue;
+                }
                 *is_changed = true;
                 let mut ruling = Ruling::default();
                 panel.tick(standing, now, &provers.prepared, &mut ruling);

@@ -76,8 +76,8 @@ impl Panel {
         prepared: &Prepared,
         ruling: &mut Ruling,
     ) {
-        let Some(time) = time.filter(|_| self.is_timed) else { return };
-        if self.watch.deadline(standing).is_some_and(|due| due < time) {
+        let Some(time) = time else { return };
+        if self.deadline(standing).is_some_and(|due| due < time) {
             self.tick(standing, Time(time.0.saturating_sub(1)), prepared, ruling);
         }
     }
@@ -150,6 +150,17 @@ impl Panel {
 
     pub(crate) fn restore(&mut self, saved: &Snapshot) -> Result<Standing, SnapshotError> {
         self.watch.restore(saved)
+    }
+
+    /// The same of another policy: the properties whose formulas are not in it begin here; beside it, by number, which.
+    pub(crate) fn migrate(&mut self, saved: &Snapshot) -> Result<(Standing, Vec<usize>), SnapshotError> {
+        let (standing, begun) = self.watch.migrate(saved)?;
+        Ok((standing, begun.iter().map(|monitor| self.properties[monitor.index()]).collect()))
+    }
+
+    /// The next moment at which something is due.
+    pub(crate) fn deadline(&self, standing: &Standing) -> Option<Time> {
+        if self.is_timed { self.watch.deadline(standing) } else { None }
     }
 }
 

@@ -99,9 +99,7 @@ impl Chronicles {
     /// Takes over what was saved, all or nothing, in place of what is known of the same histories.
     pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
         let refuse = |message: String| Err(RestoreError { message });
-        if saved.version != VERSION {
-            return refuse(format!("the histories have version {}, this is version {VERSION}", saved.version));
-        }
+        saved.check_version()?;
         let mut restored: Vec<HashMap<Owner, Chronicle>> = self.kept.iter().map(|_| HashMap::new()).collect();
         for saved in &saved.histories {
             let Some(place) = self.kept.iter().position(|kept| kept.history == saved.history) else {
@@ -111,15 +109,46 @@ impl Chronicles {
                 Ok(standing) => standing,
                 Err(error) => return refuse(format!("the histories were kept by another policy: {error}")),
             };
-            let Some(trail) = Trail::load(Text::default(), &saved.trail, prepared) else {
-                return refuse("the histories were kept by another policy: it had other properties".to_owned());
-            };
+            let trail = Trail::load(Text::default(), &saved.trail, prepared);
             restored[place].insert(saved.owner.clone(), Chronicle { is_changed: false, standing, trail });
         }
+        self.take_over(restored);
+        Ok(())
+    }
+
+    /// The same of another policy: properties that are not in it begin here, and histories that no property asks for any
+    /// more are left out.
+    pub(super) fn migrate(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
+        saved.check_version()?;
+        let mut restored: Vec<HashMap<Owner, Chronicle>> = self.kept.iter().map(|_| HashMap::new()).collect();
+        for saved in &saved.histories {
+            let Some(place) = self.kept.iter().position(|kept| kept.history == saved.history) else { continue };
+            let (standing, begun) = self.kept[place]
+                .panel
+                .migrate(&saved.standing)
+                .map_err(|error| RestoreError { message: format!("the histories are damaged: {error}") })?;
+            let mut trail = Trail::load(Text::default(), &saved.trail, prepared);
+            trail.begin(begun);
+            restored[place].insert(saved.owner.clone(), Chronicle { is_changed: false, standing, trail });
+        }
+        self.take_over(restored);
+        Ok(())
+    }
+
+    fn take_over(&mut self, restored: Vec<HashMap<Owner, Chronicle>>) {
         for (kept, chronicles) in self.kept.iter_mut().zip(restored) {
             kept.chronicles.extend(chronicles);
         }
-        Ok(())
+    }
+}
+
+impl SavedHistories {
+    fn check_version(&self) -> Result<(), RestoreError> {
+        if self.version == VERSION {
+            return Ok(());
+        }
+        let message = format!("the histories have version {}, this is version {VERSION}", self.version);
+        Err(RestoreError { message })
     }
 }
 
@@ -159,5 +188,19 @@ impl Judge {
             *tally = Tally { first: *first, count: *count };
         }
         Ok(Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies })
+    }
+
+    /// The same of another policy: beside it, by number, the properties that begin here.
+    pub(crate) fn migrate_track(&mut self, saved: &SavedTrack) -> Result<(Track, Vec<usize>), RestoreError> {
+        let (standing, begun) = self
+            .panel
+            .migrate(&saved.standing)
+            .map_err(|error| RestoreError { message: format!("the session is damaged: {error}") })?;
+        let tally = |(place, property): (usize, &std::sync::Arc<crate::policy::Property>)| {
+            let known = saved.tallies.iter().find(|(id, ..)| *id == property.id && !begun.contains(&place));
+            known.map_or_else(Tally::default, |(_, first, count)| Tally { first: *first, count: *count })
+        };
+        let tallies = self.properties().iter().enumerate().map(tally).collect();
+        Ok((Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies }, begun))
     }
 }

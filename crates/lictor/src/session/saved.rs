@@ -27,12 +27,19 @@ impl SavedSession {
     pub fn followed_by(self, later: SavedSession) -> SavedSession {
         SavedSession { trail: self.trail.followed_by(later.trail.clone()), ..later }
     }
+
+    fn check_version(&self) -> Result<(), RestoreError> {
+        if self.version == VERSION {
+            return Ok(());
+        }
+        Err(RestoreError::new(format!("the session has version {}, this is version {VERSION}", self.version)))
+    }
 }
 
 impl Session {
-    /// How many moments are kept for witnesses.
+    /// How many moments it has had.
     pub fn moments(&self) -> usize {
-        self.trail.moments.len()
+        self.trail.len()
     }
 
     /// The session as data, with what happened from a moment on.
@@ -48,14 +55,20 @@ impl Session {
 
     /// Goes on with a session. The policy must be the one it was saved with.
     pub fn restore(judge: &mut Judge, saved: &SavedSession) -> Result<Session, RestoreError> {
-        if saved.version != VERSION {
-            let message = format!("the session has version {}, this is version {VERSION}", saved.version);
-            return Err(RestoreError::new(message));
-        }
+        saved.check_version()?;
         let track = judge.restore_track(&saved.track)?;
         let trail = Trail::load(saved.name.clone(), &saved.trail, judge.prepared());
-        let trail =
-            trail.ok_or_else(|| RestoreError::new("the session was judged by a policy with other properties"))?;
         Ok(Session { track, trail, shows_content: saved.shows_content })
+    }
+
+    /// Goes on with a session that was judged by another policy. Properties whose formulas are in both go on where they
+    /// stand; the others begin here, and are named.
+    pub fn migrate(judge: &mut Judge, saved: &SavedSession) -> Result<(Session, Vec<Text>), RestoreError> {
+        saved.check_version()?;
+        let (track, begun) = judge.migrate_track(&saved.track)?;
+        let mut trail = Trail::load(saved.name.clone(), &saved.trail, judge.prepared());
+        let names = begun.iter().map(|property| judge.properties()[*property].id.clone()).collect();
+        trail.begin(begun);
+        Ok((Session { track, trail, shows_content: saved.shows_content }, names))
     }
 }

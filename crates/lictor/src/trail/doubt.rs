@@ -29,7 +29,7 @@ impl Trail {
                 Moment::Tick(_) => None,
             })
             .collect();
-        let is_whole = !self.has_forgotten && positions.len() <= MOST_EVENTS;
+        let is_whole = self.forgotten == 0 && self.begun.is_empty() && positions.len() <= MOST_EVENTS;
         let answer = || evaluate(arena, *formula, &Word { positions: &positions, ending: Ending::Stops });
         !is_whole || answer().is_none()
     }

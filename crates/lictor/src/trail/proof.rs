@@ -32,6 +32,7 @@ impl Case<'_> {
             }
             After::Latch | After::Each => 0,
         };
+        let from = from.max(self.trail.begun.get(&self.broken.property).copied().unwrap_or(0));
         // The formula asks for a few facts of each event: no others are copied.
         let names = parsed.names();
         let asked = |moment: &Moment| match moment {

@@ -17,8 +17,11 @@ pub(crate) struct SavedTrail {
     /// Behind which moment a property, by its name, was last started anew for a binding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     resets: Vec<(Text, Vec<Option<Value>>, usize)>,
-    #[serde(default)]
-    has_forgotten: bool,
+    /// Behind which moment a property, by its name, began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    begun: Vec<(Text, usize)>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    forgotten: usize,
 }
 
 /// A moment, with the event that it is.
@@ -55,46 +58,73 @@ impl SavedTrail {
     #[must_use]
     pub(crate) fn followed_by(mut self, later: SavedTrail) -> SavedTrail {
         self.moments.extend(later.moments);
+        // What was forgotten meanwhile is here still, in front.
+        let gone = later.forgotten.saturating_sub(self.forgotten).min(self.moments.len());
+        self.moments.drain(..gone);
         SavedTrail { moments: self.moments, ..later }
     }
 }
 
 impl Trail {
-    /// From a moment on, by its number among those that are kept; what was saved before is [put before
-    /// it](SavedTrail::followed_by).
+    /// From a moment on, by its number; what was saved before is [put before it](SavedTrail::followed_by).
     pub(crate) fn save(&self, prepared: &Prepared, from: usize) -> SavedTrail {
         let mut resets: Vec<_> = self.resets.iter().collect();
         resets.sort_unstable();
+        let mut begun: Vec<_> = self.begun.iter().collect();
+        begun.sort_unstable();
         let named = |((property, binding), place): (&(usize, Vec<Option<Value>>), &usize)| {
             (prepared.properties[*property].id.clone(), binding.clone(), *place)
         };
         SavedTrail {
-            moments: self.moments.iter().zip(&self.briefs).skip(from).filter_map(saved_moment).collect(),
+            moments: self
+                .moments
+                .iter()
+                .zip(&self.briefs)
+                .skip(from.saturating_sub(self.forgotten))
+                .filter_map(saved_moment)
+                .collect(),
             resets: resets.into_iter().map(named).collect(),
-            has_forgotten: self.has_forgotten,
+            begun: begun
+                .into_iter()
+                .map(|(property, place)| (prepared.properties[*property].id.clone(), *place))
+                .collect(),
+            forgotten: self.forgotten,
         }
     }
 
     /// The last moments only, for what is saved again and again; witnesses then go back no further.
     pub(crate) fn save_last(&self, prepared: &Prepared, most: usize) -> SavedTrail {
-        let from = self.moments.len().saturating_sub(most);
-        let mut saved = self.save(prepared, from);
-        saved.resets.iter_mut().for_each(|(_, _, place)| *place = place.saturating_sub(from));
-        saved.has_forgotten |= from > 0;
+        let gone = self.moments.len().saturating_sub(most);
+        let mut saved = self.save(prepared, self.forgotten + gone);
+        saved.resets.iter_mut().for_each(|(_, _, place)| *place = place.saturating_sub(gone));
+        saved.begun.iter_mut().for_each(|(_, place)| *place = place.saturating_sub(gone));
+        saved.forgotten += gone;
         saved
     }
 
-    /// None if it names a property that the policy does not have.
-    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Option<Trail> {
+    /// What is said of properties that the policy does not have is left out.
+    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Trail {
         let mut trail = Trail::of(session);
         trail.append(saved.moments.iter().map(restored_moment).collect(), &[]);
+        let known = |id: &Text| prepared.properties.iter().position(|property| property.id == *id);
         for (id, binding, place) in &saved.resets {
-            let property = prepared.properties.iter().position(|property| property.id == *id)?;
-            trail.resets.insert((property, binding.clone()), (*place).min(trail.moments.len()));
+            if let Some(property) = known(id) {
+                trail.resets.insert((property, binding.clone()), (*place).min(trail.moments.len()));
+            }
         }
-        trail.has_forgotten = saved.has_forgotten;
-        Some(trail)
+        for (id, place) in &saved.begun {
+            if let Some(property) = known(id) {
+                trail.begun.insert(property, (*place).min(trail.moments.len()));
+            }
+        }
+        trail.forgotten = saved.forgotten;
+        trail
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn saved_moment((moment, brief): (&Moment, &Option<Brief>)) -> Option<SavedMoment> {

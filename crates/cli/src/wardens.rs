@@ -1,0 +1,54 @@
+//! Opens the warden that the command line asks for.
+
+use std::sync::Arc;
+
+use lictor::guard::{Guard, Options};
+use lictor::judge::Judge;
+use lictor::policy::Policy;
+use lictor_ledger::Ledger;
+use lictor_logic::{Span, Time};
+use lictor_store::{EmbeddedStore, MemoryStore, Store};
+use lictor_store_postgres::PostgresStore;
+use lictor_warden::{Keep, Warden};
+
+use crate::args::WardenArgs;
+use crate::policies;
+
+/// A warden by a policy, with the store and the ledger that the arguments name.
+pub(crate) fn open(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Warden> {
+    let store: Arc<dyn Store> = match args.state.as_deref() {
+        Some(address) if is_database(address) => Arc::new(PostgresStore::open(address)?),
+        Some(folder) => Arc::new(EmbeddedStore::open(folder.as_ref())?),
+        None => Arc::new(MemoryStore::new()),
+    };
+    let ledger = match &args.log {
+        Some(folder) => {
+            let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+            Some(Ledger::open_or_create(folder, &args.origin, options)?)
+        }
+        None => None,
+    };
+    let keep = if args.keep_content { Keep::Content } else { Keep::Commitment };
+    let idle = args.idle.map(seconds);
+    let options = lictor_warden::Options { keep, most_sessions: args.sessions, policy: policy.fingerprint(), idle };
+    Ok(Warden::open(guard(args, policy)?, store, ledger, options)?)
+}
+
+/// A guard by a policy, as the arguments want it.
+pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
+    let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    Ok(Guard::new(judge, Options { patience: seconds(args.patience), content: args.show_content }))
+}
+
+/// The time of this machine.
+pub(crate) fn now() -> Time {
+    Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
+}
+
+fn is_database(address: &str) -> bool {
+    address.starts_with("postgres://") || address.starts_with("postgresql://")
+}
+
+fn seconds(count: u32) -> Span {
+    Span(u64::from(count) * 1_000_000_000)
+}

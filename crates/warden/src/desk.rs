@@ -1,0 +1,186 @@
+//! A warden on a thread of its own, for many askers at once.
+//!
+//! Whoever asks while the desk is busy waits in a queue; all that wait are decided next, as one batch, and what it costs
+//! to be durable is paid once for all of them. When nobody asks, the desk lets time pass: deadlines fire by themselves.
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lictor::event::Event;
+use lictor::guard::Guard;
+use lictor_logic::{Span, Time};
+
+use crate::error::WardenError;
+use crate::warden::{Answer, Notice, Warden};
+
+/// How many events are decided together: what is one batch is durable at once, and answered at once.
+const MOST_TOGETHER: usize = 512;
+
+/// How often time passes.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Where many ask one warden. Cheap to clone; the desk closes when it is told to.
+#[derive(Clone)]
+pub struct Desk {
+    questions: Sender<Question>,
+    thread: Arc<Mutex<Option<Worker>>>,
+}
+
+/// The thread of a desk; it tells whether all was written at the end.
+type Worker = JoinHandle<Result<(), WardenError>>;
+
+type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
+
+enum Question {
+    Decide(Vec<Event>, Then<Vec<Answer>>),
+    Refuse(String, Vec<u8>, Then<()>),
+    ChangePolicy(Box<Guard>, String, Then<()>),
+    Close,
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+impl Desk {
+    /// Opens a desk. `clock` says what time it is; `told` is told what time brings about, on the desk's thread.
+    pub fn open(
+        warden: Warden,
+        clock: impl Fn() -> Time + Send + 'static,
+        told: impl FnMut(Result<Notice, WardenError>) + Send + 'static,
+    ) -> Result<Desk, std::io::Error> {
+        let (questions, asked) = channel();
+        let work = move || work(warden, &asked, &clock, told);
+        let thread = std::thread::Builder::new().name("lictor-desk".into()).spawn(work)?;
+        Ok(Desk { questions, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+
+    /// Decides on events in their order. `then` is called on the desk's thread when all of it is durable; it is not called
+    /// if the desk is closed.
+    pub fn decide(
+        &self,
+        events: Vec<Event>,
+        then: impl FnOnce(Result<Vec<Answer>, Arc<WardenError>>) + Send + 'static,
+    ) {
+        // A desk that is closed drops what it is asked, and with it whoever waits.
+        let _ = self.questions.send(Question::Decide(events, Box::new(then)));
+    }
+
+    /// Writes down something that is no event and does not go on.
+    pub fn refuse(
+        &self,
+        reason: impl Into<String>,
+        bytes: Vec<u8>,
+        then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static,
+    ) {
+        let _ = self.questions.send(Question::Refuse(reason.into(), bytes, Box::new(then)));
+    }
+
+    /// Goes on [by another policy](Warden::change_policy); what was asked before is decided by the old one.
+    pub fn change_policy(
+        &self,
+        guard: Guard,
+        fingerprint: impl Into<String>,
+        then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static,
+    ) {
+        let _ = self.questions.send(Question::ChangePolicy(Box::new(guard), fingerprint.into(), Box::new(then)));
+    }
+
+    /// Answers what was asked before, and ends the writing.
+    pub fn close(self) -> Result<(), WardenError> {
+        let _ = self.questions.send(Question::Close);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread.map(JoinHandle::join) {
+            Some(Ok(closed)) => closed,
+            Some(Err(_)) => Err(WardenError::Broken),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Answers questions until the desk is closed or nobody can ask any more.
+fn work(
+    mut warden: Warden,
+    asked: &Receiver<Question>,
+    clock: &impl Fn() -> Time,
+    mut told: impl FnMut(Result<Notice, WardenError>),
+) -> Result<(), WardenError> {
+    let mut last_beat = clock();
+    loop {
+        let first = match asked.recv_timeout(BEAT) {
+            Ok(question) => Some(question),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return warden.close(),
+        };
+        let nobody_asks = first.is_none();
+        let mut batch: Vec<(Vec<Event>, Then<Vec<Answer>>)> = Vec::new();
+        let mut next = first;
+        while let Some(question) = next.take() {
+            match question {
+                Question::Decide(events, then) => {
+                    batch.push((events, then));
+                    let waiting: usize = batch.iter().map(|(events, _)| events.len()).sum();
+                    if waiting < MOST_TOGETHER {
+                        next = asked.try_recv().ok();
+                    }
+                    continue;
+                }
+                Question::Refuse(reason, bytes, then) => {
+                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    then(warden.refuse(&reason, &bytes, Some(clock())).map_err(Arc::new));
+                }
+                Question::ChangePolicy(guard, fingerprint, then) => {
+                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    then(warden.change_policy(*guard, fingerprint).map_err(Arc::new));
+                }
+                Question::Close => {
+                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    return warden.close();
+                }
+            }
+        }
+        decide(&mut warden, batch, clock());
+        let now = clock();
+        if nobody_asks || now >= last_beat.plus(Span(BEAT.as_nanos() as u64)) {
+            match warden.tick(now) {
+                Ok(notices) => notices.into_iter().for_each(|notice| told(Ok(notice))),
+                Err(error) => told(Err(error)),
+            }
+            last_beat = now;
+        }
+    }
+}
+
+/// Decides on what several have asked. If that fails, each is decided alone: what is wrong with one must not harm another.
+fn decide(warden: &mut Warden, batch: Vec<(Vec<Event>, Then<Vec<Answer>>)>, now: Time) {
+    if batch.is_empty() {
+        return;
+    }
+    if batch.len() > 1 {
+        let events: Vec<Event> = batch.iter().flat_map(|(events, _)| events).cloned().collect();
+        match warden.decide_all(&events, Some(now)) {
+            Ok(answers) => {
+                let mut answers = answers.into_iter();
+                for (events, then) in batch {
+                    then(Ok(answers.by_ref().take(events.len()).collect()));
+                }
+                return;
+            }
+            // It is decided and saved, so to ask again gives the same; but nobody is answered before it is written.
+            Err(error @ WardenError::Ledger(_)) => {
+                let error = Arc::new(error);
+                batch.into_iter().for_each(|(_, then)| then(Err(Arc::clone(&error))));
+                return;
+            }
+            Err(_) => {}
+        }
+    }
+    for (events, then) in batch {
+        then(warden.decide_all(&events, Some(now)).map_err(Arc::new));
+    }
+}

@@ -1,0 +1,149 @@
+//! The sessions that are in memory; all others are in the store and cost nothing.
+
+use lictor::event::Event;
+use lictor::guard::SavedGuarded;
+use lictor::judge::SavedHistories;
+use lictor_logic::Time;
+
+use crate::error::WardenError;
+use crate::kept::{self, KeptPart, KeptSession};
+use crate::record::Outgoing;
+use crate::warden::Warden;
+
+/// How many events of a session are remembered by what they are known by.
+pub(crate) const MOST_ANSWERED: usize = 64;
+
+/// A session that is in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// Under which version its state stands in the store.
+    pub(crate) version: Option<u64>,
+    pub(crate) saves: u64,
+    pub(crate) decided: u64,
+    pub(crate) moments: usize,
+    pub(crate) lag: Option<i64>,
+    pub(crate) used: Option<Time>,
+    pub(crate) due: Option<Time>,
+    /// The parts of its trail that stand in the store: their numbers and versions.
+    pub(crate) parts: Vec<(u64, u64)>,
+    /// What events are known by, and what was said about them; the last `fresh` are not saved yet.
+    pub(crate) answered: Vec<(String, String)>,
+    pub(crate) fresh: usize,
+    /// When it was last asked for, counted in events.
+    pub(crate) turn: u64,
+}
+
+impl Held {
+    /// Remembers what was said about an event.
+    pub(crate) fn answer(&mut self, event: &Event, line: String) {
+        if let Some(name) = name_of(event) {
+            self.answered.push((name, line));
+            self.fresh += 1;
+        }
+    }
+
+    /// What was said before about the same event.
+    pub(crate) fn answered(&self, event: &Event) -> Option<&str> {
+        let name = name_of(event)?;
+        self.answered.iter().find(|(known, _)| *known == name).map(|(_, line)| line.as_str())
+    }
+
+    /// Forgets the oldest answers.
+    pub(crate) fn forget_answers(&mut self) {
+        let surplus = self.answered.len().saturating_sub(MOST_ANSWERED);
+        self.answered.drain(..surplus);
+        self.fresh = 0;
+    }
+}
+
+impl Warden {
+    /// Brings a session into memory.
+    pub(crate) fn hold(&mut self, session: &str) -> Result<(), WardenError> {
+        let turn = self.turn;
+        if let Some(held) = self.held.get_mut(session) {
+            held.turn = turn;
+            return Ok(());
+        }
+        let key = kept::state(session);
+        let mut held = Held { turn, ..Held::default() };
+        if let Some(stored) = self.store.load(&key)? {
+            let last: KeptSession = kept::read(&stored.value, &key)?;
+            let mut whole: Option<SavedGuarded> = None;
+            for (key, part) in self.store.scan(&kept::parts(session))? {
+                let number = key.rsplit('/').next().and_then(|number| u64::from_str_radix(number, 16).ok());
+                held.parts.push((number.unwrap_or_default(), part.version));
+                let KeptPart { mut answered, session } = kept::read(&part.value, &key)?;
+                held.answered.append(&mut answered);
+                whole = Some(match whole {
+                    Some(before) => before.followed_by(session),
+                    None => session,
+                });
+            }
+            held.forget_answers();
+            held.version = Some(stored.version);
+            (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
+            (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
+            let whole = match whole {
+                Some(before) => before.followed_by(last.session),
+                None => last.session,
+            };
+            let restore = |error| WardenError::Restore { key: key.clone(), error };
+            if last.policy == self.options.policy {
+                self.guard.restore(&whole).map_err(restore)?;
+            } else {
+                let begun = self.guard.migrate(&whole).map_err(restore)?;
+                let record = Outgoing::migrated(&last.policy, &self.options.policy, &begun);
+                self.announced.push((session.to_owned(), record));
+            }
+        }
+        self.held.insert(session.to_owned(), held);
+        Ok(())
+    }
+
+    /// Forgets what is known of sessions and of histories: the store knows better.
+    pub(crate) fn let_go<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
+        for session in sessions {
+            self.guard.release(session);
+            self.held.remove(session);
+            self.announced.retain(|(of, _)| of != session);
+        }
+        self.load_histories()
+    }
+
+    /// Brings the histories across sessions into memory, as the store knows them.
+    pub(crate) fn load_histories(&mut self) -> Result<(), WardenError> {
+        self.histories.clear();
+        self.guard.judge_mut().clear_histories();
+        for (key, stored) in self.store.scan("history/")? {
+            let saved: SavedHistories = kept::read(&stored.value, &key)?;
+            // The same policy goes on; another goes on with the properties that are the same.
+            let restored = self.guard.judge_mut().migrate_histories(&saved);
+            restored.map_err(|error| WardenError::Restore { key: key.clone(), error })?;
+            self.histories.insert(key, stored.version);
+        }
+        Ok(())
+    }
+
+    /// Leaves the sessions that were idle longest to the store.
+    pub(crate) fn make_room(&mut self) {
+        let most = self.options.most_sessions.max(1);
+        if self.held.len() <= most + most / 8 {
+            return;
+        }
+        let mut turns: Vec<(u64, String)> = self.held.iter().map(|(name, held)| (held.turn, name.clone())).collect();
+        turns.sort_unstable();
+        for (_, name) in turns.into_iter().take(self.held.len() - most) {
+            self.guard.release(&name);
+            self.held.remove(&name);
+        }
+    }
+}
+
+/// What makes an event the same as another of its session: its number there, or its id and kind.
+fn name_of(event: &Event) -> Option<String> {
+    match (event.seq, &event.id) {
+        (Some(seq), _) => Some(format!("#{seq}")),
+        (None, Some(id)) => Some(format!("{}/{id}", event.kind)),
+        (None, None) => None,
+    }
+}

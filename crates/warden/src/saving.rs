@@ -1,0 +1,174 @@
+//! Saves where decisions lead, together with the records that are still to be written.
+
+use std::collections::BTreeSet;
+
+use lictor_logic::Time;
+use lictor_store::{Change, Expected};
+
+use crate::error::WardenError;
+use crate::kept::{self, KeptPart, KeptSession};
+use crate::outbox::Waiting;
+use crate::record::Outgoing;
+use crate::warden::Warden;
+
+/// How many parts the trail of a session may have before they are made one; more where the trail is long.
+const MOST_PARTS: usize = 256;
+
+/// What became of a session in the changes that are saved.
+struct Saved {
+    session: String,
+    saves: u64,
+    moments: usize,
+    due: Option<Time>,
+    /// Whether the parts before the one that was added are gone.
+    is_joined: bool,
+}
+
+impl Warden {
+    /// Saves the sessions that were decided on, those that ended, and the histories that this touched. Nothing is changed
+    /// if somebody else was faster.
+    pub(crate) fn save(
+        &mut self,
+        sessions: &BTreeSet<String>,
+        ended: &BTreeSet<String>,
+        records: Vec<(String, Outgoing)>,
+    ) -> Result<Vec<Waiting>, WardenError> {
+        let mut changes = Vec::new();
+        let mut saved = Vec::new();
+        for session in sessions.difference(ended) {
+            saved.extend(self.changes_of(session, &mut changes)?);
+        }
+        for session in ended {
+            self.ending_of(session, &mut changes)?;
+        }
+        // Histories that were only looked at are saved as well: a decision stands only if they are still as they were.
+        let touched = self.guard.judge_mut().take_touched_histories();
+        for (name, history) in &touched {
+            let key = kept::history(name);
+            let expected = Expected::of_version(self.histories.get(&key).copied());
+            changes.push(match history {
+                Some(history) => Change::put(key.clone(), expected, kept::written(history, &key)?),
+                None => Change::delete(key, expected),
+            });
+        }
+        let mut outgoing = Vec::new();
+        if self.ledger.is_some() {
+            let all = std::mem::take(&mut self.announced).into_iter().chain(records);
+            for (place, (session, record)) in all.enumerate() {
+                let number = self.held.get(&session).map_or(0, |held| held.saves + 1);
+                let key = kept::outbox(&self.outboxes, &session, number, place, record.id());
+                changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&record, &key)?));
+                outgoing.push(Waiting { key, version: 0, record });
+            }
+        }
+        let written = std::mem::take(&mut self.written);
+        changes.extend(written.iter().map(|(key, version)| Change::delete(key.clone(), Expected::Version(*version))));
+        if changes.is_empty() {
+            return Ok(outgoing);
+        }
+        let version = match self.store.save(&changes) {
+            Ok(version) => version,
+            Err(error) => {
+                self.written = written;
+                return Err(error.into());
+            }
+        };
+        for (name, history) in touched {
+            if history.is_some() {
+                self.histories.insert(kept::history(&name), version);
+            }
+        }
+        saved.into_iter().for_each(|saved| self.note_saved(saved, version));
+        for session in ended {
+            self.guard.release(session);
+            self.held.remove(session);
+        }
+        outgoing.iter_mut().for_each(|waiting| waiting.version = version);
+        Ok(outgoing)
+    }
+
+    /// The changes that save a session; none if it is not here.
+    fn changes_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<Option<Saved>, WardenError> {
+        let Some(held) = self.held.get(session) else { return Ok(None) };
+        // A trail of many small parts takes long to load, so they are made one now and then.
+        let is_joined = held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
+        let from = if is_joined { 0 } else { held.moments };
+        let Some((added, moments)) = self.guard.save(session, from) else { return Ok(None) };
+        let Some((standing, _)) = self.guard.save(session, moments) else { return Ok(None) };
+        let saves = held.saves + 1;
+        let due = self.due(session);
+        let state = KeptSession {
+            policy: self.options.policy.clone(),
+            saves,
+            decided: held.decided,
+            moments,
+            lag: held.lag,
+            used: held.used,
+            due,
+            session: standing,
+        };
+        let key = kept::state(session);
+        changes.push(Change::put(key.clone(), Expected::of_version(held.version), kept::written(&state, &key)?));
+        // What happened is kept apart from where the session stands, so that a save costs what it adds.
+        let first = if is_joined { 0 } else { held.answered.len().saturating_sub(held.fresh) };
+        let part = KeptPart { answered: held.answered[first..].to_vec(), session: added };
+        let key = kept::part(session, saves);
+        changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&part, &key)?));
+        if is_joined {
+            changes.extend(self.deleted_parts(session));
+        }
+        if due != held.due {
+            changes.extend(self.deleted_due(session)?);
+            changes.extend(due.map(|due| Change::put(kept::due(due, session), Expected::Absent, session)));
+        }
+        Ok(Some(Saved { session: session.to_owned(), saves, moments, due, is_joined }))
+    }
+
+    /// The changes that take a session out of the store.
+    fn ending_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<(), WardenError> {
+        let Some(held) = self.held.get(session) else { return Ok(()) };
+        if let Some(version) = held.version {
+            changes.push(Change::delete(kept::state(session), Expected::Version(version)));
+        }
+        changes.extend(self.deleted_parts(session));
+        changes.extend(self.deleted_due(session)?);
+        Ok(())
+    }
+
+    fn deleted_parts(&self, session: &str) -> Vec<Change> {
+        let parts = self.held.get(session).map(|held| held.parts.as_slice()).unwrap_or_default();
+        let gone =
+            |(number, version): &(u64, u64)| Change::delete(kept::part(session, *number), Expected::Version(*version));
+        parts.iter().map(gone).collect()
+    }
+
+    fn deleted_due(&self, session: &str) -> Result<Option<Change>, WardenError> {
+        let Some(due) = self.held.get(session).and_then(|held| held.due) else { return Ok(None) };
+        let key = kept::due(due, session);
+        let stored = self.store.load(&key)?;
+        Ok(stored.map(|stored| Change::delete(key, Expected::Version(stored.version))))
+    }
+
+    /// When a session must be looked at although nothing happens in it.
+    fn due(&self, session: &str) -> Option<Time> {
+        let held = self.held.get(session)?;
+        let (lag, used) = (held.lag?, held.used?);
+        let (deadline, waits) = self.guard.due(session);
+        let deadline = deadline.map(|due| Time(due.0.saturating_add(lag)));
+        // What waits may still be answered in the very moment in which its time is over.
+        let waits = waits.map(|until| Time(until.0.saturating_add(1)));
+        let idle = self.options.idle.map(|idle| used.plus(idle));
+        [deadline, waits, idle].into_iter().flatten().min()
+    }
+
+    fn note_saved(&mut self, saved: Saved, version: u64) {
+        let Some(held) = self.held.get_mut(&saved.session) else { return };
+        if saved.is_joined {
+            held.parts.clear();
+        }
+        held.parts.push((saved.saves, version));
+        held.version = Some(version);
+        (held.saves, held.moments, held.due) = (saved.saves, saved.moments, saved.due);
+        held.forget_answers();
+    }
+}

@@ -1,0 +1,229 @@
+//! Time passes although nothing happens: deadlines fire, what waits expires, sessions end, policies change.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lictor::decode::Record;
+use lictor::event::Event;
+use lictor::finding::Decided;
+use lictor::guard::{Action, Guard, Options as GuardOptions};
+use lictor::json;
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor_ledger::{Ledger, Reader};
+use lictor_logic::{Span, Time};
+use lictor_store::{EmbeddedStore, MemoryStore, Store};
+use lictor_warden::{Desk, Keep, News, Notice, Options, Warden};
+
+const SECOND: i64 = 1_000_000_000;
+const POLICY: &str = r#"
+lictor: 1
+name: rules
+properties:
+  - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
+  - {id: settle, formula: 'always (tool_call("pay") -> eventually tool_call("settle"))', respond: warn}
+"#;
+
+fn guard(policy: &str) -> (Guard, String) {
+    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let options = GuardOptions { patience: Span(60_000_000_000), ..GuardOptions::default() };
+    (Guard::new(Judge::new(&loaded.policy).unwrap(), options), loaded.policy.fingerprint())
+}
+
+fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> Warden {
+    let (guard, policy) = guard(POLICY);
+    let idle = idle.map(|seconds| Span((seconds * SECOND) as u64));
+    Warden::open(guard, Arc::clone(store), ledger, Options { keep: Keep::Content, most_sessions: 2, policy, idle })
+        .unwrap()
+}
+
+fn event(line: &str) -> Event {
+    Record { value: json::parse_str(line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+}
+
+fn at(seconds: i64) -> Time {
+    Time(1_800_000_000 * SECOND + seconds * SECOND)
+}
+
+fn late(notices: &[Notice]) -> Vec<(String, String)> {
+    let late = notices.iter().filter_map(|notice| match &notice.news {
+        News::Late(finding) => Some((finding.session.to_string(), finding.property.id.to_string())),
+        News::Settled(_) => None,
+    });
+    late.collect()
+}
+
+#[test]
+fn a_deadline_fires_without_an_event_and_without_the_session_in_memory() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut first = warden(&store, None, None);
+    first.decide(&event(r#"{"session":"s","kind":"user_message","text":"hi"}"#), Some(at(0))).unwrap();
+    first.decide(&event(r#"{"session":"t","kind":"user_message","text":"hi"}"#), Some(at(5))).unwrap();
+    assert!(first.tick(at(9)).unwrap().is_empty(), "there is time until the tenth second");
+    drop(first);
+    // Another process, which has never heard of the sessions.
+    let mut second = warden(&store, None, None);
+    let notices = second.tick(at(12)).unwrap();
+    assert_eq!(late(&notices), [("s".to_owned(), "answer".to_owned())]);
+    assert!(matches!(&notices[0].news, News::Late(finding) if finding.decided == Decided::Deadline));
+    assert!(
+        notices[0].line.starts_with(r#"{"lictor":1,"type":"late","session":"s","finding":{"#),
+        "{}",
+        notices[0].line
+    );
+    assert!(second.tick(at(13)).unwrap().is_empty(), "it is late once");
+    assert_eq!(late(&second.tick(at(16)).unwrap()), [("t".to_owned(), "answer".to_owned())]);
+}
+
+/// Events of a recorded log are years old. Their clock goes on from there, at the speed of ours.
+#[test]
+fn events_that_say_when_they_were_have_a_clock_of_their_own() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, None, None);
+    let asked = event(r#"{"session":"s","time":"2020-01-01T00:00:00Z","kind":"user_message","text":"hi"}"#);
+    warden.decide(&asked, Some(at(0))).unwrap();
+    assert!(warden.tick(at(5)).unwrap().is_empty());
+    let answered = event(r#"{"session":"s","time":"2020-01-01T00:00:08Z","kind":"assistant_message","text":"hi"}"#);
+    assert_eq!(warden.decide(&answered, Some(at(6))).unwrap().decision.unwrap().objections.len(), 0);
+    assert!(warden.tick(at(100)).unwrap().is_empty());
+}
+
+#[test]
+fn what_nobody_answers_is_refused_when_its_time_is_over() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, None, None);
+    let delete = event(r#"{"session":"s","id":"d","kind":"tool_call","tool":"delete","args":{}}"#);
+    assert_eq!(warden.decide(&delete, Some(at(0))).unwrap().decision.unwrap().action, Action::Ask);
+    assert!(warden.tick(at(60)).unwrap().is_empty());
+    let notices = warden.tick(at(61)).unwrap();
+    assert!(matches!(&notices[..], [Notice { news: News::Settled(decision), .. }] if decision.action == Action::Block
+            && decision.refused.as_deref() == Some("nobody answered in time")));
+    assert!(warden.tick(at(62)).unwrap().is_empty());
+}
+
+#[test]
+fn a_session_that_is_idle_too_long_is_over_and_what_it_owes_is_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger =
+        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
+            .unwrap();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, Some(ledger), Some(100));
+    let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
+    warden.decide(&pay, Some(at(0))).unwrap();
+    assert!(warden.tick(at(99)).unwrap().is_empty());
+    assert_eq!(late(&warden.tick(at(100)).unwrap()), [("s".to_owned(), "settle".to_owned())]);
+    assert!(store.scan("session/").unwrap().is_empty(), "nothing is left of it");
+    assert!(store.scan("due/").unwrap().is_empty());
+    warden.close().unwrap();
+    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
+    let types: Vec<String> = bodies.filter_map(|body| Some(body.get("type")?.as_str()?.to_owned())).collect();
+    assert_eq!(types, ["decision", "ended", "late"]);
+}
+
+#[test]
+fn the_end_of_a_session_tells_what_it_owes() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, None, None);
+    warden.decide(&event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#), Some(at(0))).unwrap();
+    let end = event(r#"{"session":"s","kind":"session_end"}"#);
+    assert_eq!(late(&warden.decide(&end, Some(at(1))).unwrap().owed), [("s".to_owned(), "settle".to_owned())]);
+    // Whoever takes it up again does not escape what happened before.
+    let again = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
+    assert_eq!(warden.decide(&again, Some(at(2))).unwrap().decision.unwrap().action, Action::Block);
+}
+
+#[test]
+fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger =
+        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
+            .unwrap();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, Some(ledger), None);
+    let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
+    let read = event(r#"{"session":"s","kind":"tool_call","tool":"read","args":{}}"#);
+    assert_eq!(warden.decide(&pay, Some(at(0))).unwrap().decision.unwrap().action, Action::Forward);
+    assert_eq!(warden.decide(&read, Some(at(1))).unwrap().decision.unwrap().action, Action::Forward);
+    let changed = format!(
+        "{}  - {{id: read-once, formula: 'always (tool_call(\"read\") -> !previous once tool_call(\"read\"))', respond: block}}\n",
+        POLICY.replace("10s", "20s")
+    );
+    let (guard, policy) = guard(&changed);
+    warden.change_policy(guard, policy.clone()).unwrap();
+    // What was paid before the change counts; what was read before does not, for nobody looked.
+    assert_eq!(warden.decide(&pay, Some(at(2))).unwrap().decision.unwrap().action, Action::Block);
+    assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.unwrap().action, Action::Forward);
+    assert_eq!(warden.decide(&read, Some(at(4))).unwrap().decision.unwrap().action, Action::Block);
+    warden.close().unwrap();
+    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
+    let migrated: Vec<_> = bodies.filter(|body| body.get("type").unwrap() == "migrated").collect();
+    assert_eq!(migrated.len(), 1);
+    assert_eq!(migrated[0]["policy"], policy);
+    assert_eq!(migrated[0]["begun"], serde_json::json!(["answer", "read-once"]));
+}
+
+#[test]
+fn a_session_of_many_events_stays_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(folder.path()).unwrap());
+    let mut warden = warden(&store, None, None);
+    let many: Vec<Event> = (0..45_000).map(|_| event(r#"{"session":"s","kind":"tool_result","text":"x"}"#)).collect();
+    for some in many.chunks(50) {
+        warden.decide_all(some, Some(at(0))).unwrap();
+    }
+    assert!(store.scan("session/s/trail/").unwrap().len() <= 1_030, "parts are made one now and then");
+    drop(warden);
+    let mut again = self::warden(&store, None, None);
+    let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
+    let answer = again.decide(&pay, Some(at(1))).unwrap();
+    assert_eq!(answer.decision.unwrap().step, Some(45_001));
+}
+
+#[test]
+fn a_desk_answers_many_at_once_and_keeps_time() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let clock = Arc::new(AtomicI64::new(at(0).0));
+    let (hands, told) = (Arc::clone(&clock), Arc::new(Mutex::new(Vec::new())));
+    let heard = Arc::clone(&told);
+    let desk = Desk::open(
+        warden(&store, None, None),
+        move || Time(hands.load(Ordering::SeqCst)),
+        move |notice| heard.lock().unwrap().push(notice.unwrap()),
+    )
+    .unwrap();
+    let (said, answers) = channel();
+    for number in 0..200 {
+        let said = said.clone();
+        let line = format!(r#"{{"session":"s{}","kind":"tool_call","tool":"pay","args":{{}}}}"#, number % 100);
+        desk.decide(vec![event(&line)], move |answer| {
+            let action = answer.unwrap().pop().unwrap().decision.unwrap().action;
+            said.send((number, action)).unwrap();
+        });
+    }
+    let mut actions: Vec<(i32, Action)> = answers.iter().take(200).collect();
+    actions.sort_unstable();
+    let expected = |number| if number < 100 { Action::Forward } else { Action::Block };
+    assert!(
+        actions.iter().all(|(number, action)| *action == expected(*number)),
+        "the second payment of each is refused"
+    );
+    desk.decide(vec![event(r#"{"session":"u","kind":"user_message","text":"hi"}"#)], |_| ());
+    let (told_when, heard_when) = channel();
+    desk.refuse("json.syntax", b"{".to_vec(), move |written| told_when.send(written.is_ok()).unwrap());
+    assert!(heard_when.recv().unwrap());
+    clock.store(at(30).0, Ordering::SeqCst);
+    let waited = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        !told.lock().unwrap().is_empty()
+    });
+    assert!(waited, "nothing was told within half a minute");
+    assert_eq!(late(&told.lock().unwrap()), [("u".to_owned(), "answer".to_owned())]);
+    desk.close().unwrap();
+}
