@@ -131,7 +131,9 @@ impl Unread {
             Unread::TooLarge => (413, "body.too_large", "the body is larger than the gateway takes"),
             Unread::TooSlow => (408, "body.too_slow", "the body did not come in time"),
             Unread::BrokenOff => (400, "body.broken_off", "the body broke off"),
-            Unread::Encoding => (415, "body.encoding", "the body is encoded in a way the gateway does not read; gzip and zstd are read"),
+            Unread::Encoding => {
+                (415, "body.encoding", "the body is encoded in a way the gateway does not read; gzip and zstd are read")
+            }
             Unread::Damaged => (400, "body.damaged", "the body is not encoded as its `content-encoding` says"),
         }
     }

@@ -69,11 +69,18 @@ fn permitted(gateway: &Gateway, headers: &HeaderMap) -> Result<(), Told> {
     }
     match credential(headers).is_some_and(|key| KeyHash::of(key).is_among(keys)) {
         true => Ok(()),
-        false => Err(Told::new(401, "control.key", "this endpoint wants the control key, as `authorization: Bearer KEY`")),
+        false => {
+            Err(Told::new(401, "control.key", "this endpoint wants the control key, as `authorization: Bearer KEY`"))
+        }
     }
 }
 
-async fn guarded(gateway: &Arc<Gateway>, method: &Method, path: &str, body: Incoming) -> Result<Response<AnswerBody>, Told> {
+async fn guarded(
+    gateway: &Arc<Gateway>,
+    method: &Method,
+    path: &str,
+    body: Incoming,
+) -> Result<Response<AnswerBody>, Told> {
     let (bytes, read) = body::read(body, MOST_BYTES, gateway.config.limits.body_idle).await;
     read.map_err(|unread| Told::from(unread.told()))?;
     match (method.as_str(), path) {

@@ -201,7 +201,8 @@ impl Exchange {
         let (bytes, read) = body::read(body, limits.body, limits.answer).await;
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if read.is_err() {
-            let told = Told::new(502, "upstream.broken_off", "the model's server broke off, or said more than is taken");
+            let told =
+                Told::new(502, "upstream.broken_off", "the model's server broke off, or said more than is taken");
             return Err(Stop::Tell(Outcome::Truncated, told));
         }
         let ended = if head.status.is_success() { Outcome::Done } else { Outcome::UpstreamError };
@@ -219,7 +220,8 @@ impl Exchange {
         if !bytes.is_empty() {
             headers.insert("content-length", HeaderValue::from(bytes.len()));
         }
-        let asked = gateway.upstream.ask(self.upstream_address(), self.head.method.clone(), &path, headers, bytes);
+        let address = self.upstream_address().clone();
+        let asked = gateway.upstream.ask(&address, self.head.method.clone(), &path, headers, bytes);
         let answered = tokio::select! {
             answered = asked => answered,
             () = self.client.closed() => return Err(Stop::Gone),
@@ -231,7 +233,8 @@ impl Exchange {
 
     fn upstream_address(&self) -> &Uri {
         let config = &self.gateway.config;
-        let is_messages = self.account.api() == Some(Api::Messages) || self.head.headers.contains_key("anthropic-version");
+        let is_messages =
+            self.account.api() == Some(Api::Messages) || self.head.headers.contains_key("anthropic-version");
         config.messages_upstream.as_ref().filter(|_| is_messages).unwrap_or(&config.upstream)
     }
 

@@ -200,7 +200,8 @@ fn trace_id(traceparent: &str) -> Option<&str> {
     let mut parts = traceparent.split('-');
     let (version, trace) = (parts.next()?, parts.next()?);
     let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (version.len() == 2 && trace.len() == 32 && is_hex(trace) && trace.bytes().any(|byte| byte != b'0')).then_some(trace)
+    (version.len() == 2 && trace.len() == 32 && is_hex(trace) && trace.bytes().any(|byte| byte != b'0'))
+        .then_some(trace)
 }
 
 #[cfg(test)]

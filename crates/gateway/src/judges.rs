@@ -76,7 +76,7 @@ impl Judges {
             let store: Arc<dyn Store> = Arc::new(Prefixed::new(Arc::clone(&store), &tenant));
             let fingerprint = in_force.fingerprint.to_string();
             let warden = lictor_warden::Options { keep, most_sessions, policy: fingerprint, idle };
-            let warden = Warden::open(guard, store, ledger.clone(), warden)?;
+            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden)?;
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
             let told = move |notice: Result<Notice, WardenError>| match notice {
                 Ok(_) => journal.say(&metrics, "late", json!({})),
@@ -182,9 +182,8 @@ impl Judges {
 }
 
 fn judge(policy: &Policy) -> Result<Judge, StartError> {
-    Judge::new(policy).map_err(|problems| {
-        StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
-    })
+    Judge::new(policy)
+        .map_err(|problems| StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }
 
 /// The time, in nanoseconds since 1970.

@@ -23,12 +23,17 @@ use crate::start::{Foundation, StartError};
 use crate::telemetry::Journal;
 
 /// A gateway that listens.
-#[derive(Debug)]
 pub struct Server {
     gateway: Arc<Gateway>,
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     address: SocketAddr,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 /// By which a running gateway is told to load its policy again.
@@ -73,7 +78,11 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { gateway, listener, tls, address } = self;
         let fingerprint = gateway.judges.in_force().fingerprint;
-        gateway.journal.say(&gateway.metrics, "listening", json!({"address": address.to_string(), "policy": &*fingerprint}));
+        gateway.journal.say(
+            &gateway.metrics,
+            "listening",
+            json!({"address": address.to_string(), "policy": &*fingerprint}),
+        );
         let (stopping, stopped) = watch::channel(false);
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
         stop.await;

@@ -117,8 +117,16 @@ fn trust(ca: Option<&Path>) -> Result<ClientConfig, StartError> {
 
 /// Header fields that belong to one connection, not to the request.
 const HOP_BY_HOP: [&str; 10] = [
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-    "transfer-encoding", "upgrade", "http2-settings",
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
 ];
 
 /// Fields that are ours to say when a request goes on.
@@ -149,11 +157,7 @@ fn without(headers: &HeaderMap, gone: impl Fn(&str) -> bool) -> HeaderMap {
         let name = name.as_str();
         HOP_BY_HOP.contains(&name) || gone(name) || listed.iter().any(|listed| listed == name)
     };
-    headers
-        .iter()
-        .filter(|(name, _)| !is_gone(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    headers.iter().filter(|(name, _)| !is_gone(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 #[cfg(test)]

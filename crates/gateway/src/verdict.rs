@@ -30,7 +30,9 @@ impl Verdict {
     pub(crate) fn of(answer: &Answer) -> Verdict {
         match &answer.decision {
             Some(decision) => Verdict::of_decision(decision),
-            None => json::parse_str(&answer.line).map_or_else(|_| Verdict::unreadable(), |line| Verdict::of_line(&line)),
+            None => {
+                json::parse_str(&answer.line).map_or_else(|_| Verdict::unreadable(), |line| Verdict::of_line(&line))
+            }
         }
     }
 
@@ -53,7 +55,8 @@ impl Verdict {
     fn of_line(line: &Json) -> Verdict {
         let text = |key: &str| line.text(key).map(str::to_owned);
         let actions = [Action::Forward, Action::Steer, Action::Redact, Action::Ask];
-        let named = |name: Option<&str>| actions.into_iter().find(|it| Some(it.name()) == name).unwrap_or(Action::Block);
+        let named =
+            |name: Option<&str>| actions.into_iter().find(|it| Some(it.name()) == name).unwrap_or(Action::Block);
         let list = |key: &str| line.get(key).and_then(Json::as_array).unwrap_or_default();
         let properties = list("objections").iter().filter_map(|it| it.text("property").map(str::to_owned));
         let settled = list("settled").iter().filter_map(|it| {

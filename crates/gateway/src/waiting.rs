@@ -86,7 +86,13 @@ impl Waiting {
     }
 
     /// Gives a person's answer.
-    pub(crate) async fn answer(self, gateway: &Gateway, token: &str, by: &str, allow: bool) -> Result<Answered, Unavailable> {
+    pub(crate) async fn answer(
+        self,
+        gateway: &Gateway,
+        token: &str,
+        by: &str,
+        allow: bool,
+    ) -> Result<Answered, Unavailable> {
         let mut event = Event::new(if allow { Kind::Approval } else { Kind::Denial });
         event.session = Some(self.session.as_str().into());
         event.id = Some(self.id.as_str().into());

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, late_line};
+use lictor::guard::{Decision, Guard, Preview, late_line};
 use lictor_ledger::Ledger;
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
+use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
 use crate::held::Held;
@@ -39,7 +40,7 @@ pub struct Options {
 pub struct Warden {
     pub(crate) guard: Guard,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) ledger: Option<Ledger>,
+    pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) options: Options,
     pub(crate) held: HashMap<String, Held>,
     /// The versions of the histories across sessions, as far as they are known here.
@@ -99,6 +100,16 @@ impl Warden {
         guard: Guard,
         store: Arc<dyn Store>,
         ledger: Option<Ledger>,
+        options: Options,
+    ) -> Result<Warden, WardenError> {
+        Warden::open_sharing(guard, store, ledger.map(Arc::new), options)
+    }
+
+    /// The same with a ledger that others write to as well.
+    pub fn open_sharing(
+        guard: Guard,
+        store: Arc<dyn Store>,
+        ledger: Option<Arc<Ledger>>,
         options: Options,
     ) -> Result<Warden, WardenError> {
         let outboxes = match &ledger {
@@ -216,6 +227,21 @@ impl Warden {
         Ok(())
     }
 
+    /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is
+    /// read by everybody who has the ledger, so there must be nothing of a person in it.
+    pub fn note(&mut self, body: Map<String, Json>, now: Option<Time>) -> Result<(), WardenError> {
+        self.write_rest()?;
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        ledger.append(record::note(body, now))?.wait()?;
+        Ok(())
+    }
+
+    /// What would be decided about an event if it came now. Nothing is decided, saved or written down.
+    pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
+        self.hold(&session_of(event))?;
+        Ok(self.guard.preview(event))
+    }
+
     /// Lets time pass in all sessions, also in those that are only in the store, and in the histories across them. What
     /// was due and did not happen is saved, written down and told; what waited for a person too long is refused; sessions
     /// that were idle too long are over.
@@ -326,7 +352,7 @@ impl Warden {
         self.load_histories()
     }
 
-    /// Ends the writing: what is durable is signed for.
+    /// Ends the writing: what is durable is signed for, unless others still write to the ledger.
     pub fn close(mut self) -> Result<(), WardenError> {
         self.write_rest()?;
         let written = std::mem::take(&mut self.written);
@@ -335,7 +361,7 @@ impl Warden {
         if !gone.is_empty() {
             self.store.save(&gone)?;
         }
-        match self.ledger {
+        match self.ledger.and_then(Arc::into_inner) {
             Some(ledger) => Ok(ledger.close()?),
             None => Ok(()),
         }

@@ -55,7 +55,8 @@ pub(super) async fn event(gateway: &Arc<Gateway>, body: &Json) -> Result<Respons
 }
 
 fn only(body: &Json, known: &[&str]) -> Result<(), Told> {
-    let members = body.as_object().map(|object| object.iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default();
+    let members =
+        body.as_object().map(|object| object.iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default();
     let members: Vec<Text> = members;
     match members.iter().find(|key| !known.contains(&key.as_str()) && !WHERE.contains(&key.as_str())) {
         None => Ok(()),
@@ -84,7 +85,11 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
     line.insert("kind", kind);
     line.insert("session", session.as_str());
     let Some(event) = verdict::event(&Json::Object(line)) else {
-        return Err(Told::new(400, "control.shape", "the body is not an event; `lictor schema event` says what one is"));
+        return Err(Told::new(
+            400,
+            "control.shape",
+            "the body is not an event; `lictor schema event` says what one is",
+        ));
     };
     let verdicts = gateway.judges.decide(tenant, vec![event]).await?;
     let Some(verdict) = verdicts.first() else { return Err(Told::unavailable()) };

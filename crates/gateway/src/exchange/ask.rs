@@ -64,7 +64,8 @@ impl Exchange {
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
         let header = |name: &str| self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let is_json = matches!(header("content-type").split(';').next().unwrap_or_default().trim(), "" | "application/json");
+        let is_json =
+            matches!(header("content-type").split(';').next().unwrap_or_default().trim(), "" | "application/json");
         let unpacked = match (read, is_json) {
             (Err(unread), _) => Err(unread),
             (Ok(()), false) => Err(Unread::Encoding),
@@ -215,7 +216,10 @@ fn attach_notes(memory: &mut Memory, events: &[Event], places: &[Option<usize>],
             event.1.is_some() && matches!(event.0.kind, Kind::ToolResult | Kind::UserMessage)
         };
         let fresh: Vec<(&Event, &Option<usize>)> = events.iter().zip(places).collect();
-        let about = fresh.iter().filter(is_said).find(|(event, _)| note.call.is_some() && event.id.as_deref() == note.call.as_deref());
+        let about = fresh
+            .iter()
+            .filter(is_said)
+            .find(|(event, _)| note.call.is_some() && event.id.as_deref() == note.call.as_deref());
         let Some((event, Some(place))) = about.or_else(|| fresh.iter().rfind(is_said)) else {
             memory.notes.push(note);
             continue;

@@ -57,20 +57,19 @@ impl Exchange {
         self.give(response)?;
         let stream = Stream::new(begun.api, Limits { held: limits.held, hold_back });
         let mut flow = Flow { stream, moves: VecDeque::new(), pieces, ruled: 0, looks, stopped: Vec::new() };
-        let mut was_cut = false;
-        let played = loop {
+        let (played, was_cut) = loop {
             let next = self.next(&mut body, &flow.pieces).await?;
             let is_last = !matches!(next, Next::Bytes(_));
-            was_cut = matches!(next, Next::Broken);
+            let was_cut = matches!(next, Next::Broken);
             let moves = match next {
                 Next::Bytes(bytes) => flow.stream.push(&bytes),
                 Next::End | Next::Broken => flow.stream.end(),
             };
             flow.moves.extend(moves);
             match self.play(&begun, &mut flow).await {
-                Ok(()) if is_last => break Ok(()),
+                Ok(()) if is_last => break (Ok(()), was_cut),
                 Ok(()) => {}
-                Err(stop) => break Err(stop),
+                Err(stop) => break (Err(stop), was_cut),
             }
         };
         let is_whole = flow.stream.is_complete();
@@ -147,7 +146,13 @@ impl Exchange {
     }
 
     /// What of a text that is about to leave must not.
-    async fn masks(&self, begun: &Begun, flow: &mut Flow, text: usize, leaving: Range<usize>) -> Result<Vec<Mask>, Stop> {
+    async fn masks(
+        &self,
+        begun: &Begun,
+        flow: &mut Flow,
+        text: usize,
+        leaving: Range<usize>,
+    ) -> Result<Vec<Mask>, Stop> {
         if !flow.looks {
             return Ok(Vec::new());
         }

@@ -24,7 +24,11 @@ impl Exchange {
         match (head.status.is_success(), streams) {
             (false, _) => self.failed(&head, body).await,
             (true, true) if is_packed => {
-                let told = Told::new(502, "upstream.encoding", "the model's server packs its stream, although it was not asked to");
+                let told = Told::new(
+                    502,
+                    "upstream.encoding",
+                    "the model's server packs its stream, although it was not asked to",
+                );
                 self.refused(&told.code, Vec::new()).await?;
                 Err(Stop::Tell(Outcome::Refused, told))
             }

@@ -24,11 +24,19 @@ const LOOK: Duration = Duration::from_millis(500);
 
 impl Exchange {
     /// Decides on events of the session; they are written down when this returns.
-    pub(super) async fn decide(&self, session: &str, events: Vec<Event>, is_input: bool) -> Result<Vec<Verdict>, Unavailable> {
+    pub(super) async fn decide(
+        &self,
+        session: &str,
+        events: Vec<Event>,
+        is_input: bool,
+    ) -> Result<Vec<Verdict>, Unavailable> {
         let gateway = &self.gateway;
         let from = now();
         let about: Vec<(String, Option<String>)> = match gateway.spans.are_wanted() {
-            true => events.iter().map(|event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string))).collect(),
+            true => events
+                .iter()
+                .map(|event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string)))
+                .collect(),
             false => Vec::new(),
         };
         let verdicts = gateway.judges.decide(&self.caller.tenant, events).await?;

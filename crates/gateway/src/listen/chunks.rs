@@ -141,8 +141,17 @@ mod tests {
     #[test]
     fn sizes_and_line_ends_are_strict() {
         for body in [
-            "\r\n", "5\nhello", "0x5\r\n", "-1\r\n", " 5\r\n", "5 \r\n", "5\r\nhelloX\r\n", "5\r\nhello\n",
-            "FFFFFFFFFFFFFFFFF\r\n", "0\r\nA: b\n\r\n", "0\r\nA\rb\r\n\r\n",
+            "\r\n",
+            "5\nhello",
+            "0x5\r\n",
+            "-1\r\n",
+            " 5\r\n",
+            "5 \r\n",
+            "5\r\nhelloX\r\n",
+            "5\r\nhello\n",
+            "FFFFFFFFFFFFFFFFF\r\n",
+            "0\r\nA: b\n\r\n",
+            "0\r\nA\rb\r\n\r\n",
         ] {
             assert!(length(body.as_bytes()).is_err(), "{body:?}");
         }

@@ -83,7 +83,9 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
         ([], [_]) => Err(Fault::new("http.transfer_encoding", "the only transfer encoding is `chunked`, in HTTP/1.1")),
         ([], _) => Err(Fault::new("http.transfer_encoding", "the transfer encoding stands more than once")),
         (_, []) => Err(Fault::new("http.content_length", "the length of the body stands more than once")),
-        _ => Err(Fault::new("http.two_framings", "the body has a length and a transfer encoding; only one can be true")),
+        _ => {
+            Err(Fault::new("http.two_framings", "the body has a length and a transfer encoding; only one can be true"))
+        }
     }
 }
 

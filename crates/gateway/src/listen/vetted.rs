@@ -119,7 +119,17 @@ impl<T> Vetted<T> {
         let waiting = Box::pin(tokio::time::sleep(patience.head));
         let (phase, ready) = (Phase::Head, Vec::new());
         let mut vetted = Vetted {
-            inner, gate, phase, raw: begun, searched: 0, ready, taken: 0, patience, waiting, writing: None, ended: false,
+            inner,
+            gate,
+            phase,
+            raw: begun,
+            searched: 0,
+            ready,
+            taken: 0,
+            patience,
+            waiting,
+            writing: None,
+            ended: false,
         };
         vetted.look();
         vetted
@@ -207,7 +217,8 @@ impl<T> Vetted<T> {
                 if before.ends_with(b"\r\n\r") {
                     let length = self.searched + 1;
                     self.searched = 0;
-                    return head::check(self.raw.get(..length).unwrap_or_default()).map(|framing| Some((length, framing)));
+                    return head::check(self.raw.get(..length).unwrap_or_default())
+                        .map(|framing| Some((length, framing)));
                 }
             }
             self.searched += 1;

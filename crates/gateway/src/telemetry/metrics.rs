@@ -119,7 +119,7 @@ impl Metrics {
     /// All of it as text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        let mut head = |text: &mut String, name: &str, kind: &str, help: &str| {
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP lictor_{name} {help}\n# TYPE lictor_{name} {kind}");
         };
         head(&mut text, "exchanges_total", "counter", "Exchanges by interface and by how they ended.");
@@ -127,7 +127,8 @@ impl Metrics {
         for (name, row) in names.zip(&self.exchanges) {
             for (outcome, count) in Outcome::ALL.iter().zip(row) {
                 let count = count.load(Ordering::Relaxed);
-                let _ = writeln!(text, "lictor_exchanges_total{{api=\"{name}\",outcome=\"{}\"}} {count}", outcome.name());
+                let _ =
+                    writeln!(text, "lictor_exchanges_total{{api=\"{name}\",outcome=\"{}\"}} {count}", outcome.name());
             }
         }
         head(&mut text, "decisions_total", "counter", "Decisions by action.");
@@ -135,7 +136,12 @@ impl Metrics {
             let count = count.load(Ordering::Relaxed);
             let _ = writeln!(text, "lictor_decisions_total{{action=\"{}\"}} {count}", action.name());
         }
-        head(&mut text, "decision_seconds", "histogram", "How long exchanges waited for decisions to be made and written down.");
+        head(
+            &mut text,
+            "decision_seconds",
+            "histogram",
+            "How long exchanges waited for decisions to be made and written down.",
+        );
         let mut sum = 0;
         for (bound, count) in CLASSES.iter().zip(&self.waits) {
             sum += count.load(Ordering::Relaxed);
@@ -153,7 +159,12 @@ impl Metrics {
             ("client_bytes_in_total", "counter", "Bytes of bodies from clients.", &self.bytes_in),
             ("client_bytes_out_total", "counter", "Bytes of bodies to clients.", &self.bytes_out),
             ("sessions_begun_total", "counter", "Sessions that began.", &self.sessions_begun),
-            ("histories_changed_total", "counter", "Histories sent again other than they were.", &self.histories_changed),
+            (
+                "histories_changed_total",
+                "counter",
+                "Histories sent again other than they were.",
+                &self.histories_changed,
+            ),
             ("panics_total", "counter", "Exchanges that ended by a failure of the gateway.", &self.panics),
             ("forwarded_unchecked_total", "counter", "Events that went on against the policy.", &self.unchecked),
             ("reloads_total", "counter", "Policies loaded while running.", &self.reloads),
