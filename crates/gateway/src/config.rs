@@ -1,5 +1,7 @@
 //! How a gateway works: where it listens, to whom it speaks, what it bears.
 
+mod section;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,6 +10,7 @@ use std::time::Duration;
 use hyper::Uri;
 
 use crate::identity::KeyHash;
+pub use section::Mistakes;
 
 /// How a gateway works.
 #[derive(Clone, Debug)]
@@ -49,8 +52,6 @@ pub struct Limits {
     pub connections: usize,
     /// Exchanges at once; more are told to come again.
     pub exchanges: usize,
-    /// Sessions in memory; those that were idle longest are left to the store.
-    pub sessions: usize,
     /// Items of a session that are remembered by their hashes.
     pub items: usize,
     /// Bytes of a stream that are held until they are decided on.
@@ -82,7 +83,6 @@ impl Default for Limits {
             inflation: 100,
             connections: 10_000,
             exchanges: 4096,
-            sessions: 10_000,
             items: 20_000,
             held: 16 << 20,
             hold_back: 256,
