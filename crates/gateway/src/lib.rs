@@ -40,9 +40,9 @@ mod verdict;
 mod waiting;
 
 pub use config::{Config, Limits, Mistakes};
+pub use hyper::Uri;
 pub use identity::KeyHash;
 pub use process::{approvals, serve};
-pub use hyper::Uri;
 pub use reload::PolicySource;
 pub use server::{Reloader, Server};
 pub use start::{Foundation, StartError};

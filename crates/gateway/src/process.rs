@@ -84,7 +84,10 @@ async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
 pub fn approvals(address: &Uri, key: &str, answer: Option<(&str, bool, &str)>) -> Result<String, StartError> {
     let mut headers = HeaderMap::new();
     let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
-    headers.insert("authorization", bearer.map_err(|_| StartError::new("the control key has characters that no key has"))?);
+    headers.insert(
+        "authorization",
+        bearer.map_err(|_| StartError::new("the control key has characters that no key has"))?,
+    );
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     let (method, path, body) = match answer {
         None => (Method::GET, "/lictor/approvals".to_owned(), Bytes::new()),
@@ -98,7 +101,8 @@ pub fn approvals(address: &Uri, key: &str, answer: Option<(&str, bool, &str)>) -
         let asked = upstream.ask(address, method, &path, headers, body).await;
         let response = asked.map_err(|_| StartError::new(format!("no gateway answers at {address}")))?;
         let status = response.status();
-        let bytes = response.into_body().collect().await.map_err(|error| StartError::new(error.to_string()))?.to_bytes();
+        let bytes =
+            response.into_body().collect().await.map_err(|error| StartError::new(error.to_string()))?.to_bytes();
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         match status.is_success() {
             true => Ok(text),

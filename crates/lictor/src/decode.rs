@@ -29,6 +29,7 @@ mod openai_responses;
 mod openinference;
 mod otlp;
 mod pairs;
+pub mod piece;
 pub mod print;
 mod spans;
 mod tau_bench;

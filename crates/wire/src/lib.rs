@@ -1,11 +1,16 @@
 //! What crosses between a client and a model, as events and back.
 
+mod align;
 mod api;
 mod history;
+mod known;
 mod refused;
 mod reply;
 mod request;
 mod ruling;
+mod segment;
+mod splice;
+mod sse;
 mod stream;
 
 pub use api::{Api, Route};

@@ -14,8 +14,18 @@ use crate::identity::{EVERYBODY, KeyHash};
 pub type Mistakes = Vec<String>;
 
 const KEYS: [&str; 12] = [
-    "listen", "certificate", "private_key", "upstream", "messages_upstream", "upstream_ca", "tenants", "known_only",
-    "control_keys", "forward", "shadow", "collector",
+    "listen",
+    "certificate",
+    "private_key",
+    "upstream",
+    "messages_upstream",
+    "upstream_ca",
+    "tenants",
+    "known_only",
+    "control_keys",
+    "forward",
+    "shadow",
+    "collector",
 ];
 
 impl Config {
@@ -24,7 +34,9 @@ impl Config {
         let mut reading = Reading { mistakes: Vec::new() };
         match section.as_object() {
             Some(section) => reading.section(self, section),
-            None => reading.wrong("gateway", "must be a mapping, such as `gateway: {upstream: https://api.openai.com}`"),
+            None => {
+                reading.wrong("gateway", "must be a mapping, such as `gateway: {upstream: https://api.openai.com}`")
+            }
         }
         if reading.mistakes.is_empty() { Ok(()) } else { Err(reading.mistakes) }
     }
@@ -215,7 +227,9 @@ mod tests {
         let text = r#"{"upstream":"api.example","control_keys":["secret"],"limits":{"body":"x","bodies":1},"port":1,
                        "certificate":"a.pem","tenants":{"everybody":[]}}"#;
         let mistakes = read(text).unwrap_err().join("\n");
-        for wanted in ["gateway.upstream", "sha256:", "gateway.limits.body`", "bodies", "gateway.port", "together", "another"] {
+        for wanted in
+            ["gateway.upstream", "sha256:", "gateway.limits.body`", "bodies", "gateway.port", "together", "another"]
+        {
             assert!(mistakes.contains(wanted), "{wanted} in\n{mistakes}");
         }
         assert!(!mistakes.contains("`secret`"));

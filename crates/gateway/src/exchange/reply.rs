@@ -91,7 +91,10 @@ impl Exchange {
         for (place, event) in reply.events().iter().enumerate() {
             rulings.push(self.rule(&begun.session.name, event, place).await?);
         }
-        let settled = reply.settle(&rulings);
+        let settled = match reply.settle(&rulings) {
+            Ok(settled) => settled,
+            Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
+        };
         self.remember(begun, &settled.sent).await?;
         self.give_whole(head.status, &head.headers, settled.body.into())
     }
