@@ -1,0 +1,7 @@
+//! A gateway on loopback, between a client and a scripted model.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod crossing;
+mod vendor;
+mod world;
