@@ -39,6 +39,9 @@ use crate::told::{EXCHANGE_HEADER, Told};
 use crate::upstream;
 use account::Account;
 
+/// How long to wait before a record is tried to be written again.
+const AGAIN: Duration = Duration::from_millis(250);
+
 /// One request and its reply, under way.
 pub(crate) struct Exchange {
     gateway: Arc<Gateway>,
@@ -108,8 +111,10 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     if let Some(line) = line.as_object_mut() {
         line.insert("milliseconds".into(), json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
     }
-    if let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record).await {
+    // The place of the exchange is kept until its record is written: while none can be, no more begin than there are places.
+    while let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record.clone()).await {
         gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
+        tokio::time::sleep(AGAIN).await;
     }
     gateway.journal.say(&gateway.metrics, "exchange", line);
 }

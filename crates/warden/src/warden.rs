@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
 use lictor::guard::{Decision, Guard, Preview, late_line};
-use lictor_ledger::Ledger;
+use lictor_ledger::{Draft, Ledger};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
 use serde_json::{Map, Value as Json};
@@ -221,18 +221,24 @@ impl Warden {
     /// Writes down something that is no event and does not go on, as it was given.
     pub fn refuse(&mut self, reason: &str, bytes: &[u8], now: Option<Time>) -> Result<(), WardenError> {
         self.write_rest()?;
-        let Some(ledger) = &self.ledger else { return Ok(()) };
-        let draft = record::refusal(reason, bytes, &self.options.policy, now);
-        ledger.append(draft)?.wait()?;
-        Ok(())
+        self.append(|policy| record::refusal(reason, bytes, policy, now))
     }
 
     /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is
     /// read by everybody who has the ledger, so there must be nothing of a person in it.
     pub fn note(&mut self, body: Map<String, Json>, now: Option<Time>) -> Result<(), WardenError> {
         self.write_rest()?;
+        self.append(|_| record::note(body.clone(), now))
+    }
+
+    /// Appends a record that does not wait in the store. A ledger that failed before is taken up again once.
+    fn append(&self, draft: impl Fn(&str) -> Draft) -> Result<(), WardenError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
-        ledger.append(record::note(body, now))?.wait()?;
+        let append = || ledger.append(draft(&self.options.policy))?.wait();
+        if append().is_err() {
+            ledger.recover()?;
+            append()?;
+        }
         Ok(())
     }
 

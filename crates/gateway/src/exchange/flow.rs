@@ -33,6 +33,8 @@ struct Flow {
     ruled: usize,
     /// Whether text is looked at before it leaves.
     looks: bool,
+    /// Whether something was judged that was not whole.
+    was_torn: bool,
     /// The texts that the policy would stop: nothing more of them leaves.
     stopped: Vec<usize>,
 }
@@ -56,7 +58,8 @@ impl Exchange {
         *response.headers_mut() = upstream::back(&head.headers);
         self.give(response)?;
         let stream = Stream::new(begun.api, Limits { held: limits.held, hold_back });
-        let mut flow = Flow { stream, moves: VecDeque::new(), pieces, ruled: 0, looks, stopped: Vec::new() };
+        let mut flow =
+            Flow { stream, moves: VecDeque::new(), pieces, ruled: 0, looks, was_torn: false, stopped: Vec::new() };
         let (played, was_cut) = loop {
             let next = self.next(&mut body, &flow.pieces).await?;
             let is_last = !matches!(next, Next::Bytes(_));
@@ -72,7 +75,7 @@ impl Exchange {
                 Err(stop) => break (Err(stop), was_cut),
             }
         };
-        let is_whole = flow.stream.is_complete();
+        let is_whole = flow.stream.is_complete() && !flow.was_torn && !was_cut;
         match played {
             Ok(()) => {}
             // The head has gone: an error is told within the stream, and the stream ends.
@@ -126,6 +129,7 @@ impl Exchange {
                     continue;
                 }
                 Move::Judge(event) => {
+                    flow.was_torn |= event.more.get("truncated").is_some();
                     let ruling = self.rule(&begun.session.name, &event, flow.ruled).await?;
                     flow.ruled += 1;
                     flow.stream.rule(ruling)

@@ -63,14 +63,10 @@ impl Gate {
         Answering(Arc::clone(&self.answering))
     }
 
-    /// Why the body that is being read broke off, if it was refused.
-    pub(super) fn fault(&self) -> Option<Fault> {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Why the request for this path was refused, if it stands for one that was.
     pub(super) fn refusal(&self, path: &str) -> Option<Fault> {
-        self.fault().filter(|_| path == &*self.path)
+        let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.filter(|_| path == &*self.path)
     }
 
     fn refuse(&self, fault: Fault) -> Vec<u8> {
@@ -78,6 +74,11 @@ impl Gate {
         format!("GET {} HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n", self.path).into_bytes()
     }
 }
+
+/// How many bytes behind a refusal are read and dropped, and for how long: a peer that is still sending would otherwise
+/// lose the answer.
+const MOST_DROPPED: usize = 4 << 20;
+const DROPPING: Duration = Duration::from_secs(1);
 
 /// Where in a request the connection is.
 #[derive(Debug)]
@@ -90,8 +91,10 @@ enum Phase {
     Chunked(Chunks),
     /// In a protocol that delimits its requests itself.
     Open,
-    /// Behind a refusal: nothing more is read.
+    /// Behind a head that was refused: nothing more is heard.
     Refused,
+    /// Within a body that was refused.
+    Broken,
 }
 
 /// A connection with a gate.
@@ -111,6 +114,8 @@ pub(super) struct Vetted<T> {
     waiting: Pin<Box<Sleep>>,
     writing: Option<Pin<Box<Sleep>>>,
     ended: bool,
+    is_shut: bool,
+    dropped: usize,
 }
 
 impl<T> Vetted<T> {
@@ -130,6 +135,8 @@ impl<T> Vetted<T> {
             waiting,
             writing: None,
             ended: false,
+            is_shut: false,
+            dropped: 0,
         };
         vetted.look();
         vetted
@@ -147,7 +154,7 @@ impl<T> Vetted<T> {
     fn look(&mut self) {
         loop {
             match &mut self.phase {
-                Phase::Refused => {
+                Phase::Refused | Phase::Broken => {
                     self.raw.clear();
                     return;
                 }
@@ -190,10 +197,7 @@ impl<T> Vetted<T> {
                         self.phase = Phase::Head;
                     }
                     // The request is under way: its reader is told that the body broke off.
-                    Err(fault) => {
-                        *self.gate.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
-                        self.phase = Phase::Refused;
-                    }
+                    Err(_) => self.phase = Phase::Broken,
                 },
             }
             if self.raw.is_empty() {
@@ -259,8 +263,15 @@ impl<T: AsyncRead + Unpin> AsyncRead for Vetted<T> {
                 }
                 return Poll::Ready(Ok(()));
             }
-            if matches!(this.phase, Phase::Refused) || this.ended {
+            if this.ended {
                 return Poll::Ready(Ok(()));
+            }
+            if matches!(this.phase, Phase::Broken) {
+                return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+            }
+            // The end of what is heard would be taken for that of the peer. It is we who end this, with an answer.
+            if matches!(this.phase, Phase::Refused) {
+                return Poll::Pending;
             }
             let mut space = [0u8; 16 << 10];
             let mut chunk = ReadBuf::new(&mut space);
@@ -304,7 +315,26 @@ impl<T: AsyncWrite + Unpin> Vetted<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Vetted<T> {
+impl<T: AsyncRead + Unpin> Vetted<T> {
+    /// Reads what a refused peer still sends, so that it gets to read the answer.
+    fn drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut space = [0u8; 16 << 10];
+        while self.dropped < MOST_DROPPED {
+            let mut chunk = ReadBuf::new(&mut space);
+            match Pin::new(&mut self.inner).poll_read(context, &mut chunk) {
+                Poll::Ready(Ok(())) if !chunk.filled().is_empty() => self.dropped += chunk.filled().len(),
+                Poll::Ready(_) => break,
+                Poll::Pending => {
+                    ready!(self.waiting.as_mut().poll(context));
+                    break;
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Vetted<T> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.inner).poll_write(context, bytes);
@@ -318,6 +348,15 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Vetted<T> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_shutdown(context)
+        let this = self.get_mut();
+        if !this.is_shut {
+            ready!(Pin::new(&mut this.inner).poll_shutdown(context))?;
+            this.is_shut = true;
+            this.waiting.as_mut().reset(Instant::now() + DROPPING);
+        }
+        if matches!(this.phase, Phase::Refused | Phase::Broken) {
+            return this.drop_rest(context);
+        }
+        Poll::Ready(Ok(()))
     }
 }

@@ -3,5 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod crossing;
+mod faults;
+mod strict;
 mod vendor;
 mod world;
