@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod control;
 mod crossing;
 mod faults;
+mod sessions;
+mod shopper;
 mod strict;
 mod vendor;
 mod world;
