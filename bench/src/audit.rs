@@ -1,6 +1,5 @@
 //! `lictor-bench audit`: a whole audit against the mere parsing of the same bytes.
 
-mod log;
 mod parse;
 
 use std::error::Error;
@@ -17,8 +16,8 @@ use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::log::{Annotations, Log};
 use crate::table::{Section, Table, Target};
-use log::{Annotations, Log};
 
 /// Rounds that count; the best of them is told.
 const ROUNDS: usize = 7;

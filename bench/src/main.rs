@@ -1,6 +1,7 @@
 //! `lictor-bench logic [WORKLOAD …]`: the logic engine and other monitors on the same events in the same run.
 //! `lictor-bench data`: properties about sums and several people, against engines of policies.
 //! `lictor-bench audit`: an audit of whole logs against the mere parsing of them.
+//! `lictor-bench guard`: what a decision on one event costs.
 //! `lictor-bench ledger`: durable appends against bare writing, and verification.
 //! `lictor-bench store`: engines that keep sessions on disk.
 //!
@@ -10,8 +11,10 @@
 mod audit;
 mod data;
 mod floor;
+mod guard;
 mod ledger;
 mod letters;
+mod log;
 mod measure;
 mod ours;
 mod peers;
@@ -30,13 +33,14 @@ use crate::table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | ledger | store";
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | ledger | store";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
         Some((name, [])) if name == "data" => finish(data::run()),
+        Some((name, [])) if name == "guard" => finish(guard::run()),
         Some((name, [])) if name == "ledger" => finish(ledger::run()),
         Some((name, [])) if name == "audit" => finish(audit::run()),
         Some((name, [path])) if name == "audit-file" => finish(audit::file(path)),

@@ -12,7 +12,7 @@ use lictor_logic::{Facts, Limits, Standing, Time, Verdict};
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::json::Text;
-use crate::label::{Context, Labeler, Labels};
+use crate::label::{Context, Labeler, Labels, Notes, Whose};
 use crate::policy::{History, Policy, Problem, Property};
 use crate::trail::{Brief, Entry, Trail, only};
 use chronicle::Chronicles;
@@ -34,8 +34,19 @@ pub struct Judge {
     chronicles: Chronicles,
     labeler: Labeler,
     labels: Labels,
-    ruling: Ruling,
     provers: Provers,
+    /// Counts what was labeled, to tell whether the labels are still those of some event.
+    turn: u64,
+}
+
+/// An event as it was labeled, for a session that may take it.
+#[derive(Debug)]
+pub(crate) struct Labeled {
+    /// What it adds to what is remembered of the session.
+    pub(crate) notes: Notes,
+    time: Option<Time>,
+    /// When it was labeled, counted in events.
+    turn: u64,
 }
 
 /// Where a session stands.
@@ -76,8 +87,8 @@ impl Judge {
             chronicles,
             labeler: Labeler::default(),
             labels: Labels::default(),
-            ruling: Ruling::default(),
             provers: Provers::new(prepared),
+            turn: 0,
         }
     }
 
@@ -113,18 +124,37 @@ impl Judge {
     }
 
     /// Moves a session along by an event, and says what it broke of the properties that are judged over sessions.
-    pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> &Ruling {
-        let Judge { panel, labeler, labels, ruling, provers, .. } = self;
-        let prepared = &*provers.prepared;
-        ruling.clear();
-        labeler.label(&prepared.plan, &mut track.context, event, labels);
-        track.steps += 1;
-        panel.expire(&mut track.standing, event.time, prepared, ruling);
-        track.count(&ruling.broken);
-        let late = ruling.broken.len();
-        panel.observe(&mut track.standing, labels, event.time, prepared, ruling);
-        track.count(&ruling.broken[late..]);
+    pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> Ruling {
+        let labeled = self.label(track, event);
+        let ruling = self.read(&mut track.standing, &labeled);
+        track.take(labeled, &ruling);
         ruling
+    }
+
+    /// Finds the facts of an event that may become part of a session.
+    pub(crate) fn label(&mut self, track: &Track, event: &Event) -> Labeled {
+        self.turn += 1;
+        let Judge { labeler, labels, provers, turn, .. } = self;
+        let notes = labeler.label(&provers.prepared.plan, &track.context, event, labels);
+        Labeled { notes, time: event.time, turn: *turn }
+    }
+
+    /// Moves a standing along by the event that was labeled last, and says what that breaks.
+    pub(crate) fn read(&mut self, standing: &mut Standing, labeled: &Labeled) -> Ruling {
+        let Judge { panel, labels, provers, .. } = self;
+        let (prepared, mut ruling) = (&*provers.prepared, Ruling::default());
+        panel.expire(standing, labeled.time, prepared, &mut ruling);
+        panel.observe(standing, labels, labeled.time, prepared, &mut ruling);
+        ruling
+    }
+
+    /// Moves a standing that is one event behind, if the labels of that event are still known.
+    pub(crate) fn catch_up(&mut self, mut standing: Standing, labeled: &Labeled) -> Option<Standing> {
+        if labeled.turn != self.turn {
+            return None;
+        }
+        self.read(&mut standing, labeled);
+        Some(standing)
     }
 
     /// The next moment at which something is due in a session.
@@ -133,18 +163,19 @@ impl Judge {
     }
 
     /// Lets time pass in a session up to a moment.
-    pub(crate) fn tick(&mut self, track: &mut Track, now: Time) -> &Ruling {
-        self.ruling.clear();
-        self.panel.tick(&mut track.standing, now, &self.provers.prepared, &mut self.ruling);
-        track.count(&self.ruling.broken);
-        &self.ruling
+    pub(crate) fn tick(&mut self, track: &mut Track, now: Time) -> Ruling {
+        let mut ruling = Ruling::default();
+        self.panel.tick(&mut track.standing, now, &self.provers.prepared, &mut ruling);
+        track.count(&ruling);
+        ruling
     }
 
     /// The event that was judged last, for the histories across sessions; none if no property asks for them.
     pub(crate) fn happening(
         &self,
-        track: &Track,
+        whose: &Whose,
         event: &Event,
+        step: u32,
         session: impl FnOnce() -> Text,
         content: bool,
     ) -> Option<Happening> {
@@ -153,9 +184,9 @@ impl Judge {
         }
         let prepared = self.prepared();
         let facts = only(&self.facts(event.time), |name| prepared.wide.contains(name));
-        let mut brief = Brief::new(event, track.steps, content);
+        let mut brief = Brief::new(event, step, content);
         brief.session = Some(session());
-        Some(self.chronicles.happening(&track.context.whose, facts, brief))
+        Some(self.chronicles.happening(whose, facts, brief, self.turn))
     }
 
     /// The properties, by number, of which nobody can tell whether some events break them in a session.
@@ -261,12 +292,24 @@ impl Judge {
 
 impl Track {
     /// Counts what an event broke: each property once, for however many values.
-    fn count(&mut self, broken: &[Broken]) {
-        for (place, Broken { property, .. }) in broken.iter().enumerate() {
-            if !broken[..place].iter().any(|other| other.property == *property) {
+    fn count(&mut self, ruling: &Ruling) {
+        for (place, Broken { property, by, .. }) in ruling.broken.iter().enumerate() {
+            if !ruling.broken[..place].iter().any(|other| other.property == *property && other.by == *by) {
                 self.tally(*property);
             }
         }
+    }
+
+    /// Makes an event part of the session whose standing has been moved by it.
+    pub(crate) fn take(&mut self, labeled: Labeled, ruling: &Ruling) {
+        self.steps += 1;
+        self.count(ruling);
+        self.context.remember(labeled.notes);
+    }
+
+    /// Whose history its last event belongs to.
+    pub(crate) fn whose(&self) -> &Whose {
+        self.context.whose()
     }
 
     /// Counts a property that the last event broke.

@@ -41,7 +41,19 @@ pub(crate) struct Context {
     open: VecDeque<(Text, Call)>,
     sayings: Sayings,
     /// Whose history the last event belongs to.
-    pub(crate) whose: Whose,
+    whose: Whose,
+}
+
+/// What an event adds to what is remembered of its session, once it is part of it.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The place of the call that it answers.
+    answers: Option<usize>,
+    /// The call that it is.
+    opens: Option<(Text, Call)>,
+    says: Vec<(Who, Text)>,
+    /// Whose history it belongs to, where some property asks.
+    pub(crate) whose: Option<Whose>,
 }
 
 /// Finds the facts of events.
@@ -104,11 +116,12 @@ impl Context {
 }
 
 impl Labeler {
-    /// Fills in the facts of the next event of a session.
-    pub(crate) fn label(&mut self, plan: &Plan, context: &mut Context, event: &Event, labels: &mut Labels) {
+    /// Fills in the facts of the next event of a session, and says what it adds to what is remembered of that.
+    pub(crate) fn label(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) -> Notes {
         labels.clear();
-        let call = context.answered(event);
-        let name = event.tool.as_ref().or_else(|| call.as_ref().map(|call| &call.tool));
+        let answers = context.answered_by(event);
+        let call = answers.and_then(|place| context.open.get(place)).map(|(_, call)| call);
+        let name = event.tool.as_ref().or_else(|| call.map(|call| &call.tool));
         let tool = name.map(|name| self.tools.get(plan, name));
         let tool = tool.as_deref();
         self.kind(plan, event, tool, labels);
@@ -119,16 +132,18 @@ impl Labeler {
             categories: event.categories.as_deref().unwrap_or(&found.categories),
             subjects: event.subjects.as_deref().unwrap_or(&found.subjects),
         };
-        if plan.needs.whose {
-            context.whose.note(event, annotations.subjects);
-        }
+        let whose = plan.needs.whose.then(|| {
+            let mut whose = context.whose.clone();
+            whose.note(event, annotations.subjects);
+            whose
+        });
         data(plan, event, annotations, values, labels);
         if event.kind == Kind::ToolCall {
             arguments(plan, context, event, values, labels);
         }
         given(plan, event, labels);
-        defined(plan, event, annotations, call.as_ref(), tool, labels);
-        context.remember(plan, event);
+        defined(plan, event, annotations, call, tool, labels);
+        Notes { answers, opens: opens(plan, event), says: says(plan, event), whose }
     }
 
     /// What the kind of the event says.
@@ -369,38 +384,54 @@ fn defined(
 }
 
 impl Context {
-    /// The call that an event answers.
-    fn answered(&mut self, event: &Event) -> Option<Call> {
+    /// Whose history the last event belongs to.
+    pub(crate) fn whose(&self) -> &Whose {
+        &self.whose
+    }
+
+    /// The place of the call that an event answers.
+    fn answered_by(&self, event: &Event) -> Option<usize> {
         if event.kind != Kind::ToolResult {
             return None;
         }
         let id = event.id.as_ref()?;
-        let place = self.open.iter().position(|(open, _)| open == id)?;
-        self.open.remove(place).map(|(_, call)| call)
+        self.open.iter().position(|(open, _)| open == id)
     }
 
     /// Remembers what later events may refer to.
-    fn remember(&mut self, plan: &Plan, event: &Event) {
-        if event.kind == Kind::ToolCall
-            && let (Some(id), Some(tool)) = (&event.id, &event.tool)
-        {
+    pub(crate) fn remember(&mut self, notes: Notes) {
+        if let Some(place) = notes.answers {
+            self.open.remove(place);
+        }
+        if let Some(call) = notes.opens {
             if self.open.len() >= MOST_OPEN_CALLS {
                 self.open.pop_front();
             }
-            let args = if plan.needs.calls { event.args.clone() } else { None };
-            self.open.push_back((id.clone(), Call { tool: tool.clone(), args }));
+            self.open.push_back(call);
         }
-        if plan.needs.sayings
-            && let Some(who) = Who::speaks(&event.kind)
-        {
-            if let Some(text) = &event.text {
-                self.sayings.add(who, text);
-            }
-            if let Some(result) = &event.result {
-                self.sayings.add(who, &result.to_string());
-            }
+        for (who, text) in notes.says {
+            self.sayings.add(who, &text);
+        }
+        if let Some(whose) = notes.whose {
+            self.whose = whose;
         }
     }
+}
+
+/// The call that an event is, for what answers it.
+fn opens(plan: &Plan, event: &Event) -> Option<(Text, Call)> {
+    if event.kind != Kind::ToolCall {
+        return None;
+    }
+    let args = if plan.needs.calls { event.args.clone() } else { None };
+    Some((event.id.clone()?, Call { tool: event.tool.clone()?, args }))
+}
+
+/// What is said in an event, and by whom, where some property asks who said something first.
+fn says(plan: &Plan, event: &Event) -> Vec<(Who, Text)> {
+    let Some(who) = Who::speaks(&event.kind).filter(|_| plan.needs.sayings) else { return Vec::new() };
+    let result = event.result.as_ref().map(|result| Text::from(result.to_string()));
+    event.text.clone().into_iter().chain(result).map(|text| (who, text)).collect()
 }
 
 /// The purposes of a call whose log does not tell them: those of its tool, and those that its arguments name.

@@ -3,9 +3,10 @@
 mod saved;
 mod summary;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use lictor_logic::{Moment, Time, Verdict};
+use lictor_logic::{Moment, Standing, Time, Verdict};
 
 pub use saved::SavedSession;
 pub use summary::{PropertySummary, Summary};
@@ -13,7 +14,7 @@ pub use summary::{PropertySummary, Summary};
 use crate::event::Event;
 use crate::finding::{Decided, Finding};
 use crate::json::Text;
-use crate::judge::{Broken, Happening, Judge, Restart, Ruling, Track};
+use crate::judge::{Broken, Happening, Judge, Labeled, Ruling, Track};
 use crate::policy::Property;
 use crate::trail::{Brief, Entry, Trail, entries};
 
@@ -26,14 +27,19 @@ pub struct Session {
     track: Track,
     trail: Trail,
     shows_content: bool,
+    /// A second standing of the same trace, so that nothing is copied to propose an event. It is only ever taken out and
+    /// put back.
+    spare: RefCell<Option<Standing>>,
 }
 
 /// An event that may become part of a session, and what it would break.
 #[derive(Debug)]
 pub struct Proposal {
-    track: Track,
+    /// Where the session would stand.
+    standing: Standing,
+    labeled: Labeled,
+    ruling: Ruling,
     entries: Vec<Entry>,
-    restarts: Vec<Restart>,
     /// How many of the findings are of properties that are judged over the session.
     own: usize,
     /// The same event for histories across sessions.
@@ -47,7 +53,11 @@ pub struct Proposal {
 impl Session {
     /// A session that has just begun.
     pub fn new(judge: &mut Judge, name: impl Into<Text>) -> Session {
-        Session { track: judge.start(), trail: Trail::of(name.into()), shows_content: false }
+        Session::at(judge.start(), Trail::of(name.into()), false)
+    }
+
+    fn at(track: Track, trail: Trail, shows_content: bool) -> Session {
+        Session { track, trail, shows_content, spare: RefCell::default() }
     }
 
     /// Lets witnesses show what was said and called, shortened. Without it no content leaves the session.
@@ -69,12 +79,14 @@ impl Session {
 
     /// Says what an event would newly break. The session, and what is remembered across sessions, stay as they are.
     pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
-        let mut track = self.track.clone();
-        let ruling = judge.step(&mut track, event).clone();
-        let happening = judge.happening(&track, event, || self.name().clone(), self.shows_content);
-        let (entries, mut findings) = self.found(judge, event, &ruling, track.steps);
+        let mut standing = self.spare.take().unwrap_or_else(|| self.track.standing.clone());
+        let (labeled, step) = (judge.label(&self.track, event), self.track.steps + 1);
+        let ruling = judge.read(&mut standing, &labeled);
+        let whose = labeled.notes.whose.as_ref().unwrap_or(self.track.whose());
+        let happening = judge.happening(whose, event, step, || self.name().clone(), self.shows_content);
+        let (entries, mut findings) = self.found(judge, event, &ruling, step);
         let own = findings.len();
-        let mut doubts = judge.doubts(&track.standing, &self.trail, &entries, &ruling);
+        let mut doubts = judge.doubts(&standing, &self.trail, &entries, &ruling);
         if let Some(happening) = &happening {
             let (foreseen, mut doubtful) = judge.foresee(happening);
             findings.extend(foreseen.into_iter().map(|(_, finding)| finding));
@@ -83,14 +95,16 @@ impl Session {
         doubts.sort_unstable();
         doubts.dedup();
         let doubts = doubts.into_iter().map(|property| Arc::clone(&judge.properties()[property])).collect();
-        Proposal { track, entries, restarts: ruling.restarts, own, happening, findings, doubts }
+        Proposal { standing, labeled, ruling, entries, own, happening, findings, doubts }
     }
 
     /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was
     /// proposed: what it breaks in histories across sessions is judged as they are now.
     pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
-        self.track = proposal.track;
-        self.trail.append(proposal.entries, &proposal.restarts);
+        let behind = std::mem::replace(&mut self.track.standing, proposal.standing);
+        *self.spare.get_mut() = judge.catch_up(behind, &proposal.labeled);
+        self.track.take(proposal.labeled, &proposal.ruling);
+        self.trail.append(proposal.entries, &proposal.ruling.restarts);
         let mut findings = proposal.findings;
         findings.truncate(proposal.own);
         self.remember(judge, proposal.happening, &mut findings);
@@ -100,14 +114,16 @@ impl Session {
     /// The same as proposing and committing at once, without a copy of where the session stands.
     pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
         let mut findings = self.observe_alone(judge, event);
-        let happening = judge.happening(&self.track, event, || self.name().clone(), self.shows_content);
+        let (whose, step) = (self.track.whose(), self.track.steps);
+        let happening = judge.happening(whose, event, step, || self.name().clone(), self.shows_content);
         self.remember(judge, happening, &mut findings);
         findings
     }
 
     /// The same, as far as the session alone can tell.
     pub(crate) fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
-        let ruling = judge.step(&mut self.track, event).clone();
+        *self.spare.get_mut() = None;
+        let ruling = judge.step(&mut self.track, event);
         let (entries, findings) = self.found(judge, event, &ruling, self.track.steps);
         self.trail.append(entries, &ruling.restarts);
         findings
@@ -124,7 +140,8 @@ impl Session {
         if self.deadline(judge).is_none_or(|due| due > now) {
             return Vec::new();
         }
-        let ruling = judge.tick(&mut self.track, now).clone();
+        *self.spare.get_mut() = None;
+        let ruling = judge.tick(&mut self.track, now);
         let entries = vec![(Moment::Tick(now), None)];
         let findings = self.trail.findings(judge.provers(), &ruling.broken, &entries);
         self.trail.append(entries, &ruling.restarts);

@@ -38,7 +38,17 @@ pub(super) struct Chronicle {
     /// Whether something happened in it since it was last saved.
     pub(super) is_changed: bool,
     pub(super) standing: Standing,
+    /// A second standing of the same history, so that nothing is copied to foresee an event.
+    spare: Option<Standing>,
+    /// The second standing while it is ahead: by the event of that turn, which may become part of the history or not.
+    ahead: Option<(u64, Standing)>,
     pub(super) trail: Trail,
+}
+
+impl Chronicle {
+    pub(super) fn new(standing: Standing, trail: Trail) -> Chronicle {
+        Chronicle { is_changed: false, standing, spare: None, ahead: None, trail }
+    }
 }
 
 /// An event, as far as histories across sessions need it.
@@ -48,6 +58,8 @@ pub(crate) struct Happening {
     owners: Vec<Vec<Owner>>,
     pub(crate) facts: Facts,
     pub(crate) brief: Brief,
+    /// When its event was labeled, counted in events.
+    turn: u64,
 }
 
 impl Chronicles {
@@ -65,10 +77,10 @@ impl Chronicles {
         self.kept.is_empty()
     }
 
-    pub(super) fn happening(&self, whose: &Whose, facts: Facts, brief: Brief) -> Happening {
+    pub(super) fn happening(&self, whose: &Whose, facts: Facts, brief: Brief, turn: u64) -> Happening {
         let session = brief.session.clone().unwrap_or_default();
         let owners = self.kept.iter().map(|kept| whose.histories(kept.history, &session)).collect();
-        Happening { owners, facts, brief }
+        Happening { owners, facts, brief, turn }
     }
 
     /// What an event would break, and of what nobody can tell; the histories stay as they are.
@@ -83,14 +95,19 @@ impl Chronicles {
         self.consulted.extend(consulted);
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(&happening.owners) {
             for owner in owners {
-                let (mut standing, trail) = match chronicles.get(owner) {
-                    Some(chronicle) => (chronicle.standing.clone(), &chronicle.trail),
-                    None => (panel.start(), &nothing),
+                let mut known = chronicles.get_mut(owner);
+                let mut standing = match &mut known {
+                    Some(chronicle) => chronicle.spare.take().unwrap_or_else(|| chronicle.standing.clone()),
+                    None => panel.start(),
                 };
+                let trail = known.as_ref().map_or(&nothing, |chronicle| &chronicle.trail);
                 let ruling = rule(panel, &mut standing, &happening.facts, provers);
                 let later = entries(happening.facts.clone(), happening.brief.clone(), &ruling);
                 findings.append(&mut trail.findings(provers, &ruling.broken, &later));
                 doubts.append(&mut panel.doubts(&standing, trail, &later, &ruling, &provers.prepared));
+                if let Some(chronicle) = known {
+                    chronicle.ahead = Some((happening.turn, standing));
+                }
             }
         }
         (findings, doubts)
@@ -99,15 +116,15 @@ impl Chronicles {
     /// Adds an event, and says what it broke.
     pub(super) fn observe(&mut self, happening: Happening, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
-        let Happening { owners, facts, brief } = happening;
+        let Happening { owners, facts, brief, turn } = happening;
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
-                let chronicle = chronicles.entry(owner).or_insert_with(|| Chronicle {
-                    is_changed: true,
-                    standing: panel.start(),
-                    trail: Trail::default(),
-                });
+                let chronicle =
+                    chronicles.entry(owner).or_insert_with(|| Chronicle::new(panel.start(), Trail::default()));
                 chronicle.is_changed = true;
+                // What was foreseen has come: both standings have read it.
+                chronicle.spare =
+                    chronicle.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
                 let ruling = rule(panel, &mut chronicle.standing, &facts, provers);
                 let later = entries(facts.clone(), brief.clone(), &ruling);
                 findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, &later));
@@ -124,11 +141,12 @@ impl Chronicles {
         for Kept { panel, chronicles, .. } in &mut self.kept {
             let mut owners: Vec<(&Owner, &mut Chronicle)> = chronicles.iter_mut().collect();
             owners.sort_unstable_by_key(|(owner, _)| *owner);
-            for (_, Chronicle { is_changed, standing, trail }) in owners {
+            for (_, Chronicle { is_changed, standing, spare, ahead, trail }) in owners {
                 if panel.deadline(standing).is_none_or(|due| due > now) {
                     continue;
                 }
                 *is_changed = true;
+                (*spare, *ahead) = (None, None);
                 let mut ruling = Ruling::default();
                 panel.tick(standing, now, &provers.prepared, &mut ruling);
                 let later = vec![(Moment::Tick(now), None)];

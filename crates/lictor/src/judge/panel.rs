@@ -1,7 +1,7 @@
 //! Properties that look at the same events: one engine moves them together.
 
-use lictor_logic::{After, Facts, Limits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError, Standing};
-use lictor_logic::{Time, Value, Verdict, Watch};
+use lictor_logic::{After, Facts, Limits, Moment, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
+use lictor_logic::{Standing, Time, Value, Verdict, Watch};
 
 use super::prepare::Prepared;
 use crate::finding::Decided;
@@ -121,10 +121,12 @@ impl Panel {
         ruling: &Ruling,
         prepared: &Prepared,
     ) -> Vec<usize> {
+        let is_known = |(moment, _): &Entry| !matches!(moment, Moment::Position(facts) if !facts.unknown.is_empty());
+        let all_is_known = trail.unknown.is_empty() && later.iter().all(is_known);
         let is_broken = |property: usize| ruling.broken.iter().any(|broken| broken.property == property);
         let is_doubtful = |property: usize| {
             self.watch.is_full(standing, prepared.monitors[property])
-                || trail.is_doubtful(&prepared.formulas[property], later)
+                || !all_is_known && trail.is_doubtful(&prepared.formulas[property], later)
         };
         let properties = self.properties.iter().copied();
         properties.filter(|property| !is_broken(*property) && is_doubtful(*property)).collect()
@@ -165,11 +167,6 @@ impl Panel {
 }
 
 impl Ruling {
-    pub(crate) fn clear(&mut self) {
-        self.broken.clear();
-        self.restarts.clear();
-    }
-
     fn take(&mut self, decided: &[lictor_logic::Decided], by: Decided, properties: &[usize], prepared: &Prepared) {
         for decided in decided {
             let property = properties[decided.monitor.index()];

@@ -110,7 +110,7 @@ impl Chronicles {
                 Err(error) => return refuse(format!("the histories were kept by another policy: {error}")),
             };
             let trail = Trail::load(Text::default(), &saved.trail, prepared);
-            restored[place].insert(saved.owner.clone(), Chronicle { is_changed: false, standing, trail });
+            restored[place].insert(saved.owner.clone(), Chronicle::new(standing, trail));
         }
         self.take_over(restored);
         Ok(())
@@ -129,7 +129,7 @@ impl Chronicles {
                 .map_err(|error| RestoreError { message: format!("the histories are damaged: {error}") })?;
             let mut trail = Trail::load(Text::default(), &saved.trail, prepared);
             trail.begin(begun);
-            restored[place].insert(saved.owner.clone(), Chronicle { is_changed: false, standing, trail });
+            restored[place].insert(saved.owner.clone(), Chronicle::new(standing, trail));
         }
         self.take_over(restored);
         Ok(())

@@ -58,7 +58,7 @@ impl Session {
         saved.check_version()?;
         let track = judge.restore_track(&saved.track)?;
         let trail = Trail::load(saved.name.clone(), &saved.trail, judge.prepared());
-        Ok(Session { track, trail, shows_content: saved.shows_content })
+        Ok(Session::at(track, trail, saved.shows_content))
     }
 
     /// Goes on with a session that was judged by another policy. Properties whose formulas are in both go on where they
@@ -69,6 +69,6 @@ impl Session {
         let mut trail = Trail::load(saved.name.clone(), &saved.trail, judge.prepared());
         let names = begun.iter().map(|property| judge.properties()[*property].id.clone()).collect();
         trail.begin(begun);
-        Ok((Session { track, trail, shows_content: saved.shows_content }, names))
+        Ok((Session::at(track, trail, saved.shows_content), names))
     }
 }

@@ -6,7 +6,7 @@ use crate::random::Random;
 
 /// Whether the lines say which data they carry, as those of a gateway do, or it must be recognised in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Annotations {
+pub(crate) enum Annotations {
     Given,
     Absent,
 }
@@ -37,7 +37,7 @@ const WORDS: [&str; 48] = [
 
 /// The log, made as it is read.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(crate) struct Log {
     random: Random,
     annotations: Annotations,
     sessions: Vec<Session>,
@@ -55,12 +55,12 @@ struct Session {
 }
 
 impl Log {
-    pub(super) fn new(annotations: Annotations) -> Log {
+    pub(crate) fn new(annotations: Annotations) -> Log {
         Log { random: Random::new(7), annotations, sessions: Vec::new(), begun: 0, seconds: 0 }
     }
 
     /// The next lines, of at least so many bytes.
-    pub(super) fn take(&mut self, bytes: usize) -> Vec<u8> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut text = String::with_capacity(bytes + 4096);
         while text.len() < bytes {
             while (self.sessions.len() as u64) < AT_ONCE {
