@@ -4,6 +4,10 @@
 
 mod calls;
 mod drive;
+mod history;
 mod made;
 mod masks;
 mod recorded;
+mod replies;
+mod requests;
+mod strange;

@@ -101,7 +101,11 @@ fn what_has_left_cannot_be_taken_back_and_the_rest_can() {
         let driven = drive(api, 10, [text.as_bytes()], deny, |_, _| Vec::new());
         let again = forward(api, driven.text());
         let said = again.events()[0].text.clone().unwrap();
-        assert!(said.starts_with("First words") && said.ends_with("\n\nStop.") && !said.contains("secret"), "{said}");
+        assert!(
+            said.starts_with("First words") && said.ends_with("\n\nStop.") && !said.contains("secret"),
+            "{api:?} {}",
+            driven.text()
+        );
     }
 }
 
