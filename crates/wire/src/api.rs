@@ -24,7 +24,7 @@ pub enum Route {
     Unknown,
 }
 
-/// What the paths that are known end with, after any prefix such as `/v1` or `/openai/deployments/NAME`.
+/// What the paths that are known end with, after a prefix such as `/v1` or `/openai/deployments/NAME`.
 const JUDGED: [(&str, Api); 3] =
     [("chat/completions", Api::Chat), ("responses", Api::Responses), ("messages", Api::Messages)];
 
@@ -32,13 +32,16 @@ impl Api {
     /// All interfaces.
     pub const ALL: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
 
-    /// What a request is about. The query is no part of the path; a prefix before `/v1` may be anything.
+    /// What a request is about. The query is no part of the path; what comes before the first `/v1` may be anything.
     pub fn route(method: &str, path: &str) -> Route {
         let path = path.split(['?', '#']).next().unwrap_or(path).trim_matches('/');
-        let tail = match path.rsplit_once("v1/") {
-            Some((_, tail)) => tail,
-            None => path,
+        let names: Vec<&str> = path.split('/').collect();
+        let tail = match (names.iter().position(|name| *name == "v1"), names.as_slice()) {
+            (Some(place), names) => names[place + 1..].join("/"),
+            (None, ["openai", "deployments", _, rest @ ..]) => rest.join("/"),
+            (None, names) => names.join("/"),
         };
+        let tail = tail.as_str();
         match method {
             "POST" => match JUDGED.iter().find(|(known, _)| *known == tail) {
                 Some((_, api)) => Route::Judged(*api),

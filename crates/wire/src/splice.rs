@@ -209,7 +209,7 @@ mod tests {
             (at!["a", 1, "bc"], Edit::Set("y".into()), r#" { "a" : [1, {"b\u0063":"y"}, 2.50 ] ,"d":{ } , "e":null}"#),
             (at!["a", 2], Edit::Set(3.into()), r#" { "a" : [1, {"b\u0063":"x\"}]"}, 3 ] ,"d":{ } , "e":null}"#),
             (at!["a"], Edit::Remove, r#" { "d":{ } , "e":null}"#),
-            (at!["e"], Edit::Remove, r#" { "a" : [1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ }}"#),
+            (at!["e"], Edit::Remove, r#" { "a" : [1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ } }"#),
             (
                 at!["d", "n"],
                 Edit::Set(1.into()),

@@ -218,9 +218,11 @@ impl Stream {
     pub fn rule(&mut self, ruling: Ruling) -> Vec<Move> {
         if let Some(Asked::Judge(unit)) = self.asked {
             self.asked = None;
-            let pieces = self.line.iter().flat_map(|slot| &slot.taken.said);
-            let from =
-                pieces.filter(|said| said.unit == unit && !said.range.is_empty()).map(|said| said.range.start).min();
+            let left = self.desk.left(unit);
+            let pieces = self.line.iter().flat_map(|slot| &slot.taken.said).filter(|said| said.unit == unit);
+            // A text that is told once more as a whole begins before what is still to leave.
+            let waiting = pieces.map(|said| &said.range).filter(|range| range.start >= left && !range.is_empty());
+            let from = waiting.map(|range| range.start).min();
             self.desk.rule(unit, ruling, from.unwrap_or(usize::MAX));
         }
         self.moves()

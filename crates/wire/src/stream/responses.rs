@@ -98,14 +98,12 @@ impl Dialect for Responses {
                     other => return Err(unknown("a part of the type", other.unwrap_or("none"))),
                 };
                 let (item, unit) = self.message(payload)?;
-                match sort.ends_with("done") {
-                    true => item.repeat(unit, payload, part, at!["part", key], desk, &mut taken)?,
-                    false if !part.text(key).unwrap_or_default().is_empty() => {
-                        return Err(shape("a part begins with something in it"));
-                    }
-                    false => {}
+                if sort.ends_with("done") {
+                    item.repeat(unit, payload, part, at!["part", key], desk, &mut taken)?;
+                    self.wait_for_text(payload, &mut taken);
+                } else if !part.text(key).unwrap_or_default().is_empty() {
+                    return Err(shape("a part begins with something in it"));
                 }
-                self.wait_for_text(payload, &mut taken);
             }
             "response.output_text.annotation.added" => drop(self.message(payload)?),
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {

@@ -244,9 +244,9 @@ impl Item {
     }
 }
 
-/// A message of ours, whose id is made of the id of the call in whose place it stands.
+/// A message of ours. Its id is made of the id of the call in whose place it stands: one that is used nowhere else, and
+/// begins as ids of messages must.
 pub(crate) fn message(id: &str, text: &str) -> Json {
-    let id = id.split_once('_').map_or(id, |(_, rest)| rest);
     object(&[
         ("type", "message".into()),
         ("id", format!("msg_{id}").into()),
