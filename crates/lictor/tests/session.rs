@@ -58,7 +58,10 @@ fn told(findings: Vec<Finding>) -> Vec<String> {
         .iter()
         .map(|finding| {
             let witness: Vec<_> = finding.witness.iter().map(|proof| (proof.step, &proof.present)).collect();
-            format!("{} {} {:?} {:?} {witness:?}", finding.session, finding.property.id, finding.decided, finding.binding)
+            format!(
+                "{} {} {:?} {:?} {witness:?}",
+                finding.session, finding.property.id, finding.decided, finding.binding
+            )
         })
         .collect();
     told.sort_unstable();

@@ -5,6 +5,7 @@
 mod control;
 mod crossing;
 mod faults;
+mod sdk;
 mod sessions;
 mod shopper;
 mod strict;

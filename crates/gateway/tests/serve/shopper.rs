@@ -3,19 +3,21 @@
 //! The dialogues are those of the example; a scripted model plays the agent's side of them, and the agent carries out
 //! every call that reaches it.
 
+use std::net::SocketAddr;
+
 use hyper::Method;
 use lictor_wire::Api;
 use serde_json::{Value, json};
 
 use crate::vendor::{Say, call, hear, hear_stream, path, result_item, said_items, text};
-use crate::world::{Model, Seen, World, plan};
+use crate::world::{Model, Seen, ask_at, plan};
 
-fn example(name: &str) -> String {
+pub(crate) fn example(name: &str) -> String {
     std::fs::read_to_string(format!("{}/../../examples/shopper/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 /// The turns of a dialogue: what the user says, and what the model then says and does, step by step.
-fn turns(log: &str) -> Vec<(String, Vec<Say>)> {
+pub(crate) fn turns(log: &str) -> Vec<(String, Vec<Say>)> {
     let mut turns: Vec<(String, Vec<Say>)> = Vec::new();
     for line in example(log).lines() {
         let event: Value = serde_json::from_str(line).unwrap();
@@ -34,7 +36,7 @@ fn turns(log: &str) -> Vec<(String, Vec<Say>)> {
 }
 
 /// A model that goes on where the history of the request stops: as many of its steps as there are answers to it.
-async fn model(log: &str) -> Model {
+pub(crate) async fn model(log: &str) -> Model {
     let turns = turns(log);
     Model::start(move |seen: &Seen| {
         let step = seen.headers["x-step"].to_str().unwrap().split_once('.').unwrap();
@@ -73,9 +75,10 @@ async fn run(ask: impl AsyncFn(&[(&str, &str)], String) -> Vec<u8>, api: Api, st
     done
 }
 
-async fn with_lictor(world: &World, api: Api, streams: bool, log: &str) -> Vec<String> {
+/// Runs the dialogue with whatever answers at an address.
+async fn at(address: SocketAddr, api: Api, streams: bool, log: &str) -> Vec<String> {
     let ask = async |headers: &[(&str, &str)], body: String| {
-        let got = world.ask(Method::POST, path(api), headers, body).await;
+        let got = ask_at(address, Method::POST, path(api), headers, body).await;
         assert_eq!(got.status, 200, "{}", got.text());
         got.body.to_vec()
     };
@@ -88,14 +91,10 @@ async fn the_marketing_mail_is_sent_without_lictor_and_not_with_it() {
     for api in Api::ALL {
         for streams in [false, true] {
             let model = model(log).await;
-            let mut open = plan(&model, crate::crossing::NOTHING);
-            open.config.shadow = true;
-            let open = open.start().await;
-            let without = with_lictor(&open, api, streams, log).await;
-            open.end().await;
+            let without = at(model.address, api, streams, log).await;
             assert_eq!(without, ["lookup_customer", "refund_item", "send_marketing_email"], "{api:?} {streams}");
             let world = plan(&model, &example("policy.yaml")).start().await;
-            let with = with_lictor(&world, api, streams, log).await;
+            let with = at(world.address, api, streams, log).await;
             assert_eq!(with, ["lookup_customer", "refund_item"], "{api:?} {streams}");
             world.end().await;
         }

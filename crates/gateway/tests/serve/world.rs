@@ -269,25 +269,7 @@ impl World {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Got {
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        let mut request = Request::new(Full::new(body.into()));
-        *request.method_mut() = method;
-        *request.uri_mut() = format!("http://{}{path}", self.address).parse().unwrap();
-        request.headers_mut().insert("content-type", "application/json".parse().unwrap());
-        for (name, value) in headers {
-            let name: hyper::header::HeaderName = name.parse().unwrap();
-            request.headers_mut().insert(name, value.parse().unwrap());
-        }
-        let response = client.request(request).await.unwrap();
-        let (head, mut body) = response.into_parts();
-        let (mut bytes, mut is_whole) = (Vec::new(), true);
-        while let Some(frame) = body.frame().await {
-            match frame {
-                Ok(frame) => bytes.extend_from_slice(frame.data_ref().unwrap()),
-                Err(_) => is_whole = false,
-            }
-        }
-        Got { status: head.status.as_u16(), headers: head.headers, body: bytes.into(), is_whole }
+        ask_at(self.address, method, path, headers, body).await
     }
 
     /// Posts JSON, with a credential and a session.
@@ -323,6 +305,35 @@ impl World {
         }
         Arc::clone(&self.folder)
     }
+}
+
+/// Asks whatever answers at an address.
+pub(crate) async fn ask_at(
+    address: SocketAddr,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Got {
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let mut request = Request::new(Full::new(body.into()));
+    *request.method_mut() = method;
+    *request.uri_mut() = format!("http://{}{path}", address).parse().unwrap();
+    request.headers_mut().insert("content-type", "application/json".parse().unwrap());
+    for (name, value) in headers {
+        let name: hyper::header::HeaderName = name.parse().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let response = client.request(request).await.unwrap();
+    let (head, mut body) = response.into_parts();
+    let (mut bytes, mut is_whole) = (Vec::new(), true);
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => bytes.extend_from_slice(frame.data_ref().unwrap()),
+            Err(_) => is_whole = false,
+        }
+    }
+    Got { status: head.status.as_u16(), headers: head.headers, body: bytes.into(), is_whole }
 }
 
 /// Verifies a ledger and gives the bodies of all records.
