@@ -1,6 +1,7 @@
 //! The arguments: what can be asked, and the help that explains it.
 
 mod ledger;
+mod serve;
 mod warden;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
+pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::warden::WardenArgs;
 
 /// Judges what an AI agent did by temporal properties
@@ -61,6 +63,13 @@ pub(crate) enum Command {
     /// `forward`, `steer`, `redact` with the event as it may go on, `ask`, or `block`, with the reasons and a message for
     /// the model. A line that cannot be read is blocked.
     Guard(GuardArgs),
+    /// Put an agent's model under a policy: a proxy that the agent is pointed at by its base URL
+    ///
+    /// Speaks OpenAI Chat Completions and Responses and Anthropic Messages, streamed or not. What crosses is judged before
+    /// it does: it goes on, goes on rewritten, waits for a person, or is replaced by a denial that the model can act on.
+    Serve(Box<ServeArgs>),
+    /// List what waits for a person at a running gateway, or answer it
+    Approvals(ApprovalsArgs),
     /// Tell which findings a change of the policy brings and takes away on given logs
     Diff(Box<DiffArgs>),
     /// Run the examples of policy pages: traces with the findings they must give

@@ -17,5 +17,6 @@ pub(crate) mod packs;
 pub(crate) mod patterns;
 pub(crate) mod replay;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod test;
 pub(crate) mod verify;

@@ -55,6 +55,8 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Patterns(args) => commands::patterns::run(args, out),
         Command::Audit(args) => commands::audit::run(args, out),
         Command::Guard(args) => commands::guard::run(args, out),
+        Command::Serve(args) => commands::serve::run(args),
+        Command::Approvals(args) => commands::serve::approvals(args, out),
         Command::Diff(args) => commands::diff::run(args, out),
         Command::Test(args) => commands::test::run(args, out),
         Command::Packs(args) => commands::packs::run(args, out),

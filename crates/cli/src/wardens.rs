@@ -16,6 +16,14 @@ use crate::policies;
 
 /// A warden by a policy, with the store and the ledger that the arguments name.
 pub(crate) fn open(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Warden> {
+    let (store, ledger) = foundation(args)?;
+    let (keep, most_sessions, idle) = (keep(args), args.sessions, idle(args));
+    let options = lictor_warden::Options { keep, most_sessions, policy: policy.fingerprint(), idle, skew: args.skew.map(seconds) };
+    Ok(Warden::open(guard(args, policy)?, store, ledger, options)?)
+}
+
+/// The store and the ledger that the arguments name.
+pub(crate) fn foundation(args: &WardenArgs) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
     let store: Arc<dyn Store> = match args.state.as_deref() {
         Some(address) if is_database(address) => Arc::new(PostgresStore::open(address)?),
         Some(folder) => Arc::new(EmbeddedStore::open(folder.as_ref())?),
@@ -28,21 +36,28 @@ pub(crate) fn open(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Warden>
         }
         None => None,
     };
-    let keep = if args.keep_content { Keep::Content } else { Keep::Commitment };
-    let options = lictor_warden::Options {
-        keep,
-        most_sessions: args.sessions,
-        policy: policy.fingerprint(),
-        idle: args.idle.map(seconds),
-        skew: args.skew.map(seconds),
-    };
-    Ok(Warden::open(guard(args, policy)?, store, ledger, options)?)
+    Ok((store, ledger))
 }
 
 /// A guard by a policy, as the arguments want it.
 pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
     let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-    Ok(Guard::new(judge, Options { patience: seconds(args.patience), content: args.show_content }))
+    Ok(Guard::new(judge, guard_options(args)))
+}
+
+/// How a guard works, as the arguments want it.
+pub(crate) fn guard_options(args: &WardenArgs) -> Options {
+    Options { patience: seconds(args.patience), content: args.show_content }
+}
+
+/// What the ledger keeps of what was said.
+pub(crate) fn keep(args: &WardenArgs) -> Keep {
+    if args.keep_content { Keep::Content } else { Keep::Commitment }
+}
+
+/// After which time without an event a session is over.
+pub(crate) fn idle(args: &WardenArgs) -> Option<Span> {
+    args.idle.map(seconds)
 }
 
 /// The time of this machine.

@@ -12,6 +12,7 @@
 mod decision;
 mod denial;
 mod pending;
+mod preview;
 mod redact;
 mod saved;
 mod view;
@@ -31,7 +32,8 @@ use crate::recognise::Found;
 use crate::session::{Proposal, Session};
 pub use decision::{Action, Decision, Objection, Why};
 use pending::Pending;
-pub use redact::Redaction;
+pub use preview::Preview;
+pub use redact::{MASK, Redaction};
 pub use saved::SavedGuarded;
 pub use view::late_line;
 

@@ -10,8 +10,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lictor::event::Event;
-use lictor::guard::Guard;
+use lictor::guard::{Guard, Preview};
 use lictor_logic::{Span, Time};
+use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
 use crate::warden::{Answer, Notice, Warden};
@@ -37,6 +38,8 @@ type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 enum Question {
     Decide(Vec<Event>, Then<Vec<Answer>>),
     Refuse(String, Vec<u8>, Then<()>),
+    Note(Map<String, Json>, Then<()>),
+    Preview(Box<Event>, Then<Preview>),
     ChangePolicy(Box<Guard>, String, Then<()>),
     Close,
 }
@@ -79,6 +82,16 @@ impl Desk {
         then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static,
     ) {
         let _ = self.questions.send(Question::Refuse(reason.into(), bytes, Box::new(then)));
+    }
+
+    /// Writes down [something that is no decision](Warden::note).
+    pub fn note(&self, body: Map<String, Json>, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
+        let _ = self.questions.send(Question::Note(body, Box::new(then)));
+    }
+
+    /// Says [what would be decided](Warden::preview) about an event.
+    pub fn preview(&self, event: Event, then: impl FnOnce(Result<Preview, Arc<WardenError>>) + Send + 'static) {
+        let _ = self.questions.send(Question::Preview(Box::new(event), Box::new(then)));
     }
 
     /// Goes on [by another policy](Warden::change_policy); what was asked before is decided by the old one.
@@ -133,6 +146,14 @@ fn work(
                 Question::Refuse(reason, bytes, then) => {
                     decide(&mut warden, std::mem::take(&mut batch), clock());
                     then(warden.refuse(&reason, &bytes, Some(clock())).map_err(Arc::new));
+                }
+                Question::Note(body, then) => {
+                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    then(warden.note(body, Some(clock())).map_err(Arc::new));
+                }
+                Question::Preview(event, then) => {
+                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    then(warden.preview(&event).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
                     decide(&mut warden, std::mem::take(&mut batch), clock());

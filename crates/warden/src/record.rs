@@ -133,6 +133,12 @@ pub(crate) fn refusal(reason: &str, bytes: &[u8], policy: &str, now: Option<lict
     Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(bytes.to_vec())) }
 }
 
+/// The record of something that is no decision.
+pub(crate) fn note(mut body: Map<String, Json>, now: Option<lictor_logic::Time>) -> Draft {
+    add_time(&mut body, now);
+    Draft { body, subjects: Vec::new(), payload: None }
+}
+
 fn add_time(body: &mut Map<String, Json>, now: Option<lictor_logic::Time>) {
     if let Some(now) = now {
         body.insert("seen".into(), json!(lictor::event::write_time(now)));

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, late_line};
-use lictor_ledger::Ledger;
+use lictor::guard::{Decision, Guard, Preview, late_line};
+use lictor_ledger::{Draft, Ledger};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
+use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
 use crate::held::Held;
@@ -42,7 +43,7 @@ pub struct Options {
 pub struct Warden {
     pub(crate) guard: Guard,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) ledger: Option<Ledger>,
+    pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) options: Options,
     pub(crate) held: HashMap<String, Held>,
     /// The versions of the histories across sessions, as far as they are known here.
@@ -102,6 +103,16 @@ impl Warden {
         guard: Guard,
         store: Arc<dyn Store>,
         ledger: Option<Ledger>,
+        options: Options,
+    ) -> Result<Warden, WardenError> {
+        Warden::open_sharing(guard, store, ledger.map(Arc::new), options)
+    }
+
+    /// The same with a ledger that others write to as well.
+    pub fn open_sharing(
+        guard: Guard,
+        store: Arc<dyn Store>,
+        ledger: Option<Arc<Ledger>>,
         options: Options,
     ) -> Result<Warden, WardenError> {
         let outboxes = match &ledger {
@@ -226,10 +237,31 @@ impl Warden {
     /// Writes down something that is no event and does not go on, as it was given.
     pub fn refuse(&mut self, reason: &str, bytes: &[u8], now: Option<Time>) -> Result<(), WardenError> {
         self.write_rest()?;
+        self.append(|policy| record::refusal(reason, bytes, policy, now))
+    }
+
+    /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is
+    /// read by everybody who has the ledger, so there must be nothing of a person in it.
+    pub fn note(&mut self, body: Map<String, Json>, now: Option<Time>) -> Result<(), WardenError> {
+        self.write_rest()?;
+        self.append(|_| record::note(body.clone(), now))
+    }
+
+    /// Appends a record that does not wait in the store. A ledger that failed before is taken up again once.
+    fn append(&self, draft: impl Fn(&str) -> Draft) -> Result<(), WardenError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
-        let draft = record::refusal(reason, bytes, &self.options.policy, now);
-        ledger.append(draft)?.wait()?;
+        let append = || ledger.append(draft(&self.options.policy))?.wait();
+        if append().is_err() {
+            ledger.recover()?;
+            append()?;
+        }
         Ok(())
+    }
+
+    /// What would be decided about an event if it came now. Nothing is decided, saved or written down.
+    pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
+        self.hold(&session_of(event))?;
+        Ok(self.guard.preview(event))
     }
 
     /// Lets time pass in all sessions, also in those that are only in the store, and in the histories across them. What
@@ -342,7 +374,7 @@ impl Warden {
         self.load_histories()
     }
 
-    /// Ends the writing: what is durable is signed for.
+    /// Ends the writing: what is durable is signed for, unless others still write to the ledger.
     pub fn close(mut self) -> Result<(), WardenError> {
         self.write_rest()?;
         let written = std::mem::take(&mut self.written);
@@ -351,7 +383,7 @@ impl Warden {
         if !gone.is_empty() {
             self.store.save(&gone)?;
         }
-        match self.ledger {
+        match self.ledger.and_then(Arc::into_inner) {
             Some(ledger) => Ok(ledger.close()?),
             None => Ok(()),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
 use lictor_logic::{Fact, Value};
 
@@ -13,7 +14,7 @@ use crate::policy::Response;
 use crate::recognise::{Found, Recogniser};
 
 /// What stands where something was taken out.
-const MASK: &str = "[redacted]";
+pub const MASK: &str = "[redacted]";
 
 /// Something that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,32 @@ impl Offence {
             subjects.retain(|subject| !is_gone(&person(subject).into()));
         }
         (event, done)
+    }
+
+    /// Where in a text something offends, and what it is, in the order of the places.
+    pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
+        let mut places: Vec<(Range<usize>, Text)> = Vec::new();
+        for span in recogniser.spans(text) {
+            let mut found = Found::default();
+            let part = text.get(span.range.clone()).unwrap_or_default();
+            recogniser.text(part, &mut found);
+            let whose = found.subjects.iter().find(|subject| self.persons.contains(*subject));
+            if self.categories.contains(&span.category) {
+                places.push((span.range, span.category));
+            } else if let Some(person) = whose {
+                places.push((span.range, person.clone()));
+            }
+        }
+        for person in &self.persons {
+            let lower = text.to_lowercase();
+            // Where lower case has other lengths, places would be wrong.
+            if lower.len() == text.len() {
+                let found = lower.match_indices(person.as_str()).map(|(place, found)| place..place + found.len());
+                places.extend(found.map(|range| (range, person.clone())));
+            }
+        }
+        places.sort_by_key(|(range, _)| (range.start, range.end));
+        places
     }
 }
 
@@ -164,30 +191,10 @@ impl Walk<'_> {
 
     /// A text with what offends masked; none if nothing does.
     fn text(&mut self, text: &Text) -> Option<Text> {
-        let mut masks: Vec<(std::ops::Range<usize>, Text)> = Vec::new();
-        for span in self.recogniser.spans(text) {
-            let mut found = Found::default();
-            let part = text.get(span.range.clone()).unwrap_or_default();
-            self.recogniser.text(part, &mut found);
-            let whose = found.subjects.iter().find(|subject| self.offence.persons.contains(*subject));
-            if self.offence.categories.contains(&span.category) {
-                masks.push((span.range, span.category));
-            } else if let Some(person) = whose {
-                masks.push((span.range, person.clone()));
-            }
-        }
-        for person in &self.offence.persons {
-            let lower = text.to_lowercase();
-            // Where lower case has other lengths, places would be wrong.
-            if lower.len() == text.len() {
-                let places = lower.match_indices(person.as_str()).map(|(place, found)| place..place + found.len());
-                masks.extend(places.map(|range| (range, person.clone())));
-            }
-        }
+        let masks = self.offence.places(self.recogniser, text);
         if masks.is_empty() {
             return None;
         }
-        masks.sort_by_key(|(range, _)| (range.start, range.end));
         let (mut masked, mut end) = (String::new(), 0);
         for (range, what) in masks {
             self.note(&what);

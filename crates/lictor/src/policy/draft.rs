@@ -92,7 +92,7 @@ pub(super) struct Stated {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 11] = [
+const FILE_KEYS: [&str; 12] = [
     "lictor",
     "name",
     "uses",
@@ -104,6 +104,8 @@ const FILE_KEYS: [&str; 11] = [
     "properties",
     "change",
     "suppress",
+    // Read by whoever serves; it changes nothing about what is judged.
+    "gateway",
 ];
 
 /// Keys at the top of a block in a page.

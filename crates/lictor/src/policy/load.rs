@@ -5,7 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::merge::Merger;
 use super::source::Source;
-use super::{Place, Policy, Problem, Problems};
+use super::{Place, Policy, Problem, Problems, yaml};
+use crate::json::Json;
 use crate::pack::{Pack, Page, packs};
 
 /// A policy that can be used, and what is probably not meant in it.
@@ -63,6 +64,19 @@ impl Policy {
                 problems.add(Problem::at(&place, "policy.unreadable", format!("the policy cannot be read: {reason}")));
                 Err(problems)
             }
+        }
+    }
+
+    /// A section at the top of a policy file that is no part of the policy, such as `gateway`; none if it is not there.
+    pub fn section(path: &Path, key: &str) -> Result<Option<Json>, Problems> {
+        let mut problems = Problems::default();
+        // A file that cannot be read is complained about where the policy is loaded.
+        let Ok(text) = read(path) else { return Ok(None) };
+        let source = Source::new(&path.display().to_string(), &text);
+        let root = yaml::read(&source, &mut problems);
+        match problems.has_errors() {
+            true => Err(problems),
+            false => Ok(root.and_then(|root| root.json().get(key).cloned())),
         }
     }
 

@@ -1,0 +1,139 @@
+//! `lictor serve`: a gateway between an agent and its model; `lictor approvals`: a person's answers.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use lictor::policy::Policy;
+use lictor_gateway::{Config, Foundation, Journal, KeyHash, PolicySource, Uri};
+
+use crate::args::{ApprovalsArgs, ServeArgs};
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::{policies, wardens};
+
+/// Where the key of the gateway's own endpoints is read from.
+const CONTROL_KEY: &str = "LICTOR_CONTROL_KEY";
+
+/// The shortest control key: shorter ones are guessed.
+const SHORTEST_KEY: usize = 16;
+
+/// Serves until the process is told to end.
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
+    let policy = policies::load(args.policy.as_deref(), &[])?;
+    let config = config(args)?;
+    let watched = if args.watch { files(&policy) } else { Vec::new() };
+    let (store, ledger) = wardens::foundation(&args.warden)?;
+    if ledger.is_none() {
+        complaint::warn("without --log no decision is written down; do not use this for more than a try");
+    }
+    let foundation = Foundation {
+        policy,
+        store,
+        ledger,
+        guard: wardens::guard_options(&args.warden),
+        keep: wardens::keep(&args.warden),
+        idle: wardens::idle(&args.warden),
+        most_sessions: args.warden.sessions,
+    };
+    let asked = args.policy.clone();
+    let source: PolicySource =
+        Box::new(move || policies::load(asked.as_deref(), &[]).map_err(|error| format!("{error:#}")));
+    let journal = if args.quiet { Journal::silent() } else { Journal::new(std::io::stderr()) };
+    let upstream = config.upstream.to_string();
+    let listening = |address| complaint::note(&format!("listening at {address}, forwarding to {upstream}"));
+    lictor_gateway::serve(config, foundation, Some(source), watched, journal, listening)?;
+    Ok(Outcome::Compliant)
+}
+
+/// The configuration: the section of the policy file, and the arguments before it.
+fn config(args: &ServeArgs) -> anyhow::Result<Config> {
+    let none = Uri::default();
+    let mut config = Config::new(none.clone());
+    let file = args.policy.as_deref().unwrap_or("lictor.yaml");
+    if Path::new(file).is_file()
+        && let Some(section) = Policy::section(Path::new(file), "gateway").map_err(|problems| anyhow!("{problems}"))?
+    {
+        config.take_over(&section).map_err(|mistakes| anyhow!("{file}: {}", mistakes.join(&format!("\n{file}: "))))?;
+    }
+    if let Some(upstream) = &args.upstream {
+        config.upstream = address(upstream)?;
+    }
+    if config.upstream == none {
+        bail!(
+            "where is the model?\nhint: give --upstream https://api.openai.com, or `gateway: {{upstream: …}}` in {file}"
+        );
+    }
+    config.messages_upstream = match &args.messages_upstream {
+        Some(upstream) => Some(address(upstream)?),
+        None => config.messages_upstream,
+    };
+    config.collector = match &args.collector {
+        Some(collector) => Some(address(collector)?),
+        None => config.collector,
+    };
+    if let (Some(certificate), Some(key)) = (&args.certificate, &args.private_key) {
+        config.tls = Some((certificate.clone(), key.clone()));
+    }
+    config.listen = args.listen.unwrap_or(config.listen);
+    config.upstream_ca = args.upstream_ca.clone().or(config.upstream_ca);
+    config.shadow |= args.shadow;
+    config.forward.extend(args.forward.iter().cloned());
+    if let Some(seconds) = args.approval_wait {
+        config.limits.approval = Duration::from_secs(seconds);
+    }
+    if let Ok(key) = std::env::var(CONTROL_KEY) {
+        if key.len() < SHORTEST_KEY {
+            bail!("{CONTROL_KEY} has fewer than {SHORTEST_KEY} characters\nhint: make one with `openssl rand -hex 32`");
+        }
+        config.control_keys.push(KeyHash::of(&key));
+    }
+    private(&config)?;
+    Ok(config)
+}
+
+/// A key that everybody on the machine can read is no secret.
+#[cfg(unix)]
+fn private(config: &Config) -> anyhow::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let Some((_, key)) = &config.tls else { return Ok(()) };
+    let shown = key.display();
+    let mode = std::fs::metadata(key).with_context(|| format!("{shown}: cannot be read"))?.permissions().mode();
+    if mode & 0o007 != 0 {
+        bail!("{shown}: everybody on this machine can read the private key\nhint: chmod 600 {shown}");
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn private(_: &Config) -> anyhow::Result<()> {
+    Ok(())
+}
+
+fn address(text: &str) -> anyhow::Result<Uri> {
+    let parsed: Uri = text.parse().with_context(|| format!("`{text}` is not an address"))?;
+    match (parsed.scheme_str(), parsed.authority()) {
+        (Some("http" | "https"), Some(authority)) if !authority.as_str().contains('@') => Ok(parsed),
+        _ => bail!("`{text}` is not an address such as https://api.openai.com"),
+    }
+}
+
+/// The files that a policy was read from.
+fn files(policy: &Policy) -> Vec<PathBuf> {
+    policy.sources.iter().map(|source| PathBuf::from(&*source.file)).filter(|path| path.is_file()).collect()
+}
+
+/// Lists what waits, or answers it.
+pub(crate) fn approvals(args: &ApprovalsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let key = std::env::var(CONTROL_KEY).with_context(|| format!("the control key is read from {CONTROL_KEY}"))?;
+    let by = args.by.as_deref().unwrap_or_default();
+    let answer = match (&args.allow, &args.deny) {
+        (Some(id), _) => Some((id.as_str(), true, by)),
+        (None, Some(id)) => Some((id.as_str(), false, by)),
+        (None, None) => None,
+    };
+    let said = lictor_gateway::approvals(&address(&args.gateway)?, &key, answer)?;
+    writeln!(out, "{said}")?;
+    Ok(Outcome::Compliant)
+}

@@ -1,0 +1,212 @@
+//! Bodies: read whole and bounded, unpacked and bounded, or sent piece by piece.
+
+use std::io::Read;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc;
+
+/// An answer's body.
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, BrokenOff>;
+
+/// An answer ended before it was whole: the connection is cut, so that nobody takes a part for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BrokenOff;
+
+impl std::fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the answer broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}
+
+/// A body that is there.
+pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnswerBody {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// How many pieces may wait for a client that is slow to take them.
+const WAITING: usize = 8;
+
+/// A body that is sent piece by piece. The receiver of pieces waits for a slow client; a sender that is dropped without
+/// [`Pieces::end`] leaves the body broken off.
+pub(crate) fn pieces() -> (Pieces, AnswerBody) {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    (Pieces { sender }, Flow { receiver, is_over: false }.boxed_unsync())
+}
+
+/// Where the pieces of a body are put.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    sender: mpsc::Sender<Option<Bytes>>,
+}
+
+/// The client went away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gone;
+
+impl Pieces {
+    /// Sends a piece; waits while the client takes earlier ones.
+    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Gone> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.sender.send(Some(bytes)).await.map_err(|_| Gone)
+    }
+
+    /// Returns when the client has gone.
+    pub(crate) async fn gone(&self) {
+        self.sender.closed().await;
+    }
+
+    /// Ends the body: it is whole.
+    pub(crate) async fn end(self) -> Result<(), Gone> {
+        self.sender.send(None).await.map_err(|_| Gone)
+    }
+}
+
+struct Flow {
+    receiver: mpsc::Receiver<Option<Bytes>>,
+    is_over: bool,
+}
+
+impl Body for Flow {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        self.receiver.poll_recv(context).map(|piece| match piece {
+            Some(Some(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(None) => {
+                self.is_over = true;
+                None
+            }
+            None => {
+                self.is_over = true;
+                Some(Err(BrokenOff))
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}
+
+/// Why a body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// It has more bytes than are taken.
+    TooLarge,
+    /// Nothing came for too long.
+    TooSlow,
+    /// It broke off, or was not delimited as it should be.
+    BrokenOff,
+    /// Its encoding is not known here.
+    Encoding,
+    /// Its encoding does not hold what it says.
+    Damaged,
+}
+
+impl Unread {
+    /// The status, a word for programs and a sentence for people.
+    pub(crate) fn told(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Unread::TooLarge => (413, "body.too_large", "the body is larger than the gateway takes"),
+            Unread::TooSlow => (408, "body.too_slow", "the body did not come in time"),
+            Unread::BrokenOff => (400, "body.broken_off", "the body broke off"),
+            Unread::Encoding => {
+                (415, "body.encoding", "the body is encoded in a way the gateway does not read; gzip and zstd are read")
+            }
+            Unread::Damaged => (400, "body.damaged", "the body is not encoded as its `content-encoding` says"),
+        }
+    }
+}
+
+/// Reads a body whole, at most so many bytes, with a bound on the time between two pieces. What was read is given even
+/// if it is not all.
+pub(crate) async fn read<B>(mut body: B, most: usize, idle: Duration) -> (Bytes, Result<(), Unread>)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut bytes = BytesMut::new();
+    // A length that is announced is refused before it comes.
+    if body.size_hint().lower() > most as u64 {
+        return (bytes.freeze(), Err(Unread::TooLarge));
+    }
+    loop {
+        let frame = match tokio::time::timeout(idle, body.frame()).await {
+            Err(_) => return (bytes.freeze(), Err(Unread::TooSlow)),
+            Ok(None) => return (bytes.freeze(), Ok(())),
+            Ok(Some(Err(_))) => return (bytes.freeze(), Err(Unread::BrokenOff)),
+            Ok(Some(Ok(frame))) => frame,
+        };
+        // Trailers end here: they are part of nothing that is judged.
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > most {
+            return (bytes.freeze(), Err(Unread::TooLarge));
+        }
+        bytes.extend_from_slice(&data);
+    }
+}
+
+/// Unpacks a body by its `content-encoding`: at most so many bytes, and at most so many times its size.
+pub(crate) fn unpack(encoding: &str, packed: &Bytes, most: usize, inflation: usize) -> Result<Bytes, Unread> {
+    let reader: Box<dyn Read + '_> = match encoding.trim().to_ascii_lowercase().as_str() {
+        "" | "identity" => return Ok(packed.clone()),
+        "gzip" | "x-gzip" => Box::new(flate2::read::GzDecoder::new(packed.as_ref())),
+        "zstd" => Box::new(zstd::stream::read::Decoder::new(packed.as_ref()).map_err(|_| Unread::Damaged)?),
+        _ => return Err(Unread::Encoding),
+    };
+    let most = most.min(packed.len().saturating_mul(inflation.max(1)).max(1024));
+    let mut bytes = Vec::new();
+    reader.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|_| Unread::Damaged)?;
+    if bytes.len() > most { Err(Unread::TooLarge) } else { Ok(bytes.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::io::Write;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Bytes {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap().into()
+    }
+
+    #[test]
+    fn packed_bodies_are_bounded_in_size_and_ratio() {
+        let text = b"{\"model\":\"m\"}".repeat(10);
+        assert_eq!(unpack("gzip", &gzip(&text), 1 << 20, 100).unwrap(), text);
+        let packed: Bytes = zstd::encode_all(text.as_slice(), 3).unwrap().into();
+        assert_eq!(unpack("ZSTD", &packed, 1 << 20, 100).unwrap(), text);
+        let bomb = gzip(&vec![b' '; 10 << 20]);
+        assert_eq!(unpack("gzip", &bomb, 1 << 30, 100), Err(Unread::TooLarge), "ratio");
+        assert_eq!(unpack("gzip", &bomb, 1 << 20, 10_000), Err(Unread::TooLarge), "size");
+        assert_eq!(unpack("br", &packed, 1 << 20, 100), Err(Unread::Encoding));
+        assert_eq!(unpack("gzip, gzip", &packed, 1 << 20, 100), Err(Unread::Encoding));
+        assert_eq!(unpack("gzip", &packed, 1 << 20, 100), Err(Unread::Damaged));
+        let cut = gzip(&text);
+        assert_eq!(unpack("gzip", &cut.slice(..cut.len() - 9), 1 << 20, 100), Err(Unread::Damaged));
+    }
+}

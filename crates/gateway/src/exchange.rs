@@ -1,0 +1,271 @@
+//! One request and its reply.
+//!
+//! ```text
+//!  body ──read──▶ items ──fold──▶ events ──judge──▶ body as it goes on ──▶ upstream
+//!                                                                            │
+//!  client ◀── bytes as they go on ◀──judge── events ◀──read── reply ◀────────┘
+//! ```
+//!
+//! An exchange is a task of its own: it is finished, and its record written, whether or not the client stays. A failure
+//! within it is the end of this exchange and of no other.
+
+mod account;
+mod ask;
+mod flow;
+mod reply;
+mod rule;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::http::request::Parts;
+use hyper::{Request, Response, StatusCode, Uri};
+use lictor::glob::Glob;
+use lictor_wire::{Api, Route};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::body::{self, AnswerBody};
+use crate::gateway::Gateway;
+use crate::identity::Caller;
+use crate::judges::Unavailable;
+use crate::sessions::hex;
+use crate::telemetry::Outcome;
+use crate::told::{EXCHANGE_HEADER, Told};
+use crate::upstream;
+use account::Account;
+
+/// How long to wait before a record is tried to be written again.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// One request and its reply, under way.
+pub(crate) struct Exchange {
+    gateway: Arc<Gateway>,
+    account: Arc<Account>,
+    head: Parts,
+    caller: Caller,
+    /// To where the head of the answer goes.
+    client: oneshot::Sender<Response<AnswerBody>>,
+}
+
+/// Why an exchange ends before its end.
+#[derive(Debug)]
+enum Stop {
+    /// The client is told why.
+    Tell(Outcome, Told),
+    /// The client has gone.
+    Gone,
+}
+
+impl From<Unavailable> for Stop {
+    fn from(_: Unavailable) -> Stop {
+        Stop::Tell(Outcome::AuditUnavailable, Told::unavailable())
+    }
+}
+
+/// Answers a request.
+pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -> Response<AnswerBody> {
+    let (head, body) = request.into_parts();
+    let mut id = [0u8; 16];
+    if getrandom::fill(&mut id).is_err() {
+        return Told::failed().response(None);
+    }
+    let account = Arc::new(Account::new(hex(&id), gateway.namer.key()));
+    let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
+        let told = Told::new(503, "gateway.busy", "the gateway has as many exchanges under way as it bears");
+        return told.response(route(&head).api());
+    };
+    let (client, answer) = oneshot::channel();
+    let caller = Caller::of(&head.headers, &gateway.config.tenants);
+    account.belongs_to(&caller.tenant, None);
+    let exchange = Exchange { gateway: Arc::clone(gateway), account: Arc::clone(&account), head, caller, client };
+    let api = route(&exchange.head).api();
+    let shared = Arc::clone(gateway);
+    tokio::spawn(async move {
+        let begun = Instant::now();
+        shared.metrics.under_way.fetch_add(1, Ordering::Relaxed);
+        if tokio::spawn(exchange.run(body)).await.is_err() {
+            shared.metrics.panics.fetch_add(1, Ordering::Relaxed);
+            account.ends(Outcome::Failed, Some("gateway.failed"));
+        }
+        close(&shared, &account, begun.elapsed()).await;
+        shared.metrics.under_way.fetch_sub(1, Ordering::Relaxed);
+        drop(room);
+    });
+    // An exchange that failed has dropped its end without an answer.
+    answer.await.unwrap_or_else(|_| Told::failed().response(api))
+}
+
+/// Writes down what crossed.
+async fn close(gateway: &Gateway, account: &Account, time: Duration) {
+    let in_force = gateway.judges.in_force();
+    let record = account.record(&in_force.fingerprint);
+    gateway.metrics.exchange(account.api(), account.outcome());
+    gateway.metrics.bytes_in.fetch_add(account.received.load(Ordering::Relaxed), Ordering::Relaxed);
+    gateway.metrics.bytes_out.fetch_add(account.sent_down.load(Ordering::Relaxed), Ordering::Relaxed);
+    let mut line = serde_json::Value::Object(record.clone());
+    if let Some(line) = line.as_object_mut() {
+        line.insert("milliseconds".into(), json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
+    }
+    // The place of the exchange is kept until its record is written: while none can be, no more begin than there are places.
+    while let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record.clone()).await {
+        gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
+        tokio::time::sleep(AGAIN).await;
+    }
+    gateway.journal.say(&gateway.metrics, "exchange", line);
+}
+
+fn route(head: &Parts) -> Destination {
+    match Api::route(head.method.as_str(), head.uri.path()) {
+        Route::Judged(api) => Destination::Judged(api),
+        Route::Harmless(api) => Destination::Unjudged(Some(api)),
+        Route::Unknown => Destination::Unknown,
+    }
+}
+
+/// Where a request goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    Judged(Api),
+    Unjudged(Option<Api>),
+    Unknown,
+}
+
+impl Destination {
+    fn api(self) -> Option<Api> {
+        match self {
+            Destination::Judged(api) => Some(api),
+            Destination::Unjudged(api) => api,
+            Destination::Unknown => None,
+        }
+    }
+}
+
+impl Exchange {
+    async fn run(mut self, body: Incoming) {
+        let destination = route(&self.head);
+        if let Some(api) = destination.api() {
+            self.account.is_about(api);
+        }
+        let stopped = match self.goes(destination) {
+            Ok(Destination::Judged(api)) => self.judged(api, body).await,
+            Ok(_) => self.unjudged(body).await,
+            Err(stop) => {
+                // What was not read is still received, as far as it came.
+                self.refused("route.unknown", self.head.uri.path().as_bytes().to_vec()).await.and(Err(stop))
+            }
+        };
+        match stopped {
+            Ok(()) => self.account.ends(Outcome::Done, None),
+            Err(Stop::Gone) => self.account.ends(Outcome::ClientGone, None),
+            Err(Stop::Tell(outcome, told)) => {
+                self.account.ends(outcome, Some(&told.code));
+                let bytes = self.account.api().unwrap_or(Api::Chat).error(told.status, &told.code, &told.message);
+                self.account.sent_down(&bytes);
+                let response = told.response(self.account.api());
+                let _ = self.give(response);
+            }
+        }
+    }
+
+    /// Where the request goes, if it may go there.
+    fn goes(&self, destination: Destination) -> Result<Destination, Stop> {
+        let config = &self.gateway.config;
+        if config.known_only && !self.caller.is_known {
+            let told = Told::new(401, "credential.unknown", "the gateway does not know this credential");
+            return Err(Stop::Tell(Outcome::Refused, told));
+        }
+        let path = self.head.uri.path();
+        let is_listed = config.forward.iter().any(|listed| Glob::new(listed).matches(path));
+        match destination {
+            Destination::Unknown if is_listed || config.shadow => Ok(Destination::Unjudged(None)),
+            Destination::Unknown => {
+                let message = format!(
+                    "the gateway does not know what `{} {path}` does, so it is not let through; an operator may list it \
+                     under `forward`",
+                    self.head.method
+                );
+                Err(Stop::Tell(Outcome::Refused, Told::new(403, "route.unknown", message)))
+            }
+            known => Ok(known),
+        }
+    }
+
+    /// Forwards something that holds nothing to judge.
+    async fn unjudged(&mut self, body: Incoming) -> Result<(), Stop> {
+        let limits = self.gateway.config.limits;
+        let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
+        self.account.received(&bytes);
+        read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.told().into()))?;
+        let response = self.ask_upstream(bytes).await?;
+        let (head, body) = response.into_parts();
+        let (bytes, read) = body::read(body, limits.body, limits.answer).await;
+        self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if read.is_err() {
+            let told =
+                Told::new(502, "upstream.broken_off", "the model's server broke off, or said more than is taken");
+            return Err(Stop::Tell(Outcome::Truncated, told));
+        }
+        let ended = if head.status.is_success() { Outcome::Done } else { Outcome::UpstreamError };
+        self.give_whole(head.status, &head.headers, bytes)?;
+        self.account.ends(ended, None);
+        Ok(())
+    }
+
+    /// The upstream's answer to what goes on.
+    async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
+        let gateway = Arc::clone(&self.gateway);
+        self.account.sent_up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let path = self.head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        let mut headers = upstream::onward(&self.head.headers);
+        if !bytes.is_empty() {
+            headers.insert("content-length", HeaderValue::from(bytes.len()));
+        }
+        let address = self.upstream_address().clone();
+        let asked = gateway.upstream.ask(&address, self.head.method.clone(), &path, headers, bytes);
+        let answered = tokio::select! {
+            answered = asked => answered,
+            () = self.client.closed() => return Err(Stop::Gone),
+        };
+        let response = answered.map_err(|none| Stop::Tell(Outcome::UpstreamGone, none.told().into()))?;
+        self.account.upstream_status.store(response.status().as_u16(), Ordering::Relaxed);
+        Ok(response)
+    }
+
+    fn upstream_address(&self) -> &Uri {
+        let config = &self.gateway.config;
+        let is_messages =
+            self.account.api() == Some(Api::Messages) || self.head.headers.contains_key("anthropic-version");
+        config.messages_upstream.as_ref().filter(|_| is_messages).unwrap_or(&config.upstream)
+    }
+
+    /// Gives the client a whole answer.
+    fn give_whole(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
+        self.account.sent_down(&bytes);
+        let mut response = Response::new(body::whole(bytes));
+        *response.status_mut() = status;
+        *response.headers_mut() = upstream::back(headers);
+        response.headers_mut().remove("content-encoding");
+        self.give(response)
+    }
+
+    /// Gives the client the head of its answer.
+    fn give(&mut self, mut response: Response<AnswerBody>) -> Result<(), Stop> {
+        self.account.status.store(response.status().as_u16(), Ordering::Relaxed);
+        if let Ok(id) = HeaderValue::from_str(&self.account.id) {
+            response.headers_mut().insert(EXCHANGE_HEADER, id);
+        }
+        let (unused, _) = oneshot::channel();
+        let client = std::mem::replace(&mut self.client, unused);
+        client.send(response).map_err(|_| Stop::Gone)
+    }
+
+    /// Writes down that something was refused which is no event.
+    async fn refused(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
+        Ok(self.gateway.judges.refuse(&self.caller.tenant, code, bytes).await?)
+    }
+}

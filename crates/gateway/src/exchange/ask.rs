@@ -1,0 +1,251 @@
+//! The first half: what a request says is judged before it goes on.
+
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use lictor::event::{Event, Kind};
+use lictor::guard::Action;
+use lictor::json::{Json, Text};
+use lictor_wire::{Api, Fold, Refused, Request, Ruling};
+use sha2::{Digest, Sha256};
+
+use super::{Exchange, Stop};
+use crate::body::{self, Unread};
+use crate::identity::SessionKey;
+use crate::sessions::Memory;
+use crate::telemetry::Outcome;
+use crate::told::Told;
+use crate::verdict::{Verdict, can_be_withheld};
+
+/// How often a session's memory is tried to be saved that others save at the same time.
+const MOST_TURNS: usize = 20;
+
+/// Where in a body an application may say which session it is.
+const IN_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
+
+/// The exchange as its second half needs to know it.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) api: Api,
+    pub(super) session: SessionKey,
+    /// What is known of the session once the request was sent.
+    pub(super) memory: Memory,
+}
+
+impl Exchange {
+    /// An exchange with a model.
+    pub(super) async fn judged(&mut self, api: Api, body: Incoming) -> Result<(), Stop> {
+        let bytes = self.read(body).await?;
+        let request = match Request::read(api, &bytes) {
+            Ok(request) => request,
+            Err(refused) => return Err(self.unreadable(400, &refused, bytes.to_vec()).await?),
+        };
+        if self.caller.principal.is_none() {
+            self.caller.principal = request.hints.user.as_ref().map(ToString::to_string);
+        }
+        let session = self.session(&request);
+        self.account.belongs_to(&self.caller.tenant, Some((session.name.clone(), session.origin)));
+        let (memory, changes) = self.judge_request(&session, &request).await?;
+        let onward = match changes.is_empty() {
+            true => bytes,
+            false => match request.rewritten(&changes) {
+                Ok(bytes) => Bytes::from(bytes),
+                Err(refused) => return Err(self.unreadable(403, &refused, Vec::new()).await?),
+            },
+        };
+        let response = self.ask_upstream(onward).await?;
+        self.replied(Begun { api, session, memory }, response).await
+    }
+
+    /// The body, unpacked.
+    async fn read(&mut self, body: Incoming) -> Result<Bytes, Stop> {
+        let limits = self.gateway.config.limits;
+        let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
+        self.account.received(&bytes);
+        let header = |name: &str| self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_json =
+            matches!(header("content-type").split(';').next().unwrap_or_default().trim(), "" | "application/json");
+        let unpacked = match (read, is_json) {
+            (Err(unread), _) => Err(unread),
+            (Ok(()), false) => Err(Unread::Encoding),
+            (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
+        };
+        match unpacked {
+            Ok(bytes) => Ok(bytes),
+            Err(unread) => {
+                let told = Told::from(unread.told());
+                self.refused(&told.code, bytes.to_vec()).await?;
+                Err(Stop::Tell(Outcome::Refused, told))
+            }
+        }
+    }
+
+    /// Writes down that something cannot be read, and says so.
+    pub(super) async fn unreadable(&self, status: u16, refused: &Refused, bytes: Vec<u8>) -> Result<Stop, Stop> {
+        self.refused(refused.code, bytes).await?;
+        Ok(Stop::Tell(Outcome::Refused, Told::new(status, refused.code, refused.message.clone())))
+    }
+
+    fn session(&self, request: &Request) -> SessionKey {
+        let hints = &request.hints;
+        let named = IN_METADATA.iter().find_map(|key| hints.metadata.get(key).and_then(Json::as_str));
+        let in_body = named.or(hints.conversation.as_deref());
+        self.gateway.namer.session(&self.caller, &self.head.headers, in_body)
+    }
+
+    /// Judges what is new in a request, and says what of it goes on otherwise than it came.
+    async fn judge_request(
+        &mut self,
+        session: &SessionKey,
+        request: &Request,
+    ) -> Result<(Memory, Vec<(usize, Ruling)>), Stop> {
+        let gateway = std::sync::Arc::clone(&self.gateway);
+        for _ in 0..MOST_TURNS {
+            let _turn = gateway.sessions.turn(&session.name).await;
+            let mut memory = gateway.sessions.load(&session.name).await?;
+            if memory.is_new() {
+                gateway.metrics.sessions_begun.fetch_add(1, Ordering::Relaxed);
+            }
+            let fold = memory.known.fold(request);
+            if fold.known.len() > gateway.config.limits.items {
+                let told = Told::new(413, "session.too_long", "the session has more items than the gateway remembers");
+                self.refused(&told.code, Vec::new()).await?;
+                return Err(Stop::Tell(Outcome::Refused, told));
+            }
+            let (events, places) = self.events_of(session, request, &fold);
+            let verdicts = self.decide(&session.name, events.clone(), true).await?;
+            let mut changes: Vec<(usize, Ruling)> = Vec::new();
+            let mut blocked = None;
+            for ((event, verdict), place) in events.iter().zip(&verdicts).zip(&places) {
+                let Some(place) = *place else { continue };
+                match self.onward(event, verdict) {
+                    Ok(ruling) => changes.push((place, ruling)),
+                    Err(told) => blocked = blocked.or(Some(told)),
+                }
+            }
+            if let Some(told) = blocked {
+                return Err(Stop::Tell(Outcome::Refused, told));
+            }
+            attach_notes(&mut memory, &events, &places, &mut changes);
+            changes.retain(|(_, ruling)| !ruling.is_forward());
+            for (place, ruling) in &changes {
+                if let Some(item) = request.items.get(*place) {
+                    memory.alter(&item.hash, ruling);
+                }
+            }
+            self.alter_again(&memory, request, &mut changes);
+            memory.known = fold.known;
+            if gateway.sessions.save(&session.name, &mut memory).await? {
+                return Ok((memory, changes));
+            }
+        }
+        Err(Stop::Tell(Outcome::Failed, Told::new(503, "session.crowded", "others use the same session all the time")))
+    }
+
+    /// The events of what is new, each with the place of its item: first that the history is not as it was.
+    fn events_of(&self, session: &SessionKey, request: &Request, fold: &Fold) -> (Vec<Event>, Vec<Option<usize>>) {
+        // What comes at the same place behind the same history is the same event, whoever is asked and however often.
+        let mut chain = Sha256::new();
+        let chained: Vec<i64> = request
+            .items
+            .iter()
+            .map(|item| {
+                chain.update(item.hash);
+                number(&chain.clone().finalize())
+            })
+            .collect();
+        let mut events = Vec::new();
+        let mut places = Vec::new();
+        if let Some(event) = fold.event() {
+            self.gateway.metrics.histories_changed.fetch_add(1, Ordering::Relaxed);
+            chain.update(b"changed");
+            events.push(self.stamped(event, &session.name, number(&chain.finalize())));
+            places.push(None);
+        }
+        for (place, event) in &fold.fresh {
+            let number = chained.get(*place).copied().unwrap_or_default();
+            events.push(self.stamped(event.clone(), &session.name, number));
+            places.push(Some(*place));
+        }
+        (events, places)
+    }
+
+    /// An event with whose it is.
+    pub(super) fn stamped(&self, mut event: Event, session: &str, number: i64) -> Event {
+        event.session = Some(session.into());
+        event.seq = Some(number);
+        if event.principal.is_none() {
+            event.principal = self.caller.principal.as_deref().map(Text::from);
+        }
+        event
+    }
+
+    /// What becomes of something that a request says; an error if the request must not go on.
+    fn onward(&self, event: &Event, verdict: &Verdict) -> Result<Ruling, Told> {
+        if self.gateway.config.shadow {
+            return Ok(Ruling::Forward);
+        }
+        match verdict.action {
+            Action::Ask | Action::Block if !can_be_withheld(&event.kind) => {
+                let code = if verdict.action == Action::Ask { "policy.waits" } else { "policy.blocked" };
+                Err(Told::new(403, code, verdict.denial()))
+            }
+            Action::Steer => Ok(verdict.message.as_ref().map_or(Ruling::Forward, |text| with_note(event, text))),
+            _ => Ok(verdict.ruling()),
+        }
+    }
+
+    /// What went on otherwise than it came goes on so each time it is sent.
+    fn alter_again(&self, memory: &Memory, request: &Request, changes: &mut Vec<(usize, Ruling)>) {
+        for (place, item) in request.items.iter().enumerate() {
+            if !changes.iter().any(|(known, _)| *known == place)
+                && let Some(ruling) = memory.alteration(&item.hash)
+            {
+                changes.push((place, ruling));
+            }
+        }
+        changes.sort_by_key(|(place, _)| *place);
+    }
+}
+
+/// What the model is still to be told goes with the answers of tools that it is about, or with the last thing said.
+fn attach_notes(memory: &mut Memory, events: &[Event], places: &[Option<usize>], changes: &mut [(usize, Ruling)]) {
+    for note in std::mem::take(&mut memory.notes) {
+        let is_said = |event: &&(&Event, &Option<usize>)| {
+            event.1.is_some() && matches!(event.0.kind, Kind::ToolResult | Kind::UserMessage)
+        };
+        let fresh: Vec<(&Event, &Option<usize>)> = events.iter().zip(places).collect();
+        let about = fresh
+            .iter()
+            .filter(is_said)
+            .find(|(event, _)| note.call.is_some() && event.id.as_deref() == note.call.as_deref());
+        let Some((event, Some(place))) = about.or_else(|| fresh.iter().rfind(is_said)) else {
+            memory.notes.push(note);
+            continue;
+        };
+        if let Some((_, ruling)) = changes.iter_mut().find(|(known, _)| known == place) {
+            *ruling = match &*ruling {
+                Ruling::Forward => with_note(event, &note.text),
+                Ruling::Rewrite(rewritten) => with_note(rewritten, &note.text),
+                Ruling::Deny { text } => Ruling::Deny { text: format!("{text}\n\n{}", note.text) },
+            };
+        }
+    }
+}
+
+/// The event with something for the model behind its text.
+fn with_note(event: &Event, note: &str) -> Ruling {
+    let mut event = event.clone();
+    match &event.text {
+        Some(text) => event.text = Some(format!("{text}\n\n{note}").into()),
+        None => return Ruling::Forward,
+    }
+    Ruling::Rewrite(Box::new(event))
+}
+
+/// A number made of a hash, never negative.
+pub(super) fn number(hash: &[u8]) -> i64 {
+    let first = hash.iter().take(8).fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
+    i64::try_from(first >> 1).unwrap_or_default()
+}

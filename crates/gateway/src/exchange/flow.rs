@@ -1,0 +1,195 @@
+//! The second half, for replies that are streamed: text flows, calls are held until they are whole and decided on.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::http::response::Parts;
+use lictor::event::{Event, Kind};
+use lictor::guard::MASK;
+use lictor::policy::Response as Wanted;
+use lictor_wire::{Limits, Mask, Move, Stream};
+
+use super::ask::Begun;
+use super::{Exchange, Stop};
+use crate::body::{self, Pieces};
+use crate::telemetry::Outcome;
+use crate::told::Told;
+use crate::upstream;
+
+/// How much text before what is about to leave is looked at again: words that say what a number is stand before it.
+const CONTEXT: usize = 512;
+
+/// A reply that flows.
+struct Flow {
+    stream: Stream,
+    moves: VecDeque<Move>,
+    pieces: Pieces,
+    /// How many events were ruled on.
+    ruled: usize,
+    /// Whether text is looked at before it leaves.
+    looks: bool,
+    /// Whether something was judged that was not whole.
+    was_torn: bool,
+    /// The texts that the policy would stop: nothing more of them leaves.
+    stopped: Vec<usize>,
+}
+
+/// What came next from the upstream.
+enum Next {
+    Bytes(Bytes),
+    End,
+    Broken,
+}
+
+impl Exchange {
+    pub(super) async fn flow(&mut self, begun: Begun, head: &Parts, mut body: Incoming) -> Result<(), Stop> {
+        self.account.streams();
+        let limits = self.gateway.config.limits;
+        let looks = self.gateway.judges.in_force().holds_text && !self.gateway.config.shadow;
+        let hold_back = if looks { limits.hold_back } else { 0 };
+        let (pieces, answer) = body::pieces();
+        let mut response = Response::new(answer);
+        *response.status_mut() = head.status;
+        *response.headers_mut() = upstream::back(&head.headers);
+        self.give(response)?;
+        let stream = Stream::new(begun.api, Limits { held: limits.held, hold_back });
+        let mut flow =
+            Flow { stream, moves: VecDeque::new(), pieces, ruled: 0, looks, was_torn: false, stopped: Vec::new() };
+        let (played, was_cut) = loop {
+            let next = self.next(&mut body, &flow.pieces).await?;
+            let is_last = !matches!(next, Next::Bytes(_));
+            let was_cut = matches!(next, Next::Broken);
+            let moves = match next {
+                Next::Bytes(bytes) => flow.stream.push(&bytes),
+                Next::End | Next::Broken => flow.stream.end(),
+            };
+            flow.moves.extend(moves);
+            match self.play(&begun, &mut flow).await {
+                Ok(()) if is_last => break (Ok(()), was_cut),
+                Ok(()) => {}
+                Err(stop) => break (Err(stop), was_cut),
+            }
+        };
+        let is_whole = flow.stream.is_complete() && !flow.was_torn && !was_cut;
+        match played {
+            Ok(()) => {}
+            // The head has gone: an error is told within the stream, and the stream ends.
+            Err(Stop::Tell(outcome, told)) => {
+                self.account.ends(outcome, Some(&told.code));
+                let error = begun.api.error_event(told.status, &told.code, &told.message, flow.stream.sequence());
+                self.send(&flow.pieces, error.into()).await?;
+                let _ = flow.pieces.end().await;
+                return Ok(());
+            }
+            Err(Stop::Gone) => return Err(Stop::Gone),
+        }
+        let sent = flow.stream.sent();
+        self.remember(begun, &sent).await?;
+        if !is_whole {
+            self.account.ends(Outcome::Truncated, None);
+        }
+        // What the upstream cut off is cut off for the client too: nobody takes a part for all.
+        match was_cut {
+            true => Ok(()),
+            false => flow.pieces.end().await.map_err(|_| Stop::Gone),
+        }
+    }
+
+    /// The next bytes of the upstream.
+    async fn next(&self, body: &mut Incoming, pieces: &Pieces) -> Result<Next, Stop> {
+        let limit = self.gateway.config.limits.answer;
+        loop {
+            let frame = tokio::select! {
+                frame = tokio::time::timeout(limit, body.frame()) => frame,
+                () = pieces.gone() => return Err(Stop::Gone),
+            };
+            match frame {
+                Ok(Some(Ok(frame))) => {
+                    let Ok(bytes) = frame.into_data() else { continue };
+                    self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    return Ok(Next::Bytes(bytes));
+                }
+                Ok(None) => return Ok(Next::End),
+                Ok(Some(Err(_))) | Err(_) => return Ok(Next::Broken),
+            }
+        }
+    }
+
+    /// Makes the moves that the stream asks for, until it needs more bytes.
+    async fn play(&self, begun: &Begun, flow: &mut Flow) -> Result<(), Stop> {
+        while let Some(next) = flow.moves.pop_front() {
+            let more = match next {
+                Move::Release(bytes) => {
+                    self.send(&flow.pieces, bytes.into()).await?;
+                    continue;
+                }
+                Move::Judge(event) => {
+                    flow.was_torn |= event.more.get("truncated").is_some();
+                    let ruling = self.rule(&begun.session.name, &event, flow.ruled).await?;
+                    flow.ruled += 1;
+                    flow.stream.rule(ruling)
+                }
+                Move::Text { text, leaving } => {
+                    let masks = self.masks(begun, flow, text, leaving).await?;
+                    flow.stream.mask(&masks)
+                }
+                Move::Refuse(refused) if self.gateway.config.shadow => {
+                    self.refused(refused.code, Vec::new()).await?;
+                    return Err(Stop::Tell(Outcome::Refused, Told::new(502, refused.code, refused.message)));
+                }
+                Move::Refuse(refused) => return Err(self.unreadable(502, &refused, Vec::new()).await?),
+            };
+            flow.moves.extend(more);
+        }
+        Ok(())
+    }
+
+    /// What of a text that is about to leave must not.
+    async fn masks(
+        &self,
+        begun: &Begun,
+        flow: &mut Flow,
+        text: usize,
+        leaving: Range<usize>,
+    ) -> Result<Vec<Mask>, Stop> {
+        if !flow.looks {
+            return Ok(Vec::new());
+        }
+        let mask = |range: Range<usize>, with: &str| Mask { range, with: with.to_owned() };
+        if flow.stopped.contains(&text) {
+            return Ok(vec![mask(leaving, "")]);
+        }
+        let said = flow.stream.text(text);
+        let mut from = leaving.start.saturating_sub(CONTEXT);
+        while !said.is_char_boundary(from) {
+            from -= 1;
+        }
+        let mut event = Event::new(Kind::AssistantMessage);
+        event.text = Some(said.get(from..).unwrap_or_default().into());
+        event.session = Some(begun.session.name.as_str().into());
+        event.principal = self.caller.principal.as_deref().map(Into::into);
+        let preview = self.gateway.judges.preview(&self.caller.tenant, event).await?;
+        if preview.response >= Wanted::Ask {
+            flow.stopped.push(text);
+            return Ok(vec![mask(leaving, MASK)]);
+        }
+        let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
+        let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);
+        Ok(touched.map(|range| mask(range.start.max(leaving.start)..range.end, MASK)).collect())
+    }
+
+    async fn send(&self, pieces: &Pieces, bytes: Bytes) -> Result<(), Stop> {
+        let counted = bytes.clone();
+        // A client that takes nothing for too long is as good as gone.
+        match tokio::time::timeout(self.gateway.config.limits.write, pieces.send(bytes)).await {
+            Ok(Ok(())) => self.account.sent_down(&counted),
+            Ok(Err(_)) | Err(_) => return Err(Stop::Gone),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! What becomes of what a model says and does.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lictor::event::{Event, Kind, Payload};
+use lictor::guard::Action;
+use lictor_logic::Time;
+use lictor_wire::Ruling;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::ask::number;
+use super::{Exchange, Stop};
+use crate::judges::{Unavailable, now};
+use crate::sessions::{Grant, Note, hex, line};
+use crate::telemetry::Span;
+use crate::verdict::Verdict;
+use crate::waiting::Waiting;
+
+/// How often a call that waits is looked at, for answers that another gateway was given.
+const LOOK: Duration = Duration::from_millis(500);
+
+impl Exchange {
+    /// Decides on events of the session; they are written down when this returns.
+    pub(super) async fn decide(
+        &self,
+        session: &str,
+        events: Vec<Event>,
+        is_input: bool,
+    ) -> Result<Vec<Verdict>, Unavailable> {
+        let gateway = &self.gateway;
+        let from = now();
+        let about: Vec<(String, Option<String>)> = match gateway.spans.are_wanted() {
+            true => events
+                .iter()
+                .map(|event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string)))
+                .collect(),
+            false => Vec::new(),
+        };
+        let verdicts = gateway.judges.decide(&self.caller.tenant, events).await?;
+        let changed = verdicts.iter().filter(|verdict| verdict.action != Action::Forward).count();
+        self.account.decisions.fetch_add(verdicts.len() as u64, Ordering::Relaxed);
+        self.account.changed.fetch_add(changed as u64, Ordering::Relaxed);
+        if gateway.config.shadow {
+            gateway.metrics.unchecked.fetch_add(changed as u64, Ordering::Relaxed);
+        }
+        for ((kind, id), verdict) in about.into_iter().zip(&verdicts) {
+            gateway.spans.add(self.span(session, (from, now()), is_input, kind, id, verdict));
+        }
+        Ok(verdicts)
+    }
+
+    fn span(
+        &self,
+        session: &str,
+        (from, to): (Time, Time),
+        is_input: bool,
+        kind: String,
+        id: Option<String>,
+        verdict: &Verdict,
+    ) -> Span {
+        let parent = self.head.headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(|value| {
+            let mut parts = value.split('-').skip(1);
+            Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
+        });
+        Span {
+            parent,
+            from: from.0,
+            to: to.0,
+            is_input,
+            kind,
+            id,
+            action: verdict.action,
+            properties: verdict.properties.clone(),
+            policy: self.gateway.judges.in_force().name.to_string(),
+            session: session.to_owned(),
+        }
+    }
+
+    /// Decides on something that a model said or did, the `place`th of the exchange, and says what becomes of it.
+    pub(super) async fn rule(&self, session: &str, event: &Event, place: usize) -> Result<Ruling, Stop> {
+        let is_call = event.kind == Kind::ToolCall;
+        let call = if is_call { call_hash(event) } else { String::new() };
+        if is_call && let Some(ruling) = self.granted(session, &call).await? {
+            return Ok(ruling);
+        }
+        let mut hash = Sha256::new();
+        hash.update(self.account.id.as_bytes());
+        hash.update((place as u64).to_be_bytes());
+        let event = self.stamped(event.clone(), session, number(&hash.finalize()));
+        let verdicts = self.decide(session, vec![event.clone()], false).await?;
+        let Some(verdict) = verdicts.into_iter().next().filter(|_| !self.gateway.config.shadow) else {
+            return Ok(Ruling::Forward);
+        };
+        match verdict.action {
+            Action::Steer => self.remember_note(session, &event, &verdict).await?,
+            Action::Ask => return self.wait(session, &event, &call, &verdict).await,
+            _ => {}
+        }
+        Ok(verdict.ruling())
+    }
+
+    /// The ruling on a call that a person has allowed before: it was judged then, and is part of the trace.
+    async fn granted(&self, session: &str, call: &str) -> Result<Option<Ruling>, Stop> {
+        let gateway = &self.gateway;
+        loop {
+            let _turn = gateway.sessions.turn(session).await;
+            let mut memory = gateway.sessions.load(session).await?;
+            let Some(grant) = memory.spend(call) else { return Ok(None) };
+            if !gateway.sessions.save(session, &mut memory).await? {
+                continue;
+            }
+            let mut record = serde_json::Map::new();
+            record.insert("type".into(), json!("carried_out"));
+            record.insert("action".into(), json!("forward"));
+            record.insert("exchange".into(), json!(self.account.id));
+            gateway.judges.note(&self.caller.tenant, record).await?;
+            return Ok(Some(ruling_of(&grant)));
+        }
+    }
+
+    /// What the model is told about a step that went on, it is told with the next request.
+    async fn remember_note(&self, session: &str, event: &Event, verdict: &Verdict) -> Result<(), Stop> {
+        let Some(text) = verdict.message.clone() else { return Ok(()) };
+        let gateway = &self.gateway;
+        let note = Note { call: event.id.as_ref().map(ToString::to_string), text };
+        loop {
+            let _turn = gateway.sessions.turn(session).await;
+            let mut memory = gateway.sessions.load(session).await?;
+            memory.note(note.clone());
+            if gateway.sessions.save(session, &mut memory).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets a call wait for a person, for as long as the exchange may stay open; after that the model is told.
+    async fn wait(&self, session: &str, event: &Event, call: &str, verdict: &Verdict) -> Result<Ruling, Stop> {
+        let gateway = Arc::clone(&self.gateway);
+        let waiting = Waiting {
+            tenant: self.caller.tenant.clone(),
+            session: session.to_owned(),
+            id: verdict.waits_as.clone().unwrap_or_default(),
+            tool: event.tool.as_ref().map(ToString::to_string),
+            call: call.to_owned(),
+            rewritten: verdict.rewritten.as_ref().map(line),
+            until: verdict.until.clone(),
+            properties: verdict.properties.clone(),
+        };
+        let token = waiting.keep(&gateway).await?;
+        let verdict = Verdict { waits_as: Some(token.clone()), ..verdict.clone() };
+        let deadline = tokio::time::Instant::now() + gateway.config.limits.approval;
+        while tokio::time::Instant::now() < deadline {
+            let answered = gateway.answered.notified();
+            if let Some(ruling) = self.granted(session, call).await? {
+                return Ok(ruling);
+            }
+            if Waiting::load(&gateway, &token).await?.is_none() {
+                break;
+            }
+            tokio::select! {
+                () = answered => {}
+                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep_until(deadline) => {}
+            }
+        }
+        Ok(verdict.ruling())
+    }
+}
+
+fn ruling_of(grant: &Grant) -> Ruling {
+    let Some(line) = &grant.rewritten else { return Ruling::Forward };
+    let event = lictor::json::parse_str(line).ok().as_ref().and_then(crate::verdict::event);
+    event.map_or_else(|| Ruling::Deny { text: "[withheld]".to_owned() }, |event| Ruling::Rewrite(Box::new(event)))
+}
+
+/// The hash of a call's tool and arguments, by which an allowed call is known when it is made again.
+fn call_hash(event: &Event) -> String {
+    let args = match &event.args {
+        Some(Payload::Value(value)) => value.to_string(),
+        Some(Payload::Unparsed(text)) => text.to_string(),
+        None => String::new(),
+    };
+    let mut hash = Sha256::new();
+    hash.update(event.tool.as_deref().unwrap_or_default().as_bytes());
+    hash.update([0]);
+    hash.update(args.as_bytes());
+    hex(&hash.finalize())
+}

@@ -1,0 +1,73 @@
+//! All that exchanges share.
+
+use std::sync::Arc;
+
+use lictor_store::{Change, Expected, Store, StoreError};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::config::Config;
+use crate::identity::{EVERYBODY, Namer};
+use crate::judges::Judges;
+use crate::reload::{PolicySource, Reload};
+use crate::sessions::{Sessions, unavailable};
+use crate::start::{Foundation, StartError};
+use crate::telemetry::{Journal, Metrics, Spans};
+use crate::upstream::Upstream;
+
+/// All that exchanges share.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) config: Config,
+    pub(crate) upstream: Upstream,
+    pub(crate) judges: Judges,
+    pub(crate) sessions: Sessions,
+    pub(crate) namer: Namer,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) journal: Journal,
+    pub(crate) spans: Spans,
+    /// Exchanges that may still begin.
+    pub(crate) room: Arc<Semaphore>,
+    /// Rings when a person has answered something.
+    pub(crate) answered: Notify,
+    pub(crate) reload: Reload,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        config: Config,
+        foundation: Foundation,
+        source: Option<PolicySource>,
+        journal: Journal,
+    ) -> Result<Gateway, StartError> {
+        let metrics = Arc::new(Metrics::default());
+        let upstream = Upstream::new(&config)?;
+        let namer = Namer::new(naming_key(&*foundation.store)?);
+        let sessions = Sessions::new(Arc::clone(&foundation.store));
+        let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
+        tenants.sort_unstable();
+        tenants.dedup();
+        let judges = Judges::open(foundation, tenants.into_iter(), &metrics, &journal)?;
+        let spans = Spans::new(config.collector.as_ref(), &upstream, &metrics);
+        let room = Arc::new(Semaphore::new(config.limits.exchanges));
+        let (answered, reload) = (Notify::new(), Reload::from(source));
+        Ok(Gateway { config, upstream, judges, sessions, namer, metrics, journal, spans, room, answered, reload })
+    }
+}
+
+/// The key by which sessions are named. It lies in the store, where all gateways over it find the same.
+fn naming_key(store: &dyn Store) -> Result<[u8; 32], StartError> {
+    const KEY: &str = "gateway/naming-key";
+    for _ in 0..10 {
+        if let Some(stored) = store.load(KEY)? {
+            let key = <[u8; 32]>::try_from(stored.value.as_slice());
+            return key.map_err(|_| StartError::new("the key by which sessions are named is damaged"));
+        }
+        let mut key = [0u8; 32];
+        getrandom::fill(&mut key).map_err(|error| StartError::new(format!("no randomness: {error}")))?;
+        match store.save(&[Change::put(KEY, Expected::Absent, key.to_vec())]) {
+            Ok(_) | Err(StoreError::Conflict { .. }) => {}
+            Err(error) => return Err(StartError::new(unavailable(error).reason)),
+        }
+    }
+    Err(StartError::new("the key by which sessions are named cannot be kept"))
+}

@@ -1,0 +1,256 @@
+//! Who asks, and which session it belongs to.
+//!
+//! The tenant comes from the credential alone, never from anything else a client says. A session's key is a keyed hash
+//! over the tenant, the credential and the id that the client gave: whoever names the session of another tenant gets a
+//! session of their own. Ids of any length and with any characters are only ever hashed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use hmac::{Hmac, KeyInit, Mac};
+use hyper::HeaderMap;
+use sha2::{Digest, Sha256};
+
+/// The header by which an application names the session.
+pub(crate) const SESSION_HEADER: &str = "x-lictor-session";
+
+/// The header by which an application names whom the agent acts for.
+pub(crate) const PRINCIPAL_HEADER: &str = "x-lictor-principal";
+
+/// The tenant of credentials that nobody listed.
+pub(crate) const EVERYBODY: &str = "everybody";
+
+/// The SHA-256 of a credential. The credential itself is nowhere in a configuration.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyHash([u8; 32]);
+
+impl KeyHash {
+    /// The hash of a credential, as it stands behind `Bearer` or in `x-api-key`.
+    pub fn of(credential: &str) -> KeyHash {
+        KeyHash(Sha256::digest(credential.as_bytes()).into())
+    }
+
+    /// Whether it is one of these; takes as long whichever it is.
+    pub(crate) fn is_among(&self, known: &[KeyHash]) -> bool {
+        let same = |other: &KeyHash| self.0.iter().zip(other.0).fold(0, |sum, (one, other)| sum | (one ^ other)) == 0;
+        known.iter().fold(false, |found, other| same(other) | found)
+    }
+}
+
+impl FromStr for KeyHash {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<KeyHash, String> {
+        let wrong = || "a key stands here by its hash: `sha256:` and 64 hexadecimal digits".to_owned();
+        let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64).ok_or_else(wrong)?;
+        let mut bytes = [0u8; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            let pair = digits.get(place * 2..place * 2 + 2).ok_or_else(wrong)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(KeyHash(bytes))
+    }
+}
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sha256:")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Where the id of a session was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// In the header [`SESSION_HEADER`].
+    Header,
+    /// In the body, where the vendor's API has a place for it.
+    Body,
+    /// In the trace that the request belongs to.
+    Trace,
+    /// There was none: everything of a principal, or of a credential, is one session.
+    Principal,
+}
+
+impl Origin {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Origin::Header => "header",
+            Origin::Body => "body",
+            Origin::Trace => "traceparent",
+            Origin::Principal => "principal",
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// The tenant, as the configuration names it.
+    pub(crate) tenant: String,
+    /// The hash of the credential; that of an empty one if there is none.
+    pub(crate) credential: KeyHash,
+    /// Whether the configuration knows the credential.
+    pub(crate) is_known: bool,
+    /// Whom the agent acts for, as the application says.
+    pub(crate) principal: Option<String>,
+}
+
+impl Caller {
+    /// Whoever sent these headers.
+    pub(crate) fn of(headers: &HeaderMap, tenants: &BTreeMap<KeyHash, String>) -> Caller {
+        let credential = KeyHash::of(credential(headers).unwrap_or_default());
+        let tenant = tenants.get(&credential);
+        let principal = text(headers, PRINCIPAL_HEADER).filter(|name| !name.is_empty()).map(str::to_owned);
+        let is_known = tenant.is_some();
+        Caller { tenant: tenant.map_or(EVERYBODY, String::as_str).to_owned(), credential, is_known, principal }
+    }
+}
+
+/// The credential, as either vendor has it sent.
+pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
+    let bearer = || {
+        let (scheme, rest) = text(headers, "authorization")?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
+    };
+    text(headers, "x-api-key").or_else(bearer).or_else(|| text(headers, "authorization"))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// Which session a request belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionKey {
+    /// The name under which it is judged and kept: a hash.
+    pub(crate) name: String,
+    /// Where its id was found.
+    pub(crate) origin: Origin,
+}
+
+/// Makes names of sessions, with a key that stays with the store.
+#[derive(Clone)]
+pub(crate) struct Namer {
+    key: [u8; 32],
+}
+
+impl fmt::Debug for Namer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Namer")
+    }
+}
+
+impl Namer {
+    pub(crate) fn new(key: [u8; 32]) -> Namer {
+        Namer { key }
+    }
+
+    /// The key itself, for other keyed hashes.
+    pub(crate) fn key(&self) -> &[u8; 32] {
+        &self.key
+    }
+
+    /// The session of a request: by the application's header, by the body, by the trace, or by whoever asks.
+    pub(crate) fn session(&self, caller: &Caller, headers: &HeaderMap, in_body: Option<&str>) -> SessionKey {
+        let present = |id: &&str| !id.is_empty();
+        let found = text(headers, SESSION_HEADER)
+            .filter(present)
+            .map(|id| (Origin::Header, id))
+            .or_else(|| in_body.filter(present).map(|id| (Origin::Body, id)))
+            .or_else(|| Some((Origin::Trace, trace_id(text(headers, "traceparent")?)?)))
+            .unwrap_or_else(|| (Origin::Principal, caller.principal.as_deref().unwrap_or_default()));
+        SessionKey { name: self.name(caller, found.0, found.1), origin: found.0 }
+    }
+
+    /// The name of the session that a caller calls so. An id from a header and the same id from a body name one session.
+    pub(crate) fn name(&self, caller: &Caller, origin: Origin, id: &str) -> String {
+        let kind = match origin {
+            Origin::Header | Origin::Body => "id",
+            Origin::Trace => "trace",
+            Origin::Principal => "principal",
+        };
+        // A tenant that the configuration names may use several keys; everybody else is told apart by theirs.
+        let owner = if caller.is_known { String::new() } else { caller.credential.to_string() };
+        self.hash(&[&caller.tenant, &owner, kind, id])
+    }
+
+    /// A keyed hash of some texts, each delimited by its length.
+    pub(crate) fn hash(&self, parts: &[&str]) -> String {
+        // A key of any length is taken, so there is always a hash.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return String::new() };
+        for part in parts {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        let bytes = mac.finalize().into_bytes();
+        bytes.iter().take(16).fold(String::with_capacity(32), |text, byte| format!("{text}{byte:02x}"))
+    }
+}
+
+/// The trace id of a `traceparent`, unless it is not one or all zeros.
+fn trace_id(traceparent: &str) -> Option<&str> {
+    let mut parts = traceparent.split('-');
+    let (version, trace) = (parts.next()?, parts.next()?);
+    let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (version.len() == 2 && trace.len() == 32 && is_hex(trace) && trace.bytes().any(|byte| byte != b'0'))
+        .then_some(trace)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
+        fields.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    fn session(fields: &[(&'static str, &str)], in_body: Option<&str>) -> SessionKey {
+        let tenants = BTreeMap::from([(KeyHash::of("a1"), "a".to_owned()), (KeyHash::of("a2"), "a".to_owned())]);
+        let headers = headers(fields);
+        Namer::new([7; 32]).session(&Caller::of(&headers, &tenants), &headers, in_body)
+    }
+
+    #[test]
+    fn the_same_id_of_another_tenant_is_another_session() {
+        let of = |key: &str| session(&[("authorization", key), (SESSION_HEADER, "s")], None);
+        assert_eq!(of("Bearer a1"), of("Bearer a2"), "two keys of one tenant");
+        assert_ne!(of("Bearer a1"), of("Bearer b"));
+        assert_ne!(of("Bearer c"), of("Bearer b"));
+        assert_eq!(of("Bearer b").name, session(&[("x-api-key", "b")], Some("s")).name, "however it is said");
+    }
+
+    #[test]
+    fn ids_are_looked_for_in_order_and_may_be_anything() {
+        let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+        assert_eq!(session(&[trace, (SESSION_HEADER, "h")], Some("b")).origin, Origin::Header);
+        assert_eq!(session(&[trace, (SESSION_HEADER, "")], Some("b")).origin, Origin::Body);
+        assert_eq!(session(&[trace], None).origin, Origin::Trace);
+        assert_eq!(session(&[("traceparent", "00-0-0-01")], None).origin, Origin::Principal);
+        let zeros = format!("00-{}-b7ad6b7169203331-01", "0".repeat(32));
+        assert_eq!(session(&[("traceparent", &zeros)], None).origin, Origin::Principal);
+        let long = "x".repeat(10_240);
+        assert_eq!(session(&[], Some(&long)).name.len(), 32);
+        let control = session(&[], Some("a\u{0}\n\u{7}b"));
+        assert!(control.name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let of = |name: &str| session(&[(PRINCIPAL_HEADER, name)], None).name;
+        assert_ne!(of("ann"), of("bob"));
+    }
+
+    #[test]
+    fn keys_are_written_as_hashes() {
+        let hash = KeyHash::of("secret");
+        assert_eq!(hash.to_string().parse::<KeyHash>().unwrap(), hash);
+        assert!("secret".parse::<KeyHash>().unwrap_err().contains("sha256:"));
+        assert!(hash.is_among(&[KeyHash::of("x"), hash]) && !hash.is_among(&[KeyHash::of("x")]));
+    }
+}

@@ -1,0 +1,192 @@
+//! Who decides: a desk for each tenant, all writing to one ledger.
+//!
+//! Each tenant's state lies under a prefix of its own in the store, so that histories across sessions, of persons, of
+//! principals, of all, are histories within the tenant. What one tenant's agents did is no fact for another's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use lictor::event::Event;
+use lictor::guard::{Action, Guard, Preview};
+use lictor::judge::Judge;
+use lictor::policy::{Policy, Response};
+use lictor_ledger::Ledger;
+use lictor_logic::Time;
+use lictor_store::Store;
+use lictor_warden::{Answer, Desk, Notice, Warden, WardenError};
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+
+use crate::prefixed::Prefixed;
+use crate::start::{Foundation, StartError};
+use crate::telemetry::{Journal, Metrics};
+use crate::verdict::Verdict;
+
+/// Nothing can be decided: the store or the ledger cannot be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Unavailable {
+    /// What is wrong, for operators.
+    pub(crate) reason: String,
+}
+
+/// A policy in force.
+#[derive(Clone, Debug)]
+pub(crate) struct InForce {
+    /// The fingerprint that records carry.
+    pub(crate) fingerprint: Arc<str>,
+    /// Its name, for spans.
+    pub(crate) name: Arc<str>,
+    /// Whether a property may change what an assistant says: then some of it is held back.
+    pub(crate) holds_text: bool,
+}
+
+impl InForce {
+    fn of(policy: &Policy) -> InForce {
+        let changes = |response: Response| matches!(response, Response::Redact | Response::Block | Response::Ask);
+        let holds_text = policy.properties.iter().any(|it| changes(it.respond) || changes(it.unknown));
+        InForce { fingerprint: policy.fingerprint().into(), name: policy.name.as_str().into(), holds_text }
+    }
+}
+
+/// The desks of all tenants.
+#[derive(Debug)]
+pub(crate) struct Judges {
+    desks: BTreeMap<String, Desk>,
+    ledger: Option<Arc<Ledger>>,
+    in_force: RwLock<InForce>,
+    options: lictor::guard::Options,
+    metrics: Arc<Metrics>,
+}
+
+impl Judges {
+    /// Opens a desk for each tenant.
+    pub(crate) fn open(
+        foundation: Foundation,
+        tenants: impl Iterator<Item = String>,
+        metrics: &Arc<Metrics>,
+        journal: &Journal,
+    ) -> Result<Judges, StartError> {
+        let Foundation { policy, store, ledger, guard: options, keep, idle, most_sessions } = foundation;
+        let in_force = InForce::of(&policy);
+        let ledger = ledger.map(Arc::new);
+        let mut desks = BTreeMap::new();
+        for tenant in tenants {
+            let guard = Guard::new(judge(&policy)?, options);
+            let store: Arc<dyn Store> = Arc::new(Prefixed::new(Arc::clone(&store), &tenant));
+            let fingerprint = in_force.fingerprint.to_string();
+            let warden = lictor_warden::Options { keep, most_sessions, policy: fingerprint, idle, skew: None };
+            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden)?;
+            let (metrics, journal) = (Arc::clone(metrics), journal.clone());
+            let told = move |notice: Result<Notice, WardenError>| match notice {
+                Ok(_) => journal.say(&metrics, "late", json!({})),
+                Err(error) => journal.say(&metrics, "clock", json!({"error": error.to_string()})),
+            };
+            let desk = Desk::open(warden, now, told).map_err(|error| StartError::new(error.to_string()))?;
+            desks.insert(tenant, desk);
+        }
+        Ok(Judges { desks, ledger, in_force: RwLock::new(in_force), options, metrics: Arc::clone(metrics) })
+    }
+
+    /// The policy in force.
+    pub(crate) fn in_force(&self) -> InForce {
+        self.in_force.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The names of all tenants.
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = &str> {
+        self.desks.keys().map(String::as_str)
+    }
+
+    /// Decides on events of one session, in their order. They are written down when this returns.
+    pub(crate) async fn decide(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Verdict>, Unavailable> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let count = events.len();
+        let begun = Instant::now();
+        let answers = self.ask(tenant, |desk, then| desk.decide(events, then)).await?;
+        self.metrics.waited(begun.elapsed());
+        if answers.len() != count {
+            return Err(Unavailable { reason: "the desk answered fewer events than it was asked".to_owned() });
+        }
+        let verdicts: Vec<Verdict> = answers.into_iter().map(|answer: Answer| Verdict::of(&answer)).collect();
+        verdicts.iter().for_each(|verdict| self.metrics.decision(verdict.action));
+        Ok(verdicts)
+    }
+
+    /// What would be decided about a text that is still being said.
+    pub(crate) async fn preview(&self, tenant: &str, event: Event) -> Result<Preview, Unavailable> {
+        self.ask(tenant, |desk, then| desk.preview(event, then)).await
+    }
+
+    /// Writes down that something was refused which is no event.
+    pub(crate) async fn refuse(&self, tenant: &str, reason: &str, bytes: Vec<u8>) -> Result<(), Unavailable> {
+        self.metrics.decision(Action::Block);
+        let reason = reason.to_owned();
+        self.ask(tenant, |desk, then| desk.refuse(reason, bytes, then)).await
+    }
+
+    /// Writes down something that is no decision: what crossed in an exchange, what an operator did.
+    pub(crate) async fn note(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
+        self.ask(tenant, |desk, then| desk.note(body, then)).await
+    }
+
+    /// Puts another policy in force for all tenants: what was asked before is decided by the old one, and sessions go on
+    /// by the new one, with what they know as far as formulas are the same.
+    pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
+        let next = InForce::of(policy);
+        // All are made ready before the first is changed: a policy that cannot be judged by changes nothing.
+        let mut ready = Vec::new();
+        for tenant in self.desks.keys() {
+            ready.push((tenant, Guard::new(judge(policy)?, self.options)));
+        }
+        for (tenant, guard) in ready {
+            let fingerprint = next.fingerprint.to_string();
+            let changed = self.ask(tenant, |desk, then| desk.change_policy(guard, fingerprint, then)).await;
+            changed.map_err(|unavailable| StartError::new(unavailable.reason))?;
+        }
+        *self.in_force.write().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(())
+    }
+
+    /// Destroys the key of a person in the ledger.
+    pub(crate) fn ledger(&self) -> Option<&Arc<Ledger>> {
+        self.ledger.as_ref()
+    }
+
+    /// Answers what was asked, and ends the writing.
+    pub(crate) fn close(&self) -> Result<(), WardenError> {
+        for desk in self.desks.values() {
+            desk.clone().close()?;
+        }
+        Ok(())
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        tenant: &str,
+        question: impl FnOnce(&Desk, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
+    ) -> Result<T, Unavailable> {
+        let unavailable = |reason: String| Unavailable { reason };
+        let desk = self.desks.get(tenant).ok_or_else(|| unavailable("there is no desk for the tenant".to_owned()))?;
+        let (sender, receiver) = oneshot::channel();
+        // Whoever asked may have gone meanwhile; what was decided stands.
+        question(desk, Box::new(move |answer| drop(sender.send(answer))));
+        match receiver.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(unavailable(error.to_string())),
+            Err(_) => Err(unavailable("the desk is closed".to_owned())),
+        }
+    }
+}
+
+fn judge(policy: &Policy) -> Result<Judge, StartError> {
+    Judge::new(policy)
+        .map_err(|problems| StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
+}
+
+/// The time, in nanoseconds since 1970.
+pub(crate) fn now() -> Time {
+    Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,49 @@
+//! Puts an agent's model under a policy: a reverse proxy that judges what crosses.
+//!
+//! An agent is pointed at the gateway by its base URL and at nothing else. What it asks a model, and what the model says
+//! and does, become events; each is decided on before it crosses, and written down before that.
+//!
+//! ```text
+//!  client ──listen──▶ exchange ──judges──▶ upstream
+//!            │            │                   │
+//!         strict       identity,           one authority
+//!         heads        sessions            from the configuration
+//! ```
+//!
+//! - `listen` accepts connections and lets no request through that two readers could read differently.
+//! - `exchange` is one request and its reply; `identity` says whose, `sessions` what was judged of it before.
+//! - `judges` decides: a desk for each tenant.
+//! - `upstream` is the way to the model, `told` what the gateway says itself.
+//! - `control` has the endpoints for operators and for the application's own records of consents.
+//! - `telemetry` is what operators see.
+//!
+//! Nothing crosses without a record: of every event a decision, of every exchange the bytes that crossed.
+
+mod body;
+mod config;
+mod control;
+mod exchange;
+mod gateway;
+mod identity;
+mod judges;
+mod listen;
+mod prefixed;
+mod process;
+mod reload;
+mod server;
+mod sessions;
+mod start;
+mod telemetry;
+mod told;
+mod upstream;
+mod verdict;
+mod waiting;
+
+pub use config::{Config, Limits, Mistakes};
+pub use hyper::Uri;
+pub use identity::KeyHash;
+pub use process::{approvals, serve};
+pub use reload::PolicySource;
+pub use server::{Reloader, Server};
+pub use start::{Foundation, StartError};
+pub use telemetry::Journal;

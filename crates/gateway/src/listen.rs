@@ -1,0 +1,197 @@
+//! Connections: accepted, bounded, checked, and served.
+
+mod chunks;
+mod head;
+mod vetted;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::body::AnswerBody;
+use crate::control;
+use crate::exchange;
+use crate::gateway::Gateway;
+use crate::identity::EVERYBODY;
+use crate::told::Told;
+use vetted::{Gate, Patience, Vetted};
+
+/// How a connection of HTTP/2 begins.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Streams of one connection at once.
+const MOST_STREAMS: u32 = 256;
+
+/// Accepts connections until told to stop.
+pub(crate) async fn accept(
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    stopping: watch::Receiver<bool>,
+) {
+    let room = Arc::new(Semaphore::new(gateway.config.limits.connections));
+    let mut stopped = stopping.clone();
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            // Too many open files: some will be closed.
+            Err(_) => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        // Without it small pieces wait for company; with an error there is no connection either.
+        let _ = stream.set_nodelay(true);
+        let (gateway, tls, stopping) = (Arc::clone(&gateway), tls.clone(), stopping.clone());
+        tokio::spawn(async move {
+            gateway.metrics.connections.fetch_add(1, Ordering::Relaxed);
+            let limit = gateway.config.limits.head;
+            let served = match tls {
+                None => serve(&gateway, stream, stopping).await,
+                Some(tls) => match tokio::time::timeout(limit, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => serve(&gateway, stream, stopping).await,
+                    Ok(Err(error)) => Err(error),
+                    Err(_) => Err(io::ErrorKind::TimedOut.into()),
+                },
+            };
+            // A connection that fails concerns nobody but its peer.
+            drop(served);
+            gateway.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+            drop(place);
+        });
+    }
+}
+
+/// Serves a connection: finds out which version of HTTP it speaks, and answers its requests.
+async fn serve<T>(gateway: &Arc<Gateway>, mut stream: T, mut stopping: watch::Receiver<bool>) -> io::Result<()>
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let limits = gateway.config.limits;
+    let begun = tokio::time::timeout(limits.idle, beginning(&mut stream)).await??;
+    let is_second = begun == PREFACE;
+    let patience = Patience { head: limits.head, idle: limits.idle, write: limits.write };
+    let gate = Gate::new()?;
+    let vetted = match is_second {
+        true => Vetted::open(stream, begun, gate.clone(), patience),
+        false => Vetted::new(stream, begun, gate.clone(), patience),
+    };
+    let shared = Arc::clone(gateway);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (gateway, gate) = (Arc::clone(&shared), gate.clone());
+        async move {
+            let _answering = gate.answering();
+            Ok::<_, Infallible>(answer(&gateway, &gate, request).await)
+        }
+    });
+    let stream = TokioIo::new(vetted);
+    if is_second {
+        let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(MOST_STREAMS)
+            .max_header_list_size(64 << 10)
+            .max_pending_accept_reset_streams(20)
+            .keep_alive_interval(limits.idle)
+            .keep_alive_timeout(limits.head)
+            .serve_connection(stream, service);
+        let mut connection = pin!(connection);
+        until(connection.as_mut(), &mut stopping, |connection| connection.graceful_shutdown()).await
+    } else {
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            // Heads are timed where they are checked.
+            .header_read_timeout(None)
+            .max_headers(128)
+            .serve_connection(stream, service);
+        let mut connection = pin!(connection);
+        until(connection.as_mut(), &mut stopping, |connection| connection.graceful_shutdown()).await
+    }
+    .map_err(io::Error::other)
+}
+
+/// Drives a connection; when the gateway stops, what is under way is finished and nothing new is begun.
+async fn until<C: Future>(
+    mut connection: std::pin::Pin<&mut C>,
+    stopping: &mut watch::Receiver<bool>,
+    stop: impl FnOnce(std::pin::Pin<&mut C>),
+) -> C::Output {
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        _ = stopping.wait_for(|stopped| *stopped) => {}
+    }
+    stop(connection.as_mut());
+    connection.await
+}
+
+/// The first bytes: as many as it takes to know whether they are those of HTTP/2.
+async fn beginning(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+    let mut begun = Vec::with_capacity(PREFACE.len());
+    while begun.len() < PREFACE.len() && PREFACE.starts_with(&begun) {
+        let mut byte = [0u8; 24];
+        let room = byte.get_mut(..PREFACE.len() - begun.len()).unwrap_or_default();
+        let read = stream.read(room).await?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        begun.extend_from_slice(byte.get(..read).unwrap_or_default());
+    }
+    Ok(begun)
+}
+
+/// Answers one request.
+async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>) -> Response<AnswerBody> {
+    let fault = gate.refusal(request.uri().path()).or_else(|| {
+        let is_second = request.version() == Version::HTTP_2;
+        is_second.then(|| two_hosts(&request)).flatten()
+    });
+    if let Some(fault) = fault {
+        gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
+        let told = match gateway.judges.refuse(EVERYBODY, fault.code, Vec::new()).await {
+            Ok(()) => Told::new(fault.status, fault.code, fault.message),
+            Err(_) => Told::unavailable(),
+        };
+        gateway.journal.say(&gateway.metrics, "malformed", json!({"code": fault.code}));
+        let mut response = told.response(None);
+        if request.version() != Version::HTTP_2 {
+            response.headers_mut().insert("connection", HeaderValue::from_static("close"));
+        }
+        return response;
+    }
+    if request.uri().path().starts_with(control::PREFIX) {
+        return control::answer(gateway, request).await;
+    }
+    exchange::answer(gateway, request).await
+}
+
+/// A request of HTTP/2 that names two hosts.
+fn two_hosts(request: &Request<Incoming>) -> Option<head::Fault> {
+    let fault = head::Fault::new("http.host", "the request names two hosts");
+    let mut hosts = request.headers().get_all("host").iter();
+    let (first, second) = (hosts.next(), hosts.next());
+    let differs = match (request.uri().authority(), first) {
+        (Some(authority), Some(host)) => host.as_bytes() != authority.as_str().as_bytes(),
+        _ => false,
+    };
+    let has_user = request.uri().authority().is_some_and(|authority| authority.as_str().contains('@'));
+    (second.is_some() || differs || has_user).then_some(fault)
+}

@@ -1,0 +1,239 @@
+//! The head of an HTTP/1 request, checked before anything else looks at it.
+//!
+//! Two readers that understand a head differently are how a request is smuggled past the one that judges. So whatever
+//! leaves room for two readings is refused here, although the standard would let us guess: two lengths, a length beside
+//! an encoding, line ends that are not CRLF, names with a space before the colon, lines that go on in the next.
+
+/// How the body of a request is delimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// There is none, or it has so many bytes.
+    Length(u64),
+    /// It comes in chunks.
+    Chunked,
+}
+
+/// Why a head is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The status of the answer.
+    pub(crate) status: u16,
+    /// A word for programs.
+    pub(crate) code: &'static str,
+    /// A sentence for people.
+    pub(crate) message: &'static str,
+}
+
+impl Fault {
+    pub(super) const fn new(code: &'static str, message: &'static str) -> Fault {
+        Fault { status: 400, code, message }
+    }
+
+    const fn large(code: &'static str, message: &'static str) -> Fault {
+        Fault { status: 431, code, message }
+    }
+}
+
+/// The largest head, in bytes.
+pub(super) const MOST_BYTES: usize = 64 << 10;
+
+/// The most header fields.
+const MOST_FIELDS: usize = 100;
+
+/// The head did not end within the bound.
+pub(super) const TOO_LARGE: Fault = Fault::large("http.head_too_large", "the head of the request is too large");
+
+/// What every line must end with.
+pub(super) const BARE_LINE_END: Fault =
+    Fault::new("http.line_end", "a line ends with a line feed or a carriage return alone; lines end with both");
+
+/// Checks a head, up to and with its empty line, and says how the body is delimited.
+pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
+    let mut lines = Lines { rest: head };
+    let is_old = request_line(lines.next().unwrap_or(Ok(&[]))?)?;
+    let (mut hosts, mut lengths, mut encodings, mut fields) = (0, Vec::new(), Vec::new(), 0);
+    for line in lines {
+        let line = line?;
+        if line.is_empty() {
+            break;
+        }
+        fields += 1;
+        if fields > MOST_FIELDS {
+            return Err(Fault::large("http.too_many_fields", "the request has more than 100 header fields"));
+        }
+        let (name, value) = field(line)?;
+        match name.to_ascii_lowercase().as_slice() {
+            b"host" => {
+                hosts += 1;
+                host(value)?;
+            }
+            b"content-length" => lengths.push(value),
+            b"transfer-encoding" => encodings.push(value),
+            b"upgrade" => return Err(Fault::new("http.upgrade", "no protocol but HTTP is spoken here")),
+            _ => {}
+        }
+    }
+    if hosts > 1 || (hosts == 0 && !is_old) {
+        return Err(Fault::new("http.host", "a request names its host exactly once"));
+    }
+    match (lengths.as_slice(), encodings.as_slice()) {
+        ([], []) => Ok(Framing::Length(0)),
+        ([length], []) => length_of(length),
+        ([], [encoding]) if encoding.eq_ignore_ascii_case(b"chunked") && !is_old => Ok(Framing::Chunked),
+        ([], [_]) => Err(Fault::new("http.transfer_encoding", "the only transfer encoding is `chunked`, in HTTP/1.1")),
+        ([], _) => Err(Fault::new("http.transfer_encoding", "the transfer encoding stands more than once")),
+        (_, []) => Err(Fault::new("http.content_length", "the length of the body stands more than once")),
+        _ => {
+            Err(Fault::new("http.two_framings", "the body has a length and a transfer encoding; only one can be true"))
+        }
+    }
+}
+
+/// Lines without their ends; an error where an end is not CRLF.
+struct Lines<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Result<&'a [u8], Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let end = self.rest.iter().position(|byte| matches!(byte, b'\n' | b'\r' | 0))?;
+        let (line, rest) = self.rest.split_at(end);
+        match rest {
+            [b'\r', b'\n', rest @ ..] => {
+                self.rest = rest;
+                Some(Ok(line))
+            }
+            [0, ..] => Some(Err(Fault::new("http.control", "the head holds a NUL"))),
+            _ => Some(Err(BARE_LINE_END)),
+        }
+    }
+}
+
+/// Checks the first line; says whether it is of HTTP/1.0.
+fn request_line(line: &[u8]) -> Result<bool, Fault> {
+    let fault = Fault::new("http.request_line", "the first line is not `METHOD target HTTP/1.1`");
+    let mut parts = line.split(|byte| *byte == b' ');
+    let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(fault);
+    };
+    if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) || !target.iter().all(u8::is_ascii_graphic) {
+        return Err(fault);
+    }
+    let is_old = match version {
+        b"HTTP/1.1" => false,
+        b"HTTP/1.0" => true,
+        _ => return Err(fault),
+    };
+    // A target with an authority asks for a proxy that goes anywhere; this one goes to one place.
+    match target.first() {
+        Some(b'/') => Ok(is_old),
+        _ => Err(Fault::new("http.target", "the target is a path that begins with `/`; no other host is reached here")),
+    }
+}
+
+/// The name and the value of a field.
+fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
+    if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
+        return Err(Fault::new("http.folded_line", "a header field goes on in the next line"));
+    }
+    let fault = Fault::new("http.field", "a header field is not `name: value`");
+    let colon = line.iter().position(|byte| *byte == b':').ok_or(fault)?;
+    let (name, value) = (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default());
+    if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+        return Err(Fault::new("http.field_name", "the name of a header field has other characters than names have"));
+    }
+    if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+        return Err(Fault::new("http.control", "a header field holds a control character"));
+    }
+    Ok((name, value.trim_ascii()))
+}
+
+fn host(value: &[u8]) -> Result<(), Fault> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]~%".contains(byte);
+    match !value.is_empty() && value.iter().all(is_plain) {
+        true => Ok(()),
+        false => Err(Fault::new("http.host", "the host is a name, and a port if there is one, and nothing else")),
+    }
+}
+
+fn length_of(value: &[u8]) -> Result<Framing, Fault> {
+    let fault = Fault::new("http.content_length", "the length of the body is not a number of bytes");
+    if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
+        return Err(fault);
+    }
+    let text = std::str::from_utf8(value).map_err(|_| fault)?;
+    text.parse().map(Framing::Length).map_err(|_| fault)
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(head: &str) -> &'static str {
+        match check(head.as_bytes()) {
+            Ok(Framing::Chunked) => "chunked",
+            Ok(Framing::Length(_)) => "length",
+            Err(fault) => fault.code,
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_refused() {
+        let of = |fields: &str| code(&format!("POST /v1 HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
+        for (fields, wanted) in [
+            ("", "length"),
+            ("Content-Length: 7\r\n", "length"),
+            ("Transfer-Encoding: Chunked\r\n", "chunked"),
+            ("Content-Length: 7\r\nTransfer-Encoding: chunked\r\n", "http.two_framings"),
+            ("Content-Length: 7\r\nContent-Length: 7\r\n", "http.content_length"),
+            ("Content-Length: 7, 7\r\n", "http.content_length"),
+            ("Content-Length: +7\r\n", "http.content_length"),
+            ("Content-Length: 7_\r\n", "http.content_length"),
+            ("Content-Length: \r\n", "http.content_length"),
+            ("Content-Length: 18446744073709551616\r\n", "http.content_length"),
+            ("Transfer-Encoding: identity, chunked\r\n", "http.transfer_encoding"),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "http.transfer_encoding"),
+            ("Transfer-Encoding: xchunked\r\n", "http.transfer_encoding"),
+            ("Content-Length : 7\r\n", "http.field_name"),
+            (" folded: 1\r\n", "http.folded_line"),
+            ("A: b\n", "http.line_end"),
+            ("A: b\rc\r\n", "http.line_end"),
+            ("A: \0\r\n", "http.control"),
+            ("A: \x07\r\n", "http.control"),
+            ("Host: b\r\n", "http.host"),
+            ("Upgrade: websocket\r\n", "http.upgrade"),
+            (": x\r\n", "http.field_name"),
+            ("nothing\r\n", "http.field"),
+        ] {
+            assert_eq!(of(fields), wanted, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn first_lines_and_hosts() {
+        for (head, wanted) in [
+            ("GET / HTTP/1.1\r\n\r\n", "http.host"),
+            ("GET / HTTP/1.0\r\n\r\n", "length"),
+            ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "http.transfer_encoding"),
+            ("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", "http.target"),
+            ("CONNECT b:1 HTTP/1.1\r\nHost: a\r\n\r\n", "http.target"),
+            ("GET / HTTP/1.1\r\nHost: user@a\r\n\r\n", "http.host"),
+            ("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", "http.host"),
+            ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", "http.request_line"),
+            ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", "http.request_line"),
+            ("GET /\u{e9} HTTP/1.1\r\nHost: a\r\n\r\n", "http.request_line"),
+            ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", "http.request_line"),
+        ] {
+            assert_eq!(code(head), wanted, "{head:?}");
+        }
+        let many = "A: b\r\n".repeat(300);
+        assert_eq!(code(&format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n")), "http.too_many_fields");
+    }
+}

@@ -1,0 +1,65 @@
+//! A part of a store that looks like a store: everything lies under one prefix.
+
+use std::sync::Arc;
+
+use lictor_store::{Change, Store, StoreError, Stored};
+
+/// A part of a store.
+pub(crate) struct Prefixed {
+    inner: Arc<dyn Store>,
+    prefix: String,
+}
+
+impl Prefixed {
+    /// The part of a tenant. Names are written so that no one's prefix begins another's.
+    pub(crate) fn new(inner: Arc<dyn Store>, tenant: &str) -> Prefixed {
+        Prefixed { inner, prefix: format!("tenant/{}/", escaped(tenant)) }
+    }
+
+    fn own(&self, key: &str) -> String {
+        format!("{}{key}", self.prefix)
+    }
+
+    fn outer(&self, key: String) -> String {
+        key.strip_prefix(&self.prefix).map_or_else(|| key.clone(), str::to_owned)
+    }
+
+    /// A complaint about a key names it as it is known inside.
+    fn inside(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Conflict { key } => StoreError::Conflict { key: self.outer(key) },
+            other => other,
+        }
+    }
+}
+
+impl Store for Prefixed {
+    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+        self.inner.load(&self.own(key))
+    }
+
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+        let found = self.inner.scan(&self.own(prefix))?;
+        Ok(found.into_iter().map(|(key, stored)| (self.outer(key), stored)).collect())
+    }
+
+    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
+        let after = after.map(|after| self.own(after));
+        let found = self.inner.keys(&self.own(prefix), after.as_deref(), limit)?;
+        Ok(found.into_iter().map(|key| self.outer(key)).collect())
+    }
+
+    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        let own = |change: &Change| Change { key: self.own(&change.key), ..change.clone() };
+        let changes: Vec<Change> = changes.iter().map(own).collect();
+        self.inner.save(&changes).map_err(|error| self.inside(error))
+    }
+}
+
+/// A name as a part of a key: letters, digits and `-` as they are, everything else by its bytes.
+pub(crate) fn escaped(name: &str) -> String {
+    name.bytes().fold(String::new(), |text, byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => text + &char::from(byte).to_string(),
+        _ => format!("{text}%{byte:02x}"),
+    })
+}

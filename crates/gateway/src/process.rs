@@ -1,0 +1,117 @@
+//! A gateway as a process: a runtime, signals, and a small client for its own endpoints.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::header::{HeaderMap, HeaderValue};
+use hyper::{Method, Uri};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::Config;
+use crate::reload::PolicySource;
+use crate::server::{Reloader, Server};
+use crate::start::{Foundation, StartError};
+use crate::telemetry::Journal;
+use crate::upstream::Upstream;
+
+/// How often watched files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Serves until the process is told to end (SIGTERM, SIGINT). SIGHUP loads the policy again, and so does a change of a
+/// watched file. `ready` is told where it listens.
+pub fn serve(
+    config: Config,
+    foundation: Foundation,
+    source: Option<PolicySource>,
+    watched: Vec<PathBuf>,
+    journal: Journal,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), StartError> {
+    runtime()?.block_on(async {
+        let failed = |error: std::io::Error| StartError::new(format!("signals cannot be waited for: {error}"));
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+        let server = Server::bind(config, foundation, source, journal).await?;
+        ready(server.address());
+        let reloader = server.reloader();
+        let watching = tokio::spawn(watch(watched, reloader.clone()));
+        let reloading = tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                // What is wrong with a policy is said in the log; the old one stays.
+                let _ = reloader.reload().await;
+            }
+        });
+        let served = server
+            .run(async {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            })
+            .await;
+        watching.abort();
+        reloading.abort();
+        served
+    })
+}
+
+/// Loads the policy again when one of its files has changed.
+async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
+    if files.is_empty() {
+        return;
+    }
+    let look = || -> Vec<Option<(SystemTime, u64)>> {
+        let of = |file: &PathBuf| std::fs::metadata(file).and_then(|it| Ok((it.modified()?, it.len()))).ok();
+        files.iter().map(of).collect()
+    };
+    let mut known = look();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let seen = look();
+        if seen != known {
+            known = seen;
+            let _ = reloader.reload().await;
+        }
+    }
+}
+
+/// Asks a running gateway about what waits for a person, or answers it: `answer` is the id, whether it is allowed, and by
+/// whom. Gives what the gateway said.
+pub fn approvals(address: &Uri, key: &str, answer: Option<(&str, bool, &str)>) -> Result<String, StartError> {
+    let mut headers = HeaderMap::new();
+    let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
+    headers.insert(
+        "authorization",
+        bearer.map_err(|_| StartError::new("the control key has characters that no key has"))?,
+    );
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    let (method, path, body) = match answer {
+        None => (Method::GET, "/lictor/approvals".to_owned(), Bytes::new()),
+        Some((id, allow, by)) => {
+            let body = serde_json::json!({"allow": allow, "by": by}).to_string();
+            (Method::POST, format!("/lictor/approvals/{id}"), Bytes::from(body))
+        }
+    };
+    runtime()?.block_on(async {
+        let upstream = Upstream::new(&Config::new(address.clone()))?;
+        let asked = upstream.ask(address, method, &path, headers, body).await;
+        let response = asked.map_err(|_| StartError::new(format!("no gateway answers at {address}")))?;
+        let status = response.status();
+        let bytes =
+            response.into_body().collect().await.map_err(|error| StartError::new(error.to_string()))?.to_bytes();
+        let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+        match status.is_success() {
+            true => Ok(text),
+            false => Err(StartError::new(format!("the gateway answered {status}: {text}"))),
+        }
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, StartError> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| StartError::new(format!("no runtime: {error}")))
+}

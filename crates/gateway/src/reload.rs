@@ -1,0 +1,71 @@
+//! Another policy while exchanges are under way.
+//!
+//! A policy that cannot be loaded changes nothing: the old one stays in force. One that can is put in force for all
+//! tenants: what was asked before is decided by the old one, what is asked after by the new one, and each record names
+//! the policy that decided. Sessions go on with what they know of properties whose formulas are the same.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+use lictor::policy::Policy;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::gateway::Gateway;
+use crate::start::StartError;
+
+/// Where the policy comes from, each time it is asked for; an error says what is wrong with it.
+pub type PolicySource = Box<dyn Fn() -> Result<Policy, String> + Send + Sync>;
+
+/// How a gateway gets another policy.
+#[derive(Default)]
+pub(crate) struct Reload {
+    source: Option<PolicySource>,
+    /// One at a time.
+    turn: Mutex<()>,
+}
+
+impl Reload {
+    pub(crate) fn from(source: Option<PolicySource>) -> Reload {
+        Reload { source, turn: Mutex::new(()) }
+    }
+}
+
+impl fmt::Debug for Reload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reload")
+    }
+}
+
+impl Gateway {
+    /// Loads the policy again and puts it in force; says whether it is another.
+    pub(crate) async fn reload(&self) -> Result<bool, StartError> {
+        let _turn = self.reload.turn.lock().await;
+        let changed = self.load_again().await;
+        match &changed {
+            Ok(true) => {
+                self.metrics.reloads.fetch_add(1, Ordering::Relaxed);
+                let fingerprint = self.judges.in_force().fingerprint;
+                self.journal.say(&self.metrics, "policy", json!({"policy": &*fingerprint}));
+            }
+            Ok(false) => {}
+            Err(error) => {
+                self.metrics.reloads_refused.fetch_add(1, Ordering::Relaxed);
+                self.journal.say(&self.metrics, "policy_refused", json!({"error": error.to_string()}));
+            }
+        }
+        changed
+    }
+
+    async fn load_again(&self) -> Result<bool, StartError> {
+        let Some(source) = &self.reload.source else {
+            return Err(StartError::new("this gateway was not told where its policy comes from"));
+        };
+        let policy = source().map_err(StartError::new)?;
+        if *policy.fingerprint() == *self.judges.in_force().fingerprint {
+            return Ok(false);
+        }
+        self.judges.change_policy(&policy).await?;
+        Ok(true)
+    }
+}

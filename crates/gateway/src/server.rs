@@ -1,0 +1,123 @@
+//! A gateway that listens: begun, run, and ended without dropping what is under way.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::Config;
+use crate::gateway::Gateway;
+use crate::listen;
+use crate::reload::PolicySource;
+use crate::start::{Foundation, StartError};
+use crate::telemetry::Journal;
+
+/// A gateway that listens.
+pub struct Server {
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    address: SocketAddr,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// By which a running gateway is told to load its policy again.
+#[derive(Clone, Debug)]
+pub struct Reloader(Arc<Gateway>);
+
+impl Reloader {
+    /// Loads the policy again and puts it in force; says whether it is another. A policy that is refused changes nothing.
+    pub async fn reload(&self) -> Result<bool, StartError> {
+        self.0.reload().await
+    }
+}
+
+impl Server {
+    /// Begins to listen. `source` is asked for the policy whenever it is to be loaded again.
+    pub async fn bind(
+        config: Config,
+        foundation: Foundation,
+        source: Option<PolicySource>,
+        journal: Journal,
+    ) -> Result<Server, StartError> {
+        let tls = config.tls.as_ref().map(|(certificate, key)| acceptor(certificate, key)).transpose()?;
+        let listen = config.listen;
+        let cannot = |error: std::io::Error| StartError::new(format!("cannot listen at {listen}: {error}"));
+        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let gateway = Arc::new(Gateway::new(config, foundation, source, journal)?);
+        Ok(Server { gateway, listener, tls, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// By which it is told to load its policy again.
+    pub fn reloader(&self) -> Reloader {
+        Reloader(Arc::clone(&self.gateway))
+    }
+
+    /// Serves until `stop` is ready; then what is under way is finished, and what is durable is signed for.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
+        let Server { gateway, listener, tls, address } = self;
+        let fingerprint = gateway.judges.in_force().fingerprint;
+        gateway.journal.say(
+            &gateway.metrics,
+            "listening",
+            json!({"address": address.to_string(), "policy": &*fingerprint}),
+        );
+        let (stopping, stopped) = watch::channel(false);
+        let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
+        stop.await;
+        gateway.journal.say(&gateway.metrics, "stopping", json!({}));
+        // Nobody listens to it any more if all connections are over already.
+        let _ = stopping.send(true);
+        let drained = tokio::time::timeout(gateway.config.limits.drain, async {
+            while gateway.metrics.under_way.load(Ordering::Relaxed) > 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        let left = drained.await.err().map(|_| gateway.metrics.under_way.load(Ordering::Relaxed));
+        accepting.abort();
+        gateway.journal.say(&gateway.metrics, "stopped", json!({"cut_off": left.unwrap_or(0)}));
+        let shared = Arc::clone(&gateway);
+        let closed = tokio::task::spawn_blocking(move || shared.judges.close()).await;
+        closed.map_err(|_| StartError::new("the gateway failed while it closed its ledger"))??;
+        Ok(())
+    }
+}
+
+/// Shows a certificate to those who connect.
+fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, StartError> {
+    let wrong = |path: &Path, error: String| StartError::new(format!("{}: {error}", path.display()));
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
+        .map_err(|error| wrong(certificate, error.to_string()))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, error.to_string()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StartError::new(format!("TLS is not available: {error}")))?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .map_err(|error| wrong(certificate, error.to_string()))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

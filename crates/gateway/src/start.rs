@@ -1,0 +1,66 @@
+//! What a gateway stands on, and why it may not start.
+
+use std::fmt;
+use std::sync::Arc;
+
+use lictor::policy::Policy;
+use lictor_ledger::Ledger;
+use lictor_logic::Span;
+use lictor_store::Store;
+use lictor_warden::{Keep, WardenError};
+
+/// What a gateway stands on: the policy, where state is kept, and the ledger.
+pub struct Foundation {
+    /// The policy at the beginning.
+    pub policy: Policy,
+    /// Where sessions are kept; several gateways over one store behave as one.
+    pub store: Arc<dyn Store>,
+    /// Where every decision is written before it takes effect; none writes nothing down.
+    pub ledger: Option<Ledger>,
+    /// How decisions are made.
+    pub guard: lictor::guard::Options,
+    /// What the ledger keeps of what was said.
+    pub keep: Keep,
+    /// After which time without an event a session is over.
+    pub idle: Option<Span>,
+    /// How many sessions of a tenant are held in memory.
+    pub most_sessions: usize,
+}
+
+impl fmt::Debug for Foundation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Foundation").field("policy", &self.policy.name).finish_non_exhaustive()
+    }
+}
+
+/// Why a gateway cannot start, or go on with another policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartError {
+    message: String,
+}
+
+impl StartError {
+    pub(crate) fn new(message: impl Into<String>) -> StartError {
+        StartError { message: message.into() }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<WardenError> for StartError {
+    fn from(error: WardenError) -> StartError {
+        StartError::new(error.to_string())
+    }
+}
+
+impl From<lictor_store::StoreError> for StartError {
+    fn from(error: lictor_store::StoreError) -> StartError {
+        StartError::new(error.to_string())
+    }
+}

@@ -1,0 +1,153 @@
+//! Spans of decisions for OpenTelemetry, by the vocabulary that its group on generative AI proposes for guardrails.
+//!
+//! They are sent as JSON over HTTP to a collector, some at a time. A collector that is slow or gone costs spans and
+//! nothing else.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::header::{HeaderMap, HeaderValue};
+use hyper::{Method, Uri};
+use lictor::guard::Action;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::Metrics;
+use crate::upstream::Upstream;
+
+/// Spans that may wait, and how many go at once.
+const WAITING: usize = 2048;
+const AT_ONCE: usize = 256;
+
+/// One decision.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    /// The trace of the request, if it said one: trace id and parent.
+    pub(crate) parent: Option<(String, String)>,
+    /// From when to when, in nanoseconds since 1970.
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    /// Whether it is about what goes to the model, rather than what comes from it.
+    pub(crate) is_input: bool,
+    pub(crate) kind: String,
+    pub(crate) id: Option<String>,
+    pub(crate) action: Action,
+    /// The properties that stood against it.
+    pub(crate) properties: Vec<String>,
+    pub(crate) policy: String,
+    pub(crate) session: String,
+}
+
+/// Where spans go.
+#[derive(Clone, Debug)]
+pub(crate) struct Spans {
+    sender: Option<mpsc::Sender<Span>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Spans {
+    /// Spans for a collector, or for nobody.
+    pub(crate) fn new(collector: Option<&Uri>, upstream: &Upstream, metrics: &Arc<Metrics>) -> Spans {
+        let sender = collector.map(|collector| {
+            let (sender, receiver) = mpsc::channel(WAITING);
+            tokio::spawn(send(receiver, collector.clone(), upstream.clone(), Arc::clone(metrics)));
+            sender
+        });
+        Spans { sender, metrics: Arc::clone(metrics) }
+    }
+
+    /// Whether anybody wants spans.
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.sender.is_some()
+    }
+
+    pub(crate) fn add(&self, span: Span) {
+        if self.sender.as_ref().is_some_and(|sender| sender.try_send(span).is_err()) {
+            self.metrics.telemetry_dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+async fn send(mut receiver: mpsc::Receiver<Span>, collector: Uri, upstream: Upstream, metrics: Arc<Metrics>) {
+    let mut batch = Vec::new();
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    while receiver.recv_many(&mut batch, AT_ONCE).await > 0 {
+        let count = batch.len() as u64;
+        let body = Bytes::from(document(&batch).to_string());
+        batch.clear();
+        let asked = upstream.ask(&collector, Method::POST, "/v1/traces", headers.clone(), body);
+        let taken = tokio::time::timeout(Duration::from_secs(5), asked).await;
+        if !matches!(taken, Ok(Ok(response)) if response.status().is_success()) {
+            metrics.telemetry_dropped.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The spans as an export request.
+fn document(spans: &[Span]) -> Value {
+    let spans: Vec<Value> = spans.iter().map(span).collect();
+    json!({"resourceSpans": [{
+        "resource": {"attributes": [text("service.name", "lictor")]},
+        "scopeSpans": [{"scope": {"name": "lictor", "version": env!("CARGO_PKG_VERSION")}, "spans": spans}],
+    }]})
+}
+
+fn span(span: &Span) -> Value {
+    let mut random = [0u8; 24];
+    // Without randomness the ids are zeros, and the collector drops the span.
+    let _ = getrandom::fill(&mut random);
+    let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    let (own, trace) = random.split_at(8);
+    let (trace, parent) = span.parent.clone().unwrap_or_else(|| (hex(trace), String::new()));
+    let (verdict, action) = match span.action {
+        Action::Forward if span.properties.is_empty() => ("allow", "allow"),
+        Action::Forward => ("audit", "audit"),
+        Action::Steer => ("warn", "allow"),
+        Action::Redact => ("modify", "modify"),
+        Action::Ask => ("escalate", "escalate"),
+        Action::Block => ("deny", "block"),
+    };
+    let mut attributes = vec![
+        text("gen_ai.operation.name", "run_guardrail"),
+        text("gen_ai.guardrail.component.name", "lictor"),
+        text("gen_ai.guardrail.target.type", if span.is_input { "input" } else { "output" }),
+        text("gen_ai.guardrail.target.subtype", &span.kind),
+        text("gen_ai.guardrail.verdict.type", verdict),
+        text("gen_ai.guardrail.action.type", action),
+        text("gen_ai.guardrail.security.policy.id", &span.policy),
+        text("gen_ai.conversation.id", &span.session),
+    ];
+    attributes.extend(span.id.as_ref().map(|id| text("gen_ai.guardrail.target.id", id)));
+    let events: Vec<Value> = span
+        .properties
+        .iter()
+        .map(|property| {
+            json!({
+                "timeUnixNano": span.to.to_string(),
+                "name": "gen_ai.guardrail.security.finding",
+                "attributes": [
+                    text("gen_ai.guardrail.security.policy.id", &span.policy),
+                    text("gen_ai.guardrail.security.policy.rule.id", property),
+                ],
+            })
+        })
+        .collect();
+    json!({
+        "traceId": trace,
+        "spanId": hex(own),
+        "parentSpanId": parent,
+        "name": "run_guardrail lictor",
+        "kind": 1,
+        "startTimeUnixNano": span.from.to_string(),
+        "endTimeUnixNano": span.to.to_string(),
+        "attributes": attributes,
+        "events": events,
+    })
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}

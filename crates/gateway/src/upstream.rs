@@ -1,0 +1,200 @@
+//! The way to the model: one authority from the configuration, whatever a client says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, Uri};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::config::{Config, Limits};
+use crate::start::StartError;
+
+/// A pool of connections to the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Upstream {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    limits: Limits,
+}
+
+/// Why the upstream gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// It cannot be reached, or broke off.
+    Unreachable,
+    /// It did not answer in time.
+    TooSlow,
+}
+
+impl NoAnswer {
+    /// The status, a word for programs and a sentence for people.
+    pub(crate) fn told(self) -> (u16, &'static str, &'static str) {
+        match self {
+            NoAnswer::Unreachable => (502, "upstream.unreachable", "the model's server cannot be reached"),
+            NoAnswer::TooSlow => (504, "upstream.too_slow", "the model's server did not answer in time"),
+        }
+    }
+}
+
+impl Upstream {
+    pub(crate) fn new(config: &Config) -> Result<Upstream, StartError> {
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(config.limits.connect));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(trust(config.upstream_ca.as_deref())?)
+            .https_or_http()
+            .enable_all_versions()
+            .wrap_connector(connector);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(std::time::Duration::from_secs(30))
+            .build(connector);
+        Ok(Upstream { client, limits: config.limits })
+    }
+
+    /// Asks the upstream at this address.
+    pub(crate) async fn ask(
+        &self,
+        base: &Uri,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, NoAnswer> {
+        let target = address(base, path).ok_or(NoAnswer::Unreachable)?;
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = target;
+        *request.headers_mut() = headers;
+        match tokio::time::timeout(self.limits.answer, self.client.request(request)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(_)) => Err(NoAnswer::Unreachable),
+            Err(_) => Err(NoAnswer::TooSlow),
+        }
+    }
+}
+
+/// The address for a path: scheme, authority and prefix from the configuration, path and query from the client.
+fn address(base: &Uri, path: &str) -> Option<Uri> {
+    let prefix = base.path().trim_end_matches('/');
+    let whole = format!("{}://{}{prefix}{path}", base.scheme_str()?, base.authority()?);
+    whole.parse().ok()
+}
+
+/// Whose certificates are believed.
+fn trust(ca: Option<&Path>) -> Result<ClientConfig, StartError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StartError::new(format!("TLS is not available: {error}")))?;
+    let builder = match ca {
+        None => builder
+            .with_native_roots()
+            .map_err(|error| StartError::new(format!("no certificates of the system are found: {error}")))?,
+        Some(path) => {
+            let wrong = |error: String| StartError::new(format!("{}: {error}", path.display()));
+            let mut roots = RootCertStore::empty();
+            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))? {
+                let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+                roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
+            }
+            builder.with_root_certificates(roots)
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+/// Header fields that belong to one connection, not to the request.
+const HOP_BY_HOP: [&str; 10] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+];
+
+/// Fields that are ours to say when a request goes on.
+const OURS: [&str; 5] = ["host", "content-length", "accept-encoding", "content-encoding", "expect"];
+
+/// The fields of a request that go on to the upstream: what concerns the connection is gone, and so is what is meant for
+/// the gateway. Answers are asked for unpacked, since they are read here.
+pub(crate) fn onward(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = without(headers, |name| OURS.contains(&name) || name.starts_with("x-lictor-"));
+    kept.insert("accept-encoding", HeaderValue::from_static("identity"));
+    kept
+}
+
+/// The fields of an answer that go back to the client.
+pub(crate) fn back(headers: &HeaderMap) -> HeaderMap {
+    without(headers, |name| name == "content-length")
+}
+
+fn without(headers: &HeaderMap, gone: impl Fn(&str) -> bool) -> HeaderMap {
+    // What `connection` lists belongs to the connection as well.
+    let listed: Vec<String> = headers
+        .get_all("connection")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(',').map(|name| name.trim().to_ascii_lowercase()))
+        .collect();
+    let is_gone = |name: &HeaderName| {
+        let name = name.as_str();
+        HOP_BY_HOP.contains(&name) || gone(name) || listed.iter().any(|listed| listed == name)
+    };
+    headers.iter().filter(|(name, _)| !is_gone(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn the_authority_comes_from_the_configuration() {
+        let base: Uri = "https://models.example/prefix/".parse().unwrap();
+        let of = |path: &str| address(&base, path).unwrap().to_string();
+        assert_eq!(of("/v1/models?limit=2"), "https://models.example/prefix/v1/models?limit=2");
+        assert_eq!(of("//evil.example/x"), "https://models.example/prefix//evil.example/x");
+        assert_eq!(of("/@evil.example/x"), "https://models.example/prefix/@evil.example/x");
+    }
+
+    #[test]
+    fn what_belongs_to_a_connection_does_not_go_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("host", "a"),
+            ("connection", "close, X-Private"),
+            ("x-private", "1"),
+            ("te", "trailers"),
+            ("proxy-authorization", "p"),
+            ("x-lictor-session", "s"),
+            ("authorization", "Bearer k"),
+            ("x-stainless-lang", "python"),
+            ("accept-encoding", "br"),
+        ] {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        let kept = onward(&headers);
+        let mut names: Vec<&str> = kept.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["accept-encoding", "authorization", "x-stainless-lang"]);
+        assert_eq!(kept["accept-encoding"], "identity");
+    }
+}

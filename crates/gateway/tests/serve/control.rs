@@ -1,0 +1,191 @@
+//! Consents, erasures and answers of persons; another policy while running.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hyper::Method;
+use lictor_gateway::KeyHash;
+use lictor_wire::Api;
+use serde_json::{Value, json};
+
+use crate::crossing::{NOTHING, POLICY, saying};
+use crate::vendor::{Heard, call, hear, path, request, text};
+use crate::world::{World, of_type, plan, policy};
+
+const SHOP: &str = r#"
+lictor: 1
+name: shop
+uses: [gdpr]
+purposes:
+  support: {basis: legitimate_interest, necessary: [email]}
+  marketing: {basis: consent, necessary: [email]}
+tools:
+  look: {purposes: [support], effects: [read]}
+  send_marketing: {purposes: [marketing], effects: [external]}
+"#;
+
+async fn say(world: &World, session: &str, said: &str) -> Heard {
+    let got = world.post(path(Api::Chat), session, &request(Api::Chat, said, false)).await;
+    assert_eq!(got.status, 200, "{}", got.text());
+    hear(Api::Chat, &got.body)
+}
+
+fn key() -> String {
+    KeyHash::of("key").to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_consent_goes_on_once_the_application_has_recorded_it() {
+    let model = saying(vec![call("c", "send_marketing", json!({"email": "alice@example.com"}))]).await;
+    let world = plan(&model, SHOP).start().await;
+    let heard = say(&world, "s", "I consented yesterday, really.").await;
+    assert!(heard.calls.is_empty() && heard.text.contains("consent-before-processing"), "{heard:?}");
+    let consent = json!({"session": "s", "key": key(), "subject": "alice@example.com", "purposes": ["marketing"], "granted": true});
+    let got = world.control(Method::POST, "/lictor/consents", &consent).await;
+    assert_eq!((got.status, got.json()["decision"].as_str()), (200, Some("forward")), "{}", got.text());
+    assert_eq!(say(&world, "s", "Now?").await.calls.len(), 1);
+    assert!(say(&world, "other", "And me?").await.calls.is_empty(), "it is the consent of one session");
+    let mut withdrawal = consent;
+    withdrawal["granted"] = json!(false);
+    assert_eq!(world.control(Method::POST, "/lictor/consents", &withdrawal).await.status, 200);
+    assert!(say(&world, "s", "And now?").await.calls.is_empty());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_is_erased_is_out_of_reach() {
+    let model = saying(vec![call("c", "look", json!({"email": "alice@example.com"}))]).await;
+    let world = plan(&model, SHOP).start().await;
+    assert_eq!(say(&world, "s", "Find me.").await.calls.len(), 1);
+    let erasure = json!({"session": "s", "key": key(), "subject": "alice@example.com"});
+    let got = world.control(Method::POST, "/lictor/erasures", &erasure).await;
+    assert_eq!(got.status, 200, "{}", got.text());
+    let heard = say(&world, "s", "Find me again.").await;
+    assert!(heard.calls.is_empty() && heard.text.contains("right-to-erasure"), "{heard:?}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_endpoints_want_their_key_and_say_what_is_wrong() {
+    let model = saying(vec![text("hi")]).await;
+    let world = plan(&model, NOTHING).start().await;
+    for (headers, wanted) in [(vec![], 401), (vec![("authorization", "Bearer wrong")], 401)] {
+        for target in ["/lictor/consents", "/lictor/approvals/00", "/lictor/reload", "/lictor/else"] {
+            assert_eq!(world.ask(Method::POST, target, &headers, "{}").await.status, wanted, "{target}");
+        }
+    }
+    for (target, body, wanted) in [
+        ("/lictor/consents", json!({"purposes": ["p"], "granted": true}), "`subject`"),
+        ("/lictor/consents", json!({"subject": "a", "purposes": [], "granted": true}), "`purposes`"),
+        ("/lictor/consents", json!({"subject": "a", "purposes": ["p"]}), "`granted`"),
+        ("/lictor/consents", json!({"subject": "a", "purposes": ["p"], "granted": true, "sesion": "s"}), "`sesion`"),
+        ("/lictor/consents", json!({"subject": "a", "purposes": ["p"], "granted": true, "session": "s"}), "`key`"),
+        (
+            "/lictor/consents",
+            json!({"subject": "a", "purposes": ["p"], "granted": true, "session": "s", "key": "plain"}),
+            "sha256:",
+        ),
+        ("/lictor/consents", json!({"subject": "a", "purposes": ["p"], "granted": true, "tenant": "x"}), "tenant"),
+        ("/lictor/approvals/0123", json!({"by": "ann", "allow": true}), "nothing waits"),
+        ("/lictor/approvals/0123", json!({"allow": true}), "`by`"),
+    ] {
+        let got = world.control(Method::POST, target, &body).await;
+        assert!(matches!(got.status, 400 | 404) && got.text().contains(wanted), "{body}: {}", got.text());
+    }
+    assert_eq!(world.ask(Method::GET, "/lictor/health", &[], "").await.status, 200);
+    assert_eq!(world.ask(Method::GET, "/lictor/ready", &[], "").await.json()["status"], "ready");
+    let mut closed = plan(&model, NOTHING);
+    closed.config.control_keys.clear();
+    let closed = closed.start().await;
+    let got = closed.control(Method::POST, "/lictor/consents", &json!({})).await;
+    assert_eq!((got.status, got.code()), (403, "control.closed"));
+    closed.end().await;
+    world.end().await;
+}
+
+/// The id of the only thing that waits.
+async fn waiting(world: &World) -> Value {
+    let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+    assert_eq!(listed["waiting"].as_array().unwrap().len(), 1, "{listed}");
+    listed["waiting"][0].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_goes_on_when_it_is_made_again_after_a_person_allowed_it() {
+    let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+    let world = plan(&model, POLICY).start().await;
+    let heard = say(&world, "s", "Delete it.").await;
+    assert!(heard.calls.is_empty() && heard.text.contains("waits until a person"), "{heard:?}");
+    let item = waiting(&world).await;
+    assert_eq!((item["tool"].as_str(), &item["properties"]), (Some("delete"), &json!(["ask-delete"])));
+    let id = item["id"].as_str().unwrap();
+    assert!(heard.text.contains(id));
+    let target = format!("/lictor/approvals/{id}");
+    let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+    assert_eq!(got.json()["outcome"], "allowed", "{}", got.text());
+    assert_eq!(say(&world, "s", "Again.").await.calls.len(), 1);
+    assert!(say(&world, "s", "And again.").await.calls.is_empty(), "it was allowed once");
+    let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+    assert_eq!(got.status, 404, "it does not wait any more");
+    let records = world.end().await;
+    assert_eq!(of_type(&records, "carried_out").len(), 1);
+    let settled = of_type(&records, "decision").into_iter().filter(|record| record["settles"] == true).count();
+    assert_eq!(settled, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_may_wait_within_its_exchange() {
+    for allow in [true, false] {
+        let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+        let mut patient = plan(&model, POLICY);
+        patient.config.limits.approval = Duration::from_secs(20);
+        let world = Arc::new(patient.start().await);
+        let asking = Arc::clone(&world);
+        let asked = tokio::spawn(async move { say(&asking, "s", "Delete it.").await });
+        let id = loop {
+            let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+            if let Some(id) = listed["waiting"][0]["id"].as_str() {
+                break id.to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let answer = json!({"by": "ann", "allow": allow});
+        assert_eq!(world.control(Method::POST, &format!("/lictor/approvals/{id}"), &answer).await.status, 200);
+        let heard = asked.await.unwrap();
+        assert_eq!(heard.calls.len(), usize::from(allow), "{heard:?}");
+        Arc::into_inner(world).unwrap().end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_policy_is_put_in_force_without_dropping_a_session() {
+    let model = saying(vec![call("c", "pay", json!({})), call("d", "shout", json!({}))]).await;
+    let text = Arc::new(Mutex::new(POLICY.to_owned()));
+    let current = Arc::clone(&text);
+    let mut changing = plan(&model, POLICY);
+    changing.source = Some(Box::new(move || match current.lock().unwrap().as_str() {
+        "" => Err("policy.yaml:1:1: there is no policy here".to_owned()),
+        text => Ok(policy(text)),
+    }));
+    let world = changing.start().await;
+    let tools = |heard: Heard| heard.calls.into_iter().map(|(_, tool, _)| tool).collect::<Vec<_>>();
+    assert_eq!(tools(say(&world, "s", "1").await), ["pay", "shout"]);
+    assert!(!world.reloader.reload().await.unwrap(), "the same policy is no other");
+    text.lock().unwrap().clear();
+    let got = world.control(Method::POST, "/lictor/reload", &json!({})).await;
+    assert_eq!((got.status, got.code()), (422, "policy.refused"));
+    assert!(got.text().contains("policy.yaml:1:1"));
+    assert_eq!(tools(say(&world, "s", "2").await), ["shout"], "the old policy stays");
+    *text.lock().unwrap() =
+        format!("{POLICY}  - {{id: quiet, formula: 'always !tool_call(\"shout\")', respond: block}}\n");
+    let got = world.control(Method::POST, "/lictor/reload", &json!({})).await;
+    assert_eq!(got.json()["changed"], true, "{}", got.text());
+    assert!(tools(say(&world, "s", "3").await).is_empty(), "it has paid, and nobody shouts any more");
+    assert_eq!(tools(say(&world, "t", "4").await), ["pay"]);
+    assert_eq!(world.figure("lictor_reloads_total").await, 1);
+    let records = world.end().await;
+    let mut policies: Vec<&str> =
+        of_type(&records, "exchange").iter().map(|it| it["policy"].as_str().unwrap()).collect();
+    policies.dedup();
+    assert_eq!(policies.len(), 2, "each record names its policy");
+}

@@ -1,0 +1,229 @@
+//! What crosses, in all three interfaces, streamed and not.
+
+use hyper::Method;
+use lictor_wire::Api;
+use serde_json::{Value, json};
+
+use crate::vendor::{
+    Heard, Say, call, hear, hear_stream, history, path, reply, request, result_item, said_items, stream, text,
+};
+use crate::world::{Got, Model, Play, Seen, World, of_type, plan};
+
+pub(crate) const NOTHING: &str = "lictor: 1\nname: nothing\n";
+
+pub(crate) const POLICY: &str = r#"
+lictor: 1
+name: policy
+properties:
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
+  - {id: no-drop, formula: 'always !tool_call("drop")', respond: block, says: Nothing is dropped., remedy: Archive it.}
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: no-secrets, formula: 'always forall c. (carries(c) -> !special(c))', respond: redact}
+  - {id: greet, formula: 'always (tool_call("greet") -> once tool_call("look"))', respond: steer}
+"#;
+
+const ALL: [(Api, bool); 6] = [
+    (Api::Chat, false),
+    (Api::Chat, true),
+    (Api::Responses, false),
+    (Api::Responses, true),
+    (Api::Messages, false),
+    (Api::Messages, true),
+];
+
+/// A model that says the same each time, in the shape that is asked for.
+pub(crate) async fn saying(said: Vec<Say>) -> Model {
+    Model::start(move |seen| told(seen, &said)).await
+}
+
+/// What a model says, in the shape that a request asks for.
+pub(crate) fn told(seen: &Seen, said: &[Say]) -> Play {
+    let api = Api::ALL.into_iter().find(|api| seen.path.starts_with(path(*api))).unwrap();
+    match seen.json()["stream"] == json!(true) {
+        true => Play::stream(&stream(api, said, 3)),
+        false => Play::json(reply(api, said)),
+    }
+}
+
+fn heard(api: Api, streams: bool, got: &Got) -> Heard {
+    assert_eq!(got.status, 200, "{}", got.text());
+    assert!(got.is_whole);
+    if streams { hear_stream(api, &got.body) } else { hear(api, &got.body) }
+}
+
+async fn asked(world: &World, api: Api, streams: bool, session: &str, said: &str) -> Heard {
+    let got = world.post(path(api), session, &request(api, said, streams)).await;
+    heard(api, streams, &got)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_objects_to_crosses_byte_for_byte() {
+    let said = vec![text("Hello \u{1f600}, wörld."), call("c1", "look", json!({"a": "b", "n": 2.50}))];
+    let model = saying(said.clone()).await;
+    let world = plan(&model, NOTHING).start().await;
+    for (api, streams) in ALL {
+        let sent = format!(" {}\n", request(api, "hi", streams));
+        let got = world.ask(Method::POST, path(api), &[("authorization", "Bearer k")], sent.clone()).await;
+        let wanted = if streams { stream(api, &said, 3).concat() } else { reply(api, &said) };
+        assert_eq!(got.text(), wanted, "{api:?} {streams}");
+        let seen = model.seen().pop().unwrap();
+        assert_eq!(seen.body, sent, "{api:?} {streams}");
+        assert_eq!(seen.headers["authorization"], "Bearer k");
+    }
+    let records = world.end().await;
+    let exchanges = of_type(&records, "exchange");
+    assert_eq!(exchanges.len(), ALL.len());
+    assert!(exchanges.iter().all(|record| record["outcome"] == "done"), "{exchanges:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_blocked_is_replaced_by_a_denial() {
+    for (api, streams) in ALL {
+        let model = saying(vec![text("Now."), call("c1", "drop", json!({"x": 1}))]).await;
+        let world = plan(&model, POLICY).start().await;
+        let heard = asked(&world, api, streams, "s", "hi").await;
+        assert!(heard.calls.is_empty(), "{api:?} {streams}: {heard:?}");
+        assert!(heard.text.starts_with("Now."), "{heard:?}");
+        assert!(heard.text.contains("no-drop") && heard.text.contains("Archive it."), "{api:?} {streams}: {heard:?}");
+        let records = world.end().await;
+        let blocked = of_type(&records, "decision").into_iter().filter(|record| record["action"] == "block").count();
+        assert_eq!(blocked, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_parallel_calls_those_that_may_go_on_do() {
+    for (api, streams) in ALL {
+        let calls =
+            vec![call("c1", "pay", json!({"n": 1})), call("c2", "pay", json!({"n": 2})), call("c3", "look", json!({}))];
+        let model = saying(calls).await;
+        let world = plan(&model, POLICY).start().await;
+        let heard = asked(&world, api, streams, "s", "hi").await;
+        let ids: Vec<&str> = heard.calls.iter().map(|(id, _, _)| id.as_str()).collect();
+        assert_eq!(ids, ["c1", "c3"], "{api:?} {streams}: {heard:?}");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_that_offend_are_taken_out() {
+    for (api, streams) in ALL {
+        let model = saying(vec![call("c1", "note", json!({"diagnosis": "asthma", "text": "ok"}))]).await;
+        let world = plan(&model, POLICY).start().await;
+        let heard = asked(&world, api, streams, "s", "hi").await;
+        assert_eq!(heard.calls, [("c1".into(), "note".into(), json!({"text": "ok"}))], "{api:?} {streams}");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_offends_is_masked_across_the_borders_of_chunks() {
+    let long = "It was a long day, and there is much to tell. ".repeat(20);
+    for (api, streams) in ALL {
+        let model = saying(vec![text(&format!("{long}The patient has diabetes. {long}"))]).await;
+        let world = plan(&model, POLICY).start().await;
+        let heard = asked(&world, api, streams, "s", "hi").await;
+        assert!(!heard.text.contains("diabetes"), "{api:?} {streams}: {}", heard.text);
+        assert_eq!(heard.text, format!("{long}The patient has [redacted]. {long}"), "{api:?} {streams}");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_that_are_sent_again_are_judged_once() {
+    for (api, streams) in ALL {
+        let model = Model::start(|seen| {
+            let is_first = !seen.json().to_string().contains("look around");
+            told(seen, &[if is_first { call("c1", "pay", json!({"n": 1})) } else { text("Done.") }])
+        })
+        .await;
+        let world = plan(&model, POLICY).start().await;
+        let user = json!({"role": "user", "content": "hi"});
+        let first = asked(&world, api, streams, "s", "hi").await;
+        assert_eq!(first.calls.len(), 1);
+        let mut items = vec![user];
+        items.extend(said_items(api, &[call("c1", "pay", json!({"n": 1}))]));
+        items.push(result_item(api, "c1", "look around"));
+        let got = world.post(path(api), "s", &history(api, &items, streams)).await;
+        let second = heard(api, streams, &got);
+        assert_eq!(second.text, "Done.", "the call that was made once counts once");
+        let records = world.end().await;
+        let kinds: Vec<&str> = of_type(&records, "decision").iter().map(|it| it["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["user_message", "tool_call", "tool_result", "assistant_message"], "{api:?} {streams}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_tool_answers_is_masked_each_time_it_is_sent() {
+    for (api, streams) in ALL {
+        let model = saying(vec![text("Fine.")]).await;
+        let world = plan(&model, POLICY).start().await;
+        let mut items = vec![json!({"role": "user", "content": "hi"})];
+        items.extend(said_items(api, &[call("c1", "look", json!({}))]));
+        items.push(result_item(api, "c1", "the patient has diabetes"));
+        for _ in 0..2 {
+            let got = world.post(path(api), "s", &history(api, &items, streams)).await;
+            assert_eq!(got.status, 200, "{}", got.text());
+            let body = String::from_utf8(model.seen().pop().unwrap().body.to_vec()).unwrap();
+            assert!(!body.contains("diabetes") && body.contains("[redacted]"), "{body}");
+            assert!(body.contains("\"x_unknown\":{\"kept\":[1,2.5]}"), "{body}");
+            items.extend(said_items(api, &[text("Fine.")]));
+            items.push(json!({"role": "user", "content": "and now?"}));
+        }
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_is_told_what_would_have_been_right() {
+    for (api, streams) in ALL {
+        let model = Model::start(|seen| {
+            let is_first = !seen.json().to_string().contains("greeted");
+            told(seen, &[if is_first { call("c1", "greet", json!({})) } else { text("Ok.") }])
+        })
+        .await;
+        let world = plan(&model, POLICY).start().await;
+        let first = asked(&world, api, streams, "s", "hi").await;
+        assert_eq!(first.calls.len(), 1, "a step that is steered goes on");
+        let mut items = vec![json!({"role": "user", "content": "hi"})];
+        items.extend(said_items(api, &[call("c1", "greet", json!({}))]));
+        items.push(result_item(api, "c1", "greeted"));
+        world.post(path(api), "s", &history(api, &items, streams)).await;
+        let body = model.seen().pop().unwrap().json().to_string();
+        assert!(body.contains("greeted\\n\\nThis step went on, but"), "{api:?} {streams}: {body}");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_the_upstream_are_passed_on_and_unknown_shapes_are_not() {
+    let model = Model::start(|seen| match seen.path.as_str() {
+        "/v1/models" => Play::json(r#"{"data":[{"id":"m"}]}"#),
+        path if path.contains("messages") => {
+            Play { status: 529, ..Play::json(r#"{"type":"error","error":{"type":"overloaded_error"}}"#) }
+        }
+        path if path.contains("responses") => Play::json(r#"{"object":"something else"}"#),
+        _ => Play::stream(&["data: {\"object\":\"unknown\"}\n\n".to_owned()]),
+    })
+    .await;
+    let world = plan(&model, POLICY).start().await;
+    let got = world.post(path(Api::Messages), "s", &request(Api::Messages, "hi", false)).await;
+    assert_eq!((got.status, got.json()["error"]["type"].as_str()), (529, Some("overloaded_error")));
+    let got = world.post(path(Api::Responses), "s", &request(Api::Responses, "hi", false)).await;
+    assert_eq!(got.status, 502, "{}", got.text());
+    assert!(got.json()["error"]["code"].is_string());
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", true)).await;
+    assert!(got.text().contains("\"error\"") && !got.text().contains("unknown\"}"), "{}", got.text());
+    let got = world.ask(Method::GET, "/v1/models", &[], "").await;
+    assert_eq!(got.json()["data"][0]["id"], "m");
+    let before = model.seen().len();
+    let got = world.ask(Method::POST, "/v1/embeddings", &[], "{}").await;
+    assert_eq!((got.status, got.code()), (403, "route.unknown"));
+    let wrong: Value = json!({"model": "m", "messages": [{"role": "oracle", "content": "hi"}]});
+    let got = world.post(path(Api::Chat), "s", &wrong).await;
+    assert_eq!(got.status, 400, "{}", got.text());
+    let got = world.ask(Method::POST, path(Api::Messages), &[], "{\"model\":\"m\",\"model\":\"n\"}").await;
+    assert_eq!((got.status, got.json()["type"].as_str()), (400, Some("error")));
+    assert_eq!(model.seen().len(), before, "nothing of it reached the model");
+    world.end().await;
+}

@@ -1,0 +1,146 @@
+//! Which requests belong together: tenants apart, sessions that go on elsewhere and later.
+
+use std::collections::BTreeMap;
+
+use hyper::Method;
+use lictor_gateway::KeyHash;
+use lictor_wire::Api;
+use serde_json::json;
+
+use crate::crossing::{NOTHING, POLICY, saying};
+use crate::vendor::{call, hear, path, request, text};
+use crate::world::{World, of_type, plan};
+
+/// How many calls come through if the model pays once more.
+async fn pays(world: &World, key: &str, session: Option<&str>, body_session: Option<&str>) -> usize {
+    let mut body = request(Api::Chat, "pay", false);
+    if let Some(id) = body_session {
+        body["metadata"] = json!({"session_id": id});
+    }
+    let bearer = format!("Bearer {key}");
+    let mut headers = vec![("authorization", bearer.as_str())];
+    headers.extend(session.map(|id| ("x-lictor-session", id)));
+    let got = world.ask(Method::POST, path(Api::Chat), &headers, body.to_string()).await;
+    assert_eq!(got.status, 200, "{}", got.text());
+    hear(Api::Chat, &got.body).calls.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_of_another_tenant_is_out_of_reach() {
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut apart = plan(&model, POLICY);
+    apart.config.tenants = BTreeMap::from([
+        (KeyHash::of("a1"), "a".to_owned()),
+        (KeyHash::of("a2"), "a".to_owned()),
+        (KeyHash::of("b"), "b".to_owned()),
+    ]);
+    let world = apart.start().await;
+    assert_eq!(pays(&world, "a1", Some("s"), None).await, 1);
+    assert_eq!(pays(&world, "a2", Some("s"), None).await, 0, "the same tenant has paid");
+    assert_eq!(pays(&world, "b", Some("s"), None).await, 1, "another tenant has not");
+    assert_eq!(pays(&world, "c", Some("s"), None).await, 1, "nor has somebody who is not listed");
+    assert_eq!(pays(&world, "d", None, Some("s")).await, 1, "nor somebody else who is not");
+    assert_eq!(pays(&world, "d", Some("s"), None).await, 0, "header and body name the same session");
+    let records = world.end().await;
+    let from: Vec<&str> = of_type(&records, "exchange").iter().map(|it| it["session_from"].as_str().unwrap()).collect();
+    assert_eq!(from, ["header", "header", "header", "header", "body", "header"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_of_persons_do_not_cross_tenants_and_rotating_sessions_does_not_escape_them() {
+    let policy = r#"
+lictor: 1
+name: person
+properties:
+  - {id: once-per-principal, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block, history: principal}
+"#;
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut apart = plan(&model, policy);
+    apart.config.tenants = BTreeMap::from([(KeyHash::of("a"), "a".to_owned()), (KeyHash::of("b"), "b".to_owned())]);
+    let world = apart.start().await;
+    let pay = |key: &'static str, session: &'static str| {
+        let world = &world;
+        async move {
+            let bearer = format!("Bearer {key}");
+            let headers =
+                [("authorization", bearer.as_str()), ("x-lictor-session", session), ("x-lictor-principal", "ann")];
+            let got =
+                world.ask(Method::POST, path(Api::Chat), &headers, request(Api::Chat, "pay", false).to_string()).await;
+            hear(Api::Chat, &got.body).calls.len()
+        }
+    };
+    assert_eq!(pay("a", "s1").await, 1);
+    assert_eq!(pay("a", "s2").await, 0, "another session of the same principal");
+    assert_eq!(pay("b", "s3").await, 1, "the principal of that name of another tenant");
+    assert_eq!(world.figure("lictor_sessions_begun_total").await, 3);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_ids_are_as_good_as_any() {
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let world = plan(&model, POLICY).start().await;
+    let long = "x".repeat(10_240);
+    assert_eq!(pays(&world, "k", Some(&long), None).await, 1);
+    assert_eq!(pays(&world, "k", Some(&long), None).await, 0);
+    assert_eq!(pays(&world, "k", None, Some("a\u{0}\n\u{202e}b")).await, 1);
+    assert_eq!(pays(&world, "k", None, None).await, 1, "without an id, all of a credential is one session");
+    assert_eq!(pays(&world, "k", Some(""), None).await, 0);
+    assert_eq!(pays(&world, "other", None, None).await, 1);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_go_on_when_the_gateway_comes_back() {
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut first = plan(&model, POLICY);
+    first.keeps = true;
+    let mut world = first.start().await;
+    assert_eq!(pays(&world, "k", Some("s"), None).await, 1);
+    let folder = world.stop().await;
+    drop(world);
+    let mut second = plan(&model, POLICY);
+    (second.keeps, second.folder) = (true, folder);
+    let world = second.start().await;
+    assert_eq!(pays(&world, "k", Some("s"), None).await, 0);
+    assert_eq!(pays(&world, "k", Some("t"), None).await, 1);
+    let records = world.end().await;
+    assert_eq!(of_type(&records, "exchange").len(), 3, "one ledger for both");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_are_not_listed_may_be_refused() {
+    let model = saying(vec![text("hi")]).await;
+    let mut closed = plan(&model, NOTHING);
+    closed.config.tenants = BTreeMap::from([(KeyHash::of("a"), "a".to_owned())]);
+    closed.config.known_only = true;
+    let world = closed.start().await;
+    for api in Api::ALL {
+        let got =
+            world.ask(Method::POST, path(api), &[("x-api-key", "b")], request(api, "hi", false).to_string()).await;
+        assert_eq!((got.status, got.code()), (401, "credential.unknown"));
+        assert_eq!(got.json()["error"]["type"], "authentication_error");
+    }
+    let got = world
+        .ask(Method::POST, path(Api::Messages), &[("x-api-key", "a")], request(Api::Messages, "hi", false).to_string())
+        .await;
+    assert_eq!(got.status, 200);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_only_watches_stops_nothing_and_writes_everything_down() {
+    let model = saying(vec![call("c", "drop", json!({}))]).await;
+    let mut watching = plan(&model, POLICY);
+    watching.config.shadow = true;
+    let world = watching.start().await;
+    for api in Api::ALL {
+        let got = world.post(path(api), "s", &request(api, "the patient has diabetes", false)).await;
+        assert_eq!(hear(api, &got.body).calls.len(), 1);
+        assert!(String::from_utf8_lossy(&model.seen().pop().unwrap().body).contains("diabetes"));
+    }
+    assert!(world.figure("lictor_forwarded_unchecked_total").await >= 3);
+    let records = world.end().await;
+    let blocked = of_type(&records, "decision").into_iter().filter(|record| record["action"] == "block").count();
+    assert_eq!(blocked, 3);
+}

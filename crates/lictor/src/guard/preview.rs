@@ -1,0 +1,46 @@
+//! What would be decided about a text that is still being said.
+//!
+//! A model speaks word by word, and whoever listens should not wait for the end. So a text can be looked at before it is
+//! whole: nothing is decided by that, nothing becomes part of the trace. The whole text is decided on when it is there.
+
+use std::ops::Range;
+
+use super::{Guard, objections, redact};
+use crate::event::Event;
+use crate::policy::Response;
+
+/// What would be decided about an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// The strongest response that would be asked for.
+    pub response: Response,
+    /// The places in its text that would be masked, in order and apart from each other.
+    pub masks: Vec<Range<usize>>,
+}
+
+impl Guard {
+    /// What would be decided about an event if it came now. Nothing changes.
+    pub fn preview(&mut self, event: &Event) -> Preview {
+        let name = event.session.clone().unwrap_or_default();
+        let guarded = self.sessions.remove(&name);
+        let is_new = guarded.is_none();
+        let guarded = guarded.unwrap_or_else(|| self.begin(&name));
+        let proposal = guarded.session.propose(&mut self.judge, event);
+        if !is_new {
+            self.sessions.insert(name, guarded);
+        }
+        let objections = objections(&proposal, &[]);
+        let response = objections.iter().map(|objection| objection.response).max().unwrap_or(Response::Observe);
+        let mut masks: Vec<Range<usize>> = Vec::new();
+        if let Some(text) = event.text.as_ref().filter(|_| response >= Response::Redact) {
+            let offence = redact::Offence::of(&objections);
+            for (range, _) in offence.places(&self.judge.prepared().plan.recogniser, text) {
+                match masks.last_mut().filter(|last| range.start <= last.end) {
+                    Some(last) => last.end = last.end.max(range.end),
+                    None => masks.push(range),
+                }
+            }
+        }
+        Preview { response, masks }
+    }
+}
