@@ -1,5 +1,6 @@
 //! The arguments: what can be asked, and the help that explains it.
 
+mod guarding;
 mod ledger;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
+pub(crate) use crate::args::guarding::{GuardArgs, HookArgs, HookClient, WardenArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
 
 /// Judges what an AI agent did by temporal properties
@@ -59,6 +61,12 @@ pub(crate) enum Command {
     /// `forward`, `steer`, `redact` with the event as it may go on, `ask`, or `block`, with the reasons and a message for
     /// the model. A line that cannot be read is blocked.
     Guard(GuardArgs),
+    /// Answer a hook of a coding agent: what it passes on standard input, in its own dialect
+    ///
+    /// The client calls this before and behind every call of a tool, when the user writes, and when the model comes to
+    /// rest. `lictor hook claude --settings` prints what its settings need. Whatever fails is answered with the client's
+    /// own no.
+    Hook(HookArgs),
     /// Tell which findings a change of the policy brings and takes away on given logs
     Diff(Box<DiffArgs>),
     /// Run the examples of policy pages: traces with the findings they must give
@@ -263,54 +271,6 @@ Examples:
   lictor audit --policy bank.yaml today.jsonl --history bank.history.json
 
 Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --strict";
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = GUARD_EXAMPLES)]
-pub(crate) struct GuardArgs {
-    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
-    #[arg(short, long, value_name = "FILE|PACKS")]
-    pub(crate) policy: Option<String>,
-
-    /// Decide by these properties only; `*` stands for any characters
-    #[arg(long, value_name = "ID")]
-    pub(crate) only: Vec<String>,
-
-    /// Keep the state of sessions in this folder: they go on when the guard comes back
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) state: Option<PathBuf>,
-
-    /// Write every decision to the ledger in this folder before it takes effect; it is created if it is not there
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) log: Option<PathBuf>,
-
-    /// The name of a ledger that is created
-    #[arg(long, value_name = "NAME", default_value = "lictor.local/guard")]
-    pub(crate) origin: String,
-
-    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
-    #[arg(long, requires = "log")]
-    pub(crate) keep_content: bool,
-
-    /// How many sessions are held in memory; those that were idle longest are left to the state
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub(crate) sessions: usize,
-
-    /// How many seconds a person has to answer what is asked
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
-    pub(crate) patience: u32,
-
-    /// Show in witnesses what was said and called, shortened
-    #[arg(long)]
-    pub(crate) show_content: bool,
-}
-
-const GUARD_EXAMPLES: &str = "\
-Examples:
-  lictor guard --policy shop.yaml < events.jsonl
-  my-agent | lictor guard --policy gdpr,agent-safety
-  lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
-
-Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

@@ -10,6 +10,7 @@ mod complaint;
 mod exit;
 mod formulas;
 mod judge;
+mod opening;
 mod policies;
 mod render;
 mod trace;
@@ -54,6 +55,7 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Patterns(args) => commands::patterns::run(args, out),
         Command::Audit(args) => commands::audit::run(args, out),
         Command::Guard(args) => commands::guard::run(args, out),
+        Command::Hook(args) => commands::hook::run(args, out),
         Command::Diff(args) => commands::diff::run(args, out),
         Command::Test(args) => commands::test::run(args, out),
         Command::Packs(args) => commands::packs::run(args, out),

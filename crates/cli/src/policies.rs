@@ -34,6 +34,12 @@ pub(crate) fn load(asked: Option<&str>, only: &[String]) -> anyhow::Result<Polic
     Ok(policy)
 }
 
+/// The policy of a folder: its `lictor.yaml`, or the pack that is used where there is none.
+pub(crate) fn of_folder(folder: &Path) -> String {
+    let file = folder.join("lictor.yaml");
+    if file.is_file() { file.display().to_string() } else { BY_DEFAULT.to_owned() }
+}
+
 fn named(asked: &str) -> anyhow::Result<Policy> {
     let path = Path::new(asked);
     let loaded = match path.is_file() {

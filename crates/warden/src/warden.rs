@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use lictor::event::Event;
+use lictor::event::{Event, Source};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, SavedGuarded};
+use lictor::guard::{Decision, Guard, Means, SavedGuarded};
 use lictor::judge::SavedHistories;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_store::{Change, Expected, Store, StoreError};
+use sha2::{Digest, Sha256};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptSession};
@@ -103,6 +104,11 @@ impl Warden {
     /// Decides on an event: the answer may take effect. An event that says its `id` and `seq` and was decided before is
     /// answered as it was then.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
+        self.decide_within(Means::default(), event, now)
+    }
+
+    /// The same for somebody who cannot do everything about the event.
+    pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
         let session = event.session.clone().unwrap_or_default().to_string();
         self.turn += 1;
         self.write_rest()?;
@@ -111,7 +117,7 @@ impl Warden {
             if let Some(line) = self.answered(&session, event) {
                 return Ok(Answer { line, decision: None });
             }
-            let decision = self.guard.decide(event, now);
+            let decision = self.guard.decide_within(means, event, now);
             match self.keep(&session, &decision, event, now) {
                 Ok(outgoing) => {
                     self.write(outgoing)?;
@@ -127,6 +133,18 @@ impl Warden {
             }
         }
         Err(WardenError::Crowded { session })
+    }
+
+    /// What is still owed in a session, as it stands: nothing ends, and nothing is written.
+    pub fn owed(&mut self, session: &str) -> Result<Vec<Finding>, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.owed(session))
+    }
+
+    /// Whether something in a session waits for a person by this id.
+    pub fn waits(&mut self, session: &str, id: &str) -> Result<bool, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.waits(session, id))
     }
 
     /// Writes down something that is no event and does not go on, as it was given.
@@ -355,11 +373,16 @@ impl Warden {
     }
 }
 
-/// What makes an event the same as another of its session: its number there, or its id and kind.
+/// What makes an event the same as another of its session: its number there, or its id and kind, and all that it says.
+/// An id that comes again with something else is another event; whoever sends it must not get the old answer.
 fn name_of(event: &Event) -> Option<String> {
-    match (event.seq, &event.id) {
-        (Some(seq), _) => Some(format!("#{seq}")),
-        (None, Some(id)) => Some(format!("{}/{id}", event.kind)),
-        (None, None) => None,
-    }
+    let name = match (event.seq, &event.id) {
+        (Some(seq), _) => format!("#{seq}"),
+        (None, Some(id)) => format!("{}/{id}", event.kind),
+        (None, None) => return None,
+    };
+    let placeless = Event { source: Source::default(), ..event.clone() };
+    let digest = Sha256::digest(placeless.to_json().to_string());
+    let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{name} {digest}"))
 }

@@ -2,29 +2,26 @@
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use lictor::decode::{Fault, Record};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Options};
+use lictor::guard::{Action, Decision};
 use lictor::json;
-use lictor::judge::Judge;
-use lictor_ledger::Ledger;
-use lictor_logic::{Span, Time};
-use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::{Answer, Keep, Warden};
+use lictor_warden::Answer;
 
 use crate::args::GuardArgs;
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::policies;
+use crate::opening::{self, now};
 
 /// The longest line that is taken.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Decides on the events of standard input.
 pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let mut warden = open(args)?;
+    let mut warden = opening::open(&args.warden, Duration::ZERO)?;
     let mut lines = Lines { input: std::io::stdin().lock(), number: 0 };
     let mut outcome = Outcome::Compliant;
     let mut events = 0u64;
@@ -60,28 +57,6 @@ pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     warden.close()?;
     anyhow::ensure!(events > 0, "there was not a single event on standard input; write one JSON object a line");
     Ok(outcome)
-}
-
-/// The warden that the arguments ask for.
-fn open(args: &GuardArgs) -> anyhow::Result<Warden> {
-    let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-    let patience = Span(u64::from(args.patience) * 1_000_000_000);
-    let guard = Guard::new(judge, Options { patience, content: args.show_content });
-    let store: Arc<dyn Store> = match &args.state {
-        Some(folder) => Arc::new(EmbeddedStore::open(folder)?),
-        None => Arc::new(MemoryStore::new()),
-    };
-    let ledger = match &args.log {
-        Some(folder) => {
-            let options = lictor_ledger::Options::new(jiff::Timestamp::now);
-            Some(Ledger::open_or_create(folder, &args.origin, options)?)
-        }
-        None => None,
-    };
-    let keep = if args.keep_content { Keep::Content } else { Keep::Commitment };
-    let options = lictor_warden::Options { keep, most_sessions: args.sessions, policy: policy.fingerprint() };
-    Ok(Warden::open(guard, store, ledger, options)?)
 }
 
 /// A line of the input.
@@ -138,8 +113,4 @@ fn refusal(line: u32, reason: &str) -> serde_json::Value {
 fn weight(decision: &Decision) -> Outcome {
     let is_plain = decision.action == Action::Forward && decision.settled.iter().all(|it| it.action == Action::Forward);
     if is_plain { Outcome::Compliant } else { Outcome::Findings }
-}
-
-fn now() -> Time {
-    Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
 }

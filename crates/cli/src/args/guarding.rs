@@ -1,0 +1,114 @@
+//! The arguments of the commands that decide before something happens.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+/// By what, and with what memory, is decided.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WardenArgs {
+    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: Option<String>,
+
+    /// Decide by these properties only; `*` stands for any characters
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+
+    /// Keep the state of sessions in this folder: they go on when the guard comes back
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Write every decision to the ledger in this folder before it takes effect; it is created if it is not there
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// The name of a ledger that is created
+    #[arg(long, value_name = "NAME", default_value = "lictor.local/guard")]
+    pub(crate) origin: String,
+
+    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
+    #[arg(long, requires = "log")]
+    pub(crate) keep_content: bool,
+
+    /// How many sessions are held in memory; those that were idle longest are left to the state
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) sessions: usize,
+
+    /// How many seconds a person has to answer what is asked
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    pub(crate) patience: u32,
+
+    /// Show in witnesses what was said and called, shortened
+    #[arg(long)]
+    pub(crate) show_content: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = GUARD_EXAMPLES)]
+pub(crate) struct GuardArgs {
+    #[command(flatten)]
+    pub(crate) warden: WardenArgs,
+}
+
+const GUARD_EXAMPLES: &str = "\
+Examples:
+  lictor guard --policy shop.yaml < events.jsonl
+  my-agent | lictor guard --policy gdpr,agent-safety
+  lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
+
+Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = HOOK_EXAMPLES)]
+pub(crate) struct HookArgs {
+    /// Who calls the hook
+    #[arg(value_enum)]
+    pub(crate) client: HookClient,
+
+    /// The folder of the project: where lictor.yaml and .lictor are looked for; without it the one that the client
+    /// names, or the one it works in
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) project: Option<PathBuf>,
+
+    /// The policy: a file, or names of packs with commas between them; without it the project's lictor.yaml
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: Option<String>,
+
+    /// Where sessions are kept from one call to the next, and the ledger; without it .lictor in the project
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
+    #[arg(long)]
+    pub(crate) keep_content: bool,
+
+    /// Let Codex carry out calls with other arguments; only for versions that know how
+    #[arg(long)]
+    pub(crate) rewrites: bool,
+
+    /// After how many seconds the answer is no, whatever is being waited for
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) deadline: u32,
+
+    /// Print what the settings of the client need, instead of answering
+    #[arg(long)]
+    pub(crate) settings: bool,
+}
+
+/// Who calls a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookClient {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+}
+
+const HOOK_EXAMPLES: &str = "\
+Examples:
+  lictor hook claude --settings
+  lictor hook codex --settings --project . --policy agent-safety
+  lictor hook claude < input.json
+
+Exit code: 0 answered, 2 not allowed, with the reason on standard error";
