@@ -92,8 +92,9 @@ impl Call {
             _ => {
                 let mut decoded = Decoded::default();
                 Format::ClaudeCode.decoder().record(at(input.clone()), &mut decoded);
-                if let Some(fault) = decoded.faults.pop() {
-                    return Err(fault);
+                if !decoded.faults.is_empty() {
+                    let hint = "take it out of the settings of the client, or use a newer version of lictor";
+                    return Err(fault("hook.unknown", format!("the hook `{name}` is not known\nhint: {hint}")));
                 }
                 decoded.events.pop()
             }
