@@ -9,7 +9,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
-pub(crate) use crate::args::guarding::{GuardArgs, HookArgs, HookClient, WardenArgs};
+pub(crate) use crate::args::guarding::{GuardArgs, HookArgs, HookClient, McpArgs, WardenArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
 
 /// Judges what an AI agent did by temporal properties
@@ -67,6 +67,11 @@ pub(crate) enum Command {
     /// rest. `lictor hook claude --settings` prints what its settings need. Whatever fails is answered with the client's
     /// own no.
     Hook(HookArgs),
+    /// Stand between a client and a server of the Model Context Protocol
+    ///
+    /// Every call, every result, and what the server says its tools are, is decided before it passes. A call that is not
+    /// allowed is answered with an error result that says why; a person is asked where the client can ask one.
+    Mcp(Box<McpArgs>),
     /// Tell which findings a change of the policy brings and takes away on given logs
     Diff(Box<DiffArgs>),
     /// Run the examples of policy pages: traces with the findings they must give

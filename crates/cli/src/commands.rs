@@ -14,6 +14,7 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod packs;
 pub(crate) mod patterns;
 pub(crate) mod replay;

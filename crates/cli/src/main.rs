@@ -56,6 +56,7 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Audit(args) => commands::audit::run(args, out),
         Command::Guard(args) => commands::guard::run(args, out),
         Command::Hook(args) => commands::hook::run(args, out),
+        Command::Mcp(args) => commands::mcp::run(args),
         Command::Diff(args) => commands::diff::run(args, out),
         Command::Test(args) => commands::test::run(args, out),
         Command::Packs(args) => commands::packs::run(args, out),

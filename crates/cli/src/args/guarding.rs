@@ -112,3 +112,50 @@ Examples:
   lictor hook claude < input.json
 
 Exit code: 0 answered, 2 not allowed, with the reason on standard error";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = MCP_EXAMPLES)]
+pub(crate) struct McpArgs {
+    /// The server to run, with its arguments
+    #[arg(last = true, value_name = "SERVER", required_unless_present = "http", conflicts_with = "http")]
+    pub(crate) server: Vec<String>,
+
+    /// The address of a server to stand in front of, instead of running one
+    #[arg(long, value_name = "UPSTREAM")]
+    pub(crate) http: Option<String>,
+
+    /// Where clients connect
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8931", requires = "http")]
+    pub(crate) listen: String,
+
+    /// A name of this host that clients may use, beside those of this machine
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub(crate) host: Vec<String>,
+
+    /// How the server is called in events and in the digests of its tools; without it, its file or its host
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// The session that events belong to; without it a new one with every run
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+
+    /// Let a method pass, unjudged, that is not one of the protocol
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) allow_method: Vec<String>,
+
+    /// Approve the definition of a tool by its digest, before the session begins
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) approve: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) warden: WardenArgs,
+}
+
+const MCP_EXAMPLES: &str = "\
+Examples:
+  lictor mcp --policy agent-safety -- npx -y @modelcontextprotocol/server-filesystem .
+  lictor mcp --policy owasp-agentic --state mcp-state --log mcp-log --name files -- my-server
+  lictor mcp --policy shop.yaml --http https://tools.example.com/mcp --listen 127.0.0.1:8931
+
+Exit code: that of the server; 2 if it could not be run";
