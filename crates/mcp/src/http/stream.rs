@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use hyper::body::{Body, Bytes, Frame};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 
 /// The body of an answer.
@@ -32,5 +32,12 @@ impl Body for Streamed {
 
     fn is_end_stream(&self) -> bool {
         matches!(self, Streamed::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Streamed::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Streamed::Parts(_) => SizeHint::default(),
+        }
     }
 }
