@@ -91,6 +91,15 @@ pub(crate) struct HookArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     pub(crate) deadline: u32,
 
+    /// Do all of the work in this process; otherwise the first call leaves a keeper behind, which answers the next ones
+    /// within milliseconds and ends when it is idle
+    #[arg(long)]
+    pub(crate) no_keeper: bool,
+
+    /// Be the keeper
+    #[arg(long, hide = true, conflicts_with = "no_keeper")]
+    pub(crate) keep: bool,
+
     /// Print what the settings of the client need, instead of answering
     #[arg(long)]
     pub(crate) settings: bool,

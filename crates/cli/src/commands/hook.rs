@@ -1,7 +1,11 @@
 //! `lictor hook`: answers one question of a coding agent.
 //!
 //! All of the work is done by a thread of its own, and the answer of the process is *no* if that thread panics, or does
-//! not come to an end in time.
+//! not come to an end in time. To make ready a policy and to open a ledger takes longer than a call may; so the first
+//! call leaves a [`keeper`] behind, which has both open. Whatever is wrong with it, the call does the work itself.
+
+#[cfg(unix)]
+mod keeper;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use anyhow::Context;
+use lictor::decode::Fault;
 use lictor_hook::{Call, Client, Options, Reply, answer, refusal, settings};
 use lictor_warden::Warden;
 
@@ -37,13 +42,22 @@ pub(crate) fn run(args: &HookArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         writeln!(out, "{}", settings(client, &command(client, args)?))?;
         return Ok(Outcome::Compliant);
     }
+    if args.keep {
+        return keep(client, args);
+    }
     let asked: Arc<Mutex<Option<Call>>> = Arc::default();
     let (sender, receiver) = mpsc::channel();
     let work = Work { client, asked: Arc::clone(&asked), settings: Settings::of(args) };
     let _worker = std::thread::Builder::new().name("hook".into()).spawn(move || sender.send(work.run()))?;
     let deadline = Duration::from_secs(args.deadline.into());
     let reply = match receiver.recv_timeout(deadline) {
-        Ok(Ok(reply)) => reply,
+        Ok(Ok((reply, wants_keeper))) => {
+            let outcome = say(&reply, out)?;
+            if wants_keeper {
+                start_keeper(args);
+            }
+            return Ok(outcome);
+        }
         failure => {
             let reason = match failure {
                 Ok(Err(error)) => format!("{error:#}"),
@@ -66,6 +80,23 @@ fn say(reply: &Reply, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     Ok(if reply.exit == 0 { Outcome::Compliant } else { Outcome::Unjudged })
 }
 
+/// Keeps a warden open for the calls to come.
+fn keep(client: Client, args: &HookArgs) -> anyhow::Result<Outcome> {
+    #[cfg(unix)]
+    {
+        let project = args.project.clone().context("a keeper needs --project")?;
+        let work = Work { client, asked: Arc::default(), settings: Settings::of(args) };
+        keeper::run(&work.warden(&project), Duration::from_secs(args.deadline.into()))?;
+    }
+    Ok(Outcome::Compliant)
+}
+
+/// Leaves a keeper behind. Without one the next call is slower, and that is all.
+fn start_keeper(args: &HookArgs) {
+    #[cfg(unix)]
+    keeper::start(args);
+}
+
 /// What a question is answered by.
 #[derive(Debug)]
 struct Settings {
@@ -74,6 +105,7 @@ struct Settings {
     state: Option<PathBuf>,
     keep_content: bool,
     rewrites: bool,
+    has_keeper: bool,
     patience: Duration,
 }
 
@@ -85,6 +117,7 @@ impl Settings {
             state: args.state.clone(),
             keep_content: args.keep_content,
             rewrites: args.rewrites,
+            has_keeper: !args.no_keeper && args.project.is_some(),
             // Others may be writing the ledger; whoever waits too long is answered before the deadline.
             patience: Duration::from_secs(u64::from(args.deadline)) / 2,
         }
@@ -99,25 +132,27 @@ struct Work {
 }
 
 impl Work {
-    fn run(&self) -> anyhow::Result<Reply> {
+    /// The reply, and whether a keeper would have been quicker.
+    fn run(&self) -> anyhow::Result<(Reply, bool)> {
         let mut bytes = Vec::new();
         let mut input = std::io::stdin().lock().take(MOST_BYTES);
         input.read_to_end(&mut bytes).context("cannot read standard input")?;
-        let call = match Call::read(self.client, &bytes) {
-            Ok(call) => call,
-            Err(fault) => {
-                let mut warden = self.open(".")?;
-                warden.refuse(fault.code, &bytes, Some(now()))?;
-                warden.close()?;
-                anyhow::bail!("{}: {}", fault.code, fault.message);
-            }
-        };
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.clone());
-        let mut warden = self.open(call.folder().unwrap_or("."))?;
+        let read = Call::read(self.client, &bytes);
+        if let Ok(call) = &read {
+            *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.clone());
+        }
+        let works_in = read.as_ref().ok().and_then(Call::folder).unwrap_or(".").to_owned();
         let options = Options { rewrites: self.settings.rewrites };
-        let reply = answer(self.client, options, &call, &mut warden, now())?;
+        #[cfg(unix)]
+        if self.settings.has_keeper
+            && let Some(reply) = keeper::ask(&self.warden(Path::new(&works_in)), self.client, options, &bytes)
+        {
+            return Ok((reply, false));
+        }
+        let mut warden = self.open(&works_in)?;
+        let reply = decided(self.client, options, read, &bytes, &mut warden)?;
         warden.close()?;
-        Ok(reply)
+        Ok((reply, self.settings.has_keeper))
     }
 
     fn open(&self, works_in: &str) -> anyhow::Result<Warden> {
@@ -144,6 +179,24 @@ impl Work {
     }
 }
 
+/// The reply to a question, decided and written down.
+fn decided(
+    client: Client,
+    options: Options,
+    read: Result<Call, Fault>,
+    bytes: &[u8],
+    warden: &mut Warden,
+) -> anyhow::Result<Reply> {
+    match read {
+        Ok(call) => Ok(answer(client, options, &call, warden, now())?),
+        Err(fault) => {
+            warden.refuse(fault.code, bytes, Some(now()))?;
+            let reason = format!("lictor could not decide: {}: {}", fault.code, fault.message);
+            Ok(refusal(client, None, &reason))
+        }
+    }
+}
+
 /// The command that the settings of the client name: this program, with these arguments, and folders that do not depend
 /// on where the model works.
 fn command(client: Client, args: &HookArgs) -> anyhow::Result<String> {
@@ -166,6 +219,7 @@ fn command(client: Client, args: &HookArgs) -> anyhow::Result<String> {
     }
     words.extend(args.keep_content.then(|| "--keep-content".to_owned()));
     words.extend(args.rewrites.then(|| "--rewrites".to_owned()));
+    words.extend(args.no_keeper.then(|| "--no-keeper".to_owned()));
     Ok(words.join(" "))
 }
 

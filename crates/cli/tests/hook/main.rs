@@ -5,6 +5,8 @@
 mod client;
 mod contracts;
 mod failures;
+#[cfg(unix)]
+mod keeper;
 mod together;
 
 use std::io::Write;
@@ -34,6 +36,8 @@ properties:
 struct Project {
     folder: TempDir,
     client: &'static str,
+    /// Whether calls leave a process behind that answers the next ones.
+    has_keeper: bool,
 }
 
 /// What a hook answered.
@@ -48,7 +52,7 @@ impl Project {
     fn new(client: &'static str) -> Project {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("lictor.yaml"), POLICY).unwrap();
-        Project { folder, client }
+        Project { folder, client, has_keeper: false }
     }
 
     fn path(&self) -> &Path {
@@ -58,6 +62,9 @@ impl Project {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lictor"));
         command.args(["hook", self.client]).args(arguments).current_dir(std::env::temp_dir());
+        if !self.has_keeper {
+            command.arg("--no-keeper");
+        }
         command.env_remove("CLAUDE_PROJECT_DIR").env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
