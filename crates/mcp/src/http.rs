@@ -103,12 +103,12 @@ impl Service {
         Arc::new(Mutex::new(Session { relay: Relay::new(terms), parked: HashMap::new() }))
     }
 
-    fn from_client(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {
-        self.decided(|warden, now| locked(session).relay.from_client(warden, bytes, now))
+    fn client_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {
+        self.decided(|warden, now| locked(session).relay.client_sent(warden, bytes, now))
     }
 
-    fn from_server(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {
-        self.decided(|warden, now| locked(session).relay.from_server(warden, bytes, now))
+    fn server_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {
+        self.decided(|warden, now| locked(session).relay.server_sent(warden, bytes, now))
     }
 
     fn refuse(&self, reason: &str, bytes: &[u8]) {
@@ -136,7 +136,7 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener) -> std::io::Res
     loop {
         let (connection, _) = listener.accept().await?;
         let service = Arc::clone(&service);
-        let _ = tokio::spawn(async move {
+        drop(tokio::spawn(async move {
             let respond = service_fn(move |request: Request<Incoming>| {
                 let service = Arc::clone(&service);
                 async move { Ok::<Response<Streamed>, Infallible>(endpoint::respond(service, request).await) }
@@ -145,7 +145,7 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener) -> std::io::Res
             server.timer(TokioTimer::new()).header_read_timeout(HEAD);
             // A client that breaks the protocol, or is gone, is no failure of ours.
             let _ = server.serve_connection(TokioIo::new(connection), respond).await;
-        });
+        }));
     }
 }
 

@@ -106,7 +106,7 @@ impl Relay {
     }
 
     /// Takes what the client sent.
-    pub fn from_client(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
+    pub fn client_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
         let mut turn = Turn { warden, now, outs: Vec::new() };
         match message::read(bytes) {
             Err(fault) => {
@@ -125,7 +125,7 @@ impl Relay {
     }
 
     /// Takes what the server sent.
-    pub fn from_server(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
+    pub fn server_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
         let mut turn = Turn { warden, now, outs: Vec::new() };
         match message::read(bytes) {
             Err(Fault { reason, message, .. }) => {

@@ -56,8 +56,8 @@ pub fn run(
         };
         let Ok(next) = next else { return end(&mut child) };
         let outs = match next {
-            Heard::Client(line) => relay.from_client(warden, &line, clock()),
-            Heard::Server(line) => relay.from_server(warden, &line, clock()),
+            Heard::Client(line) => relay.client_sent(warden, &line, clock()),
+            Heard::Server(line) => relay.server_sent(warden, &line, clock()),
             // The server reads the end of its input, and may finish what it does.
             Heard::ClientGone => {
                 drop(to_server.take());

@@ -155,10 +155,11 @@ fn what_is_not_allowed_is_never_sent() {
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(r#""isError":true"#), "{answer}");
     let old = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deploy"}}"#;
     assert!(ask(&url, &[], old).contains(r#""isError":true"#));
-    let cases: [(&[(&str, &str)], &str, &str); 8] = [
-        (&[], "[{}]", "400"),
-        (&[], "nonsense", "400"),
-        (&[], r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather","name":"deploy"}}"#, "400"),
+    let none: &[(&str, &str)] = &[];
+    let cases = [
+        (none, "[{}]", "400"),
+        (none, "nonsense", "400"),
+        (none, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather","name":"deploy"}}"#, "400"),
         (&[("Content-Type", "text/plain")], old, "415"),
         (&[("Content-Encoding", "gzip")], old, "415"),
         (&[("Host", "attacker.example")], old, "403"),

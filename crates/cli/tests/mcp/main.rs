@@ -1,12 +1,13 @@
 //! `lictor mcp` between the official SDKs: clients and servers that know nothing of it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::print_stderr, reason = "a test says what it could not do")]
 
 mod http;
 mod sdk;
 mod stdio;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -133,5 +134,5 @@ fn check(outcomes: &Value, place: &Place) {
 }
 
 fn skipped(reason: &str) {
-    writeln!(std::io::stderr(), "SKIPPED: a test with an SDK of the protocol: {reason}").unwrap();
+    eprintln!("SKIPPED: a test with an SDK of the protocol: {reason}");
 }

@@ -101,7 +101,7 @@ async fn post(service: Arc<Service>, request: Request<Incoming>) -> Answer {
         Ok(session) => session,
         Err(answer) => return *answer,
     };
-    let outs = service.from_client(&session, &body);
+    let outs = service.client_sent(&session, &body);
     let call = Call { service: Arc::clone(&service), session, headers: head.headers, id, is_first };
     match message.sort {
         Sort::Request { .. } => call.answered(outs, &body).await,
@@ -193,7 +193,7 @@ impl Call {
         let (sender, answer) = stream();
         let (parked, mut settled) = mpsc::unbounded_channel();
         locked(&self.session).parked.insert(self.id.to_string().into(), parked);
-        let _ = tokio::spawn(async move {
+        drop(tokio::spawn(async move {
             if sender.send(bytes(sse::written(&question, None))).await.is_err() {
                 return;
             }
@@ -208,7 +208,7 @@ impl Call {
                 }
                 _ => {}
             }
-        });
+        }));
         answer
     }
 
@@ -230,7 +230,7 @@ impl Call {
         if is_stream(answer.headers()) {
             let (sender, mut streamed) = stream();
             streamed.headers_mut().extend(kept);
-            let _ = tokio::spawn(async move { self.relayed(answer, &sender).await });
+            drop(tokio::spawn(async move { self.relayed(answer, &sender).await }));
             return streamed;
         }
         let mut told = match whole(answer.into_body()).await {
@@ -243,7 +243,7 @@ impl Call {
 
     /// The one message of an answer that is no stream.
     fn judged(&self, status: StatusCode, body: &Bytes) -> Answer {
-        let outs = if body.is_empty() { Vec::new() } else { self.service.from_server(&self.session, body) };
+        let outs = if body.is_empty() { Vec::new() } else { self.service.server_sent(&self.session, body) };
         match outs.into_iter().find_map(|out| if let Out::Client(text) = out { Some(text) } else { None }) {
             Some(text) => plain(status, text),
             // What the server says beside the protocol does not pass; that it failed does.
@@ -295,7 +295,7 @@ async fn relay(
                 }
                 continue;
             }
-            for out in service.from_server(session, &event.data) {
+            for out in service.server_sent(session, &event.data) {
                 match out {
                     Out::Client(text) => {
                         if sender.send(bytes(sse::written(&text, event.id.as_deref()))).await.is_err() {
@@ -335,7 +335,7 @@ async fn listen(service: Arc<Service>, headers: &HeaderMap) -> Answer {
         Ok(answer) => {
             let (sender, mut streamed) = stream();
             streamed.headers_mut().extend(returned(answer.headers()));
-            let _ = tokio::spawn(async move { relay(&service, &session, &headers, answer, &sender).await });
+            drop(tokio::spawn(async move { relay(&service, &session, &headers, answer, &sender).await }));
             streamed
         }
     }

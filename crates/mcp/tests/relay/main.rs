@@ -1,6 +1,6 @@
 //! The relay, message by message: what passes, what does not, and that nobody gets around it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod asking;
 mod bypass;
@@ -60,12 +60,12 @@ impl Wire {
 
     fn client(&mut self, text: &str) -> Vec<Out> {
         self.now += 1;
-        self.relay.from_client(&mut self.warden, text.as_bytes(), Time(self.now))
+        self.relay.client_sent(&mut self.warden, text.as_bytes(), Time(self.now))
     }
 
     fn server(&mut self, text: &str) -> Vec<Out> {
         self.now += 1;
-        self.relay.from_server(&mut self.warden, text.as_bytes(), Time(self.now))
+        self.relay.server_sent(&mut self.warden, text.as_bytes(), Time(self.now))
     }
 
     /// A call of a tool, and what becomes of it.
