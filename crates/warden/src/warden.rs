@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, Preview, late_line};
+use lictor::guard::{Decision, Guard, Means, Preview, late_line};
 use lictor_ledger::{Draft, Ledger};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
@@ -141,7 +141,12 @@ impl Warden {
     /// Decides on an event: the answer may take effect. An event that says its `id` or `seq` and was decided before is
     /// answered as it was then. An event that does not say when it was happened `now`.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
-        let mut answers = self.decide_all(std::slice::from_ref(event), now)?;
+        self.decide_within(Means::default(), event, now)
+    }
+
+    /// The same for somebody who cannot do everything about the event.
+    pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
+        let mut answers = self.decide_each(means, std::slice::from_ref(event), now)?;
         answers
             .pop()
             .ok_or_else(|| WardenError::Crowded { session: event.session.clone().unwrap_or_default().to_string() })
@@ -150,10 +155,14 @@ impl Warden {
     /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
     /// durable is paid once.
     pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
+        self.decide_each(Means::default(), events, now)
+    }
+
+    fn decide_each(&mut self, means: Means, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
         self.write_rest()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
         for _ in 0..MOST_TURNS {
-            match self.decide_once(events, &sessions, now) {
+            match self.decide_once(means, events, &sessions, now) {
                 Ok(answers) => {
                     self.make_room();
                     return Ok(answers);
@@ -173,6 +182,7 @@ impl Warden {
 
     fn decide_once(
         &mut self,
+        means: Means,
         events: &[Event],
         sessions: &BTreeSet<String>,
         now: Option<Time>,
@@ -192,7 +202,7 @@ impl Warden {
             }
             let (time, is_strange) = self.time_of(event, now);
             let Some(held) = self.held.get_mut(&session) else { continue };
-            let event = Event { time, ..event.clone() };
+            let (given, event) = (event, Event { time, ..event.clone() });
             held.decided += 1;
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
@@ -202,10 +212,10 @@ impl Warden {
                 self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
             let number = held.decided;
-            let decision = self.guard.decide(&event, now);
+            let decision = self.guard.decide_within(means, &event, now);
             let line = decision.line();
             if let Some(held) = self.held.get_mut(&session) {
-                held.answer(&event, line.clone());
+                held.answer(given, line.clone());
             }
             if self.ledger.is_some() {
                 for decision in std::iter::once(&decision).chain(&decision.settled) {
@@ -232,6 +242,18 @@ impl Warden {
             (Some(told), Some(now), Some(skew)) if told.0.abs_diff(now.0) > skew.0 => (Some(now), true),
             (told, ..) => (told.or(now), false),
         }
+    }
+
+    /// What is still owed in a session, as it stands: nothing ends, and nothing is written.
+    pub fn owed(&mut self, session: &str) -> Result<Vec<Finding>, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.owed(session))
+    }
+
+    /// Whether something in a session waits for a person by this id.
+    pub fn waits(&mut self, session: &str, id: &str) -> Result<bool, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.waits(session, id))
     }
 
     /// Writes down something that is no event and does not go on, as it was given.
