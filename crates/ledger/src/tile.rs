@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault};
 use crate::proof::Hashes;
-use crate::tree::{Hash, root_of};
+use crate::tree::{Edge, Hash, root_of};
 
 /// How many hashes a full tile holds.
 pub(crate) const WIDTH: usize = 256;
@@ -47,9 +47,19 @@ impl Place {
 /// The tiles of a tree that grows: those at its right edge, and those that became full and wait to be taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tiles {
-    /// The unfinished tile of each level, and how many are before it.
-    edge: Vec<(u64, Vec<Hash>)>,
+    /// The unfinished tile of each level.
+    edge: Vec<Unfinished>,
     full: Vec<(Place, Vec<Hash>)>,
+}
+
+/// A tile at the right edge of the tree.
+#[derive(Clone, Debug)]
+struct Unfinished {
+    /// How many tiles are before it.
+    index: u64,
+    hashes: Vec<Hash>,
+    /// The roots of the subtrees over its hashes.
+    roots: Edge,
 }
 
 impl Tiles {
@@ -58,17 +68,30 @@ impl Tiles {
         let mut hash = leaf;
         for level in 0.. {
             if self.edge.len() == level {
-                self.edge.push((0, Vec::with_capacity(WIDTH)));
+                self.edge.push(Unfinished::behind(0));
             }
-            let (index, hashes) = &mut self.edge[level];
-            hashes.push(hash);
-            if hashes.len() < WIDTH {
+            let tile = &mut self.edge[level];
+            tile.hashes.push(hash);
+            tile.roots.push(hash);
+            if tile.hashes.len() < WIDTH {
                 return;
             }
-            hash = root_of(hashes);
-            self.full.push((Place { level, index: *index }, std::mem::replace(hashes, Vec::with_capacity(WIDTH))));
-            *index += 1;
+            hash = tile.roots.root();
+            let index = tile.index;
+            let full = std::mem::replace(tile, Unfinished::behind(index + 1));
+            self.full.push((Place { level, index }, full.hashes));
         }
+    }
+
+    /// How many records there are.
+    pub(crate) fn size(&self) -> u64 {
+        self.edge.first().map_or(0, |tile| tile.index * WIDTH as u64 + tile.hashes.len() as u64)
+    }
+
+    /// The root of the tree.
+    pub(crate) fn root(&self) -> Hash {
+        let roots = self.edge.iter().flat_map(|tile| tile.roots.roots().iter().rev().copied());
+        roots.reduce(|right, left| Hash::node(left, right)).unwrap_or_else(Hash::empty)
     }
 
     /// Takes the tiles that became full since they were last taken.
@@ -78,14 +101,15 @@ impl Tiles {
 
     /// The partial tiles of the tree as it is now.
     pub(crate) fn partial(&self) -> impl Iterator<Item = (Place, &[Hash])> {
-        let of_level =
-            |(level, (index, hashes)): (usize, &'_ (u64, Vec<Hash>))| (Place { level, index: *index }, hashes.len());
-        let places: Vec<(Place, usize)> = self.edge.iter().enumerate().map(of_level).collect();
-        places
-            .into_iter()
-            .zip(&self.edge)
-            .filter(|((_, width), _)| *width > 0)
-            .map(|((place, _), (_, hashes))| (place, hashes.as_slice()))
+        let place = |(level, tile): (usize, &Unfinished)| Place { level, index: tile.index };
+        let tiles = self.edge.iter().enumerate().filter(|(_, tile)| !tile.hashes.is_empty());
+        tiles.map(move |entry| (place(entry), entry.1.hashes.as_slice()))
+    }
+}
+
+impl Unfinished {
+    fn behind(index: u64) -> Unfinished {
+        Unfinished { index, hashes: Vec::with_capacity(WIDTH), roots: Edge::default() }
     }
 }
 
@@ -173,6 +197,19 @@ mod tests {
         assert_eq!(path(0, 0), "tile/0/000");
         assert_eq!(path(1, 1_234_067), "tile/1/x001/x234/067");
         assert_eq!(Place { level: 0, index: 1000 }.path_of_width(7), "tile/0/x001/000.p/7");
+    }
+
+    #[test]
+    fn the_root_is_that_of_the_tree_at_every_size() {
+        let (mut tiles, mut edge) = (Tiles::default(), Edge::default());
+        for size in 0..70_000u64 {
+            if size < 600 || size % 251 == 0 || size.abs_diff(65_536) < 3 {
+                assert_eq!((tiles.size(), tiles.root()), (size, edge.root()));
+            }
+            let leaf = Hash::leaf(&size.to_be_bytes());
+            tiles.push(leaf);
+            edge.push(leaf);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::note::{Note, VerifierKey};
 use crate::record::Notice;
 use crate::segment;
 use crate::tile::{Place, Tiles};
-use crate::tree::{Edge, Hash};
+use crate::tree::Hash;
 use crate::walk::notices::Kept;
 use crate::walk::tiles::Suspect;
 
@@ -41,7 +41,6 @@ pub(crate) struct Walk<'a> {
     folder: &'a Path,
     manner: Manner,
     /// The right edge of the tree.
-    pub(crate) edge: Edge,
     pub(crate) tiles: Tiles,
     /// Full tiles that no checkpoint covers, so that they may not be in their files yet.
     pub(crate) unwritten: Vec<(Place, Vec<Hash>)>,
@@ -114,7 +113,6 @@ impl<'a> Walk<'a> {
         let mut walk = Walk {
             folder,
             manner,
-            edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
             lost: Vec::new(),
@@ -204,9 +202,8 @@ impl<'a> Walk<'a> {
 
     /// Takes the next leaf into the tree, and compares what can be compared with it.
     fn feed(&mut self, leaf: Hash) -> Result<(), Error> {
-        self.edge.push(leaf);
         self.tiles.push(leaf);
-        let size = self.edge.size();
+        let size = self.tiles.size();
         for (place, hashes) in self.tiles.take_full() {
             // A full tile is finished by the leaf just taken, so it ends here.
             if size <= self.covered {
@@ -215,7 +212,7 @@ impl<'a> Walk<'a> {
                 self.unwritten.push((place, hashes));
             }
         }
-        if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.edge.root()) {
+        if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.tiles.root()) {
             let message = format!("the first {size} records are not those of the pinned checkpoint");
             return Err(Fault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
         }
@@ -232,7 +229,7 @@ impl<'a> Walk<'a> {
             return Err(at_checkpoint(line, "it is not signed by the key that signs at this size").into());
         }
         self.compare_partial()?;
-        if root != self.edge.root() {
+        if root != self.tiles.root() {
             return Err(self.accuse(line, signed)?.into());
         }
         if let Some(suspect) = self.suspect.take() {
@@ -281,7 +278,7 @@ impl<'a> Walk<'a> {
 
     /// What must hold when all records were read.
     fn finish(&mut self, first: u64) -> Result<(), Error> {
-        let size = self.edge.size();
+        let size = self.tiles.size();
         if let Some((_, signed)) = &self.next {
             let promised = signed.checkpoint.size;
             let message = format!("it is missing: a checkpoint covers {promised} records, and {size} are there");
@@ -306,7 +303,7 @@ impl<'a> Walk<'a> {
 
     /// How many records no checkpoint covers.
     pub(crate) fn unsigned(&self) -> u64 {
-        self.edge.size() - self.covered
+        self.tiles.size() - self.covered
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::checkpoint::{HISTORY, NEWEST};
+use crate::compose::Composer;
 use crate::disk::Disk;
-use crate::draft::Prepared;
 use crate::error::Error;
 use crate::keyfile::{self, KEYS, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
@@ -17,14 +17,13 @@ use crate::options::Options;
 use crate::record::Notice;
 use crate::segment;
 use crate::store::{Segment, Store};
-use crate::subjects::Subjects;
+use crate::subjects::KeyFile;
 use crate::tile::Tiles;
-use crate::tree::Edge;
 use crate::walk::VERSION;
 
 impl Store {
     /// Creates a ledger in a folder that holds none.
-    pub(crate) fn create(folder: &Path, origin: &str, options: Options) -> Result<Store, Error> {
+    pub(crate) fn create(folder: &Path, origin: &str, options: Options) -> Result<(Store, Composer), Error> {
         let signer = Signer::random(origin)?;
         let disk = options.disk.clone();
         let made =
@@ -50,16 +49,15 @@ impl Store {
         keyfile::save(&*disk, &folder.join(NEXT), &signer)?;
         create(segment::FOLDER)?;
         made("sync", folder, disk.sync_folder(folder))?;
-        let subjects = Subjects::create(&*disk, &folder.join(SUBJECTS))?;
+        let (keys, subjects) = KeyFile::create(&*disk, &folder.join(SUBJECTS))?;
         let first = folder.join(segment::path(0));
         let file = disk.open(&first, false).map_err(|error| Error::file("create", &first, error))?;
         made("sync", folder, disk.sync_folder(&folder.join(segment::FOLDER)))?;
         let mut store = Store {
             folder: folder.to_owned(),
             lock,
-            subjects,
+            keys,
             segment: Segment { file, first: 0, length: 0 },
-            edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
             signed: 0,
@@ -71,10 +69,11 @@ impl Store {
             options,
         };
         let key = store.signer.verifier().to_string();
-        store.append(&[Prepared::notice(&Notice::Created { version: VERSION, key })])?;
+        store.append_notice(&Notice::Created { version: VERSION, key })?;
         store.sign()?;
         store.promote_key()?;
-        Ok(store)
+        let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);
+        Ok((store, composer))
     }
 }
 

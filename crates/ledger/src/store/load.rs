@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::checkpoint::{HISTORY, NEWEST};
+use crate::compose::Composer;
 use crate::disk::{self, write_all_at};
-use crate::draft::Prepared;
 use crate::error::{Error, Fault};
 use crate::keyfile::{self, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
@@ -18,12 +18,12 @@ use crate::options::Options;
 use crate::record::Notice;
 use crate::segment;
 use crate::store::{Segment, Store};
-use crate::subjects::Subjects;
+use crate::subjects::KeyFile;
 use crate::walk::Walk;
 
 impl Store {
     /// Opens the ledger in a folder.
-    pub(crate) fn open(folder: &Path, options: Options) -> Result<Store, Error> {
+    pub(crate) fn open(folder: &Path, options: Options) -> Result<(Store, Composer), Error> {
         if !folder.join(SIGNING).exists() {
             return Err(Error::refused(format!(
                 "{}: there is no ledger that could be continued: `{SIGNING}` is not there\nhint: create one first",
@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Verifies the ledger and takes it up at its end.
-    pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<Store, Error> {
+    pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<(Store, Composer), Error> {
         let walk = Walk::mending(folder)?;
         if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
             let message =
@@ -45,14 +45,14 @@ impl Store {
         let signer = signer(folder, &options, &walk)?;
         let history = mend_checkpoints(folder, &options, &walk)?;
         let segment = mend_segment(folder, &options, &walk)?;
+        let (keys, mut subjects) = KeyFile::load(&folder.join(SUBJECTS))?;
         let mut store = Store {
             folder: folder.to_owned(),
             lock,
             signer,
-            subjects: Subjects::load(&folder.join(SUBJECTS))?,
+            keys,
             segment,
-            signed: walk.edge.size() - walk.unsigned(),
-            edge: walk.edge,
+            signed: walk.tiles.size() - walk.unsigned(),
             tiles: walk.tiles,
             unwritten: walk.unwritten,
             signed_at: (options.clock)(),
@@ -64,19 +64,20 @@ impl Store {
         for (place, hashes) in &walk.lost {
             store.write_tile(*place, hashes)?;
         }
-        let unfinished: Vec<String> =
-            walk.erased.into_iter().filter(|pseudonym| store.subjects.knows(pseudonym)).collect();
+        let unfinished: Vec<String> = walk.erased.into_iter().filter(|pseudonym| subjects.knows(pseudonym)).collect();
         if !unfinished.is_empty() {
-            store.subjects.destroy(&*store.options.disk, &unfinished)?;
+            subjects.forget(&unfinished);
+            store.keys.destroy(&*store.options.disk, &subjects)?;
         }
         if let Some(tail) = &walk.tail {
-            store.append(&[Prepared::notice(&Notice::Cut { bytes: tail.bytes, lines: tail.lines })])?;
+            store.append_notice(&Notice::Cut { bytes: tail.bytes, lines: tail.lines })?;
         }
         if walk.successor.is_some() {
             store.sign()?;
             store.promote_key()?;
         }
-        Ok(store)
+        let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);
+        Ok((store, composer))
     }
 }
 

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, HISTORY, NEWEST};
 use crate::disk::{self, write_all_at, write_whole};
-use crate::draft::Prepared;
 use crate::error::Error;
 use crate::keyfile::{self, NEXT, SIGNING};
 use crate::note::{Signer, VerifierKey};
@@ -18,7 +17,7 @@ impl Store {
     pub(crate) fn sign_if_due(&mut self) -> Result<(), Error> {
         let age = self.time.duration_since(self.signed_at);
         let is_old = age.try_into().is_ok_and(|age: std::time::Duration| age >= self.options.checkpoint_interval);
-        if self.edge.size() - self.signed >= self.options.checkpoint_records || (is_old && self.has_unsigned()) {
+        if self.size() - self.signed >= self.options.checkpoint_records || (is_old && self.has_unsigned()) {
             self.sign()?;
         }
         Ok(())
@@ -31,7 +30,7 @@ impl Store {
         }
         self.lock.check()?;
         self.write_tiles()?;
-        let (size, root) = (self.edge.size(), self.edge.root());
+        let (size, root) = (self.size(), self.tiles.root());
         let note = Checkpoint { origin: self.signer.verifier().name().to_owned(), size, root }.sign(&self.signer);
         let (path, entry) = (self.folder.join(HISTORY), format!("{note}\n"));
         let disk = &self.options.disk;
@@ -104,7 +103,7 @@ impl Store {
         let successor = Signer::random(self.signer.verifier().name())?;
         let verifier = successor.verifier();
         keyfile::save(&*self.options.disk, &self.folder.join(NEXT), &successor)?;
-        self.append(&[Prepared::notice(&Notice::Rotated { key: verifier.to_string() })])?;
+        self.append_notice(&Notice::Rotated { key: verifier.to_string() })?;
         self.sign()?;
         self.promote_key()?;
         Ok(verifier)

@@ -17,9 +17,9 @@ impl Walk<'_> {
     pub(super) fn read_segments(&mut self) -> Result<(), Error> {
         for place in 0..self.segments.len() {
             let first = self.segments[place];
-            if first != self.edge.size() {
+            if first != self.tiles.size() {
                 let message = format!("it is missing: the next segment begins with record {first}");
-                return Err(self.fault(self.edge.size(), message).into());
+                return Err(self.fault(self.tiles.size(), message).into());
             }
             self.read_segment(first)?;
             if let Some(tail) = &self.tail {
@@ -45,14 +45,14 @@ impl Walk<'_> {
             if line.is_empty() {
                 return Ok(());
             }
-            let index = self.edge.size();
+            let index = self.tiles.size();
             let wrong = match line.split_last() {
                 Some((b'\n', text)) => self.read_record(index, text)?,
                 _ => Some("the line has no end".to_owned()),
             };
             let Some(message) = wrong else {
                 self.length += line.len() as u64;
-                if self.edge.size() <= self.covered {
+                if self.tiles.size() <= self.covered {
                     self.unsigned_from = self.length;
                 }
                 continue;
