@@ -33,6 +33,7 @@ mod queue;
 mod reader;
 mod record;
 mod segment;
+mod settled;
 mod store;
 mod subjects;
 mod tile;

@@ -37,8 +37,10 @@ struct State {
     is_closed: bool,
     /// Nobody will take anything any more.
     is_gone: bool,
-    /// Whether the writer sleeps, and how many wait for room. Waking nobody costs as much as waking somebody.
+    /// Whether the writer sleeps, and how many drafts are worth waking it; how many wait for room. Waking somebody costs
+    /// more than composing a record.
     is_asleep: bool,
+    least: usize,
     held_up: usize,
 }
 
@@ -141,7 +143,9 @@ impl Queue {
             state.waiting.push_back(Entry::Chunk(chunk));
         }
         state.drafts += 1;
-        self.wake(&mut state);
+        if state.drafts >= state.least {
+            self.wake(&mut state);
+        }
         let Some(Entry::Chunk(chunk)) = state.waiting.back_mut() else { return Err(Error::gone()) };
         let place = chunk.drafts.len() as u64;
         chunk.weight += draft.weight();
@@ -174,15 +178,18 @@ impl Queue {
         self.wake(&mut state);
     }
 
-    /// What comes next; a chunk only if it has no more drafts than there is room for.
-    pub(crate) fn next(&self, room: usize, patience: Option<Duration>) -> Next {
+    /// What comes next; a chunk only if it has no more drafts than there is room for, and if at least so many wait or
+    /// nobody will join them.
+    pub(crate) fn next(&self, room: usize, least: usize, patience: Option<Duration>) -> Next {
         let mut state = lock(&self.state);
+        state.least = least;
         loop {
             if let Some(home) = state.home.take() {
                 return Next::Home(home);
             }
             match state.waiting.front() {
                 Some(Entry::Chunk(chunk)) if chunk.drafts.len() > room => {}
+                Some(Entry::Chunk(_)) if state.drafts < least && state.waiting.len() == 1 && !state.is_closed => {}
                 None if state.is_closed => return Next::End,
                 None => {}
                 Some(_) => return self.take(state),

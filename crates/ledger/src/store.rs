@@ -6,6 +6,7 @@
 mod create;
 mod forget;
 mod load;
+mod settle;
 mod sign;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::checkpoint::Signed;
 use crate::compose::{Batch, Composer, time_after};
 use crate::disk::{DiskFile, write_all_at};
 use crate::error::Error;
@@ -40,6 +42,13 @@ pub(crate) struct Store {
     /// How many records the last checkpoint covers, and when it was signed.
     signed: u64,
     signed_at: Timestamp,
+    /// The last checkpoint.
+    newest: Option<Signed>,
+    /// How many records are settled, and whether that has to be noted anew: for another key signs, or it never was.
+    settled: u64,
+    is_unsettled: bool,
+    /// How many records had tiles when the ledger was opened, of which nobody knows whether a sync failed.
+    inherited: u64,
     /// Below which index records are no longer kept.
     dropped: u64,
     /// How long the file with all checkpoints is.

@@ -38,7 +38,8 @@ pub(crate) struct Subjects {
     /// Who is behind a pseudonym, once somebody asked.
     behind: OnceLock<HashMap<String, Name>>,
     /// What was derived for those who were named together: the same people come again and again.
-    casts: HashMap<Box<[String]>, Cast>,
+    casts: Vec<Cast>,
+    places: HashMap<Box<[String]>, usize>,
 }
 
 impl Subjects {
@@ -48,7 +49,7 @@ impl Subjects {
     }
 
     fn of(master: Key, log: Key, keys: BTreeMap<Name, Key>) -> Subjects {
-        Subjects { master, log, keys, behind: OnceLock::new(), casts: HashMap::new() }
+        Subjects { master, log, keys, behind: OnceLock::new(), casts: Vec::new(), places: HashMap::new() }
     }
 
     /// Reads the lines of the file, or says which of them cannot be read.
@@ -84,14 +85,24 @@ impl Subjects {
     /// The cast of a record. Who has no key gets one, and a line for the file, which has to be durable before anything
     /// relies on the key.
     pub(crate) fn cast(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<&Cast, Error> {
-        if !self.casts.contains_key(subjects) {
-            let cast = self.learn(subjects, lines)?;
-            if self.casts.len() >= MOST_CASTS {
-                self.casts.clear();
+        let place = match self.places.get(subjects) {
+            Some(place) => *place,
+            None => {
+                let cast = self.learn(subjects, lines)?;
+                if self.casts.len() >= MOST_CASTS {
+                    self.forget_casts();
+                }
+                self.casts.push(cast);
+                self.places.insert(subjects.into(), self.casts.len() - 1);
+                self.casts.len() - 1
             }
-            self.casts.insert(subjects.into(), cast);
-        }
-        self.casts.get(subjects).ok_or_else(underivable)
+        };
+        self.casts.get(place).ok_or_else(underivable)
+    }
+
+    fn forget_casts(&mut self) {
+        self.casts.clear();
+        self.places.clear();
     }
 
     fn learn(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<Cast, Error> {
@@ -136,7 +147,7 @@ impl Subjects {
             pseudonyms.iter().filter_map(|pseudonym| self.behind().get(pseudonym)).copied().collect();
         self.keys.retain(|name, _| !names.contains(name));
         self.behind = OnceLock::new();
-        self.casts = HashMap::new();
+        self.forget_casts();
     }
 
     fn behind(&self) -> &HashMap<String, Name> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault};
@@ -63,6 +64,44 @@ struct Unfinished {
 }
 
 impl Tiles {
+    /// The right edge of a tree of a size, from its files. Nothing says yet that it is the right one.
+    pub(crate) fn of_size(folder: &Path, size: u64) -> Result<Tiles, Error> {
+        let mut tiles = Tiles::default();
+        for level in 0.. {
+            let there = size.checked_shr(HEIGHT * level).unwrap_or(0);
+            if there == 0 {
+                break;
+            }
+            let place = Place { level: level as usize, index: there / WIDTH as u64 };
+            let width = usize::try_from(there % WIDTH as u64).unwrap_or(0);
+            let mut tile = Unfinished::behind(place.index);
+            if width > 0 {
+                tile.hashes = read(folder, place, width)?;
+                tile.hashes.iter().for_each(|hash| tile.roots.push(*hash));
+            }
+            tiles.edge.push(tile);
+        }
+        Ok(tiles)
+    }
+
+    /// The places of the tiles in which a tree of one size differs from an older one, with the widths they had meanwhile.
+    pub(crate) fn since(old: u64, new: u64) -> Vec<(Place, RangeInclusive<usize>)> {
+        let mut places = Vec::new();
+        for level in 0.. {
+            let count = |size: u64| size.checked_shr(HEIGHT * level).unwrap_or(0);
+            if count(new) == 0 {
+                break;
+            }
+            let width = WIDTH as u64;
+            for index in count(old) / width..count(new).div_ceil(width) {
+                let wide =
+                    |count: u64| usize::try_from(count.saturating_sub(index * width).min(width)).unwrap_or(WIDTH);
+                places.push((Place { level: level as usize, index }, wide(count(old)) + 1..=wide(count(new))));
+            }
+        }
+        places
+    }
+
     /// Adds the hash of a record.
     pub(crate) fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
@@ -197,6 +236,35 @@ mod tests {
         assert_eq!(path(0, 0), "tile/0/000");
         assert_eq!(path(1, 1_234_067), "tile/1/x001/x234/067");
         assert_eq!(Place { level: 0, index: 1000 }.path_of_width(7), "tile/0/x001/000.p/7");
+    }
+
+    #[test]
+    fn the_right_edge_is_read_back_at_every_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tiles = Tiles::default();
+        let mut settled = 0;
+        for size in 1..=66_000u64 {
+            tiles.push(Hash::leaf(&size.to_be_bytes()));
+            if size < 600 && size % 7 == 0 || size % 6553 == 0 || size.abs_diff(65_536) < 3 {
+                let mut all = tiles.clone().full;
+                all.extend(tiles.partial().map(|(place, hashes)| (place, hashes.to_vec())));
+                let written = Tiles::since(settled, size);
+                let ends = |place: Place, width| written.iter().any(|(of, at)| *of == place && *at.end() == width);
+                for (place, hashes) in all {
+                    let is_same = settled >> (8 * place.level) == size >> (8 * place.level);
+                    assert!(is_same || ends(place, hashes.len()), "{place:?} of {size}");
+                    let path = folder.path().join(place.path_of_width(hashes.len()));
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, bytes_of(&hashes)).unwrap();
+                }
+                let path = |place: &Place, width| folder.path().join(place.path_of_width(width));
+                assert!(written.iter().all(|(place, at)| at.is_empty() || path(place, *at.end()).exists()));
+                let again = Tiles::of_size(folder.path(), size).unwrap();
+                assert_eq!((again.size(), again.root()), (size, tiles.root()));
+                tiles.take_full();
+                settled = size;
+            }
+        }
     }
 
     #[test]

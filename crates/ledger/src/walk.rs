@@ -1,6 +1,7 @@
-//! One pass over a whole ledger, in memory that does not grow with it: everything is computed anew and compared.
+//! One pass over a ledger, in memory that does not grow with it: everything is computed anew and compared.
 //!
-//! Verification is this pass; so is opening a ledger, which goes on from where the pass ends. Records lead the way:
+//! Verification is this pass. So is opening a ledger, which begins at the last place that is known to be settled, and goes
+//! on from where the pass ends. Records lead the way:
 //! their hashes make the tree, the tree is compared with the tiles, and at every size for which there is a checkpoint
 //! its signature and root are checked with the key that signed at that time.
 
@@ -18,6 +19,7 @@ use crate::error::{Error, Fault};
 use crate::note::{Note, VerifierKey};
 use crate::record::Notice;
 use crate::segment;
+use crate::settled::Start;
 use crate::tile::{Place, Tiles};
 use crate::tree::Hash;
 use crate::walk::notices::Kept;
@@ -68,13 +70,17 @@ pub(crate) struct Walk<'a> {
     pub(crate) unsigned_from: u64,
     /// What stands behind the last good record.
     pub(crate) tail: Option<Tail>,
-    covered: u64,
+    pub(crate) covered: u64,
     next: Option<(u64, Signed)>,
     reader: History,
     suspect: Option<Suspect>,
     pin: Option<&'a Checkpoint>,
     kept: Kept,
     dropped: u64,
+    /// How many records come before the pass.
+    pub(crate) settled: u64,
+    /// The segment that the pass begins with, and where in it; where in the file with all checkpoints.
+    begin: (u64, u64, u64),
 }
 
 /// What stands behind the last good record and behind the last checkpoint.
@@ -104,13 +110,47 @@ impl<'a> Walk<'a> {
         Walk::over(folder, Manner::Mending, None, None)
     }
 
+    /// Goes over the end of the ledger to take it up, from the last place that was settled under the key that signs it.
+    /// None if there is no such place, or if not all is well from there on: going over all of it tells what is not.
+    pub(crate) fn resuming(folder: &'a Path, key: &VerifierKey) -> Option<Walk<'a>> {
+        let start = Start::find(folder, key)?;
+        let mut walk = Walk::new(folder, Manner::Mending, Some(key), None).ok()?;
+        let first = walk.segments.first().copied()?;
+        // Old segments are missing only where notices were kept of them.
+        if first > 0 && !folder.join(segment::NOTICES).exists() {
+            return None;
+        }
+        walk.begin = (start.settled.segment, start.settled.bytes, start.history);
+        walk.settled = start.tiles.size();
+        walk.tiles = start.tiles;
+        walk.time = start.time;
+        walk.last = Some(start.settled.signed);
+        walk.kept = Kept::nothing();
+        walk.dropped = first;
+        walk.run_from(first).ok()?;
+        Some(walk)
+    }
+
     fn over(
         folder: &'a Path,
         manner: Manner,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, Error> {
-        let mut walk = Walk {
+        let mut walk = Walk::new(folder, manner, trusted, pin)?;
+        match walk.run() {
+            Ok(()) => Ok(walk),
+            Err(error) => Err(walk.earliest(error)),
+        }
+    }
+
+    fn new(
+        folder: &'a Path,
+        manner: Manner,
+        trusted: Option<&VerifierKey>,
+        pin: Option<&'a Checkpoint>,
+    ) -> Result<Walk<'a>, Error> {
+        Ok(Walk {
             folder,
             manner,
             tiles: Tiles::default(),
@@ -130,16 +170,14 @@ impl<'a> Walk<'a> {
             tail: None,
             covered: 0,
             next: None,
-            reader: History::open(folder)?,
+            reader: History::open(folder, 0)?,
             suspect: None,
             pin,
             kept: Kept::open(folder)?,
             dropped: 0,
-        };
-        match walk.run() {
-            Ok(()) => Ok(walk),
-            Err(error) => Err(walk.earliest(error)),
-        }
+            settled: 0,
+            begin: (0, 0, 0),
+        })
     }
 
     fn run(&mut self) -> Result<(), Error> {
@@ -147,7 +185,17 @@ impl<'a> Walk<'a> {
         self.next = self.next_checkpoint(0)?;
         let first = self.segments.first().copied().unwrap_or(0);
         self.read_dropped(first)?;
-        self.read_segments()?;
+        self.read_segments(first, 0)?;
+        self.finish(first)
+    }
+
+    /// As a whole pass, from where this one begins.
+    fn run_from(&mut self, first: u64) -> Result<(), Error> {
+        let (segment, bytes, history) = self.begin;
+        self.reader = History::open(self.folder, history)?;
+        self.survey()?;
+        self.next = self.next_checkpoint(self.tiles.size())?;
+        self.read_segments(segment, bytes)?;
         self.finish(first)
     }
 
@@ -161,7 +209,7 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(Error::file("read", &path, error)),
         };
         let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
-        let mut history = History::open(self.folder)?;
+        let mut history = History::open(self.folder, self.begin.2)?;
         let mut before = None;
         loop {
             match history.next() {

@@ -18,6 +18,9 @@ use crate::options::Options;
 use crate::queue::{Chunk, Next, Promise, Queue};
 use crate::store::Store;
 
+/// How many drafts are worth composing while the disk is busy anyway.
+const COMPANY: usize = 128;
+
 /// To whom the outcome of a command is told.
 pub(crate) type Reply<T> = Sender<Result<T, Error>>;
 
@@ -132,7 +135,8 @@ impl Writer<'_> {
             let is_idle = self.failure.is_none() && self.store.as_ref().is_some_and(|store| store.has_unsigned());
             let is_full = self.open.text.len() >= self.batch_bytes;
             let room = if is_full { 0 } else { self.batch_records.saturating_sub(self.open.leaves.len()) };
-            match self.queue.next(room, is_idle.then_some(self.checkpoint_interval)) {
+            let least = if self.store.is_some() { 1 } else { COMPANY };
+            match self.queue.next(room, least, is_idle.then_some(self.checkpoint_interval)) {
                 Next::Chunk(chunk) => self.compose(chunk),
                 Next::Home(home) => self.welcome(home)?,
                 Next::Command(command) => {
@@ -141,11 +145,11 @@ impl Writer<'_> {
                 }
                 // Nobody wrote for as long as records may be without a checkpoint.
                 Next::Silence => {
-                    let _ = self.attempt(|store, _| store.sign());
+                    let _ = self.attempt(|store, _| store.rest());
                 }
                 Next::End => {
                     self.finish()?;
-                    return self.attempt(|store, _| store.sign());
+                    return self.attempt(|store, _| store.rest());
                 }
             }
             self.send();

@@ -42,7 +42,8 @@ impl Store {
         }
         self.append_notice(&Notice::Dropped { before })?;
         self.sign()?;
-        self.sync_tiles(kept_from, before)?;
+        // The hashes of what is dropped are in the tiles and nowhere else.
+        self.settle()?;
         self.dropped = before;
         let path = self.folder.join(NOTICES);
         let earlier = if path.exists() {

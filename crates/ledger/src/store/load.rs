@@ -1,4 +1,4 @@
-//! A ledger is opened: verified as a whole, what a crash left unfinished is finished or cut off, and that is recorded.
+//! A ledger is opened: verified from the last settled place on, or as a whole; what a crash left unfinished is finished or cut off, and that is recorded.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,6 +17,7 @@ use crate::note::Signer;
 use crate::options::Options;
 use crate::record::Notice;
 use crate::segment;
+use crate::store::settle::CALM;
 use crate::store::{Segment, Store};
 use crate::subjects::KeyFile;
 use crate::walk::Walk;
@@ -36,7 +37,12 @@ impl Store {
 
     /// Verifies the ledger and takes it up at its end.
     pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<(Store, Composer), Error> {
-        let walk = Walk::mending(folder)?;
+        let resumed = Walk::resuming(folder, &keyfile::load(&folder.join(SIGNING))?.verifier());
+        let is_unsettled = resumed.is_none();
+        let walk = match resumed {
+            Some(walk) => walk,
+            None => Walk::mending(folder)?,
+        };
         if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
             let message =
                 format!("{}; acknowledged records follow, so this is no unfinished write", tail.fault.message);
@@ -56,6 +62,11 @@ impl Store {
             tiles: walk.tiles,
             unwritten: walk.unwritten,
             signed_at: (options.clock)(),
+            newest: walk.last,
+            settled: walk.settled,
+            is_unsettled,
+            // The beginning of a ledger is as old as the machine remembers.
+            inherited: if is_unsettled { 0 } else { walk.covered },
             dropped: walk.segments.first().copied().unwrap_or(0),
             history,
             time: walk.time.parse().unwrap_or(Timestamp::UNIX_EPOCH),
@@ -76,6 +87,7 @@ impl Store {
             store.sign()?;
             store.promote_key()?;
         }
+        store.settle_if_due(CALM)?;
         let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);
         Ok((store, composer))
     }
@@ -113,6 +125,10 @@ fn mend_checkpoints(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result
     let path = folder.join(HISTORY);
     let length = walk.history;
     let Some(last) = &walk.last else { return Ok(length) };
+    // The newest is put into its file when it is durable here.
+    if !walk.is_newest_behind && fs::metadata(&path).is_ok_and(|metadata| metadata.len() == length) {
+        return Ok(length);
+    }
     let note = format!("{}\n", last.note);
     let mend = || {
         let mut file = options.disk.open(&path, false)?;
@@ -135,6 +151,9 @@ fn mend_segment(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Seg
     };
     let path = folder.join(segment::path(first));
     let mend = || {
+        if walk.unsigned_from == walk.length && fs::metadata(&path)?.len() == walk.length {
+            return options.disk.open(&path, false);
+        }
         let mut unsigned = Vec::new();
         let mut reader = File::open(&path)?;
         reader.seek(SeekFrom::Start(walk.unsigned_from))?;
