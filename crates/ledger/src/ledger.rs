@@ -72,11 +72,25 @@ impl Ticket {
 impl Ledger {
     /// Creates a ledger in a folder that holds none. The origin names it in checkpoints: `example.com/agents`.
     pub fn create(folder: impl AsRef<Path>, origin: &str, options: Options) -> Result<Ledger, Error> {
-        let made = Store::create(folder.as_ref(), origin, options.clone())?;
+        let made = Store::create(folder.as_ref(), origin, options.clone(), None)?;
         Ledger::start(folder.as_ref(), made, options)
     }
 
-    /// Opens a ledger, verifies it, and mends what a crash left. Refuses one that does not verify.
+    /// As [`Ledger::create`], to take the place of a ledger whose signing key was lost: the second record holds the last
+    /// checkpoint of that one, a signed note, so that both can be verified one after the other.
+    pub fn create_after(
+        folder: impl AsRef<Path>,
+        origin: &str,
+        options: Options,
+        checkpoint: &str,
+    ) -> Result<Ledger, Error> {
+        let made = Store::create(folder.as_ref(), origin, options.clone(), Some(checkpoint))?;
+        Ledger::start(folder.as_ref(), made, options)
+    }
+
+    /// Opens a ledger, verifies its end, and mends what a crash left. Refuses one whose end does not verify: the newest
+    /// checkpoint, the right edge of the tree, and all records since the ledger was last settled, some hundred after a
+    /// clean end. What is further back is not read; [`crate::verify`] goes over all of it.
     pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Ledger, Error> {
         let opened = Store::open(folder.as_ref(), options.clone())?;
         Ledger::start(folder.as_ref(), opened, options)

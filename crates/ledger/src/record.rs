@@ -23,6 +23,11 @@ pub enum Notice {
         /// The verifier key of the checkpoints that follow.
         key: String,
     },
+    /// The ledger takes the place of another one, whose key was lost. The second record says so, or none.
+    Continues {
+        /// The last checkpoint of the other one, as a signed note.
+        checkpoint: String,
+    },
     /// Something unfinished stood behind the last whole record and was cut off.
     Cut {
         /// How many bytes.

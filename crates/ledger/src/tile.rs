@@ -16,7 +16,7 @@ pub(crate) const WIDTH: usize = 256;
 const HEIGHT: u32 = 8;
 
 /// A tile by its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) level: usize,
     pub(crate) index: u64,

@@ -28,6 +28,9 @@ use crate::walk::tiles::Suspect;
 /// The version of the format that is written and read.
 pub(crate) const VERSION: u32 = 1;
 
+/// What is said of a checkpoint whose signature is not good.
+const NOT_SIGNED: &str = "it is not signed by the key that signs at this size";
+
 /// What the pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
@@ -274,7 +277,7 @@ impl<'a> Walk<'a> {
     fn meet(&mut self, line: u64, signed: &Signed) -> Result<(), Error> {
         let Checkpoint { size, root, .. } = signed.checkpoint;
         if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
-            return Err(at_checkpoint(line, "it is not signed by the key that signs at this size").into());
+            return Err(at_checkpoint(line, NOT_SIGNED).into());
         }
         self.compare_partial()?;
         if root != self.tiles.root() {
@@ -306,6 +309,12 @@ impl<'a> Walk<'a> {
             }
             _ if index == 0 => return Err("the first record does not say that the ledger was created".to_owned()),
             Some(Notice::Created { .. }) => return Err("a ledger is created only once".to_owned()),
+            Some(Notice::Continues { checkpoint }) => {
+                if index != 1 {
+                    return Err("only the second record says which ledger this one continues".to_owned());
+                }
+                Signed::read(checkpoint).map_err(|what| format!("what it continues is no checkpoint: {what}"))?;
+            }
             Some(Notice::Rotated { key }) => {
                 if self.successor.is_some() {
                     return Err("the key is rotated again before a checkpoint covers the last time".to_owned());
@@ -327,7 +336,11 @@ impl<'a> Walk<'a> {
     /// What must hold when all records were read.
     fn finish(&mut self, first: u64) -> Result<(), Error> {
         let size = self.tiles.size();
-        if let Some((_, signed)) = &self.next {
+        if let Some((line, signed)) = &self.next {
+            // A size that nobody signed says nothing about what is missing.
+            if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
+                return Err(at_checkpoint(*line, NOT_SIGNED).into());
+            }
             let promised = signed.checkpoint.size;
             let message = format!("it is missing: a checkpoint covers {promised} records, and {size} are there");
             return Err(self.fault(size, message).into());

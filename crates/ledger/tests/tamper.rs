@@ -184,12 +184,18 @@ fn every_file_that_is_cut_off_lengthened_removed_or_swapped_is_found() {
             }
         }
         fs::remove_file(&victim.files[file].0).unwrap();
-        let result = verify(victim.folder.path(), &victim.key);
-        assert!(result.is_err(), "{} was removed", victim.name(file));
+        let error = verify(victim.folder.path(), &victim.key).unwrap_err();
+        if let Some(first) = victim.first(file) {
+            assert_eq!(error.fault().unwrap().index, Some(first), "{} was removed: {error}", victim.name(file));
+        }
         fs::write(&victim.files[file].0, good).unwrap();
         for other in 0..victim.files.len() {
             if victim.files[other].1 != *good {
-                victim.fault(file, &victim.files[other].1, &format!("has the content of {}", victim.name(other)));
+                let what = format!("has the content of {}", victim.name(other));
+                let fault = victim.fault(file, &victim.files[other].1, &what);
+                if let Some(first) = victim.first(file).filter(|_| victim.first(other).is_some()) {
+                    assert_eq!(fault.index, Some(first), "{} {what}: {fault}", victim.name(file));
+                }
             }
         }
     }
@@ -289,6 +295,42 @@ fn a_long_ledger_is_opened_at_its_end() {
         assert_eq!(settled(folder), records, "{content:?}");
     }
     assert_eq!(verify(folder, &victim.key).unwrap().records, records);
+}
+
+/// Segments under each other's names, or all one place on: the first record that is not where it should be is named.
+#[test]
+fn segments_in_another_order_are_found() {
+    let victim = Victim::new(40);
+    let segments: Vec<usize> = (0..victim.files.len()).filter(|file| victim.first(*file).is_some()).collect();
+    assert!(segments.len() > 3);
+    let mut orders = vec![[&segments[1..], &segments[..1]].concat()];
+    for (a, b) in (0..segments.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+        orders.push(segments.clone());
+        orders.last_mut().unwrap().swap(a, b);
+    }
+    for order in orders {
+        let moved = segments.iter().zip(&order).filter(|(file, content)| file != content);
+        moved.clone().for_each(|(file, content)| fs::write(&victim.files[*file].0, &victim.files[*content].1).unwrap());
+        let error = verify(victim.folder.path(), &victim.key).unwrap_err();
+        let first = moved.clone().filter_map(|(file, _)| victim.first(*file)).min();
+        assert_eq!(error.fault().unwrap().index, first, "{order:?}: {error}");
+        moved.for_each(|(file, _)| fs::write(&victim.files[*file].0, &victim.files[*file].1).unwrap());
+    }
+}
+
+/// A checkpoint of the middle that names more records than there are: it is the checkpoint that is wrong, no record.
+#[test]
+fn a_size_that_nobody_signed_is_not_blamed_on_missing_records() {
+    let victim = Victim::new(12);
+    let file = (0..victim.files.len()).find(|file| victim.name(*file) == "checkpoints").unwrap();
+    let text = String::from_utf8(victim.files[file].1.clone()).unwrap();
+    for (place, line) in text.lines().enumerate().skip(1).step_by(6) {
+        let mut lines: Vec<&str> = text.lines().collect();
+        let larger = format!("9{line}");
+        lines[place] = &larger;
+        let fault = victim.fault(file, format!("{}\n", lines.join("\n")).as_bytes(), &format!("size {larger}"));
+        assert!(fault.file.starts_with("checkpoint"), "{fault}");
+    }
 }
 
 #[test]

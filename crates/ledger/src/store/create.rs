@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::checkpoint::{HISTORY, NEWEST};
+use crate::checkpoint::{HISTORY, NEWEST, Signed};
 use crate::compose::Composer;
 use crate::disk::Disk;
 use crate::error::Error;
@@ -22,8 +22,17 @@ use crate::tile::Tiles;
 use crate::walk::VERSION;
 
 impl Store {
-    /// Creates a ledger in a folder that holds none.
-    pub(crate) fn create(folder: &Path, origin: &str, options: Options) -> Result<(Store, Composer), Error> {
+    /// Creates a ledger in a folder that holds none; perhaps to take the place of one with this last checkpoint.
+    pub(crate) fn create(
+        folder: &Path,
+        origin: &str,
+        options: Options,
+        after: Option<&str>,
+    ) -> Result<(Store, Composer), Error> {
+        if let Some(note) = after {
+            Signed::read(note.to_owned())
+                .map_err(|what| Error::refused(format!("what the ledger should continue is no checkpoint: {what}")))?;
+        }
         let signer = Signer::random(origin)?;
         let disk = options.disk.clone();
         let made =
@@ -35,7 +44,7 @@ impl Store {
         if is_there(SIGNING) || (has_records && !is_there(NEXT)) {
             return Err(Error::refused(format!(
                 "{}: there is a ledger already\nhint: open it, or choose another folder; a ledger whose signing key is lost \
-                 cannot be continued",
+                 is not continued, but a new one can name its last checkpoint",
                 folder.display()
             )));
         }
@@ -74,6 +83,9 @@ impl Store {
         };
         let key = store.signer.verifier().to_string();
         store.append_notice(&Notice::Created { version: VERSION, key })?;
+        if let Some(note) = after {
+            store.append_notice(&Notice::Continues { checkpoint: note.to_owned() })?;
+        }
         store.sign()?;
         store.promote_key()?;
         let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);

@@ -65,8 +65,7 @@ impl Store {
             newest: walk.last,
             settled: walk.settled,
             is_unsettled,
-            // The beginning of a ledger is as old as the machine remembers.
-            inherited: if is_unsettled { 0 } else { walk.covered },
+            inherited: walk.covered,
             dropped: walk.segments.first().copied().unwrap_or(0),
             history,
             time: walk.time.parse().unwrap_or(Timestamp::UNIX_EPOCH),

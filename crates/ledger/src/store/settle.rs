@@ -4,6 +4,7 @@
 //! Records and checkpoints are durable anyway. Tiles are not synced when they are written, for they can be made anew; what
 //! was not settled is gone over when the ledger is opened, and so is what a loss of power took of them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::error::Error;
@@ -40,8 +41,9 @@ impl Store {
         if self.settled < self.inherited {
             self.write_again(&tiles)?;
         }
+        let path = |place: Place, width: &usize| self.folder.join(place.path_of_width(*width));
         let files: Vec<PathBuf> =
-            tiles.iter().map(|(place, width)| self.folder.join(place.path_of_width(*width))).collect();
+            tiles.iter().flat_map(|(place, widths)| widths.iter().map(|width| path(*place, width))).collect();
         self.sync_tiles(&files)?;
         let settled = Settled { segment: self.segment.first, bytes: self.segment.length, signed };
         settled.write(&*self.options.disk, &self.folder)?;
@@ -49,26 +51,32 @@ impl Store {
         Ok(())
     }
 
-    /// The tiles that came since the ledger was last settled. Each checkpoint has its own until a tile is full.
-    fn unsettled_tiles(&self) -> Result<Vec<(Place, usize)>, Error> {
+    /// The tiles that came since the ledger was last settled, with their widths, the present one last. Each checkpoint has
+    /// its own until a tile is full.
+    fn unsettled_tiles(&self) -> Result<Vec<(Place, Vec<usize>)>, Error> {
         let mut tiles = Vec::new();
         for (place, widths) in Tiles::since(self.settled, self.signed) {
-            if *widths.end() == WIDTH {
-                tiles.push((place, WIDTH));
-                continue;
-            }
-            let there = tile::widths(&self.folder.join(place.partial_folder()))?;
-            tiles.extend(there.into_iter().filter(|width| widths.contains(width)).map(|width| (place, width)));
+            let there = match *widths.end() {
+                WIDTH => vec![WIDTH],
+                _ => tile::widths(&self.folder.join(place.partial_folder()))?,
+            };
+            tiles.push((place, there.into_iter().filter(|width| widths.contains(width)).collect()));
         }
         Ok(tiles)
     }
 
     /// Writes those tiles again that were there when the ledger was opened. A failed sync may have left bytes that can be
     /// read but are not on the disk, and that another sync would not put there.
-    fn write_again(&self, tiles: &[(Place, usize)]) -> Result<(), Error> {
-        let inherited = Tiles::since(self.settled, self.inherited);
-        for (place, width) in tiles.iter().filter(|(place, _)| inherited.iter().any(|(old, _)| old == place)) {
-            self.write_tile(*place, &tile::read(&self.folder, *place, *width)?)?;
+    fn write_again(&self, tiles: &[(Place, Vec<usize>)]) -> Result<(), Error> {
+        let inherited: BTreeSet<Place> =
+            Tiles::since(self.settled, self.inherited).into_iter().map(|(place, _)| place).collect();
+        for (place, widths) in tiles.iter().filter(|(place, _)| inherited.contains(place)) {
+            let Some(present) = widths.last() else { continue };
+            let hashes = tile::read(&self.folder, *place, *present)?;
+            widths
+                .iter()
+                .filter_map(|width| hashes.get(..*width))
+                .try_for_each(|part| self.write_tile(*place, part))?;
         }
         Ok(())
     }
