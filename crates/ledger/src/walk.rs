@@ -1,6 +1,7 @@
-//! One pass over a whole ledger, in memory that does not grow with it: everything is computed anew and compared.
+//! One pass over a ledger, in memory that does not grow with it: everything is computed anew and compared.
 //!
-//! Verification is this pass; so is opening a ledger, which goes on from where the pass ends. Records lead the way:
+//! Verification is this pass. So is opening a ledger, which begins at the last place that is known to be settled, and goes
+//! on from where the pass ends. Records lead the way:
 //! their hashes make the tree, the tree is compared with the tiles, and at every size for which there is a checkpoint
 //! its signature and root are checked with the key that signed at that time.
 
@@ -18,13 +19,17 @@ use crate::error::{Error, Fault};
 use crate::note::{Note, VerifierKey};
 use crate::record::Notice;
 use crate::segment;
+use crate::settled::Start;
 use crate::tile::{Place, Tiles};
-use crate::tree::{Edge, Hash};
+use crate::tree::Hash;
 use crate::walk::notices::Kept;
 use crate::walk::tiles::Suspect;
 
 /// The version of the format that is written and read.
 pub(crate) const VERSION: u32 = 1;
+
+/// What is said of a checkpoint whose signature is not good.
+const NOT_SIGNED: &str = "it is not signed by the key that signs at this size";
 
 /// What the pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +46,6 @@ pub(crate) struct Walk<'a> {
     folder: &'a Path,
     manner: Manner,
     /// The right edge of the tree.
-    pub(crate) edge: Edge,
     pub(crate) tiles: Tiles,
     /// Full tiles that no checkpoint covers, so that they may not be in their files yet.
     pub(crate) unwritten: Vec<(Place, Vec<Hash>)>,
@@ -69,13 +73,17 @@ pub(crate) struct Walk<'a> {
     pub(crate) unsigned_from: u64,
     /// What stands behind the last good record.
     pub(crate) tail: Option<Tail>,
-    covered: u64,
+    pub(crate) covered: u64,
     next: Option<(u64, Signed)>,
     reader: History,
     suspect: Option<Suspect>,
     pin: Option<&'a Checkpoint>,
     kept: Kept,
     dropped: u64,
+    /// How many records come before the pass.
+    pub(crate) settled: u64,
+    /// The segment that the pass begins with, and where in it; where in the file with all checkpoints.
+    begin: (u64, u64, u64),
 }
 
 /// What stands behind the last good record and behind the last checkpoint.
@@ -105,16 +113,49 @@ impl<'a> Walk<'a> {
         Walk::over(folder, Manner::Mending, None, None)
     }
 
+    /// Goes over the end of the ledger to take it up, from the last place that was settled under the key that signs it.
+    /// None if there is no such place, or if not all is well from there on: going over all of it tells what is not.
+    pub(crate) fn resuming(folder: &'a Path, key: &VerifierKey) -> Option<Walk<'a>> {
+        let start = Start::find(folder, key)?;
+        let mut walk = Walk::new(folder, Manner::Mending, Some(key), None).ok()?;
+        let first = walk.segments.first().copied()?;
+        // Old segments are missing only where notices were kept of them.
+        if first > 0 && !folder.join(segment::NOTICES).exists() {
+            return None;
+        }
+        walk.begin = (start.settled.segment, start.settled.bytes, start.history);
+        walk.settled = start.tiles.size();
+        walk.tiles = start.tiles;
+        walk.time = start.time;
+        walk.last = Some(start.settled.signed);
+        walk.kept = Kept::nothing();
+        walk.dropped = first;
+        walk.run_from(first).ok()?;
+        Some(walk)
+    }
+
     fn over(
         folder: &'a Path,
         manner: Manner,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, Error> {
-        let mut walk = Walk {
+        let mut walk = Walk::new(folder, manner, trusted, pin)?;
+        match walk.run() {
+            Ok(()) => Ok(walk),
+            Err(error) => Err(walk.earliest(error)),
+        }
+    }
+
+    fn new(
+        folder: &'a Path,
+        manner: Manner,
+        trusted: Option<&VerifierKey>,
+        pin: Option<&'a Checkpoint>,
+    ) -> Result<Walk<'a>, Error> {
+        Ok(Walk {
             folder,
             manner,
-            edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
             lost: Vec::new(),
@@ -132,16 +173,14 @@ impl<'a> Walk<'a> {
             tail: None,
             covered: 0,
             next: None,
-            reader: History::open(folder)?,
+            reader: History::open(folder, 0)?,
             suspect: None,
             pin,
             kept: Kept::open(folder)?,
             dropped: 0,
-        };
-        match walk.run() {
-            Ok(()) => Ok(walk),
-            Err(error) => Err(walk.earliest(error)),
-        }
+            settled: 0,
+            begin: (0, 0, 0),
+        })
     }
 
     fn run(&mut self) -> Result<(), Error> {
@@ -149,7 +188,17 @@ impl<'a> Walk<'a> {
         self.next = self.next_checkpoint(0)?;
         let first = self.segments.first().copied().unwrap_or(0);
         self.read_dropped(first)?;
-        self.read_segments()?;
+        self.read_segments(first, 0)?;
+        self.finish(first)
+    }
+
+    /// As a whole pass, from where this one begins.
+    fn run_from(&mut self, first: u64) -> Result<(), Error> {
+        let (segment, bytes, history) = self.begin;
+        self.reader = History::open(self.folder, history)?;
+        self.survey()?;
+        self.next = self.next_checkpoint(self.tiles.size())?;
+        self.read_segments(segment, bytes)?;
         self.finish(first)
     }
 
@@ -163,7 +212,7 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(Error::file("read", &path, error)),
         };
         let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
-        let mut history = History::open(self.folder)?;
+        let mut history = History::open(self.folder, self.begin.2)?;
         let mut before = None;
         loop {
             match history.next() {
@@ -204,9 +253,8 @@ impl<'a> Walk<'a> {
 
     /// Takes the next leaf into the tree, and compares what can be compared with it.
     fn feed(&mut self, leaf: Hash) -> Result<(), Error> {
-        self.edge.push(leaf);
         self.tiles.push(leaf);
-        let size = self.edge.size();
+        let size = self.tiles.size();
         for (place, hashes) in self.tiles.take_full() {
             // A full tile is finished by the leaf just taken, so it ends here.
             if size <= self.covered {
@@ -215,7 +263,7 @@ impl<'a> Walk<'a> {
                 self.unwritten.push((place, hashes));
             }
         }
-        if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.edge.root()) {
+        if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.tiles.root()) {
             let message = format!("the first {size} records are not those of the pinned checkpoint");
             return Err(Fault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
         }
@@ -229,10 +277,10 @@ impl<'a> Walk<'a> {
     fn meet(&mut self, line: u64, signed: &Signed) -> Result<(), Error> {
         let Checkpoint { size, root, .. } = signed.checkpoint;
         if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
-            return Err(at_checkpoint(line, "it is not signed by the key that signs at this size").into());
+            return Err(at_checkpoint(line, NOT_SIGNED).into());
         }
         self.compare_partial()?;
-        if root != self.edge.root() {
+        if root != self.tiles.root() {
             return Err(self.accuse(line, signed)?.into());
         }
         if let Some(suspect) = self.suspect.take() {
@@ -261,6 +309,12 @@ impl<'a> Walk<'a> {
             }
             _ if index == 0 => return Err("the first record does not say that the ledger was created".to_owned()),
             Some(Notice::Created { .. }) => return Err("a ledger is created only once".to_owned()),
+            Some(Notice::Continues { checkpoint }) => {
+                if index != 1 {
+                    return Err("only the second record says which ledger this one continues".to_owned());
+                }
+                Signed::read(checkpoint).map_err(|what| format!("what it continues is no checkpoint: {what}"))?;
+            }
             Some(Notice::Rotated { key }) => {
                 if self.successor.is_some() {
                     return Err("the key is rotated again before a checkpoint covers the last time".to_owned());
@@ -281,8 +335,12 @@ impl<'a> Walk<'a> {
 
     /// What must hold when all records were read.
     fn finish(&mut self, first: u64) -> Result<(), Error> {
-        let size = self.edge.size();
-        if let Some((_, signed)) = &self.next {
+        let size = self.tiles.size();
+        if let Some((line, signed)) = &self.next {
+            // A size that nobody signed says nothing about what is missing.
+            if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
+                return Err(at_checkpoint(*line, NOT_SIGNED).into());
+            }
             let promised = signed.checkpoint.size;
             let message = format!("it is missing: a checkpoint covers {promised} records, and {size} are there");
             return Err(self.fault(size, message).into());
@@ -306,7 +364,7 @@ impl<'a> Walk<'a> {
 
     /// How many records no checkpoint covers.
     pub(crate) fn unsigned(&self) -> u64 {
-        self.edge.size() - self.covered
+        self.tiles.size() - self.covered
     }
 }
 
