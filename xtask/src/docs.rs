@@ -12,9 +12,19 @@ use crate::cargo::{Cargo, root};
 use crate::console;
 use crate::step::Outcome;
 
+/// Where the binary `lictor` comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    /// It is built.
+    Built,
+    /// The tests, which have just run, have built it: to build it by itself would compile everything once more, for the
+    /// tests ask for other features of what it depends on.
+    OfTests,
+}
+
 /// Compares every example with what it prints.
-pub(crate) fn check() -> Result<Outcome, String> {
-    let Some(search_path) = build()? else { return Ok(Outcome::Skipped(NO_BINARY.into())) };
+pub(crate) fn check(binary: Binary) -> Result<Outcome, String> {
+    let Some(search_path) = find(binary)? else { return Ok(Outcome::Skipped(NO_BINARY.into())) };
     let (mut count, mut complaints) = (0, Vec::new());
     for (name, path) in pages()? {
         let page = read(&path)?;
@@ -36,7 +46,7 @@ pub(crate) fn check() -> Result<Outcome, String> {
 
 /// Writes what every example prints into its page.
 pub(crate) fn bless() -> Result<(), String> {
-    let search_path = build()?.ok_or(NO_BINARY)?;
+    let search_path = find(Binary::Built)?.ok_or(NO_BINARY)?;
     for (name, path) in pages()? {
         let page = read(&path)?;
         let mut shell = Shell { search_path: search_path.clone(), status: 0 };
@@ -52,18 +62,20 @@ pub(crate) fn bless() -> Result<(), String> {
 
 const NO_BINARY: &str = "crates/cli does not exist yet";
 
-/// Builds the binary `lictor` and gives a search path on which it comes first; `None` if there is no such crate.
-fn build() -> Result<Option<OsString>, String> {
+/// A search path on which the binary `lictor` comes first; `None` if there is no such crate.
+fn find(origin: Binary) -> Result<Option<OsString>, String> {
     if !root().join("crates/cli/Cargo.toml").exists() {
         return Ok(None);
     }
-    Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run()?;
+    if origin == Binary::Built {
+        Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run()?;
+    }
     // Both binaries are made by the same cargo with the same settings, so they lie side by side.
     let this = std::env::current_exe().map_err(|error| format!("could not find this program: {error}"))?;
     let folder = this.parent().unwrap_or(Path::new("."));
     let binary = folder.join(format!("lictor{}", std::env::consts::EXE_SUFFIX));
     if !binary.exists() {
-        return Err("crates/cli was built but made no binary `lictor`".into());
+        return Err("there is no binary `lictor`\n  hint: `cargo xtask docs` builds it".into());
     }
     let others = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder.to_path_buf()).chain(std::env::split_paths(&others));

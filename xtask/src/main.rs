@@ -15,6 +15,7 @@ mod step;
 use std::process::ExitCode;
 
 use crate::cargo::Cargo;
+use crate::docs::Binary;
 use crate::step::{Outcome, Tally};
 
 const HELP: &str = "\
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["test"] => return if test() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
-        ["docs"] => docs::check().and_then(Outcome::or_failure),
+        ["docs"] => docs::check(Binary::Built).and_then(Outcome::or_failure),
         ["docs", "--bless"] => docs::bless(),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
         ["nightly"] => nightly(),
@@ -85,7 +86,7 @@ fn test() -> bool {
         "reference pages",
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
     );
-    tally.step("console examples: README.md, docs/", docs::check);
+    tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
     tally.finish()
 }
 

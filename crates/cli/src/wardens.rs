@@ -17,9 +17,7 @@ use crate::policies;
 /// A warden by a policy, with the store and the ledger that the arguments name.
 pub(crate) fn open(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Warden> {
     let (store, ledger) = foundation(args)?;
-    let (keep, most_sessions, idle) = (keep(args), args.sessions, idle(args));
-    let options = lictor_warden::Options { keep, most_sessions, policy: policy.fingerprint(), idle };
-    Ok(Warden::open(guard(args, policy)?, store, ledger, options)?)
+    Ok(Warden::open(guard(args, policy)?, store, ledger, options(args, policy))?)
 }
 
 /// The store and the ledger that the arguments name.
@@ -50,14 +48,15 @@ pub(crate) fn guard_options(args: &WardenArgs) -> Options {
     Options { patience: seconds(args.patience), content: args.show_content }
 }
 
-/// What the ledger keeps of what was said.
-pub(crate) fn keep(args: &WardenArgs) -> Keep {
-    if args.keep_content { Keep::Content } else { Keep::Commitment }
-}
-
-/// After which time without an event a session is over.
-pub(crate) fn idle(args: &WardenArgs) -> Option<Span> {
-    args.idle.map(seconds)
+/// How a warden works, as the arguments want it.
+pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Options {
+    lictor_warden::Options {
+        keep: if args.keep_content { Keep::Content } else { Keep::Commitment },
+        most_sessions: args.sessions,
+        policy: policy.fingerprint(),
+        idle: args.idle.map(seconds),
+        skew: args.skew.map(seconds),
+    }
 }
 
 /// The time of this machine.

@@ -128,3 +128,35 @@ fn killed_at_any_moment_it_goes_on() {
     };
     assert_eq!(records(&torn), records(&calm), "every decision has one record");
 }
+
+/// Nobody sends anything, and what was due is told all the same; what the session owes is told at its end.
+#[test]
+fn a_deadline_fires_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = r#"
+lictor: 1
+name: rules
+properties:
+  - {id: answer, formula: 'always (user_message -> eventually[0,1s] assistant_message)'}
+  - {id: settle, formula: 'always (tool_call("pay") -> eventually tool_call("settle"))'}
+"#;
+    std::fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+    let mut child = guard(folder.path());
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = BufReader::new(output).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+    let mut next = || -> serde_json::Value { lines.next().unwrap() };
+    writeln!(input, r#"{{"session":"s","kind":"user_message","text":"hi"}}"#).unwrap();
+    assert_eq!(next()["action"], "forward");
+    let late = next();
+    assert_eq!((late["type"].as_str(), late["session"].as_str()), (Some("late"), Some("s")));
+    assert_eq!(late["finding"]["property"], "answer");
+    writeln!(input, r#"{{"session":"s","kind":"tool_call","tool":"pay","args":{{}}}}"#).unwrap();
+    writeln!(input, r#"{{"session":"s","kind":"session_end"}}"#).unwrap();
+    assert_eq!(next()["kind"], "tool_call");
+    assert_eq!(next()["kind"], "session_end");
+    assert_eq!(next()["finding"]["property"], "settle");
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let verified = lictor().arg("verify").arg(folder.path().join("log")).output().unwrap();
+    assert!(verified.status.success());
+}

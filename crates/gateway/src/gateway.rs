@@ -45,7 +45,7 @@ impl Gateway {
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*foundation.store)?);
-        let sessions = Arc::new(Sessions::new(Arc::clone(&foundation.store), foundation.idle));
+        let sessions = Arc::new(Sessions::new(Arc::clone(&foundation.store), foundation.warden.idle));
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();

@@ -49,16 +49,14 @@ impl Judges {
         metrics: &Arc<Metrics>,
         journal: &Journal,
     ) -> Result<Judges, StartError> {
-        let Foundation { policy, store, ledger, guard: options, keep, idle, most_sessions } = foundation;
+        let Foundation { policy, store, ledger, guard: options, warden } = foundation;
         let in_force = InForce::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut desks = BTreeMap::new();
         for tenant in tenants {
             let guard = Guard::new(judge(&policy)?, options);
             let store: Arc<dyn Store> = Arc::new(Prefixed::new(Arc::clone(&store), &tenant));
-            let fingerprint = in_force.fingerprint.to_string();
-            let warden = lictor_warden::Options { keep, most_sessions, policy: fingerprint, idle };
-            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden)?;
+            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?;
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
             let told = move |notice: Result<Notice, WardenError>| match notice {
                 Ok(_) => journal.say(&metrics, "late", json!({})),

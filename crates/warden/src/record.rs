@@ -51,6 +51,13 @@ impl Outgoing {
         Outgoing::of(body, subjects, payload)
     }
 
+    /// Says that the event told a time that nobody can believe.
+    pub(crate) fn note_clock(&mut self, is_strange: bool) {
+        if is_strange {
+            self.body.insert("clock".into(), json!("anomaly"));
+        }
+    }
+
     /// The record of something that was due and did not happen.
     pub(crate) fn late(finding: &Finding, policy: &str, now: Option<lictor_logic::Time>) -> Outgoing {
         let decided = match finding.decided {

@@ -34,6 +34,9 @@ pub struct Options {
     pub policy: String,
     /// After which time without an event a session is over; none if it goes on for ever.
     pub idle: Option<Span>,
+    /// How far the time that an event tells may be from ours. Beyond it, ours counts and the record says so; none if
+    /// events are always believed.
+    pub skew: Option<Span>,
 }
 
 /// A guard whose sessions outlive the process, and whose every decision is written down before it takes effect.
@@ -187,12 +190,16 @@ impl Warden {
                 answers.push(Answer { line: line.to_owned(), decision: None, owed: Vec::new() });
                 continue;
             }
-            let event = Event { time: event.time.or(now), ..event.clone() };
+            let (time, is_strange) = self.time_of(event, now);
+            let Some(held) = self.held.get_mut(&session) else { continue };
+            let event = Event { time, ..event.clone() };
             held.decided += 1;
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
-                held.lag = Some(now.0.saturating_sub(time.0));
-                self.lag = held.lag;
+                // A clock never goes back: an event that comes late does not make what is due wait.
+                let lag = now.0.saturating_sub(time.0);
+                held.lag = Some(held.lag.map_or(lag, |known| known.min(lag)));
+                self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
             let number = held.decided;
             let decision = self.guard.decide(&event, now);
@@ -203,7 +210,8 @@ impl Warden {
             if self.ledger.is_some() {
                 for decision in std::iter::once(&decision).chain(&decision.settled) {
                     let subjects = self.guard.subjects(&decision.event);
-                    let record = Outgoing::decision(decision, &self.options.policy, number, subjects, now);
+                    let mut record = Outgoing::decision(decision, &self.options.policy, number, subjects, now);
+                    record.note_clock(is_strange);
                     records.push((session.clone(), record));
                 }
             }
@@ -216,6 +224,14 @@ impl Warden {
         let outgoing = self.save(&decided_on, &BTreeSet::new(), records)?;
         self.write(outgoing)?;
         Ok(answers)
+    }
+
+    /// When an event was: when it says, unless that is too far from our time; and whether it is.
+    fn time_of(&self, event: &Event, now: Option<Time>) -> (Option<Time>, bool) {
+        match (event.time, now, self.options.skew) {
+            (Some(told), Some(now), Some(skew)) if told.0.abs_diff(now.0) > skew.0 => (Some(now), true),
+            (told, ..) => (told.or(now), false),
+        }
     }
 
     /// Writes down something that is no event and does not go on, as it was given.

@@ -39,8 +39,13 @@ fn guard(policy: &str) -> (Guard, String) {
 fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> Warden {
     let (guard, policy) = guard(POLICY);
     let idle = idle.map(|seconds| Span((seconds * SECOND) as u64));
-    Warden::open(guard, Arc::clone(store), ledger, Options { keep: Keep::Content, most_sessions: 2, policy, idle })
-        .unwrap()
+    Warden::open(
+        guard,
+        Arc::clone(store),
+        ledger,
+        Options { keep: Keep::Content, most_sessions: 2, policy, idle, skew: None },
+    )
+    .unwrap()
 }
 
 fn event(line: &str) -> Event {
@@ -226,4 +231,62 @@ fn a_desk_answers_many_at_once_and_keeps_time() {
     assert!(waited, "nothing was told within half a minute");
     assert_eq!(late(&told.lock().unwrap()), [("u".to_owned(), "answer".to_owned())]);
     desk.close().unwrap();
+}
+
+/// A clock that is broken, or lies: what it says is not believed, and that is written down.
+#[test]
+fn times_that_nobody_can_believe_are_replaced_by_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger =
+        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
+            .unwrap();
+    let (guard, policy) = guard(POLICY);
+    let skew = Some(Span(60_000_000_000));
+    let options = Options { keep: Keep::Content, most_sessions: 2, policy, idle: None, skew };
+    let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options).unwrap();
+    let asked = event(r#"{"session":"s","kind":"user_message","text":"hi"}"#);
+    warden.decide(&asked, Some(at(0))).unwrap();
+    // From the year 2100: whoever believed it would find the answer late by decades.
+    let answered = event(r#"{"session":"s","time":"2100-01-01T00:00:00Z","kind":"assistant_message","text":"hi"}"#);
+    assert!(warden.decide(&answered, Some(at(5))).unwrap().decision.unwrap().objections.is_empty());
+    // Before the year 1970, and from a minute ago.
+    for time in ["1960-01-01T00:00:00Z", "2027-01-15T07:59:30Z"] {
+        let asked = event(&format!(r#"{{"session":"t","time":"{time}","kind":"user_message","text":"hi"}}"#));
+        warden.decide(&asked, Some(at(6))).unwrap();
+    }
+    assert_eq!(late(&warden.tick(at(30)).unwrap()).len(), 1, "of the session that was not answered");
+    warden.close().unwrap();
+    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
+    let clocks: Vec<bool> =
+        bodies.filter(|body| body["type"] == "decision").map(|body| body.contains_key("clock")).collect();
+    assert_eq!(clocks, [false, true, true, false]);
+}
+
+#[test]
+fn sessions_may_have_any_name() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let names = [
+        String::new(),
+        " ".into(),
+        "a/b".into(),
+        "a%2fb".into(),
+        "x".repeat(10_000),
+        "x".repeat(10_001),
+        "\u{0}\n\u{202e}".into(),
+    ];
+    for round in 0..2 {
+        let mut warden = warden(&store, None, None);
+        for name in &names {
+            let mut pay = event(r#"{"kind":"tool_call","tool":"pay","args":{}}"#);
+            pay.session = Some(name.as_str().into());
+            let action = warden.decide(&pay, Some(at(round))).unwrap().decision.unwrap().action;
+            // Each pays once: no two names are one session, and none is forgotten.
+            assert_eq!(
+                action,
+                if round == 0 { Action::Forward } else { Action::Block },
+                "{:?}",
+                &name[..name.len().min(9)]
+            );
+        }
+    }
 }

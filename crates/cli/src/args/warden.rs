@@ -34,6 +34,10 @@ pub(crate) struct WardenArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) idle: Option<u32>,
 
+    /// Do not believe events whose time is further from ours than so many seconds: ours counts for them
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) skew: Option<u32>,
+
     /// Show in witnesses what was said and called, shortened
     #[arg(long)]
     pub(crate) show_content: bool,

@@ -223,14 +223,19 @@ impl Plan {
         };
         let ledger =
             Ledger::open_or_create(&log, "test.example/gateway", lictor_ledger::Options::new(jiff::Timestamp::now));
+        let policy = policy(&self.policy);
         let foundation = Foundation {
-            policy: policy(&self.policy),
             store,
             ledger: Some(ledger.unwrap()),
             guard: lictor::guard::Options::default(),
-            keep: Keep::Commitment,
-            idle: self.idle,
-            most_sessions: 1000,
+            warden: lictor_warden::Options {
+                keep: Keep::Commitment,
+                most_sessions: 1000,
+                policy: policy.fingerprint(),
+                idle: self.idle,
+                skew: None,
+            },
+            policy,
         };
         let server = Server::bind(self.config, foundation, self.source, Journal::silent()).await.unwrap();
         let (address, reloader) = (server.address(), server.reloader());
