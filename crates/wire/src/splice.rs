@@ -30,7 +30,7 @@ pub(crate) enum Edit {
 
 /// A path, step by step: names are keys, numbers are places.
 macro_rules! at {
-    ($($step:expr),* $(,)?) => { vec![$($crate::splice::Step::from($step)),*] };
+    ($($step:expr),* $(,)?) => { $crate::splice::Path::from([$($crate::splice::Step::from($step)),*]) };
 }
 pub(crate) use at;
 
