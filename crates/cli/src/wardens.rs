@@ -23,15 +23,7 @@ const A_MOMENT: Duration = Duration::from_millis(2);
 /// is waited for.
 pub(crate) fn open(args: &WardenArgs, policy: &Policy, patience: Duration) -> anyhow::Result<Warden> {
     let (store, ledger) = foundation(args, patience)?;
-    let (keep, most_sessions, idle) = (keep(args), args.sessions, idle(args));
-    let options = lictor_warden::Options {
-        keep,
-        most_sessions,
-        policy: policy.fingerprint(),
-        idle,
-        skew: args.skew.map(seconds),
-    };
-    Ok(Warden::open(guard(args, policy)?, store, ledger, options)?)
+    Ok(Warden::open(guard(args, policy)?, store, ledger, options(args, policy))?)
 }
 
 /// The store and the ledger that the arguments name.
@@ -75,14 +67,15 @@ pub(crate) fn guard_options(args: &WardenArgs) -> Options {
     Options { patience: seconds(args.patience), content: args.show_content }
 }
 
-/// What the ledger keeps of what was said.
-pub(crate) fn keep(args: &WardenArgs) -> Keep {
-    if args.keep_content { Keep::Content } else { Keep::Commitment }
-}
-
-/// After which time without an event a session is over.
-pub(crate) fn idle(args: &WardenArgs) -> Option<Span> {
-    args.idle.map(seconds)
+/// How a warden works, as the arguments want it.
+pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Options {
+    lictor_warden::Options {
+        keep: if args.keep_content { Keep::Content } else { Keep::Commitment },
+        most_sessions: args.sessions,
+        policy: policy.fingerprint(),
+        idle: args.idle.map(seconds),
+        skew: args.skew.map(seconds),
+    }
 }
 
 /// The time of this machine.

@@ -182,8 +182,6 @@ pub(crate) fn unpack(encoding: &str, packed: &Bytes, most: usize, inflation: usi
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use std::io::Write;
 
     use super::*;

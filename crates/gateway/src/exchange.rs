@@ -17,7 +17,7 @@ mod rule;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -28,6 +28,7 @@ use lictor::glob::Glob;
 use lictor_wire::{Api, Route};
 use serde_json::json;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::body::{self, AnswerBody};
 use crate::gateway::Gateway;
@@ -35,7 +36,7 @@ use crate::identity::Caller;
 use crate::judges::Unavailable;
 use crate::sessions::hex;
 use crate::telemetry::Outcome;
-use crate::told::{EXCHANGE_HEADER, Told};
+use crate::told::{EXCHANGE_HEADER, SESSION_NAME_HEADER, Told};
 use crate::upstream;
 use account::Account;
 
@@ -258,6 +259,9 @@ impl Exchange {
         self.account.status.store(response.status().as_u16(), Ordering::Relaxed);
         if let Ok(id) = HeaderValue::from_str(&self.account.id) {
             response.headers_mut().insert(EXCHANGE_HEADER, id);
+        }
+        if let Some(name) = self.account.session().and_then(|name| HeaderValue::from_str(&name).ok()) {
+            response.headers_mut().insert(SESSION_NAME_HEADER, name);
         }
         let (unused, _) = oneshot::channel();
         let client = std::mem::replace(&mut self.client, unused);

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::config::Config;
 use crate::identity::{EVERYBODY, Namer};
 use crate::judges::Judges;
+use crate::parting::Parting;
 use crate::reload::{PolicySource, Reload};
 use crate::sessions::{Sessions, unavailable};
 use crate::start::{Foundation, StartError};
@@ -20,7 +21,7 @@ pub(crate) struct Gateway {
     pub(crate) config: Config,
     pub(crate) upstream: Upstream,
     pub(crate) judges: Judges,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) namer: Namer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
@@ -33,16 +34,18 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
+    /// Waits for the store and the ledger, so it is not for a task of the runtime.
     pub(crate) fn new(
         config: Config,
         foundation: Foundation,
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Gateway, StartError> {
+        let foundation = Foundation { store: Arc::new(Parting::new(foundation.store)), ..foundation };
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*foundation.store)?);
-        let sessions = Sessions::new(Arc::clone(&foundation.store));
+        let sessions = Arc::new(Sessions::new(Arc::clone(&foundation.store), foundation.warden.idle));
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();

@@ -206,8 +206,6 @@ fn trace_id(traceparent: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {

@@ -5,19 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
 
 use lictor::event::Event;
 use lictor::guard::{Action, Guard, Preview};
 use lictor::judge::Judge;
-use lictor::policy::{Policy, Response};
+use lictor::policy::Policy;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_store::Store;
 use lictor_warden::{Answer, Desk, Notice, Warden, WardenError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
+use crate::in_force::InForce;
 use crate::prefixed::Prefixed;
 use crate::start::{Foundation, StartError};
 use crate::telemetry::{Journal, Metrics};
@@ -28,25 +29,6 @@ use crate::verdict::Verdict;
 pub(crate) struct Unavailable {
     /// What is wrong, for operators.
     pub(crate) reason: String,
-}
-
-/// A policy in force.
-#[derive(Clone, Debug)]
-pub(crate) struct InForce {
-    /// The fingerprint that records carry.
-    pub(crate) fingerprint: Arc<str>,
-    /// Its name, for spans.
-    pub(crate) name: Arc<str>,
-    /// Whether a property may change what an assistant says: then some of it is held back.
-    pub(crate) holds_text: bool,
-}
-
-impl InForce {
-    fn of(policy: &Policy) -> InForce {
-        let changes = |response: Response| matches!(response, Response::Redact | Response::Block | Response::Ask);
-        let holds_text = policy.properties.iter().any(|it| changes(it.respond) || changes(it.unknown));
-        InForce { fingerprint: policy.fingerprint().into(), name: policy.name.as_str().into(), holds_text }
-    }
 }
 
 /// The desks of all tenants.
@@ -67,16 +49,14 @@ impl Judges {
         metrics: &Arc<Metrics>,
         journal: &Journal,
     ) -> Result<Judges, StartError> {
-        let Foundation { policy, store, ledger, guard: options, keep, idle, most_sessions } = foundation;
+        let Foundation { policy, store, ledger, guard: options, warden } = foundation;
         let in_force = InForce::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut desks = BTreeMap::new();
         for tenant in tenants {
             let guard = Guard::new(judge(&policy)?, options);
             let store: Arc<dyn Store> = Arc::new(Prefixed::new(Arc::clone(&store), &tenant));
-            let fingerprint = in_force.fingerprint.to_string();
-            let warden = lictor_warden::Options { keep, most_sessions, policy: fingerprint, idle, skew: None };
-            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden)?;
+            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?;
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
             let told = move |notice: Result<Notice, WardenError>| match notice {
                 Ok(_) => journal.say(&metrics, "late", json!({})),

@@ -22,6 +22,9 @@ use crate::reload::PolicySource;
 use crate::start::{Foundation, StartError};
 use crate::telemetry::Journal;
 
+/// How often sessions are looked through for those that are over.
+const SWEEP: Duration = Duration::from_secs(600);
+
 /// A gateway that listens.
 pub struct Server {
     gateway: Arc<Gateway>,
@@ -60,7 +63,8 @@ impl Server {
         let cannot = |error: std::io::Error| StartError::new(format!("cannot listen at {listen}: {error}"));
         let listener = TcpListener::bind(listen).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        let gateway = Arc::new(Gateway::new(config, foundation, source, journal)?);
+        let opened = tokio::task::spawn_blocking(move || Gateway::new(config, foundation, source, journal)).await;
+        let gateway = Arc::new(opened.map_err(|_| StartError::new("the gateway failed while it opened its store"))??);
         Ok(Server { gateway, listener, tls, address })
     }
 
@@ -85,7 +89,9 @@ impl Server {
         );
         let (stopping, stopped) = watch::channel(false);
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
+        let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
         stop.await;
+        sweeping.abort();
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         // Nobody listens to it any more if all connections are over already.
         let _ = stopping.send(true);
@@ -101,6 +107,16 @@ impl Server {
         let closed = tokio::task::spawn_blocking(move || shared.judges.close()).await;
         closed.map_err(|_| StartError::new("the gateway failed while it closed its ledger"))??;
         Ok(())
+    }
+}
+
+/// Forgets sessions that are over, from time to time.
+async fn sweep(gateway: Arc<Gateway>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        if let Err(unavailable) = gateway.sessions.sweep().await {
+            gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
+        }
     }
 }
 

@@ -9,17 +9,22 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use lictor::event::Event;
 use lictor::json;
+use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
 use lictor_wire::{Known, Ruling};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::judges::Unavailable;
+use crate::judges::{Unavailable, now};
 use crate::prefixed::escaped;
 use crate::verdict;
 
 /// Allowed calls, notes and rewritten items that a session remembers at most.
 const MOST_KEPT: usize = 1000;
+
+/// Under which keys memories are kept, and how many are looked at in one go.
+const PREFIX: &str = "gateway/session/";
+const AT_ONCE: usize = 256;
 
 /// What is known of a session.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +75,8 @@ struct Kept {
     altered: Vec<(String, Altered)>,
     granted: Vec<Grant>,
     notes: Vec<Note>,
+    /// When it was last saved, in nanoseconds since 1970.
+    used: i64,
 }
 
 impl Memory {
@@ -136,6 +143,8 @@ fn trim<T>(list: &mut Vec<T>) {
 /// All sessions: their memories in the store, and one exchange at a time with each.
 pub(crate) struct Sessions {
     store: Arc<dyn Store>,
+    /// After which time without an exchange a session is over, and what is known of it is forgotten.
+    idle: Option<Span>,
     busy: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
 
@@ -150,8 +159,8 @@ impl std::fmt::Debug for Sessions {
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 
 impl Sessions {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Sessions {
-        Sessions { store, busy: Mutex::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, idle: Option<Span>) -> Sessions {
+        Sessions { store, idle, busy: Mutex::default() }
     }
 
     /// Waits for the turn of a session.
@@ -178,6 +187,9 @@ impl Sessions {
         let Some(stored) = stored else { return Ok(Memory::default()) };
         let damaged = || Unavailable { reason: "what is kept of a session is damaged".to_owned() };
         let kept: Kept = serde_json::from_slice(&stored.value).map_err(|_| damaged())?;
+        if self.is_over(&kept) {
+            return Ok(Memory { version: Some(stored.version), ..Memory::default() });
+        }
         let known = unhex(&kept.known).and_then(|bytes| Known::from_bytes(&bytes)).ok_or_else(damaged)?;
         let Kept { altered, granted, notes, .. } = kept;
         Ok(Memory { known, altered, granted, notes, version: Some(stored.version) })
@@ -190,6 +202,7 @@ impl Sessions {
             altered: memory.altered.clone(),
             granted: memory.granted.clone(),
             notes: memory.notes.clone(),
+            used: now().0,
         };
         let value = serde_json::to_vec(&kept).map_err(|error| Unavailable { reason: error.to_string() })?;
         let change = Change::put(key(session), Expected::of_version(memory.version), value);
@@ -201,6 +214,35 @@ impl Sessions {
             Err(StoreError::Conflict { .. }) => Ok(false),
             Err(error) => Err(unavailable(error)),
         }
+    }
+
+    fn is_over(&self, kept: &Kept) -> bool {
+        self.idle.is_some_and(|idle| Time(kept.used).plus(idle) <= now())
+    }
+
+    /// Forgets the sessions that are over. Says how many there were.
+    pub(crate) async fn sweep(self: &Arc<Self>) -> Result<usize, Unavailable> {
+        if self.idle.is_none() {
+            return Ok(0);
+        }
+        let sessions = Arc::clone(self);
+        let swept = self.blocking(move |store| {
+            let (mut last, mut swept) = (None, 0);
+            loop {
+                let keys = store.keys(PREFIX, last.as_deref(), AT_ONCE)?;
+                let Some(end) = keys.last() else { return Ok(swept) };
+                last = Some(end.clone());
+                for key in keys {
+                    let Some(stored) = store.load(&key)? else { continue };
+                    if serde_json::from_slice(&stored.value).is_ok_and(|kept: Kept| sessions.is_over(&kept)) {
+                        // Whoever began it again meanwhile keeps it.
+                        swept +=
+                            usize::from(store.save(&[Change::delete(key, Expected::Version(stored.version))]).is_ok());
+                    }
+                }
+            }
+        });
+        swept.await?.map_err(unavailable)
     }
 
     /// Asks the store something on a thread that may wait.
@@ -219,7 +261,7 @@ pub(crate) fn unavailable(error: StoreError) -> Unavailable {
 }
 
 fn key(session: &str) -> String {
-    format!("gateway/session/{}", escaped(session))
+    format!("{PREFIX}{}", escaped(session))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use lictor::policy::Policy;
 use lictor_ledger::Ledger;
-use lictor_logic::Span;
 use lictor_store::Store;
-use lictor_warden::{Keep, WardenError};
+use lictor_warden::WardenError;
 
 /// What a gateway stands on: the policy, where state is kept, and the ledger.
 pub struct Foundation {
@@ -19,12 +18,8 @@ pub struct Foundation {
     pub ledger: Option<Ledger>,
     /// How decisions are made.
     pub guard: lictor::guard::Options,
-    /// What the ledger keeps of what was said.
-    pub keep: Keep,
-    /// After which time without an event a session is over.
-    pub idle: Option<Span>,
-    /// How many sessions of a tenant are held in memory.
-    pub most_sessions: usize,
+    /// How decisions are kept and written down.
+    pub warden: lictor_warden::Options,
 }
 
 impl fmt::Debug for Foundation {

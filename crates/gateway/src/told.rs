@@ -10,6 +10,9 @@ use crate::body::{self, AnswerBody};
 /// The header by which an exchange is found in the ledger.
 pub(crate) const EXCHANGE_HEADER: HeaderName = HeaderName::from_static("x-lictor-exchange");
 
+/// The header by which the application learns how the gateway calls the session.
+pub(crate) const SESSION_NAME_HEADER: HeaderName = HeaderName::from_static("x-lictor-session-name");
+
 /// The header that says why the gateway itself answered.
 const CODE_HEADER: HeaderName = HeaderName::from_static("x-lictor-code");
 

@@ -162,8 +162,6 @@ fn without(headers: &HeaderMap, gone: impl Fn(&str) -> bool) -> HeaderMap {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     #[test]

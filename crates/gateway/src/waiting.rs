@@ -1,13 +1,13 @@
 //! Calls that wait for a person, kept in the store: any gateway over it may be given the answer.
 
-use lictor::event::{Event, Kind};
+use lictor::event::{Event, Kind, parse_time};
 use lictor::json::Json;
 use lictor_store::{Change, Expected};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::gateway::Gateway;
-use crate::judges::Unavailable;
+use crate::judges::{Unavailable, now};
 use crate::sessions::{Grant, hex, line, unavailable};
 
 const PREFIX: &str = "gateway/waiting/";
@@ -67,15 +67,22 @@ impl Waiting {
         Ok(stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()))
     }
 
-    /// All that wait, without what was said.
+    /// All that wait, without what was said. What nobody answered in time is forgotten.
     pub(crate) async fn list(gateway: &Gateway) -> Result<Vec<Value>, Unavailable> {
         let listed = gateway.sessions.blocking(|store| {
-            let keys = store.keys(PREFIX, None, MOST_LISTED)?;
-            keys.into_iter().map(|key| Ok((store.load(&key)?, key))).collect::<Result<Vec<_>, _>>()
+            let mut listed = Vec::new();
+            for key in store.keys(PREFIX, None, MOST_LISTED)? {
+                let Some(stored) = store.load(&key)? else { continue };
+                match serde_json::from_slice::<Waiting>(&stored.value) {
+                    Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
+                    // Somebody else may forget it at the same time.
+                    _ => drop(store.save(&[Change::delete(key, Expected::Version(stored.version))])),
+                }
+            }
+            Ok(listed)
         });
         let listed = listed.await?.map_err(unavailable)?;
-        let shown = listed.into_iter().filter_map(|(stored, key)| {
-            let waiting: Waiting = serde_json::from_slice(&stored?.value).ok()?;
+        let shown = listed.into_iter().filter_map(|(key, waiting)| {
             let Waiting { tenant, session, tool, until, properties, .. } = waiting;
             let id = key.strip_prefix(PREFIX)?;
             Some(json!({
@@ -83,6 +90,10 @@ impl Waiting {
             }))
         });
         Ok(shown.collect())
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.as_deref().and_then(parse_time).is_some_and(|until| until < now())
     }
 
     /// Gives a person's answer.

@@ -101,6 +101,11 @@ impl Reply {
                     Ruling::Rewrite(event) => said.extend(segment.rewrite(event)?),
                 }
             }
+            // The tokens hold the words once more.
+            let tokens = join(&at, ["logprobs".into()]);
+            if !said.is_empty() && value_at(&self.value, &tokens).is_some() {
+                edits.push((tokens, Edit::Set(Json::Null)));
+            }
             if denials.is_empty() {
                 edits.extend(said);
                 continue;
@@ -219,6 +224,13 @@ impl Reply {
                 }
                 (None, Ruling::Rewrite(event)) => edits.extend(segment.rewrite(event)?),
                 (None, _) => {}
+            }
+        }
+        let tokens: Vec<Path> =
+            edits.iter().filter_map(|(path, _)| Some(join(path.get(..4)?, ["logprobs".into()]))).collect();
+        for path in tokens.into_iter().filter(|path| value_at(&self.value, path).is_some()) {
+            if !edits.iter().any(|(known, _)| *known == path) {
+                edits.push((path, Edit::Set(Vec::new().into())));
             }
         }
         Ok(edits)

@@ -329,6 +329,7 @@ impl Run {
             return Ok(());
         }
         let mut message = run.beside;
+        let is_heard = message.get("audio").is_some();
         for key in ["role", "name", "tool_call_id"] {
             if let Some(value) = written.get(key) {
                 message.insert(key, value.clone());
@@ -344,7 +345,9 @@ impl Run {
             // A run without words beside other segments is no turn of its own.
             let is_silent = event.text.as_ref().is_none_or(|text| text.is_empty()) && event.more.is_empty();
             if !(is_silent && event.kind == Kind::UserMessage) {
-                segments.push(Segment { event, at: at.to_vec(), texts: run.texts.clone(), value: None });
+                // What was recorded as sound cannot be changed, so neither can what is said of it.
+                let texts = if is_heard { Vec::new() } else { run.texts.clone() };
+                segments.push(Segment { event, at: at.to_vec(), texts, value: None });
             }
         }
         Ok(())

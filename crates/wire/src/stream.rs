@@ -45,7 +45,8 @@ impl Default for Limits {
 pub enum Move {
     /// These bytes may go to the client.
     Release(Vec<u8>),
-    /// This happened; [`Stream::rule`] is to say what becomes of it.
+    /// This happened; [`Stream::rule`] is to say what becomes of it. Errors that the service reports about itself pass
+    /// whatever the ruling.
     Judge(Box<Event>),
     /// Text is about to leave; [`Stream::mask`] is to say what of it must not.
     Text {
@@ -80,6 +81,8 @@ pub struct Stream {
     asked: Option<Asked>,
     refused: Option<Refused>,
     state: State,
+    /// Whether the bytes stopped before the reply did.
+    is_cut: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +147,8 @@ trait Dialect: std::fmt::Debug + Send {
     fn is_finished(&self) -> bool;
 
     /// Writes a frame as it leaves: not at all, as it came, or as several.
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Vec<Out>;
+    /// Refused if a change cannot be written back.
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused>;
 
     /// Takes note of what has left.
     fn left(&mut self, payload: &Json);
@@ -181,6 +185,7 @@ impl Stream {
             asked: None,
             refused: None,
             state: State::Open,
+            is_cut: false,
         }
     }
 
@@ -208,6 +213,7 @@ impl Stream {
             }
             self.state = State::Ended;
             if self.refused.is_none() && !self.dialect.is_finished() {
+                self.is_cut = true;
                 self.dialect.end(&mut self.desk);
             }
         }
@@ -245,6 +251,7 @@ impl Stream {
     /// Whether the model ended its reply, all of it was ruled on, and nothing is held.
     pub fn is_complete(&self) -> bool {
         self.dialect.is_finished()
+            && !self.is_cut
             && self.refused.is_none()
             && self.line.is_empty()
             && self.asked.is_none()
@@ -316,8 +323,13 @@ impl Stream {
             if self.line.front().is_some_and(|slot| self.is_clear(slot)) {
                 if let Some(slot) = self.line.pop_front() {
                     self.waiting -= slot.frame.raw.len();
-                    let out = self.dialect.write(&slot, &self.desk);
-                    self.release(out, &mut bytes);
+                    match self.dialect.write(&slot, &self.desk) {
+                        Ok(out) => self.release(out, &mut bytes),
+                        Err(refused) => {
+                            self.line.clear();
+                            self.refuse(refused);
+                        }
+                    }
                 }
             } else if let Some((unit, until)) = self.leaving() {
                 let leaving = self.desk.left(unit)..until;
@@ -398,12 +410,13 @@ impl Slot {
     }
 
     /// The frame with some values changed.
-    fn edited(&self, edits: &[(Path, Edit)]) -> Option<Out> {
+    fn edited(&self, edits: &[(Path, Edit)]) -> Result<Out, Refused> {
         if edits.is_empty() {
-            return Some(self.whole());
+            return Ok(self.whole());
         }
-        let data = splice::edited(self.frame.data.as_deref()?, edits)?;
-        Some(Out { raw: self.frame.with_data(&data), payload: json::parse_str(&data).ok() })
+        let data = splice::edited(self.frame.data.as_deref().unwrap_or_default(), edits);
+        let data = data.ok_or_else(|| shape("a change cannot be written back"))?;
+        Ok(Out { raw: self.frame.with_data(&data), payload: json::parse_str(&data).ok() })
     }
 
     /// A frame of our own beside this one.

@@ -29,13 +29,11 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
         complaint::warn("without --log no decision is written down; do not use this for more than a try");
     }
     let foundation = Foundation {
-        policy,
         store,
         ledger,
         guard: wardens::guard_options(&args.warden),
-        keep: wardens::keep(&args.warden),
-        idle: wardens::idle(&args.warden),
-        most_sessions: args.warden.sessions,
+        warden: wardens::options(&args.warden, &policy),
+        policy,
     };
     let asked = args.policy.clone();
     let source: PolicySource =

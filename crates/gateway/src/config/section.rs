@@ -199,8 +199,6 @@ impl Reading {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     fn read(text: &str) -> Result<Config, Mistakes> {

@@ -127,6 +127,10 @@ impl Account {
         self.with(|more| more.api)
     }
 
+    pub(crate) fn session(&self) -> Option<String> {
+        self.with(|more| more.session.as_ref().map(|(name, _)| name.clone()))
+    }
+
     pub(crate) fn tenant(&self) -> String {
         self.with(|more| more.tenant.clone())
     }

@@ -101,8 +101,6 @@ impl Chunks {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     /// The length of the body, however it is cut; none if it does not end.

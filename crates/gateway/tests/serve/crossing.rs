@@ -68,6 +68,7 @@ async fn what_nobody_objects_to_crosses_byte_for_byte() {
         assert_eq!(got.text(), wanted, "{api:?} {streams}");
         let seen = model.seen().pop().unwrap();
         assert_eq!(seen.body, sent, "{api:?} {streams}");
+        assert_eq!((&seen.method, seen.path.as_str()), (&Method::POST, path(api)));
         assert_eq!(seen.headers["authorization"], "Bearer k");
     }
     let records = world.end().await;

@@ -5,7 +5,11 @@
 mod control;
 mod crossing;
 mod faults;
+mod operations;
 mod sdk;
+#[path = "../../../store-postgres/tests/postgres/server.rs"]
+#[expect(dead_code, reason = "the tests of that store ask more of it")]
+mod server;
 mod sessions;
 mod shopper;
 mod strict;

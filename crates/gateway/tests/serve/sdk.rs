@@ -11,7 +11,7 @@ use crate::world::plan;
 
 /// The libraries, pinned.
 const OF_PYTHON: [&str; 2] = ["openai==3.49.0", "anthropic==2.8.0"];
-const OF_NODE: [&str; 1] = ["openai@6"];
+const OF_NODE: [&str; 1] = ["openai@6.49.0"];
 
 const LOG: &str = "consent-bypass.jsonl";
 

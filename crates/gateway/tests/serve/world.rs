@@ -192,6 +192,9 @@ pub(crate) struct Plan {
     pub(crate) policy: String,
     pub(crate) source: Option<PolicySource>,
     pub(crate) keeps: bool,
+    /// A store that others use too.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) idle: Option<lictor_logic::Span>,
     pub(crate) folder: Arc<tempfile::TempDir>,
 }
 
@@ -207,26 +210,32 @@ pub(crate) fn plan(model: &Model, policy: &str) -> Plan {
     config.control_keys = vec![KeyHash::of(CONTROL)];
     config.limits.drain = Duration::from_secs(2);
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    Plan { config, policy: policy.to_owned(), source: None, keeps: false, folder }
+    Plan { config, policy: policy.to_owned(), source: None, keeps: false, store: None, idle: None, folder }
 }
 
 impl Plan {
     pub(crate) async fn start(self) -> World {
         let log = self.folder.path().join("log");
-        let store: Arc<dyn Store> = match self.keeps {
-            true => Arc::new(EmbeddedStore::open(&self.folder.path().join("state")).unwrap()),
-            false => Arc::new(MemoryStore::new()),
+        let store: Arc<dyn Store> = match (self.store, self.keeps) {
+            (Some(store), _) => store,
+            (None, true) => Arc::new(EmbeddedStore::open(&self.folder.path().join("state")).unwrap()),
+            (None, false) => Arc::new(MemoryStore::new()),
         };
         let ledger =
             Ledger::open_or_create(&log, "test.example/gateway", lictor_ledger::Options::new(jiff::Timestamp::now));
+        let policy = policy(&self.policy);
         let foundation = Foundation {
-            policy: policy(&self.policy),
             store,
             ledger: Some(ledger.unwrap()),
             guard: lictor::guard::Options::default(),
-            keep: Keep::Commitment,
-            idle: None,
-            most_sessions: 1000,
+            warden: lictor_warden::Options {
+                keep: Keep::Commitment,
+                most_sessions: 1000,
+                policy: policy.fingerprint(),
+                idle: self.idle,
+                skew: None,
+            },
+            policy,
         };
         let server = Server::bind(self.config, foundation, self.source, Journal::silent()).await.unwrap();
         let (address, reloader) = (server.address(), server.reloader());

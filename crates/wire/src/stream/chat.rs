@@ -89,11 +89,11 @@ impl Dialect for Chat {
         self.is_ended || !self.choices.is_empty() && self.choices.values().all(|open| open.is_finished)
     }
 
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Vec<Out> {
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused> {
         let Some(payload) = &slot.payload else {
             let mut out = if slot.frame.data.is_some() { self.denials(None, Some(slot), desk) } else { Vec::new() };
             out.push(slot.whole());
-            return out;
+            return Ok(out);
         };
         let mut edits = slot.text_edits(desk);
         let mut out = Vec::new();
@@ -112,12 +112,11 @@ impl Dialect for Chat {
                 out.append(&mut self.denials(Some(index), Some(slot), desk));
             }
         }
-        if let Some(edited) = slot.edited(&edits)
-            && !(has_lost && is_hollow(edited.payload.as_ref()))
-        {
+        let edited = slot.edited(&edits)?;
+        if !(has_lost && is_hollow(edited.payload.as_ref())) {
             out.push(edited);
         }
-        out
+        Ok(out)
     }
 
     fn left(&mut self, payload: &Json) {

@@ -100,8 +100,8 @@ impl Dialect for Messages {
         self.is_finished
     }
 
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Vec<Out> {
-        let Some(payload) = &slot.payload else { return vec![slot.whole()] };
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused> {
+        let Some(payload) = &slot.payload else { return Ok(vec![slot.whole()]) };
         let index = payload.get("index").and_then(Json::as_i64).unwrap_or(-1);
         match (payload.text("type").unwrap_or_default(), self.blocks.get(&index).map(|open| open.sort)) {
             ("message_delta", _) => {
@@ -110,12 +110,12 @@ impl Dialect for Messages {
                 let edit = (at!["delta", "stop_reason"], Edit::Set("end_turn".into()));
                 let was_called = payload.at("delta.stop_reason").and_then(Json::as_str) == Some("tool_use");
                 let edits = if was_called && !is_left && calls.count() > 0 { vec![edit] } else { Vec::new() };
-                slot.edited(&edits).into_iter().collect()
+                Ok(vec![slot.edited(&edits)?])
             }
             (sort, Some(Sort::Act { unit, .. })) if !desk.is_forward(unit) => {
                 self.changed(slot, sort, index, unit, desk)
             }
-            _ => slot.edited(&slot.text_edits(desk)).into_iter().collect(),
+            _ => Ok(vec![slot.edited(&slot.text_edits(desk))?]),
         }
     }
 
@@ -237,7 +237,7 @@ impl Messages {
     }
 
     /// Writes a frame about a block that leaves otherwise than it came.
-    fn changed(&mut self, slot: &Slot, sort: &str, index: i64, unit: usize, desk: &Desk) -> Vec<Out> {
+    fn changed(&mut self, slot: &Slot, sort: &str, index: i64, unit: usize, desk: &Desk) -> Result<Vec<Out>, Refused> {
         let start = slot.payload.as_ref().and_then(|payload| payload.get("content_block")).cloned().unwrap_or_default();
         let delta = |delta: Json| {
             let delta = [("type", "content_block_delta".into()), ("index", index.into()), ("delta", delta)];
@@ -248,14 +248,16 @@ impl Messages {
                 let empty = object(&[("type", "text".into()), ("text", "".into())]);
                 let edits = [(at!["content_block"], Edit::Set(empty.into()))];
                 let said = object(&[("type", "text_delta".into()), ("text", text.as_str().into())]);
-                slot.edited(&edits).into_iter().chain([delta(said.into())]).collect()
+                Ok(vec![slot.edited(&edits)?, delta(said.into())])
             }
             ("content_block_start", _) => {
                 let rulings = desk.rulings(unit);
-                let Some((_, Ruling::Rewrite(event))) = rulings.first() else { return vec![slot.whole()] };
+                let Some((_, Ruling::Rewrite(event))) = rulings.first() else {
+                    return Ok(vec![slot.whole()]);
+                };
                 if event.kind != Kind::ToolCall {
-                    let block = rewritten(&start, event).unwrap_or(start);
-                    return slot.edited(&[(at!["content_block"], Edit::Set(block))]).into_iter().collect();
+                    let edit = Edit::Set(rewritten(&start, event)?);
+                    return Ok(vec![slot.edited(&[(at!["content_block"], edit)])?]);
                 }
                 let arguments: Text = match &event.args {
                     Some(Payload::Value(value)) => value.to_string().into(),
@@ -267,10 +269,10 @@ impl Messages {
                     edits.push((at!["content_block", "input"], Edit::Set(Object::new().into())));
                 }
                 let piece = object(&[("type", "input_json_delta".into()), ("partial_json", arguments.into())]);
-                slot.edited(&edits).into_iter().chain([delta(piece.into())]).collect()
+                Ok(vec![slot.edited(&edits)?, delta(piece.into())])
             }
-            ("content_block_delta", _) => Vec::new(),
-            _ => vec![slot.whole()],
+            ("content_block_delta", _) => Ok(Vec::new()),
+            _ => Ok(vec![slot.whole()]),
         }
     }
 }
@@ -296,11 +298,15 @@ impl Open {
 }
 
 /// A block that says what an event says now.
-fn rewritten(block: &Json, event: &Event) -> Option<Json> {
+fn rewritten(block: &Json, event: &Event) -> Result<Json, Refused> {
     let alone = Json::from(message(vec![block.clone()]));
-    let segment = segment::message(&alone, &[]).ok()?.into_iter().next()?;
-    let text = splice::edited(&alone.to_string(), &segment.rewrite(event).ok()?)?;
-    json::parse_str(&text).ok()?.at("content.0").cloned()
+    let mut edits = Vec::new();
+    for segment in segment::message(&alone, &[])? {
+        edits.extend(segment.rewrite(event)?);
+    }
+    let changed = splice::edited(&alone.to_string(), &edits).and_then(|text| json::parse_str(&text).ok());
+    let block = changed.as_ref().and_then(|changed| changed.at("content.0"));
+    block.cloned().ok_or_else(|| shape("a change cannot be written back"))
 }
 
 fn message(blocks: Vec<Json>) -> Object {

@@ -105,7 +105,9 @@ impl Dialect for Responses {
                     return Err(shape("a part begins with something in it"));
                 }
             }
-            "response.output_text.annotation.added" => drop(self.message(payload)?),
+            "response.output_text.annotation.added" => {
+                self.message(payload)?;
+            }
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {
                 self.complete(payload, desk, &mut taken)?;
             }
@@ -132,8 +134,8 @@ impl Dialect for Responses {
         self.is_finished
     }
 
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Vec<Out> {
-        let Some(payload) = &slot.payload else { return vec![slot.whole()] };
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused> {
+        let Some(payload) = &slot.payload else { return Ok(vec![slot.whole()]) };
         let sort = payload.text("type").unwrap_or_default();
         let index = payload.get("output_index").and_then(Json::as_i64);
         let mut edits = slot.text_edits(desk);
@@ -143,12 +145,13 @@ impl Dialect for Responses {
         if let Some(item) = index.and_then(|index| self.items.get_mut(&index)) {
             match item.sort {
                 Sort::Act(unit) if desk.is_denied(unit) => return self.denied(slot, index.unwrap_or(0), unit, desk),
-                Sort::Act(unit) if !desk.is_forward(unit) => {
-                    if !item.rewrite(payload, unit, desk, &mut edits) {
+                Sort::Act(unit) if !desk.is_forward(unit) => match item.rewrite(payload, unit, desk)? {
+                    Some(rewritten) => edits.extend(rewritten),
+                    None => {
                         self.shift -= 1;
-                        return Vec::new();
+                        return Ok(Vec::new());
                     }
-                }
+                },
                 Sort::Message(unit) if sort == "response.output_item.done" => {
                     let item_of = payload.get("item").unwrap_or(&Json::Null);
                     edits = item.retext(item_of, &at!["item"], unit, desk);
@@ -157,7 +160,7 @@ impl Dialect for Responses {
             }
         }
         if payload.get("response").is_some() {
-            edits.extend(self.output_edits(payload, desk));
+            edits.extend(self.output_edits(payload, desk)?);
         }
         self.numbered(slot, edits)
     }
@@ -265,7 +268,7 @@ impl Responses {
     }
 
     /// The edits by which the last event tells the items as they left.
-    fn output_edits(&self, payload: &Json, desk: &Desk) -> Vec<(Path, Edit)> {
+    fn output_edits(&self, payload: &Json, desk: &Desk) -> Result<Vec<(Path, Edit)>, Refused> {
         let output = payload.at("response.output").and_then(Json::as_array).unwrap_or_default();
         let mut edits = Vec::new();
         for (place, written) in output.iter().enumerate() {
@@ -274,20 +277,20 @@ impl Responses {
             match item.sort {
                 Sort::Message(unit) => edits.extend(item.retext(written, &at, unit, desk)),
                 Sort::Act(unit) if !desk.is_forward(unit) => {
-                    edits.push((at, Edit::Set(item.settled(written, unit, desk))));
+                    edits.push((at, Edit::Set(item.settled(written, unit, desk)?)));
                 }
                 _ => {}
             }
         }
-        edits
+        Ok(edits)
     }
 
     /// Writes a frame about a call that was denied: a message stands in its place.
-    fn denied(&mut self, slot: &Slot, index: i64, unit: usize, desk: &Desk) -> Vec<Out> {
-        let (Some(payload), Some(item)) = (&slot.payload, self.items.get_mut(&index)) else { return Vec::new() };
+    fn denied(&mut self, slot: &Slot, index: i64, unit: usize, desk: &Desk) -> Result<Vec<Out>, Refused> {
+        let (Some(payload), Some(item)) = (&slot.payload, self.items.get_mut(&index)) else { return Ok(Vec::new()) };
         let sort = payload.text("type").unwrap_or_default();
         let is_numbered = payload.get("sequence_number").is_some();
-        let message = item.settled(payload.get("item").unwrap_or(&Json::Null), unit, desk);
+        let message = item.settled(payload.get("item").unwrap_or(&Json::Null), unit, desk)?;
         let mut frames = Vec::new();
         if !std::mem::replace(&mut item.is_told, true) {
             frames = items::announce(&message, index);
@@ -304,14 +307,14 @@ impl Responses {
             let name = frame.get("type").and_then(Json::as_str).map(str::to_owned);
             slot.sibling(name.as_deref(), frame.into())
         });
-        numbered.collect()
+        Ok(numbered.collect())
     }
 
-    fn numbered(&self, slot: &Slot, mut edits: Vec<(Path, Edit)>) -> Vec<Out> {
+    fn numbered(&self, slot: &Slot, mut edits: Vec<(Path, Edit)>) -> Result<Vec<Out>, Refused> {
         let number = slot.payload.as_ref().and_then(|payload| payload.get("sequence_number")).and_then(Json::as_i64);
         if let Some(number) = number.filter(|_| self.shift != 0) {
             edits.push((at!["sequence_number"], Edit::Set((number + self.shift).into())));
         }
-        slot.edited(&edits).into_iter().collect()
+        Ok(vec![slot.edited(&edits)?])
     }
 }

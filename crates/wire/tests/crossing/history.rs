@@ -131,9 +131,12 @@ fn said(numbers: &[u32]) -> Request {
     request(Api::Chat, &numbers.iter().map(|number| user(&number.to_string())).collect::<Vec<_>>())
 }
 
+/// A history, the next one, how it goes on, and what is new in it.
+type Case = (&'static [u32], &'static [u32], Change, &'static [usize]);
+
 #[test]
 fn edits_compactions_and_retries_are_told() {
-    let cases: [(&[u32], &[u32], Change, &[usize]); 10] = [
+    let cases: [Case; 10] = [
         (&[], &[1], Change::Continued, &[0]),
         (&[1, 2], &[1, 2, 3], Change::Continued, &[2]),
         (&[1, 1], &[1, 1, 1], Change::Continued, &[2]),

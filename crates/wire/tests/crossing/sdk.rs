@@ -15,9 +15,12 @@ struct Case {
     is_streamed: bool,
     status: i64,
     body: String,
-    /// The texts, the calls as id, tool and arguments, why it stopped; or what the error says.
-    expected: Result<(Vec<&'static str>, Vec<[&'static str; 3]>, &'static str), Vec<&'static str>>,
+    /// What it says, or the words of an error.
+    expected: Result<Said, Vec<&'static str>>,
 }
+
+/// The texts, the calls as id, tool and arguments, and why it stopped.
+type Said = (Vec<&'static str>, Vec<[&'static str; 3]>, &'static str);
 
 fn usual() -> Turn {
     turn("Words.", &[("id-one", "tool_one", r#"{"a": 1}"#), ("id-two", "tool_two", r#"{"b": 2}"#)])
@@ -42,12 +45,11 @@ fn cases() -> Vec<Case> {
             Api::Messages => ("tool_use", "end_turn"),
             Api::Responses => ("completed", "completed"),
         };
-        let mut add =
-            |name, bodies: [(bool, String); 2], expected: (Vec<&'static str>, Vec<[&'static str; 3]>, &'static str)| {
-                for (is_streamed, body) in bodies {
-                    cases.push(Case { name, api, is_streamed, status: 200, body, expected: Ok(expected.clone()) });
-                }
-            };
+        let mut add = |name, bodies: [(bool, String); 2], expected: Said| {
+            for (is_streamed, body) in bodies {
+                cases.push(Case { name, api, is_streamed, status: 200, body, expected: Ok(expected.clone()) });
+            }
+        };
         let (one, two) = (["id-one", "tool_one", r#"{"a": 1}"#], ["id-two", "tool_two", r#"{"b": 2}"#]);
         add("forwarded", under(api, &usual(), |_| Ruling::Forward), (vec!["Words."], vec![one, two], called));
         let denied = |joined: &'static str, apart: Vec<&'static str>| match api {

@@ -88,7 +88,7 @@ fn what_is_not_known_is_refused() {
         assert_eq!(code(Api::Responses, &events(&[payload])), Some(expected), "{payload}");
     }
     for api in Api::ALL {
-        assert_eq!(code(api, "event: spell\ndata: {\"type\":\"ping\",\"choices\":[]}\n\n").is_some(), true);
+        assert!(code(api, "event: spell\ndata: {\"type\":\"ping\",\"choices\":[]}\n\n").is_some());
         assert_eq!(code(api, "spell: x\n\n"), Some("stream.field"));
         assert_eq!(code(api, "data: [1]\n\n"), Some("stream.shape"));
         assert_eq!(code(api, "data: {\n\n"), Some("json.torn"));
@@ -317,6 +317,74 @@ fn what_is_held_is_bounded() {
         let last = stream.push(&[b':'; 101]).pop();
         assert!(matches!(last, Some(Move::Refuse(_))));
     }
+}
+
+#[test]
+fn a_change_that_cannot_be_written_back_is_refused() {
+    let item =
+        |code: &str| format!(r#"{{"type":"code_interpreter_call","id":"ci_1","code":"{code}","status":"completed"}}"#);
+    let about =
+        |name: &str, item: &str| format!(r#"{{"type":"response.output_item.{name}","output_index":0,"item":{item}}}"#);
+    let text = events(&[
+        &about("added", &item("")),
+        r#"{"type":"response.code_interpreter_call_code.delta","output_index":0,"delta":"secret"}"#,
+        r#"{"type":"response.code_interpreter_call_code.done","output_index":0,"code":"secret"}"#,
+        &about("done", &item("secret")),
+    ]);
+    let other = |event: &lictor::event::Event| {
+        let args = lictor::json::parse_str(r#"{"code":"other"}"#).unwrap();
+        Ruling::Rewrite(Box::new(lictor::event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+    };
+    let driven = ruled(Api::Responses, &text, other);
+    assert_eq!(driven.refused.as_ref().map(|refused| refused.code), Some("wire.rewrite"));
+    assert!(!driven.text().contains("secret"));
+    let body = format!(r#"{{"output":[{}]}}"#, item("secret"));
+    let reply = Reply::read(Api::Responses, body.as_bytes()).unwrap();
+    assert_eq!(reply.settle(&[other(&reply.events()[0])]).unwrap_err().code, "wire.rewrite");
+}
+
+#[test]
+fn what_is_told_of_a_call_on_the_way_is_not_told_when_it_was_rewritten() {
+    let item =
+        r#"{"type":"shell_call","id":"sh_1","call_id":"c","action":{"commands":["secret"]},"status":"completed"}"#;
+    let about = |name: &str| format!(r#"{{"type":"response.output_item.{name}","output_index":0,"item":{item}}}"#);
+    let text = events(&[
+        &about("added"),
+        r#"{"type":"response.shell_call_command.delta","output_index":0,"command_index":0,"delta":"secret"}"#,
+        r#"{"type":"response.shell_call_command.done","output_index":0,"command_index":0,"command":"secret"}"#,
+        &about("done"),
+        &format!(r#"{{"type":"response.completed","response":{{"output":[{item}]}}}}"#),
+    ]);
+    assert_eq!(forward(Api::Responses, &text).text(), text);
+    let driven = ruled(Api::Responses, &text, |event| {
+        let args = lictor::json::parse_str(r#"{"commands":["ls"]}"#).unwrap();
+        Ruling::Rewrite(Box::new(lictor::event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+    });
+    assert_eq!(driven.refused, None);
+    assert!(!driven.text().contains("secret") && driven.text().contains(r#""commands":["ls"]"#), "{}", driven.text());
+}
+
+#[test]
+fn tokens_go_with_the_words() {
+    let tokens = r#"{"content":[{"token":"secret","logprob":-0.5}]}"#;
+    let chat = format!(
+        r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":"secret"}},"logprobs":{tokens}}}]}}"#
+    );
+    let part = r#"{"type":"output_text","text":"secret","logprobs":[{"token":"secret"}]}"#;
+    let responses = format!(r#"{{"output":[{{"type":"message","role":"assistant","content":[{part}]}}]}}"#);
+    for (api, body) in [(Api::Chat, chat), (Api::Responses, responses)] {
+        let reply = Reply::read(api, body.as_bytes()).unwrap();
+        let said = lictor::event::Event { text: Some("[redacted]".into()), ..reply.events()[0].clone() };
+        for ruling in [Ruling::Rewrite(Box::new(said)), Ruling::Deny { text: "no".into() }] {
+            let body = String::from_utf8(reply.settle(&[ruling]).unwrap().body).unwrap();
+            assert!(!body.contains("secret"), "{body}");
+        }
+    }
+    let delta = format!(r#"{{"index":0,"delta":{{"content":"secret"}},"logprobs":{tokens}}}"#);
+    let text = chunks(&[&delta, r#"{"index":0,"delta":{},"finish_reason":"stop"}"#]);
+    let driven =
+        drive(Api::Chat, usize::MAX, [text.as_bytes()], |_| Ruling::Deny { text: "no".into() }, |_, _| Vec::new());
+    assert!(!driven.text().contains("secret"), "{}", driven.text());
 }
 
 #[test]

@@ -195,11 +195,16 @@ impl Item {
         edits
     }
 
-    /// The edits by which an event says the arguments as they leave; false if it does not leave at all.
-    pub(super) fn rewrite(&mut self, payload: &Json, unit: usize, desk: &Desk, edits: &mut Vec<(Path, Edit)>) -> bool {
+    /// The edits by which an event says the arguments as they leave; none if it does not leave at all.
+    pub(super) fn rewrite(
+        &mut self,
+        payload: &Json,
+        unit: usize,
+        desk: &Desk,
+    ) -> Result<Option<Vec<(Path, Edit)>>, Refused> {
         let sort = payload.text("type").unwrap_or_default();
         if let Some(written) = payload.get("item") {
-            let mut settled = self.settled(written, unit, desk);
+            let mut settled = self.settled(written, unit, desk)?;
             if sort.ends_with("added")
                 && let Json::Object(item) = &mut settled
             {
@@ -207,40 +212,37 @@ impl Item {
                     item.insert(key, "");
                 }
             }
-            edits.push((at!["item"], Edit::Set(settled)));
-            return true;
+            return Ok(Some(vec![(at!["item"], Edit::Set(settled))]));
         }
-        let whole = self.settled(&self.piece.clone().json(), unit, desk);
-        let key = ["arguments", "input", "code"].into_iter().find(|key| whole.text(key).is_some());
-        let Some(key) = key else { return true };
-        let text = whole.get(key).cloned().unwrap_or_default();
-        if sort.ends_with(".delta") {
+        let whole = self.settled(&self.piece.clone().json(), unit, desk)?;
+        let key = ["arguments", "input"].into_iter().find(|key| whole.text(key).is_some());
+        let text = key.and_then(|key| whole.get(key)).cloned().unwrap_or_default();
+        Ok(match key {
             // All that there is goes with the first piece.
-            if std::mem::replace(&mut self.is_told, true) {
-                return false;
+            Some(_) if sort.ends_with(".delta") => {
+                let is_first = !std::mem::replace(&mut self.is_told, true);
+                is_first.then(|| vec![(at!["delta"], Edit::Set(text))])
             }
-            edits.push((at!["delta"], Edit::Set(text)));
-        } else if payload.get(key).is_some() {
-            edits.push((at![key], Edit::Set(text)));
-        }
-        true
+            Some(key) if payload.get(key).is_some() => Some(vec![(at![key], Edit::Set(text))]),
+            // An event that says how far it is may pass; one that tells more would tell what it was.
+            _ => is_bare(payload).then(Vec::new),
+        })
     }
 
     /// The item as it leaves: with other arguments, or as a message in its place.
-    pub(super) fn settled(&self, written: &Json, unit: usize, desk: &Desk) -> Json {
+    pub(super) fn settled(&self, written: &Json, unit: usize, desk: &Desk) -> Result<Json, Refused> {
         if let Ruling::Deny { text } = desk.ruling(unit) {
             let whole = self.piece.clone().json();
-            return message(written.text("id").or_else(|| whole.text("id")).unwrap_or_default(), text);
+            return Ok(message(written.text("id").or_else(|| whole.text("id")).unwrap_or_default(), text));
         }
-        let Ok(segments) = segment::item(written, &[]) else { return written.clone() };
         let mut edits = Vec::new();
-        for (segment, (_, ruling)) in segments.iter().zip(desk.rulings(unit)) {
+        for (segment, (_, ruling)) in segment::item(written, &[])?.iter().zip(desk.rulings(unit)) {
             if let Ruling::Rewrite(event) = ruling {
-                edits.extend(segment.rewrite(event).unwrap_or_default());
+                edits.extend(segment.rewrite(event)?);
             }
         }
         let text = splice::edited(&written.to_string(), &edits);
-        text.and_then(|text| json::parse_str(&text).ok()).unwrap_or_else(|| written.clone())
+        text.and_then(|text| json::parse_str(&text).ok()).ok_or_else(|| shape("a change cannot be written back"))
     }
 }
 
@@ -255,6 +257,12 @@ pub(crate) fn message(id: &str, text: &str) -> Json {
         ("content", vec![part(text)].into()),
     ])
     .into()
+}
+
+/// Whether an event says nothing but which item it is about.
+fn is_bare(payload: &Json) -> bool {
+    let known = ["type", "sequence_number", "output_index", "item_id"];
+    payload.as_object().is_some_and(|members| members.iter().all(|(key, _)| known.contains(&key.as_str())))
 }
 
 fn part(text: &str) -> Json {
