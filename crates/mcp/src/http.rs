@@ -12,6 +12,7 @@ mod upstream;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -20,7 +21,7 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use lictor::json::Text;
 use lictor_logic::Time;
-use lictor_warden::{Warden, WardenError};
+use lictor_warden::Warden;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -29,7 +30,10 @@ use stream::Streamed;
 use upstream::Upstream;
 
 /// How long a client has to send the head of a request.
-const HEAD: std::time::Duration = std::time::Duration::from_secs(10);
+const HEAD: Duration = Duration::from_secs(10);
+
+/// How many sessions there may be, and how many calls that a person is asked about.
+const MOST: usize = 10_000;
 
 /// A connection that several requests share.
 type Shared = Arc<Mutex<Session>>;
@@ -46,6 +50,8 @@ pub struct Service {
     /// Calls of the newer revisions that a person is asked about, by the state that the client sends back.
     asked: Mutex<HashMap<String, Shared>>,
     counted: Mutex<u64>,
+    /// Digests that the operator approved, in every session.
+    approved: Vec<String>,
     /// Hosts that a request may name beside those of this machine.
     hosts: Vec<String>,
 }
@@ -65,15 +71,18 @@ impl std::fmt::Debug for Service {
 }
 
 impl Service {
-    /// A service in front of a server.
+    /// A service in front of a server, with definitions that the operator approved beforehand.
     pub fn new(
         upstream: Uri,
         terms: Terms,
         hosts: Vec<String>,
-        warden: Warden,
+        approved: Vec<String>,
+        mut warden: Warden,
         clock: fn() -> Time,
         note: fn(&str),
     ) -> Result<Service, String> {
+        let begun = Relay::new(terms.clone()).approve(&mut warden, &approved, clock());
+        begun.map_err(|error| error.to_string())?;
         Ok(Service {
             upstream: Upstream::new(upstream)?,
             terms,
@@ -83,24 +92,32 @@ impl Service {
             sessions: Mutex::default(),
             asked: Mutex::default(),
             counted: Mutex::default(),
+            approved,
             hosts,
         })
     }
 
-    /// Begins with approvals that the operator gave beforehand.
-    pub fn approve(&self, digests: &[String]) -> Result<(), WardenError> {
-        Relay::new(self.terms.clone()).approve(&mut locked(&self.warden), digests, (self.clock)())
+    /// A request by itself. It belongs to the session that the operator named.
+    fn alone(&self) -> Shared {
+        Arc::new(Mutex::new(Session { relay: Relay::new(self.terms.clone()), parked: HashMap::new() }))
     }
 
-    /// A session by itself. Sessions that the server does not number belong to the one that the operator named.
-    fn session(&self, is_numbered: bool) -> Shared {
+    /// A session that begins; none if there are too many, or it cannot be written down.
+    fn session(&self) -> Option<Shared> {
         let mut terms = self.terms.clone();
-        if is_numbered {
+        {
             let mut counted = locked(&self.counted);
             *counted += 1;
             terms.session = format!("{}/{}", terms.session, *counted);
         }
-        Arc::new(Mutex::new(Session { relay: Relay::new(terms), parked: HashMap::new() }))
+        if locked(&self.sessions).len() >= MOST {
+            return None;
+        }
+        let mut relay = Relay::new(terms);
+        let approved =
+            tokio::task::block_in_place(|| relay.approve(&mut locked(&self.warden), &self.approved, (self.clock)()));
+        approved.ok()?;
+        Some(Arc::new(Mutex::new(Session { relay, parked: HashMap::new() })))
     }
 
     fn client_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {

@@ -15,7 +15,7 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("lictor-logic", &[]),
     ("lictor-store", &[]),
     ("lictor-store-postgres", &["lictor-store"]),
@@ -24,6 +24,8 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
     ("lictor-wire", &["lictor"]),
     ("lictor-gateway", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger", "lictor-warden", "lictor-wire"]),
+    ("lictor-hook", &["lictor-logic", "lictor", "lictor-warden"]),
+    ("lictor-mcp", &["lictor-logic", "lictor", "lictor-store", "lictor-warden"]),
     ("lictor-lab", &["lictor"]),
     ("lictor-py", &["lictor", "lictor-warden"]),
     (
@@ -36,6 +38,8 @@ const EDGES: [(&str, &[&str]); 12] = [
             "lictor-ledger",
             "lictor-warden",
             "lictor-gateway",
+            "lictor-hook",
+            "lictor-mcp",
             "lictor-lab",
         ],
     ),

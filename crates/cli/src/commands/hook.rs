@@ -29,6 +29,9 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The name of the ledger.
 const ORIGIN: &str = "lictor.local/hook";
 
+/// How many sessions a keeper holds in memory.
+const SESSIONS: usize = 100;
+
 /// In which folder Claude Code says that the project is, whatever folder it works in at the moment.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
@@ -170,7 +173,7 @@ impl Work {
             log: Some(kept.join("log")),
             origin: ORIGIN.to_owned(),
             keep_content: self.settings.keep_content,
-            sessions: 1,
+            sessions: SESSIONS,
             patience: 3600,
             idle: None,
             skew: None,

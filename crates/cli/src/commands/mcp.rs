@@ -62,9 +62,9 @@ fn around(args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
 fn in_front_of(upstream: &str, args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
     let warden = open(args)?;
     let address = upstream.parse().with_context(|| format!("`{upstream}` is not an address"))?;
-    let service = Service::new(address, terms, args.host.clone(), warden, now, complaint::note);
+    let (hosts, approved) = (args.host.clone(), args.approve.clone());
+    let service = Service::new(address, terms, hosts, approved, warden, now, complaint::note);
     let service = service.map_err(|reason| anyhow::anyhow!(reason))?;
-    service.approve(&args.approve)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(&args.listen).await;

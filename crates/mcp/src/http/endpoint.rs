@@ -1,6 +1,7 @@
 //! The endpoint: what each request comes to.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
@@ -12,13 +13,16 @@ use tokio::sync::mpsc;
 use super::headers::{SESSION, disagreement, forwarded, returned};
 use super::stream::Streamed;
 use super::upstream::{LONGEST, whole};
-use super::{Service, Shared, bytes, locked};
+use super::{MOST, Service, Shared, bytes, locked};
 use crate::message::{self, INVALID, NOT_ALLOWED, Sort, error};
 use crate::relay::Out;
 use crate::sse::{self, Events};
 
 /// The code for headers and a body that do not agree.
 const DISAGREEMENT: i64 = -32020;
+
+/// How long a client has to send a message.
+const BODY: Duration = Duration::from_secs(30);
 
 /// How many parts of a stream may wait for a client that reads slowly.
 const WAITING_PARTS: usize = 16;
@@ -69,10 +73,10 @@ async fn post(service: Arc<Service>, request: Request<Incoming>) -> Answer {
         let reason = "a message is sent as plain application/json";
         return failure(StatusCode::UNSUPPORTED_MEDIA_TYPE, &Json::Null, INVALID, reason);
     }
-    let body = match whole(body).await {
-        Ok(body) => body,
-        Err(_) => {
-            let reason = format!("the message could not be read, or is longer than {LONGEST} bytes");
+    let body = match tokio::time::timeout(BODY, whole(body)).await {
+        Ok(Ok(body)) => body,
+        _ => {
+            let reason = format!("the message did not come in time, or is longer than {LONGEST} bytes");
             return failure(StatusCode::PAYLOAD_TOO_LARGE, &Json::Null, INVALID, &reason);
         }
     };
@@ -122,7 +126,11 @@ fn find(service: &Service, headers: &HeaderMap, is_first: bool, state: Option<&s
                 Box::new(failure(StatusCode::NOT_FOUND, &Json::Null, INVALID, "there is no such session"))
             })
         }
-        None => Ok(service.session(is_first)),
+        None if is_first => service.session().ok_or_else(|| {
+            let reason = "no session can begin at the moment";
+            Box::new(failure(StatusCode::SERVICE_UNAVAILABLE, &Json::Null, INVALID, reason))
+        }),
+        None => Ok(service.alone()),
     }
 }
 
@@ -152,7 +160,12 @@ impl Call {
                     return self.parked(text);
                 }
                 if let Some(state) = value.at("result.requestState").and_then(Json::as_str) {
-                    locked(&self.service.asked).insert(state.to_owned(), Arc::clone(&self.session));
+                    let mut asked = locked(&self.service.asked);
+                    // Whoever comes back for one that was forgotten is asked once more.
+                    if asked.len() >= MOST {
+                        asked.clear();
+                    }
+                    asked.insert(state.to_owned(), Arc::clone(&self.session));
                 }
                 plain(StatusCode::OK, text)
             }

@@ -99,7 +99,15 @@ impl Relay {
 
     /// A notification of either side: it goes on unless a property stands against what it tells.
     pub(super) fn told(&mut self, turn: &mut Turn<'_>, side: Side, message: &Message, bytes: Vec<u8>) {
+        let method = message.value.text("method").unwrap_or_default();
         let id = self.next_id("note");
+        if !methods::is_notification(side, method) {
+            // One that the operator listed.
+            return turn.outs.push(match side {
+                Side::Client => super::Out::Server(bytes),
+                Side::Server => super::Out::Client(bytes),
+            });
+        }
         let events = match self.events(side, message, &id) {
             Ok(events) => events,
             Err(reason) => {
