@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
 use lictor::guard::{Decision, Guard, Means, Preview, late_line};
-use lictor_ledger::{Draft, Ledger};
+use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
 use serde_json::{Map, Value as Json};
@@ -89,6 +89,13 @@ pub enum News {
     Late(Box<Finding>),
     /// Something waited for a person for too long.
     Settled(Box<Decision>),
+}
+
+/// A record on its way to the ledger that does not wait in the store.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    draft: Draft,
+    ticket: Option<Result<Ticket, lictor_ledger::Error>>,
 }
 
 impl std::fmt::Debug for Warden {
@@ -258,25 +265,41 @@ impl Warden {
 
     /// Writes down something that is no event and does not go on, as it was given.
     pub fn refuse(&mut self, reason: &str, bytes: &[u8], now: Option<Time>) -> Result<(), WardenError> {
-        self.write_rest()?;
-        self.append(|policy| record::refusal(reason, bytes, policy, now))
+        self.append(record::refusal(reason, bytes, &self.options.policy, now))
+    }
+
+    /// The record of something that is refused, by the policy in force.
+    pub(crate) fn refusal(&self, reason: &str, bytes: &[u8], now: Time) -> Draft {
+        record::refusal(reason, bytes, &self.options.policy, Some(now))
     }
 
     /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is
     /// read by everybody who has the ledger, so there must be nothing of a person in it.
     pub fn note(&mut self, body: Map<String, Json>, now: Option<Time>) -> Result<(), WardenError> {
-        self.write_rest()?;
-        self.append(|_| record::note(body.clone(), now))
+        self.append(record::note(body, now))
     }
 
     /// Appends a record that does not wait in the store. A ledger that failed before is taken up again once.
-    fn append(&self, draft: impl Fn(&str) -> Draft) -> Result<(), WardenError> {
-        let Some(ledger) = &self.ledger else { return Ok(()) };
-        let append = || ledger.append(draft(&self.options.policy))?.wait();
-        if append().is_err() {
-            ledger.recover()?;
-            append()?;
+    fn append(&mut self, draft: Draft) -> Result<(), WardenError> {
+        let begun = self.begin(draft);
+        self.end(begun)
+    }
+
+    /// Hands a record to the ledger without waiting for it, so that it is durable along with what comes behind it.
+    pub(crate) fn begin(&self, draft: Draft) -> Begun {
+        let ticket = self.ledger.as_ref().map(|ledger| ledger.append(draft.clone()));
+        Begun { draft, ticket }
+    }
+
+    /// Waits for a record that was handed to the ledger.
+    pub(crate) fn end(&mut self, begun: Begun) -> Result<(), WardenError> {
+        let (Some(ticket), Some(ledger)) = (begun.ticket, self.ledger.clone()) else { return Ok(()) };
+        if ticket.and_then(Ticket::wait).is_ok() {
+            return Ok(());
         }
+        self.write_rest()?;
+        ledger.recover()?;
+        ledger.append(begun.draft)?.wait()?;
         Ok(())
     }
 
