@@ -44,7 +44,13 @@ struct Wire {
 fn warden(store: Arc<dyn Store>) -> Warden {
     let policy = Policy::parse(POLICY, "tools", &Files).unwrap().policy;
     let guard = Guard::new(Judge::new(&policy).unwrap(), Options::default());
-    let options = lictor_warden::Options { keep: Keep::Commitment, most_sessions: 10, policy: policy.fingerprint() };
+    let options = lictor_warden::Options {
+        keep: Keep::Commitment,
+        most_sessions: 10,
+        policy: policy.fingerprint(),
+        idle: None,
+        skew: None,
+    };
     Warden::open(guard, store, None, options).unwrap()
 }
 
