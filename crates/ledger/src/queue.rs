@@ -4,7 +4,7 @@
 //! lock and one waking for thousands of records. Commands keep their place between the drafts before and behind them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::draft::Prepared;
@@ -72,21 +72,12 @@ pub(crate) enum Next {
 
 /// The index of the first record of a chunk, or why none of it is acknowledged; both unknown at first.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    told: Mutex<Option<Result<u64, Error>>>,
-    changed: Condvar,
-}
+pub(crate) struct Outcome(OnceLock<Result<u64, Error>>);
 
 impl Outcome {
     /// Waits until the outcome is known.
     pub(crate) fn wait(&self) -> Result<u64, Error> {
-        let mut told = lock(&self.told);
-        loop {
-            match &*told {
-                Some(outcome) => return outcome.clone(),
-                None => told = self.changed.wait(told).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
+        self.0.wait().clone()
     }
 }
 
@@ -96,21 +87,14 @@ pub(crate) struct Promise(Arc<Outcome>);
 
 impl Promise {
     pub(crate) fn keep(self, outcome: Result<u64, Error>) {
-        self.tell(outcome);
-    }
-
-    fn tell(&self, outcome: Result<u64, Error>) {
-        let mut told = lock(&self.0.told);
-        if told.is_none() {
-            *told = Some(outcome);
-            self.0.changed.notify_all();
-        }
+        // Nobody else tells it.
+        let _ = self.0.0.set(outcome);
     }
 }
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        self.tell(Err(Error::gone()));
+        let _ = self.0.0.set(Err(Error::gone()));
     }
 }
 

@@ -19,7 +19,7 @@ use crate::error::{Error, Fault};
 use crate::note::{Note, VerifierKey};
 use crate::record::Notice;
 use crate::segment;
-use crate::settled::Start;
+use crate::settled::{Settled, Start};
 use crate::tile::{Place, Tiles};
 use crate::tree::Hash;
 use crate::walk::notices::Kept;
@@ -82,8 +82,6 @@ pub(crate) struct Walk<'a> {
     dropped: u64,
     /// How many records come before the pass.
     pub(crate) settled: u64,
-    /// The segment that the pass begins with, and where in it; where in the file with all checkpoints.
-    begin: (u64, u64, u64),
 }
 
 /// What stands behind the last good record and behind the last checkpoint.
@@ -123,15 +121,20 @@ impl<'a> Walk<'a> {
         if first > 0 && !folder.join(segment::NOTICES).exists() {
             return None;
         }
-        walk.begin = (start.settled.segment, start.settled.bytes, start.history);
+        let Settled { segment, bytes, signed } = start.settled;
         walk.settled = start.tiles.size();
         walk.tiles = start.tiles;
         walk.time = start.time;
-        walk.last = Some(start.settled.signed);
+        walk.last = Some(signed);
+        walk.reader = History::open(folder, start.history).ok()?;
         walk.kept = Kept::nothing();
         walk.dropped = first;
-        walk.run_from(first).ok()?;
-        Some(walk)
+        let read = walk.survey(start.history).and_then(|()| {
+            walk.next = walk.next_checkpoint(walk.settled)?;
+            walk.read_segments(segment, bytes)?;
+            walk.finish(first)
+        });
+        read.ok().map(|()| walk)
     }
 
     fn over(
@@ -179,12 +182,11 @@ impl<'a> Walk<'a> {
             kept: Kept::open(folder)?,
             dropped: 0,
             settled: 0,
-            begin: (0, 0, 0),
         })
     }
 
     fn run(&mut self) -> Result<(), Error> {
-        self.survey()?;
+        self.survey(0)?;
         self.next = self.next_checkpoint(0)?;
         let first = self.segments.first().copied().unwrap_or(0);
         self.read_dropped(first)?;
@@ -192,18 +194,9 @@ impl<'a> Walk<'a> {
         self.finish(first)
     }
 
-    /// As a whole pass, from where this one begins.
-    fn run_from(&mut self, first: u64) -> Result<(), Error> {
-        let (segment, bytes, history) = self.begin;
-        self.reader = History::open(self.folder, history)?;
-        self.survey()?;
-        self.next = self.next_checkpoint(self.tiles.size())?;
-        self.read_segments(segment, bytes)?;
-        self.finish(first)
-    }
-
-    /// Reads the checkpoints once to know how far they reach, and compares the newest with the file that holds it.
-    fn survey(&mut self) -> Result<(), Error> {
+    /// Reads the checkpoints from an offset on to know how far they reach, and compares the newest with the file that
+    /// holds it.
+    fn survey(&mut self, offset: u64) -> Result<(), Error> {
         let path = self.folder.join(NEWEST);
         let newest = match fs::read_to_string(&path) {
             Ok(note) => Some(note),
@@ -212,7 +205,7 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(Error::file("read", &path, error)),
         };
         let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
-        let mut history = History::open(self.folder, self.begin.2)?;
+        let mut history = History::open(self.folder, offset)?;
         let mut before = None;
         loop {
             match history.next() {
