@@ -23,7 +23,18 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("lictor-ledger", &[]),
     ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
     ("lictor-wire", &["lictor"]),
-    ("lictor-gateway", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger", "lictor-warden", "lictor-wire"]),
+    (
+        "lictor-gateway",
+        &[
+            "lictor-logic",
+            "lictor",
+            "lictor-store",
+            "lictor-store-postgres",
+            "lictor-ledger",
+            "lictor-warden",
+            "lictor-wire",
+        ],
+    ),
     ("lictor-lab", &["lictor"]),
     ("lictor-py", &["lictor", "lictor-warden"]),
     (
