@@ -85,7 +85,7 @@ impl Exchange {
             matches!(header("content-type").split(';').next().unwrap_or_default().trim(), "" | "application/json");
         let unpacked = match (read, is_json) {
             (Err(unread), _) => Err(unread),
-            (Ok(()), false) => Err(Unread::Encoding),
+            (Ok(()), false) => Err(Unread::Type),
             (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
         };
         match unpacked {

@@ -56,7 +56,9 @@ impl Exchange {
                     Unread::BrokenOff => (Outcome::Truncated, "the model's server broke off"),
                     Unread::TooSlow => (Outcome::Truncated, "the model's server did not finish in time"),
                     Unread::TooLarge => (Outcome::Refused, "the model's server said more than the gateway takes"),
-                    Unread::Encoding | Unread::Damaged => (Outcome::Refused, "the model's answer cannot be unpacked"),
+                    Unread::Type | Unread::Encoding | Unread::Damaged => {
+                        (Outcome::Refused, "the model's answer cannot be unpacked")
+                    }
                 };
                 let (_, code, _) = unread.told();
                 let code = code.replacen("body.", "upstream.", 1);
@@ -88,12 +90,9 @@ impl Exchange {
             }
             Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
         };
-        let (mut rulings, mut denied): (Vec<Ruling>, Vec<(String, String)>) = (Vec::new(), Vec::new());
-        for (place, event) in reply.events().iter().enumerate() {
-            let ruling = self.rule(&begun.session.name, event, place).await?;
-            denied.extend(denied_call(event, &ruling));
-            rulings.push(ruling);
-        }
+        let rulings = self.rule_all(&begun.session.name, reply.events()).await?;
+        let denied =
+            reply.events().iter().zip(&rulings).filter_map(|(event, ruling)| denied_call(event, ruling)).collect();
         let settled = match reply.settle(&rulings) {
             Ok(settled) => settled,
             Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
