@@ -118,6 +118,8 @@ pub(crate) enum Unread {
     TooSlow,
     /// It broke off, or was not delimited as it should be.
     BrokenOff,
+    /// It is something else than JSON.
+    Type,
     /// Its encoding is not known here.
     Encoding,
     /// Its encoding does not hold what it says.
@@ -131,6 +133,7 @@ impl Unread {
             Unread::TooLarge => (413, "body.too_large", "the body is larger than the gateway takes"),
             Unread::TooSlow => (408, "body.too_slow", "the body did not come in time"),
             Unread::BrokenOff => (400, "body.broken_off", "the body broke off"),
+            Unread::Type => (415, "body.type", "the body must be JSON, with the content type `application/json`"),
             Unread::Encoding => {
                 (415, "body.encoding", "the body is encoded in a way the gateway does not read; gzip and zstd are read")
             }

@@ -13,7 +13,7 @@ mod account;
 mod ask;
 mod flow;
 mod reply;
-mod rule;
+mod ruling;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

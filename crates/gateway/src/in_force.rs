@@ -76,7 +76,7 @@ mod tests {
         assert!(!holds("properties: [{id: a, formula: 'always !discloses(_)', respond: redact, mode: shadow}]"));
         let fact = |on: &str| {
             format!(
-                "facts: {{rude: {{on: {on}, text: /damn/}}}}\nproperties: [{{id: a, formula: 'always !rude', respond: block}}]"
+                "facts: {{rude: {{on: {on}, where: {{text: /damn/}}}}}}\nproperties: [{{id: a, formula: 'always !rude', respond: block}}]"
             )
         };
         assert!(holds(&fact("assistant_message")));

@@ -37,6 +37,10 @@ pub(crate) struct Memory {
     pub(crate) granted: Vec<Grant>,
     /// What the model is still to be told.
     pub(crate) notes: Vec<Note>,
+    /// Calls of the last reply that were denied: a vendor who keeps the history still waits for their answers.
+    pub(crate) denied: Vec<(String, String)>,
+    /// How often something that a request said was refused: to say it again is to ask again.
+    refused: Vec<(i64, u32)>,
     version: Option<u64>,
 }
 
@@ -75,6 +79,8 @@ struct Kept {
     altered: Vec<(String, Altered)>,
     granted: Vec<Grant>,
     notes: Vec<Note>,
+    denied: Vec<(String, String)>,
+    refused: Vec<(i64, u32)>,
     /// When it was last saved, in nanoseconds since 1970.
     used: i64,
 }
@@ -109,6 +115,19 @@ impl Memory {
         self.altered.retain(|(known, _)| *known != hash);
         self.altered.push((hash, altered));
         trim(&mut self.altered);
+    }
+
+    /// How often this was refused.
+    pub(crate) fn refusals(&self, said: i64) -> u32 {
+        self.refused.iter().find(|(known, _)| *known == said).map_or(0, |(_, count)| *count)
+    }
+
+    /// Remembers that this was refused once more.
+    pub(crate) fn refuse(&mut self, said: i64) {
+        let count = self.refusals(said);
+        self.refused.retain(|(known, _)| *known != said);
+        self.refused.push((said, count + 1));
+        trim(&mut self.refused);
     }
 
     /// Remembers that a call was allowed.
@@ -191,8 +210,8 @@ impl Sessions {
             return Ok(Memory { version: Some(stored.version), ..Memory::default() });
         }
         let known = unhex(&kept.known).and_then(|bytes| Known::from_bytes(&bytes)).ok_or_else(damaged)?;
-        let Kept { altered, granted, notes, .. } = kept;
-        Ok(Memory { known, altered, granted, notes, version: Some(stored.version) })
+        let Kept { altered, granted, notes, denied, refused, .. } = kept;
+        Ok(Memory { known, altered, granted, notes, denied, refused, version: Some(stored.version) })
     }
 
     /// Saves a memory. `false` if somebody else was faster: load it and do it again.
@@ -202,6 +221,8 @@ impl Sessions {
             altered: memory.altered.clone(),
             granted: memory.granted.clone(),
             notes: memory.notes.clone(),
+            denied: memory.denied.clone(),
+            refused: memory.refused.clone(),
             used: now().0,
         };
         let value = serde_json::to_vec(&kept).map_err(|error| Unavailable { reason: error.to_string() })?;

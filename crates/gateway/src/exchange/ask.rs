@@ -24,6 +24,23 @@ const MOST_TURNS: usize = 20;
 /// Where in a body an application may say which session it is.
 const IN_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
 
+/// Something new in a request.
+struct Fresh {
+    event: Event,
+    /// The place of its item; none for what the request does not say itself.
+    place: Option<usize>,
+    /// By which it is known if it is said again.
+    said: i64,
+}
+
+/// What goes on otherwise than it came.
+#[derive(Debug)]
+struct Changes {
+    items: Vec<(usize, Ruling)>,
+    /// Answers to calls that were denied, for a vendor who keeps the history.
+    answers: Vec<(Text, String)>,
+}
+
 /// The exchange as its second half needs to know it.
 #[derive(Debug)]
 pub(super) struct Begun {
@@ -47,9 +64,9 @@ impl Exchange {
         let session = self.session(&request);
         self.account.belongs_to(&self.caller.tenant, Some((session.name.clone(), session.origin)));
         let (memory, changes) = self.judge_request(&session, &request).await?;
-        let onward = match changes.is_empty() {
+        let onward = match changes.items.is_empty() && changes.answers.is_empty() {
             true => bytes,
-            false => match request.rewritten(&changes) {
+            false => match request.answered(&changes.items, &changes.answers) {
                 Ok(bytes) => Bytes::from(bytes),
                 Err(refused) => return Err(self.unreadable(403, &refused, Vec::new()).await?),
             },
@@ -68,7 +85,7 @@ impl Exchange {
             matches!(header("content-type").split(';').next().unwrap_or_default().trim(), "" | "application/json");
         let unpacked = match (read, is_json) {
             (Err(unread), _) => Err(unread),
-            (Ok(()), false) => Err(Unread::Encoding),
+            (Ok(()), false) => Err(Unread::Type),
             (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
         };
         match unpacked {
@@ -95,11 +112,7 @@ impl Exchange {
     }
 
     /// Judges what is new in a request, and says what of it goes on otherwise than it came.
-    async fn judge_request(
-        &mut self,
-        session: &SessionKey,
-        request: &Request,
-    ) -> Result<(Memory, Vec<(usize, Ruling)>), Stop> {
+    async fn judge_request(&mut self, session: &SessionKey, request: &Request) -> Result<(Memory, Changes), Stop> {
         let gateway = std::sync::Arc::clone(&self.gateway);
         for _ in 0..MOST_TURNS {
             let _turn = gateway.sessions.turn(&session.name).await;
@@ -113,21 +126,28 @@ impl Exchange {
                 self.refused(&told.code, Vec::new()).await?;
                 return Err(Stop::Tell(Outcome::Refused, told));
             }
-            let (events, places) = self.events_of(session, request, &fold);
-            let verdicts = self.decide(&session.name, events.clone(), true).await?;
-            let mut changes: Vec<(usize, Ruling)> = Vec::new();
-            let mut blocked = None;
-            for ((event, verdict), place) in events.iter().zip(&verdicts).zip(&places) {
-                let Some(place) = *place else { continue };
-                match self.onward(event, verdict) {
+            let fresh = self.events_of(session, &memory, request, &fold);
+            let events = fresh.iter().map(|fresh| fresh.event.clone()).collect();
+            let verdicts = self.decide(&session.name, events, true).await?;
+            let (mut changes, mut blocked) = (Vec::new(), None);
+            for (fresh, verdict) in fresh.iter().zip(&verdicts) {
+                let Some(place) = fresh.place else { continue };
+                match self.onward(&fresh.event, verdict) {
                     Ok(ruling) => changes.push((place, ruling)),
-                    Err(told) => blocked = blocked.or(Some(told)),
+                    Err(told) => {
+                        memory.refuse(fresh.said);
+                        blocked = blocked.or(Some(told));
+                    }
                 }
             }
             if let Some(told) = blocked {
+                // Nothing goes on, so nothing of the history is known to the model.
+                if !gateway.sessions.save(&session.name, &mut memory).await? {
+                    continue;
+                }
                 return Err(Stop::Tell(Outcome::Refused, told));
             }
-            attach_notes(&mut memory, &events, &places, &mut changes);
+            attach_notes(&mut memory, &fresh, &mut changes);
             changes.retain(|(_, ruling)| !ruling.is_forward());
             for (place, ruling) in &changes {
                 if let Some(item) = request.items.get(*place) {
@@ -136,39 +156,42 @@ impl Exchange {
             }
             self.alter_again(&memory, request, &mut changes);
             memory.known = fold.known;
+            let denied = std::mem::take(&mut memory.denied);
             if gateway.sessions.save(&session.name, &mut memory).await? {
-                return Ok((memory, changes));
+                let answers = denied.into_iter().filter(|_| !request.carries_history());
+                let answers = answers.map(|(id, text)| (id.into(), text)).collect();
+                return Ok((memory, Changes { items: changes, answers }));
             }
         }
         Err(Stop::Tell(Outcome::Failed, Told::new(503, "session.crowded", "others use the same session all the time")))
     }
 
-    /// The events of what is new, each with the place of its item: first that the history is not as it was.
-    fn events_of(&self, session: &SessionKey, request: &Request, fold: &Fold) -> (Vec<Event>, Vec<Option<usize>>) {
-        // What comes at the same place behind the same history is the same event, whoever is asked and however often.
-        let mut chain = Sha256::new();
-        let chained: Vec<i64> = request
-            .items
-            .iter()
-            .map(|item| {
-                chain.update(item.hash);
-                number(&chain.clone().finalize())
-            })
-            .collect();
-        let mut events = Vec::new();
-        let mut places = Vec::new();
-        if let Some(event) = fold.event() {
+    /// The events of what is new: first that the history is not as it was.
+    fn events_of(&self, session: &SessionKey, memory: &Memory, request: &Request, fold: &Fold) -> Vec<Fresh> {
+        // What comes at the same place behind the same history is the same event, whichever gateway is asked and however
+        // often, until it is refused: to say it again then is to ask again.
+        let mut before = Sha256::new();
+        before.update(memory.known.to_bytes());
+        let said = |place: usize, hash: &[u8]| {
+            let mut said = before.clone();
+            said.update((place as u64).to_be_bytes());
+            said.update(hash);
+            number(&said.finalize())
+        };
+        let fresh = |event: Event, place: Option<usize>, said: i64| {
+            let again = Sha256::digest([said.to_be_bytes(), i64::from(memory.refusals(said)).to_be_bytes()].concat());
+            Fresh { event: self.stamped(event, &session.name, number(&again)), place, said }
+        };
+        let changed = fold.event().map(|event| {
             self.gateway.metrics.histories_changed.fetch_add(1, Ordering::Relaxed);
-            chain.update(b"changed");
-            events.push(self.stamped(event, &session.name, number(&chain.finalize())));
-            places.push(None);
-        }
-        for (place, event) in &fold.fresh {
-            let number = chained.get(*place).copied().unwrap_or_default();
-            events.push(self.stamped(event.clone(), &session.name, number));
-            places.push(Some(*place));
-        }
-        (events, places)
+            let all: Vec<u8> = request.items.iter().flat_map(|item| item.hash).collect();
+            fresh(event, None, said(usize::MAX, &all))
+        });
+        let items = fold.fresh.iter().filter_map(|(place, event)| {
+            let item = request.items.get(*place)?;
+            Some(fresh(event.clone(), Some(*place), said(*place, &item.hash)))
+        });
+        changed.into_iter().chain(items).collect()
     }
 
     /// An event with whose it is.
@@ -210,21 +233,16 @@ impl Exchange {
 }
 
 /// What the model is still to be told goes with the answers of tools that it is about, or with the last thing said.
-fn attach_notes(memory: &mut Memory, events: &[Event], places: &[Option<usize>], changes: &mut [(usize, Ruling)]) {
+fn attach_notes(memory: &mut Memory, fresh: &[Fresh], changes: &mut [(usize, Ruling)]) {
     for note in std::mem::take(&mut memory.notes) {
-        let is_said = |event: &&(&Event, &Option<usize>)| {
-            event.1.is_some() && matches!(event.0.kind, Kind::ToolResult | Kind::UserMessage)
-        };
-        let fresh: Vec<(&Event, &Option<usize>)> = events.iter().zip(places).collect();
-        let about = fresh
-            .iter()
-            .filter(is_said)
-            .find(|(event, _)| note.call.is_some() && event.id.as_deref() == note.call.as_deref());
-        let Some((event, Some(place))) = about.or_else(|| fresh.iter().rfind(is_said)) else {
+        let is_said = |fresh: &&Fresh| matches!(fresh.event.kind, Kind::ToolResult | Kind::UserMessage);
+        let is_about = |fresh: &&Fresh| note.call.is_some() && fresh.event.id.as_deref() == note.call.as_deref();
+        let about = fresh.iter().filter(is_said).find(is_about).or_else(|| fresh.iter().rfind(is_said));
+        let Some((event, Some(place))) = about.map(|fresh| (&fresh.event, fresh.place)) else {
             memory.notes.push(note);
             continue;
         };
-        if let Some((_, ruling)) = changes.iter_mut().find(|(known, _)| known == place) {
+        if let Some((_, ruling)) = changes.iter_mut().find(|(known, _)| *known == place) {
             *ruling = match &*ruling {
                 Ruling::Forward => with_note(event, &note.text),
                 Ruling::Rewrite(rewritten) => with_note(rewritten, &note.text),

@@ -11,10 +11,10 @@ use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use lictor::event::{Event, Kind};
 use lictor::guard::MASK;
-use lictor::policy::Response as Wanted;
 use lictor_wire::{Limits, Mask, Move, Stream};
 
 use super::ask::Begun;
+use super::reply::denied_call;
 use super::{Exchange, Stop};
 use crate::body::{self, Pieces};
 use crate::telemetry::Outcome;
@@ -31,6 +31,8 @@ struct Flow {
     pieces: Pieces,
     /// How many events were ruled on.
     ruled: usize,
+    /// The calls that were denied, and what is said instead.
+    denied: Vec<(String, String)>,
     /// Whether text is looked at before it leaves.
     looks: bool,
     /// Whether something was judged that was not whole.
@@ -58,8 +60,16 @@ impl Exchange {
         *response.headers_mut() = upstream::back(&head.headers);
         self.give(response)?;
         let stream = Stream::new(begun.api, Limits { held: limits.held, hold_back });
-        let mut flow =
-            Flow { stream, moves: VecDeque::new(), pieces, ruled: 0, looks, was_torn: false, stopped: Vec::new() };
+        let mut flow = Flow {
+            stream,
+            moves: VecDeque::new(),
+            pieces,
+            ruled: 0,
+            denied: Vec::new(),
+            looks,
+            was_torn: false,
+            stopped: Vec::new(),
+        };
         let (played, was_cut) = loop {
             let next = self.next(&mut body, &flow.pieces).await?;
             let is_last = !matches!(next, Next::Bytes(_));
@@ -88,8 +98,8 @@ impl Exchange {
             }
             Err(Stop::Gone) => return Err(Stop::Gone),
         }
-        let sent = flow.stream.sent();
-        self.remember(begun, &sent).await?;
+        let (sent, denied) = (flow.stream.sent(), std::mem::take(&mut flow.denied));
+        self.remember(begun, &sent, denied).await?;
         if !is_whole {
             self.account.ends(Outcome::Truncated, None);
         }
@@ -132,6 +142,7 @@ impl Exchange {
                     flow.was_torn |= event.more.get("truncated").is_some();
                     let ruling = self.rule(&begun.session.name, &event, flow.ruled).await?;
                     flow.ruled += 1;
+                    flow.denied.extend(denied_call(&event, &ruling));
                     flow.stream.rule(ruling)
                 }
                 Move::Text { text, leaving } => {
@@ -174,9 +185,10 @@ impl Exchange {
         event.session = Some(begun.session.name.as_str().into());
         event.principal = self.caller.principal.as_deref().map(Into::into);
         let preview = self.gateway.judges.preview(&self.caller.tenant, event).await?;
-        if preview.response >= Wanted::Ask {
+        // Nothing more of it leaves; it is said why, since the decision on the whole text comes too late for that.
+        if let Some(message) = preview.message {
             flow.stopped.push(text);
-            return Ok(vec![mask(leaving, MASK)]);
+            return Ok(vec![mask(leaving, &format!("{MASK}\n\n{message}"))]);
         }
         let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
         let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);

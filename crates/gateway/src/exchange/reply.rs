@@ -6,6 +6,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use hyper::{Response, StatusCode};
+use lictor::event::{Event, Kind};
 use lictor_wire::{Reply, Ruling, Sent};
 
 use super::ask::Begun;
@@ -55,7 +56,9 @@ impl Exchange {
                     Unread::BrokenOff => (Outcome::Truncated, "the model's server broke off"),
                     Unread::TooSlow => (Outcome::Truncated, "the model's server did not finish in time"),
                     Unread::TooLarge => (Outcome::Refused, "the model's server said more than the gateway takes"),
-                    Unread::Encoding | Unread::Damaged => (Outcome::Refused, "the model's answer cannot be unpacked"),
+                    Unread::Type | Unread::Encoding | Unread::Damaged => {
+                        (Outcome::Refused, "the model's answer cannot be unpacked")
+                    }
                 };
                 let (_, code, _) = unread.told();
                 let code = code.replacen("body.", "upstream.", 1);
@@ -87,20 +90,24 @@ impl Exchange {
             }
             Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
         };
-        let mut rulings: Vec<Ruling> = Vec::new();
-        for (place, event) in reply.events().iter().enumerate() {
-            rulings.push(self.rule(&begun.session.name, event, place).await?);
-        }
+        let rulings = self.rule_all(&begun.session.name, reply.events()).await?;
+        let denied =
+            reply.events().iter().zip(&rulings).filter_map(|(event, ruling)| denied_call(event, ruling)).collect();
         let settled = match reply.settle(&rulings) {
             Ok(settled) => settled,
             Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
         };
-        self.remember(begun, &settled.sent).await?;
+        self.remember(begun, &settled.sent, denied).await?;
         self.give_whole(head.status, &head.headers, settled.body.into())
     }
 
     /// Remembers what the client got: it will be sent again, and is judged already.
-    pub(super) async fn remember(&self, begun: Begun, sent: &[Vec<Sent>]) -> Result<(), Stop> {
+    pub(super) async fn remember(
+        &self,
+        begun: Begun,
+        sent: &[Vec<Sent>],
+        denied: Vec<(String, String)>,
+    ) -> Result<(), Stop> {
         let (sessions, name) = (&self.gateway.sessions, begun.session.name);
         let mut known = begun.memory.known;
         known.replied(sent);
@@ -109,9 +116,18 @@ impl Exchange {
             // Others may have changed the rest meanwhile; of the history, this exchange is the latest.
             let mut memory = sessions.load(&name).await?;
             memory.known = known.clone();
+            memory.denied = denied.clone();
             if sessions.save(&name, &mut memory).await? {
                 return Ok(());
             }
         }
+    }
+}
+
+/// The id of a call that is denied, and what is said instead.
+pub(super) fn denied_call(event: &Event, ruling: &Ruling) -> Option<(String, String)> {
+    match ruling {
+        Ruling::Deny { text } if event.kind == Kind::ToolCall => Some((event.id.as_ref()?.to_string(), text.clone())),
+        _ => None,
     }
 }

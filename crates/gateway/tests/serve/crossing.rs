@@ -228,3 +228,81 @@ async fn errors_of_the_upstream_are_passed_on_and_unknown_shapes_are_not() {
     assert_eq!(model.seen().len(), before, "nothing of it reached the model");
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_stopped_is_replaced() {
+    let policy = r#"
+lictor: 1
+name: polite
+facts:
+  rude: {on: [assistant_message, user_message], where: {text: /darned/}}
+properties:
+  - {id: polite, formula: 'always !rude', respond: block}
+"#;
+    let long = "It was a long day, and there is much to tell. ".repeat(20);
+    for (api, streams) in ALL {
+        let model = saying(vec![text(&format!("{long}You darned fool. {long}"))]).await;
+        let world = plan(&model, policy).start().await;
+        let heard = asked(&world, api, streams, "s", "hi").await;
+        assert!(!heard.text.contains("darned"), "{api:?} {streams}: {}", heard.text);
+        assert!(heard.text.contains("polite"), "it is said why: {api:?} {streams}: {}", heard.text);
+        let got = world.post(path(api), "s", &request(api, "you darned machine", streams)).await;
+        assert_eq!((got.status, got.code()), (403, "policy.blocked"), "{}", got.text());
+        assert!(got.json()["error"]["message"].as_str().unwrap().contains("polite"));
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_refused_is_judged_again_when_it_is_said_again() {
+    let policy = r#"
+lictor: 1
+name: later
+facts:
+  asks: {on: user_message, where: {text: /please/}}
+properties:
+  - {id: after-consent, formula: 'always (asks -> once consent(_, "talk"))', respond: block}
+"#;
+    for (api, streams) in ALL {
+        let model = saying(vec![text("Here you are.")]).await;
+        let world = plan(&model, policy).start().await;
+        let body = request(api, "please", streams);
+        let first = world.post(path(api), "s", &body).await;
+        assert_eq!((first.status, world.post(path(api), "s", &body).await.status), (403, 403));
+        let name = first.headers["x-lictor-session-name"].to_str().unwrap();
+        let consent = json!({"session_name": name, "subject": "ann", "purposes": ["talk"], "granted": true});
+        assert_eq!(world.control(Method::POST, "/lictor/consents", &consent).await.status, 200);
+        assert_eq!(heard(api, streams, &world.post(path(api), "s", &body).await).text, "Here you are.");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vendor_who_keeps_the_history_gets_answers_to_denied_calls() {
+    for streams in [false, true] {
+        let model = saying(vec![call("c1", "drop", json!({})), call("c2", "look", json!({}))]).await;
+        let world = plan(&model, POLICY).start().await;
+        asked(&world, Api::Responses, streams, "s", "hi").await;
+        let mut next = history(
+            Api::Responses,
+            &[result_item(Api::Responses, "c2", "seen"), json!({"role": "user", "content": "yes"})],
+            streams,
+        );
+        next["previous_response_id"] = json!("resp_1");
+        for round in 0..2 {
+            let got = world.post(path(Api::Responses), "s", &next).await;
+            assert_eq!(got.status, 200, "{}", got.text());
+            let input = model.seen().pop().unwrap().json()["input"].clone();
+            assert_eq!(
+                (&input[0]["call_id"], &input[0]["type"]),
+                (&json!("c1"), &json!("function_call_output")),
+                "{input}"
+            );
+            assert!(input[0]["output"].as_str().unwrap().contains("no-drop"), "{round}");
+            assert_eq!(input.as_array().unwrap().len(), 3);
+        }
+        let records = world.end().await;
+        let said = of_type(&records, "decision").iter().filter(|record| record["kind"] == "user_message").count();
+        assert_eq!(said, 3, "the same words said twice are said twice");
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Guard, objections, redact};
+use super::{Action, Decision, Guard, denial, objections, redact};
 use crate::event::Event;
 use crate::policy::Response;
 
@@ -16,6 +16,8 @@ pub struct Preview {
     pub response: Response,
     /// The places in its text that would be masked, in order and apart from each other.
     pub masks: Vec<Range<usize>>,
+    /// What the model would be told, if the event would be stopped or wait.
+    pub message: Option<String>,
 }
 
 impl Guard {
@@ -41,6 +43,11 @@ impl Guard {
                 }
             }
         }
-        Preview { response, masks }
+        let message = (response >= Response::Ask).then(|| {
+            let mut decision = Decision::on(event, objections);
+            decision.action = if response == Response::Ask { Action::Ask } else { Action::Block };
+            denial::message(&decision)
+        });
+        Preview { response, masks, message }
     }
 }

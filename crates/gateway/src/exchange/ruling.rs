@@ -79,24 +79,56 @@ impl Exchange {
         }
     }
 
+    /// Decides on all that a reply says and does, and says what becomes of it. What can be decided together is: it is
+    /// written down once.
+    pub(super) async fn rule_all(&self, session: &str, events: &[Event]) -> Result<Vec<Ruling>, Stop> {
+        let memory = self.gateway.sessions.load(session).await?;
+        let mut rulings = Vec::with_capacity(events.len());
+        if !memory.granted.is_empty() {
+            for (place, event) in events.iter().enumerate() {
+                rulings.push(self.rule(session, event, place).await?);
+            }
+            return Ok(rulings);
+        }
+        let events: Vec<Event> =
+            events.iter().enumerate().map(|(place, event)| self.numbered(session, event, place)).collect();
+        let verdicts = self.decide(session, events.clone(), false).await?;
+        for (event, verdict) in events.iter().zip(&verdicts) {
+            rulings.push(self.ruled(session, event, verdict).await?);
+        }
+        Ok(rulings)
+    }
+
     /// Decides on something that a model said or did, the `place`th of the exchange, and says what becomes of it.
     pub(super) async fn rule(&self, session: &str, event: &Event, place: usize) -> Result<Ruling, Stop> {
-        let is_call = event.kind == Kind::ToolCall;
-        let call = if is_call { call_hash(event) } else { String::new() };
-        if is_call && let Some(ruling) = self.granted(session, &call).await? {
+        if event.kind == Kind::ToolCall
+            && let Some(ruling) = self.granted(session, &call_hash(event)).await?
+        {
             return Ok(ruling);
         }
+        let event = self.numbered(session, event, place);
+        match self.decide(session, vec![event.clone()], false).await?.first() {
+            Some(verdict) => self.ruled(session, &event, verdict).await,
+            None => Err(Unavailable { reason: "the desk did not answer".to_owned() }.into()),
+        }
+    }
+
+    /// The event with its number: that of the exchange, and its place in it.
+    fn numbered(&self, session: &str, event: &Event, place: usize) -> Event {
         let mut hash = Sha256::new();
         hash.update(self.account.id.as_bytes());
         hash.update((place as u64).to_be_bytes());
-        let event = self.stamped(event.clone(), session, number(&hash.finalize()));
-        let verdicts = self.decide(session, vec![event.clone()], false).await?;
-        let Some(verdict) = verdicts.into_iter().next().filter(|_| !self.gateway.config.shadow) else {
+        self.stamped(event.clone(), session, number(&hash.finalize()))
+    }
+
+    /// What becomes of something that a model said or did.
+    async fn ruled(&self, session: &str, event: &Event, verdict: &Verdict) -> Result<Ruling, Stop> {
+        if self.gateway.config.shadow {
             return Ok(Ruling::Forward);
-        };
+        }
         match verdict.action {
-            Action::Steer => self.remember_note(session, &event, &verdict).await?,
-            Action::Ask => return self.wait(session, &event, &call, &verdict).await,
+            Action::Steer => self.remember_note(session, event, verdict).await?,
+            Action::Ask => return self.wait(session, event, &call_hash(event), verdict).await,
             _ => {}
         }
         Ok(verdict.ruling())
