@@ -77,6 +77,8 @@ fn a_keeper_gives_way_to_another_policy() {
         POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
     std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();
     assert!(ask(&project, "c3", "Slow").is_denied());
+    wait(&project);
+    end(&project);
 }
 
 #[test]
@@ -95,6 +97,7 @@ fn a_keeper_that_was_killed_is_not_missed() {
     // While the next keeper begins, nobody is turned away.
     let denied = ask(&project, "c4", "Limited");
     assert!(denied.is_denied() && denied.output.contains("few"), "{denied:?}");
+    wait(&project);
     end(&project);
     assert_eq!(project.decisions(), 4, "each has one record");
 }

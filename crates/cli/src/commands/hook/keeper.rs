@@ -97,6 +97,10 @@ pub(super) fn start(args: &HookArgs) {
 /// Answers questions until nobody asks any more.
 pub(super) fn run(args: &WardenArgs, patience: Duration) -> anyhow::Result<()> {
     let Some(place) = socket(args) else { return Ok(()) };
+    // The call that started this made the folder; if it is gone, so is the project.
+    if !place.parent().is_some_and(Path::is_dir) {
+        return Ok(());
+    }
     // Looked at before the policy is made ready: a change meanwhile is noticed with the first question.
     let files = policies::files(args.policy.as_deref().unwrap_or_default());
     // Whoever has the ledger is the keeper; a second one ends here.
