@@ -32,6 +32,9 @@ const ORIGIN: &str = "lictor.local/hook";
 /// How many sessions a keeper holds in memory.
 const SESSIONS: usize = 100;
 
+/// How often the keeper is asked while somebody else is writing the ledger.
+const ATTEMPTS: u32 = 50;
+
 /// In which folder Claude Code says that the project is, whatever folder it works in at the moment.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
@@ -146,20 +149,26 @@ impl Work {
         }
         let works_in = read.as_ref().ok().and_then(Call::folder).unwrap_or(".").to_owned();
         let options = Options { rewrites: self.settings.rewrites };
-        #[cfg(unix)]
-        if self.settings.has_keeper
-            && let Some(reply) = keeper::ask(&self.place(Path::new(&works_in)), self.client, options, &bytes)
-        {
-            return Ok((reply, false));
-        }
-        let mut warden = self.open(&works_in)?;
+        let place = self.place(Path::new(&works_in));
+        let attempts = if self.settings.has_keeper { ATTEMPTS } else { 1 };
+        let mut attempt = 0;
+        let mut warden = loop {
+            #[cfg(unix)]
+            if self.settings.has_keeper
+                && let Some(reply) = keeper::ask(&place, self.client, options, &bytes)
+            {
+                return Ok((reply, false));
+            }
+            attempt += 1;
+            // Whoever has the ledger may be a keeper that does not listen yet: it is asked again.
+            match place.open(self.settings.patience / attempts) {
+                Err(error) if attempt < attempts && is_locked(&error) => {}
+                opened => break opened?,
+            }
+        };
         let reply = decided(self.client, options, read, &bytes, &mut warden)?;
         warden.close()?;
         Ok((reply, self.settings.has_keeper))
-    }
-
-    fn open(&self, works_in: &str) -> anyhow::Result<Warden> {
-        self.place(Path::new(works_in)).open(self.settings.patience)
     }
 
     /// Where the policy, the sessions and the ledger are. The folder in which the model works at the moment counts only
@@ -195,6 +204,11 @@ impl Place {
     fn open(&self, patience: Duration) -> anyhow::Result<Warden> {
         wardens::open(&self.warden, &policies::load(Some(&self.policy), &[])?, patience)
     }
+}
+
+/// Whether somebody else is writing the ledger.
+fn is_locked(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<lictor_ledger::Error>().is_some_and(lictor_ledger::Error::is_locked)
 }
 
 /// The reply to a question, decided and written down.

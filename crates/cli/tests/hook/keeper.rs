@@ -36,6 +36,19 @@ fn is_kept(project: &Project) -> bool {
     Ledger::open(project.path().join(".lictor/log"), Options::new(jiff::Timestamp::now)).is_err_and(|it| it.is_locked())
 }
 
+/// Ends the keeper, and waits until it has.
+fn end(project: &Project) {
+    for _ in 0..400 {
+        // One that has just been started may not be there yet.
+        std::fs::remove_file(socket(project)).ok();
+        if !is_kept(project) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it is still there");
+}
+
 #[test]
 fn a_keeper_answers_as_a_process_of_its_own_would() {
     let project = project();
@@ -49,6 +62,7 @@ fn a_keeper_answers_as_a_process_of_its_own_would() {
     assert_eq!(broken.exit, Some(2));
     assert!(broken.complaint.contains("json."), "{broken:?}");
     assert!(is_kept(&project));
+    end(&project);
     assert_eq!(project.decisions(), 5);
 }
 
@@ -63,6 +77,8 @@ fn a_keeper_gives_way_to_another_policy() {
         POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
     std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();
     assert!(ask(&project, "c3", "Slow").is_denied());
+    wait(&project);
+    end(&project);
 }
 
 #[test]
@@ -78,22 +94,18 @@ fn a_keeper_that_was_killed_is_not_missed() {
     let pid = line.split_whitespace().next().unwrap();
     assert!(std::process::Command::new("kill").args(["-9", pid]).status().unwrap().success());
     assert!(ask(&project, "c3", "Limited").is_silent());
-    assert!(ask(&project, "c4", "Limited").is_denied());
-    std::fs::remove_file(socket(&project)).ok();
+    // While the next keeper begins, nobody is turned away.
+    let denied = ask(&project, "c4", "Limited");
+    assert!(denied.is_denied() && denied.output.contains("few"), "{denied:?}");
+    wait(&project);
+    end(&project);
     assert_eq!(project.decisions(), 4, "each has one record");
 }
 
 #[test]
-fn a_keeper_ends_with_its_folder() {
+fn a_keeper_ends_with_its_socket() {
     let project = project();
     assert!(ask(&project, "c1", "Bash").is_silent());
     wait(&project);
-    std::fs::remove_file(socket(&project)).unwrap();
-    for _ in 0..400 {
-        if !is_kept(&project) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it is still there");
+    end(&project);
 }

@@ -9,11 +9,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lictor_hook::{Call, Client, Options, Reply};
+use lictor_warden::Warden;
 use serde::{Deserialize, Serialize};
 
 use super::{Place, decided};
@@ -96,31 +97,54 @@ pub(super) fn start(args: &HookArgs) {
 /// Answers questions until nobody asks any more.
 pub(super) fn run(at: &Place, patience: Duration) -> anyhow::Result<()> {
     let Some(place) = socket(at) else { return Ok(()) };
+    // The call that started this made the folder; if it is gone, so is the project.
+    if !place.parent().is_some_and(Path::is_dir) {
+        return Ok(());
+    }
+    // Looked at before the policy is made ready: a change meanwhile is noticed with the first question.
     let files = policies::files(&at.policy);
     // Whoever has the ledger is the keeper; a second one ends here.
-    let mut warden = at.open(patience)?;
+    let warden = Arc::new(Mutex::new(Some(at.open(patience)?)));
     drop(std::fs::remove_file(&place));
     let listener = UnixListener::bind(&place)?;
     let asked = Arc::new(AtomicU64::new(0));
-    watch(place.clone(), Arc::clone(&asked))?;
+    watch(place.clone(), Arc::clone(&asked), Arc::clone(&warden))?;
     for stream in listener.incoming() {
         let mut stream = stream?;
         asked.fetch_add(1, Ordering::Relaxed);
         let question = match read(&mut stream) {
-            Some(question) if question.terms == terms(at) && policies::files(&at.policy) == files => question,
+            Some(question) if question.terms == terms(at) && are_same(&files) => question,
             Some(_) => break,
             None => continue,
         };
         let client = if question.client == Client::Codex.name() { Client::Codex } else { Client::Claude };
         let options = Options { rewrites: question.rewrites };
         let call = Call::read(client, &question.input);
+        let mut warden = locked(&warden);
+        let Some(warden) = warden.as_mut() else { break };
         // Whoever asked does the work themselves if there is no answer, and says what is wrong.
-        let Ok(reply) = decided(client, options, call, &question.input, &mut warden) else { break };
+        let Ok(reply) = decided(client, options, call, &question.input, warden) else { break };
         let told = Told { output: reply.output, complaint: reply.complaint, exit: reply.exit };
         drop(serde_json::to_writer(&mut stream, &told).map(|()| stream.flush()));
     }
     drop(std::fs::remove_file(place));
-    Ok(warden.close()?)
+    close(&warden);
+    Ok(())
+}
+
+/// Ends the writing: what is durable is signed for.
+fn close(warden: &Mutex<Option<Warden>>) {
+    // What was answered is durable; whoever opens the ledger next does the rest.
+    drop(locked(warden).take().map(Warden::close));
+}
+
+fn locked(warden: &Mutex<Option<Warden>>) -> MutexGuard<'_, Option<Warden>> {
+    warden.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the policy is still what it was: another file comes into it only by a change of one of these.
+fn are_same(files: &[(PathBuf, Option<Vec<u8>>)]) -> bool {
+    files.iter().all(|(path, text)| std::fs::read(path).ok() == *text)
 }
 
 fn read(stream: &mut UnixStream) -> Option<Question> {
@@ -133,23 +157,19 @@ fn read(stream: &mut UnixStream) -> Option<Question> {
     Some(Question { input, ..serde_json::from_slice(&text).ok()? })
 }
 
-/// Ends the process when nobody asks any more, or nobody can. What was answered is durable.
-fn watch(place: PathBuf, asked: Arc<AtomicU64>) -> anyhow::Result<()> {
+/// Ends the process when nobody asks any more, or nobody can.
+fn watch(place: PathBuf, asked: Arc<AtomicU64>, warden: Arc<Mutex<Option<Warden>>>) -> anyhow::Result<()> {
     let watch = move || {
         let (mut before, mut idle) = (0, 0);
-        loop {
+        while place.exists() && idle < IDLE_LOOKS {
             std::thread::sleep(LOOK);
             let now = asked.load(Ordering::Relaxed);
             idle = if now == before { idle + 1 } else { 0 };
             before = now;
-            if !place.exists() {
-                std::process::exit(0);
-            }
-            if idle >= IDLE_LOOKS {
-                drop(std::fs::remove_file(&place));
-                std::process::exit(0);
-            }
         }
+        drop(std::fs::remove_file(&place));
+        close(&warden);
+        std::process::exit(0);
     };
     drop(std::thread::Builder::new().name("watch".into()).spawn(watch)?);
     Ok(())
