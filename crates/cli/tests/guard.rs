@@ -157,6 +157,8 @@ properties:
     assert_eq!(next()["finding"]["property"], "settle");
     drop(input);
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    let verified = lictor().arg("verify").arg(folder.path().join("log")).output().unwrap();
-    assert!(verified.status.success());
+    let key = lictor().args(["log", "key"]).arg(folder.path().join("log")).output().unwrap().stdout;
+    let key = String::from_utf8(key).unwrap();
+    let verified = lictor().args(["verify", "--key", key.trim()]).arg(folder.path().join("log")).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
 }
