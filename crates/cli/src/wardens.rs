@@ -75,6 +75,7 @@ pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Opti
         policy: policy.fingerprint(),
         idle: args.idle.map(seconds),
         skew: args.skew.map(seconds),
+        migrates: !args.keeps_policy,
     }
 }
 

@@ -42,8 +42,8 @@ impl fmt::Display for WardenError {
             WardenError::Ledger(error) => error.fmt(f),
             WardenError::Restore { key, error } => write!(
                 f,
-                "what is kept as `{key}` cannot be gone on with: {error}\nhint: restore the store from a backup, or begin \
-                 with an empty one"
+                "what is kept as `{key}` cannot be gone on with: {error}\nhint: go on with the policy it was kept by, \
+                 restore the store from a backup, or begin with an empty one"
             ),
             WardenError::Damaged { key, reason } => {
                 write!(f, "what is kept as `{key}` is damaged: {reason}\nhint: restore the store from a backup")

@@ -89,7 +89,7 @@ impl Warden {
                 None => last.session,
             };
             let restore = |error| WardenError::Restore { key: key.clone(), error };
-            if last.policy == self.options.policy {
+            if last.policy == self.options.policy || !self.options.migrates {
                 self.guard.restore(&whole).map_err(restore)?;
             } else {
                 let begun = self.guard.migrate(&whole).map_err(restore)?;

@@ -37,6 +37,9 @@ pub struct Options {
     /// How far the time that an event tells may be from ours. Beyond it, ours counts and the record says so; none if
     /// events are always believed.
     pub skew: Option<Span>,
+    /// Whether sessions go on when the policy has changed, with the properties whose formulas are the same. If not, they go
+    /// on only by a policy with the same formulas: for those whom the policy is to hold and who could change it.
+    pub migrates: bool,
 }
 
 /// A guard whose sessions outlive the process, and whose every decision is written down before it takes effect.

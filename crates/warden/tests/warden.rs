@@ -33,7 +33,7 @@ fn guard() -> Guard {
 }
 
 fn options() -> Options {
-    Options { keep: Keep::Content, most_sessions: 2, policy: "test".into(), idle: None, skew: None }
+    Options { keep: Keep::Content, most_sessions: 2, policy: "test".into(), idle: None, skew: None, migrates: true }
 }
 
 fn ledger(folder: &std::path::Path) -> Ledger {

@@ -38,6 +38,10 @@ pub(crate) struct WardenArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) skew: Option<u32>,
 
+    /// Let sessions go on only by the policy they began with: refuse everything once its formulas have changed
+    #[arg(long)]
+    pub(crate) keeps_policy: bool,
+
     /// Show in witnesses what was said and called, shortened
     #[arg(long)]
     pub(crate) show_content: bool,

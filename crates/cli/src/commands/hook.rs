@@ -186,6 +186,8 @@ impl Work {
             patience: 3600,
             idle: None,
             skew: None,
+            // The model may be able to write the file that its policy is in.
+            keeps_policy: true,
             show_content: false,
         };
         let policy = self.settings.policy.clone().unwrap_or_else(|| policies::of_folder(&project));

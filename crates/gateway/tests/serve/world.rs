@@ -234,6 +234,7 @@ impl Plan {
                 policy: policy.fingerprint(),
                 idle: self.idle,
                 skew: None,
+                migrates: true,
             },
             policy,
         };

@@ -50,6 +50,7 @@ fn warden(store: Arc<dyn Store>) -> Warden {
         policy: policy.fingerprint(),
         idle: None,
         skew: None,
+        migrates: true,
     };
     Warden::open(guard, store, None, options).unwrap()
 }
