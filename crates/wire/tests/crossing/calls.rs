@@ -49,7 +49,7 @@ fn no_byte_of_a_call_leaves_before_its_ruling() {
 #[test]
 fn at_every_cut_nothing_of_a_denied_call_ever_leaves() {
     for api in Api::ALL {
-        let text = streamed(api, &secret(), 3);
+        let text = streamed(api, &secret(), 12);
         let whole = ruled(api, &text, deny("tool-two")).released;
         for cut in 0..text.len() {
             let (before, after) = text.as_bytes().split_at(cut);
