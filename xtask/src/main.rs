@@ -24,7 +24,8 @@ usage: cargo xtask COMMAND
   test             everything that must hold before a change lands: format, lints, tests, docs, console examples
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
   bench NAME …     run a benchmark of bench/ in release; what follows NAME is handed to it
-  nightly          the differential tests at a nightly size, in release (LICTOR_DIFFERENTIAL_PAIRS overrides it)
+  nightly          the differential tests and those that change and kill ledgers at a nightly size, in release
+                   (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
   help             this text
 
 exit code: 0 all is well, 1 something failed, 2 the command was not understood
@@ -35,6 +36,10 @@ const NIGHTLY_FACTOR: &str = "30";
 
 /// The variable by which the differential tests learn their size.
 const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
+
+/// How many bits of a ledger are flipped at night, and how often one is killed, with the variables that say so.
+const LEDGERS: [(&str, &str, &str); 2] =
+    [("tamper", "LICTOR_TAMPER_FLIPS", "2000000"), ("torture", "LICTOR_KILLS", "5000")];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
@@ -104,11 +109,19 @@ fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the differential tests at a size that takes longer than anybody would wait for.
+/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for.
 fn nightly() -> Result<(), String> {
     let factor = std::env::var(PAIRS).unwrap_or_else(|_| NIGHTLY_FACTOR.into());
     println!("{PAIRS}={factor}");
     Cargo::new(["test", "--release", "--package", "lictor-logic", "--test", "differential", "--test", "data"])
         .variable(PAIRS, &factor)
-        .run()
+        .run()?;
+    for (test, variable, size) in LEDGERS {
+        let size = std::env::var(variable).unwrap_or_else(|_| size.into());
+        println!("{variable}={size}");
+        Cargo::new(["test", "--release", "--package", "lictor-ledger", "--test", test])
+            .variable(variable, &size)
+            .run()?;
+    }
+    Ok(())
 }

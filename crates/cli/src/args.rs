@@ -1,5 +1,6 @@
 //! The arguments: what can be asked, and the help that explains it.
 
+mod guarding;
 mod ledger;
 mod serve;
 mod warden;
@@ -10,6 +11,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
+pub(crate) use crate::args::guarding::{GuardArgs, HookArgs, HookClient, McpArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFormat, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::warden::WardenArgs;
@@ -70,6 +72,17 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// List what waits for a person at a running gateway, or answer it
     Approvals(ApprovalsArgs),
+    /// Answer a hook of a coding agent: what it passes on standard input, in its own dialect
+    ///
+    /// The client calls this before and behind every call of a tool, when the user writes, and when the model comes to
+    /// rest. `lictor hook claude --settings` prints what its settings need. Whatever fails is answered with the client's
+    /// own no.
+    Hook(HookArgs),
+    /// Stand between a client and a server of the Model Context Protocol
+    ///
+    /// Every call, every result, and what the server says its tools are, is decided before it passes. A call that is not
+    /// allowed is answered with an error result that says why; a person is asked where the client can ask one.
+    Mcp(Box<McpArgs>),
     /// Tell which findings a change of the policy brings and takes away on given logs
     Diff(Box<DiffArgs>),
     /// Run the examples of policy pages: traces with the findings they must give
@@ -274,30 +287,6 @@ Examples:
   lictor audit --policy bank.yaml today.jsonl --history bank.history.json
 
 Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --strict";
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = GUARD_EXAMPLES)]
-pub(crate) struct GuardArgs {
-    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
-    #[arg(short, long, value_name = "FILE|PACKS")]
-    pub(crate) policy: Option<String>,
-
-    /// Decide by these properties only; `*` stands for any characters
-    #[arg(long, value_name = "ID")]
-    pub(crate) only: Vec<String>,
-
-    #[command(flatten)]
-    pub(crate) warden: WardenArgs,
-}
-
-const GUARD_EXAMPLES: &str = "\
-Examples:
-  lictor guard --policy shop.yaml < events.jsonl
-  my-agent | lictor guard --policy gdpr,agent-safety
-  lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
-  lictor guard --policy shop.yaml --state postgres://lictor@db/lictor --log audit-log < events.jsonl
-
-Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

@@ -57,6 +57,8 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Guard(args) => commands::guard::run(args, out),
         Command::Serve(args) => commands::serve::run(args),
         Command::Approvals(args) => commands::serve::approvals(args, out),
+        Command::Hook(args) => commands::hook::run(args, out),
+        Command::Mcp(args) => commands::mcp::run(args),
         Command::Diff(args) => commands::diff::run(args, out),
         Command::Test(args) => commands::test::run(args, out),
         Command::Packs(args) => commands::packs::run(args, out),

@@ -1,11 +1,12 @@
 //! The policy that was asked for: a file, a pack, or what lies in the current folder.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use lictor::glob::Glob;
 use lictor::pack;
-use lictor::policy::{Files, Policy, Problem, Source};
+use lictor::policy::{Files, Policy, Problem, Resolved, Resolver, Source};
 
 use crate::complaint;
 
@@ -32,6 +33,37 @@ pub(crate) fn load(asked: Option<&str>, only: &[String]) -> anyhow::Result<Polic
         }
     }
     Ok(policy)
+}
+
+/// The policy of a folder: its `lictor.yaml`, or the pack that is used where there is none.
+pub(crate) fn of_folder(folder: &Path) -> String {
+    let file = folder.join("lictor.yaml");
+    if file.is_file() { file.display().to_string() } else { BY_DEFAULT.to_owned() }
+}
+
+/// The files that a policy is made of, as they are now; none for packs alone.
+pub(crate) fn files(asked: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    struct Noted(RefCell<Vec<PathBuf>>);
+    impl Resolver for Noted {
+        fn file(&self, path: &str, from: &str) -> Result<Resolved, String> {
+            let found = Files.file(path, from)?;
+            self.0.borrow_mut().push(PathBuf::from(&found.name));
+            Ok(found)
+        }
+    }
+    let noted = Noted(RefCell::new(Vec::new()));
+    if let Ok(text) = std::fs::read_to_string(asked) {
+        noted.0.borrow_mut().push(PathBuf::from(asked));
+        // Whether it can be read as a policy is for others to say.
+        let _ = Policy::parse(&text, asked, &noted);
+    }
+    noted
+        .0
+        .into_inner()
+        .into_iter()
+        .map(|path| (std::fs::read(&path).ok(), path))
+        .map(|(text, path)| (path, text))
+        .collect()
 }
 
 fn named(asked: &str) -> anyhow::Result<Policy> {

@@ -1,6 +1,8 @@
 //! Opens the warden that the command line asks for.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lictor::guard::{Guard, Options};
 use lictor::judge::Judge;
@@ -14,27 +16,44 @@ use lictor_warden::{Keep, Warden};
 use crate::args::WardenArgs;
 use crate::policies;
 
-/// A warden by a policy, with the store and the ledger that the arguments name.
-pub(crate) fn open(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Warden> {
-    let (store, ledger) = foundation(args)?;
+/// How long to wait before the ledger is tried again.
+const A_MOMENT: Duration = Duration::from_millis(2);
+
+/// A warden by a policy, with the store and the ledger that the arguments name. A ledger that another process is writing
+/// is waited for.
+pub(crate) fn open(args: &WardenArgs, policy: &Policy, patience: Duration) -> anyhow::Result<Warden> {
+    let (store, ledger) = foundation(args, patience)?;
     Ok(Warden::open(guard(args, policy)?, store, ledger, options(args, policy))?)
 }
 
 /// The store and the ledger that the arguments name.
-pub(crate) fn foundation(args: &WardenArgs) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
+pub(crate) fn foundation(args: &WardenArgs, patience: Duration) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
     let store: Arc<dyn Store> = match args.state.as_deref() {
         Some(address) if is_database(address) => Arc::new(PostgresStore::open(address)?),
         Some(folder) => Arc::new(EmbeddedStore::open(folder.as_ref())?),
         None => Arc::new(MemoryStore::new()),
     };
     let ledger = match &args.log {
-        Some(folder) => {
-            let options = lictor_ledger::Options::new(jiff::Timestamp::now);
-            Some(Ledger::open_or_create(folder, &args.origin, options)?)
-        }
+        Some(folder) => Some(ledger(folder, &args.origin, patience)?),
         None => None,
     };
     Ok((store, ledger))
+}
+
+/// Opens the ledger in a folder, or creates it, as soon as nobody else is writing it.
+fn ledger(folder: &Path, origin: &str, patience: Duration) -> anyhow::Result<Ledger> {
+    let attempts = patience.as_millis() / A_MOMENT.as_millis();
+    // Somebody may create it between our look and our own attempt to do so.
+    let mut may_be_new = !folder.exists();
+    for _ in 0..attempts {
+        match Ledger::open_or_create(folder, origin, lictor_ledger::Options::new(jiff::Timestamp::now)) {
+            Err(error) if error.is_locked() => {}
+            Err(_) if may_be_new => may_be_new = false,
+            result => return Ok(result?),
+        }
+        std::thread::sleep(A_MOMENT);
+    }
+    Ok(Ledger::open_or_create(folder, origin, lictor_ledger::Options::new(jiff::Timestamp::now))?)
 }
 
 /// A guard by a policy, as the arguments want it.

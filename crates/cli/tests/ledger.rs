@@ -89,6 +89,24 @@ fn an_older_copy_is_found_by_a_checkpoint_kept_elsewhere() {
 }
 
 #[test]
+fn a_ledger_whose_key_is_lost_is_followed_by_one_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new, last) = (folder.path().join("old"), folder.path().join("new"), folder.path().join("last"));
+    let key = ledger(&old);
+    let (old, new, last) = (old.to_str().unwrap(), new.to_str().unwrap(), last.to_str().unwrap());
+    fs::remove_file(folder.path().join("old/keys/signing")).unwrap();
+    let refused = lictor(&["log", "create", old, "--origin", "example.com/agents"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("can name its last checkpoint"));
+    fs::write(last, good(&["log", "checkpoint", old])).unwrap();
+    let new_key = good(&["log", "create", new, "--origin", "example.com/agents", "--after", last]);
+    assert!(good(&["verify", new, "--key", new_key.trim()]).contains("2 records verify"));
+    let shown = good(&["log", "show", new]);
+    assert!(shown.contains("continues example.com/agents from its checkpoint of 4 records on"), "{shown}");
+    assert!(good(&["verify", old, "--key", &key, "--against", last]).contains("4 records verify"));
+}
+
+#[test]
 fn an_erased_subject_is_forgotten_and_the_ledger_verifies() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");

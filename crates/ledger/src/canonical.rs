@@ -6,6 +6,9 @@
 
 mod check;
 
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value};
 
 pub(crate) use crate::canonical::check::Cursor;
@@ -27,7 +30,7 @@ fn object(map: &Map<String, Value>, out: &mut String, depth: usize) -> Result<()
         return Err(TooDeep);
     }
     let mut members: Vec<(&String, &Value)> = map.iter().collect();
-    members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    members.sort_by(|(a, _), (b, _)| order(a, b));
     out.push('{');
     for (place, (name, member)) in members.into_iter().enumerate() {
         if place > 0 {
@@ -39,6 +42,13 @@ fn object(map: &Map<String, Value>, out: &mut String, depth: usize) -> Result<()
     }
     out.push('}');
     Ok(())
+}
+
+/// Compares names by their UTF-16 code units. Below U+E000, where bytes begin with less than 0xEE, that is the order of
+/// their bytes: only beyond do surrogates sort before characters that are smaller.
+fn order(a: &str, b: &str) -> Ordering {
+    let is_below = |text: &str| text.bytes().all(|byte| byte < 0xee);
+    if is_below(a) && is_below(b) { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
 fn value(of: &Value, out: &mut String, depth: usize) -> Result<(), TooDeep> {
@@ -106,7 +116,9 @@ fn short_escape(byte: u8) -> Option<u8> {
 fn write_number(number: &Number, out: &mut String) {
     match number.as_f64() {
         Some(float) if number.is_f64() => write_float(float, out),
-        _ => out.push_str(&number.to_string()),
+        _ => {
+            let _ = write!(out, "{number}");
+        }
     }
 }
 

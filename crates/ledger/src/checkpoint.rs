@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Error, Fault};
@@ -101,14 +101,18 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) fn open(folder: &Path) -> Result<History, Error> {
+    /// Reads from an offset on, at which a checkpoint begins.
+    pub(crate) fn open(folder: &Path, offset: u64) -> Result<History, Error> {
         let path = folder.join(HISTORY);
         let file = match File::open(&path) {
-            Ok(file) => Some(BufReader::new(file)),
+            Ok(mut file) => {
+                file.seek(SeekFrom::Start(offset)).map_err(|error| Error::file("read", &path, error))?;
+                Some(BufReader::new(file))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::file("open", &path, error)),
         };
-        Ok(History { file, line: 1, bytes: 0, limit: u64::MAX, unfinished: Vec::new() })
+        Ok(History { file, line: 1, bytes: offset, limit: u64::MAX, unfinished: Vec::new() })
     }
 
     /// The next checkpoint that was written to its end.

@@ -2,6 +2,7 @@
 //!
 //! Reading goes to the file system directly: a read that fails changes nothing.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -23,6 +24,15 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder survive a loss of power.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
+    /// Makes files survive a loss of power, with the names that lead to them from a folder on.
+    fn sync_files(&self, files: &[PathBuf], below: &Path) -> io::Result<()> {
+        let mut folders = BTreeSet::new();
+        for file in files {
+            self.open(file, false)?.sync()?;
+            folders.extend(file.ancestors().skip(1).take_while(|above| above.starts_with(below)));
+        }
+        folders.into_iter().try_for_each(|folder| self.sync_folder(folder))
+    }
 }
 
 /// An open file.
@@ -69,6 +79,20 @@ impl Disk for RealDisk {
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         // Only Unix opens folders; elsewhere names are as durable as the file system makes them.
         if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn sync_files(&self, files: &[PathBuf], below: &Path) -> io::Result<()> {
+        // Syncing very many files one by one takes longer than syncing all of the file system.
+        if files.len() > 64 {
+            return Ok(rustix::fs::syncfs(File::open(below)?)?);
+        }
+        let mut folders = BTreeSet::new();
+        for file in files {
+            File::open(file)?.sync_data()?;
+            folders.extend(file.ancestors().skip(1).take_while(|above| above.starts_with(below)));
+        }
+        folders.into_iter().try_for_each(|folder| self.sync_folder(folder))
     }
 }
 

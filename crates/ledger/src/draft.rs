@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::canonical;
 use crate::error::Error;
-use crate::record::{MAX_LINE, Notice};
+use crate::record::MAX_LINE;
 
 /// What somebody wants recorded.
 #[derive(Clone, Debug, Default)]
@@ -29,24 +29,19 @@ pub enum Payload {
 /// A draft whose texts are ready to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    pub(crate) content: PreparedContent,
+    /// The body as canonical JSON.
+    pub(crate) body: String,
     pub(crate) subjects: Vec<String>,
     pub(crate) payload: Option<Payload>,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum PreparedContent {
-    Body(String),
-    Notice(String),
-}
-
 impl Prepared {
     pub(crate) fn draft(draft: Draft) -> Result<Prepared, Error> {
-        let mut body = String::new();
+        // Most bodies fit, and a string that grows is copied each time.
+        let mut body = String::with_capacity(256);
         canonical::write_object(&draft.body, &mut body)
             .map_err(|_| Error::refused(format!("the body nests more than {} levels deep", canonical::MAX_DEPTH)))?;
-        let prepared =
-            Prepared { content: PreparedContent::Body(body), subjects: draft.subjects, payload: draft.payload };
+        let prepared = Prepared { body, subjects: draft.subjects, payload: draft.payload };
         // Room for the rest of the line: index, time, names of members, tag and nonce of a sealed payload.
         if prepared.weight() + 512 > MAX_LINE {
             return Err(Error::refused(format!(
@@ -57,22 +52,12 @@ impl Prepared {
         Ok(prepared)
     }
 
-    pub(crate) fn notice(notice: &Notice) -> Prepared {
-        let mut text = String::new();
-        // A notice is an object of plain values, so this cannot nest too deeply.
-        if let Ok(Value::Object(map)) = serde_json::to_value(notice) {
-            let _ = canonical::write_object(&map, &mut text);
-        }
-        Prepared { content: PreparedContent::Notice(text), subjects: Vec::new(), payload: None }
-    }
-
     /// About how many bytes the record will take.
     pub(crate) fn weight(&self) -> usize {
-        let (PreparedContent::Body(text) | PreparedContent::Notice(text)) = &self.content;
         let payload = match &self.payload {
             Some(Payload::Sealed(payload)) => payload.len().saturating_add(40) / 3 * 4 + 4,
             _ => 0,
         };
-        text.len() + self.subjects.len() * 25 + payload
+        self.body.len() + self.subjects.len() * 25 + payload
     }
 }

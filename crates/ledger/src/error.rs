@@ -71,6 +71,11 @@ impl Error {
         }
     }
 
+    /// The threads that write have ended, for whatever reason.
+    pub(crate) fn gone() -> Error {
+        Error::refused("the writer of the ledger has stopped\nhint: open the ledger again")
+    }
+
     fn of(kind: Kind) -> Error {
         Error { kind: Arc::new(kind) }
     }

@@ -1,15 +1,17 @@
-//! A ledger that is open for writing: anybody may append, one thread writes.
+//! A ledger that is open for writing: anybody may append, one batch at a time is written.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use jiff::Timestamp;
 
+use crate::compose::Composer;
 use crate::draft::{Draft, Prepared};
 use crate::error::Error;
 use crate::note::VerifierKey;
 use crate::options::Options;
+use crate::queue::{Outcome, Queue};
 use crate::reader::Reader;
 use crate::store::Store;
 use crate::writer::{self, Command, Reply};
@@ -39,7 +41,7 @@ use crate::writer::{self, Command, Reply};
 #[derive(Debug)]
 pub struct Ledger {
     folder: PathBuf,
-    commands: Option<SyncSender<Command>>,
+    queue: Arc<Queue>,
     thread: Option<JoinHandle<Result<(), Error>>>,
 }
 
@@ -55,27 +57,43 @@ pub struct Receipt {
 #[derive(Debug)]
 #[must_use = "a record is not durable before its ticket says so"]
 pub struct Ticket {
-    answer: Receiver<Result<u64, Error>>,
+    /// What becomes of all that were handed over together, and which of them this one is.
+    outcome: Arc<Outcome>,
+    place: u64,
 }
 
 impl Ticket {
     /// Waits until the record is durable, or will not be.
     pub fn wait(self) -> Result<Receipt, Error> {
-        answer(&self.answer).map(|index| Receipt { index })
+        self.outcome.wait().map(|first| Receipt { index: first + self.place })
     }
 }
 
 impl Ledger {
     /// Creates a ledger in a folder that holds none. The origin names it in checkpoints: `example.com/agents`.
     pub fn create(folder: impl AsRef<Path>, origin: &str, options: Options) -> Result<Ledger, Error> {
-        let store = Store::create(folder.as_ref(), origin, options.clone())?;
-        Ledger::start(folder.as_ref(), store, options)
+        let made = Store::create(folder.as_ref(), origin, options.clone(), None)?;
+        Ledger::start(folder.as_ref(), made, options)
     }
 
-    /// Opens a ledger, verifies it, and mends what a crash left. Refuses one that does not verify.
+    /// As [`Ledger::create`], to take the place of a ledger whose signing key was lost: the second record holds the last
+    /// checkpoint of that one, a signed note, so that both can be verified one after the other.
+    pub fn create_after(
+        folder: impl AsRef<Path>,
+        origin: &str,
+        options: Options,
+        checkpoint: &str,
+    ) -> Result<Ledger, Error> {
+        let made = Store::create(folder.as_ref(), origin, options.clone(), Some(checkpoint))?;
+        Ledger::start(folder.as_ref(), made, options)
+    }
+
+    /// Opens a ledger, verifies its end, and mends what a crash left. Refuses one whose end does not verify: the newest
+    /// checkpoint, the right edge of the tree, and all records since the ledger was last settled, some hundred after a
+    /// clean end. What is further back is not read; [`crate::verify`] goes over all of it.
     pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Ledger, Error> {
-        let store = Store::open(folder.as_ref(), options.clone())?;
-        Ledger::start(folder.as_ref(), store, options)
+        let opened = Store::open(folder.as_ref(), options.clone())?;
+        Ledger::start(folder.as_ref(), opened, options)
     }
 
     /// Opens the ledger in a folder, or creates one if there is none.
@@ -88,21 +106,20 @@ impl Ledger {
         }
     }
 
-    fn start(folder: &Path, store: Store, options: Options) -> Result<Ledger, Error> {
-        let (sender, receiver) = mpsc::sync_channel(options.queue);
+    fn start(folder: &Path, (store, composer): (Store, Composer), options: Options) -> Result<Ledger, Error> {
+        let queue = Arc::new(Queue::new(&options));
+        let taken = queue.clone();
         let thread = std::thread::Builder::new()
             .name("ledger".to_owned())
-            .spawn(move || writer::run(store, &options, &receiver))
+            .spawn(move || writer::run(store, composer, &options, &taken))
             .map_err(|error| Error::file("start the writer of", folder, error))?;
-        Ok(Ledger { folder: folder.to_owned(), commands: Some(sender), thread: Some(thread) })
+        Ok(Ledger { folder: folder.to_owned(), queue, thread: Some(thread) })
     }
 
     /// Hands a record to the writer. Waits only if very many are on their way.
     pub fn append(&self, draft: Draft) -> Result<Ticket, Error> {
-        let prepared = Prepared::draft(draft)?;
-        let (reply, answer) = mpsc::channel();
-        self.send(Command::Append { prepared, reply })?;
-        Ok(Ticket { answer })
+        let (outcome, place) = self.queue.append(Prepared::draft(draft)?)?;
+        Ok(Ticket { outcome, place })
     }
 
     /// Forgets a person: destroys their key and records that this was done. Waits until both are durable.
@@ -144,22 +161,18 @@ impl Ledger {
 
     fn stop(&mut self) -> Result<(), Error> {
         // The writer ends when nobody can send any more and all that was sent is written.
-        drop(self.commands.take());
+        self.queue.close();
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(gone()),
+            Some(Err(_)) => Err(Error::gone()),
             None => Ok(()),
         }
     }
 
-    fn send(&self, command: Command) -> Result<(), Error> {
-        self.commands.as_ref().and_then(|commands| commands.send(command).ok()).ok_or_else(gone)
-    }
-
     fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
-        let (reply, receiver) = mpsc::channel();
-        self.send(command(reply))?;
-        answer(&receiver)
+        let (reply, answer) = mpsc::channel();
+        self.queue.command(command(reply))?;
+        answer.recv().unwrap_or_else(|_| Err(Error::gone()))
     }
 }
 
@@ -168,12 +181,4 @@ impl Drop for Ledger {
         // Whoever wants to know how it ended calls `close`.
         let _ = self.stop();
     }
-}
-
-fn answer<T>(receiver: &Receiver<Result<T, Error>>) -> Result<T, Error> {
-    receiver.recv().unwrap_or_else(|_| Err(gone()))
-}
-
-fn gone() -> Error {
-    Error::refused("the writer of the ledger has stopped\nhint: open the ledger again")
 }

@@ -6,10 +6,10 @@
 //! forgets them, and every hash and signature stays good.
 //!
 //! ```text
-//!  Draft ──append──▶ queue ──one thread──▶ records/*.jsonl ──sync──▶ acknowledged
-//!                                               │ hashes
-//!                                               ▼
-//!                                          tile/…  ──root, signed──▶ checkpoint
+//!  Draft ──append──▶ queue ──compose──▶ batch ──write──▶ records/*.jsonl ──sync──▶ acknowledged
+//!                                         │ hashes
+//!                                         ▼
+//!                                    tile/…  ──root, signed──▶ checkpoint
 //! ```
 //!
 //! - [`Ledger`] writes: [`Ledger::append`], [`Ledger::erase`], [`Ledger::rotate`].
@@ -19,6 +19,7 @@
 
 mod canonical;
 mod checkpoint;
+mod compose;
 mod disk;
 mod draft;
 mod error;
@@ -28,9 +29,11 @@ mod lock;
 mod note;
 mod options;
 mod proof;
+mod queue;
 mod reader;
 mod record;
 mod segment;
+mod settled;
 mod store;
 mod subjects;
 mod tile;

@@ -32,7 +32,7 @@ impl Options {
             clock: Arc::new(clock),
             disk: Arc::new(RealDisk),
             segment_bytes: 64 * 1024 * 1024,
-            checkpoint_records: 16 * 1024,
+            checkpoint_records: 64 * 1024,
             checkpoint_interval: Duration::from_secs(1),
             batch_records: 4096,
             batch_bytes: 8 * 1024 * 1024,
@@ -45,7 +45,7 @@ impl Options {
         Options { segment_bytes, ..self }
     }
 
-    /// After how many records a checkpoint is signed at the latest; 16,384 unless given.
+    /// After how many records a checkpoint is signed at the latest; 65,536 unless given.
     pub fn checkpoint_records(self, checkpoint_records: u64) -> Options {
         Options { checkpoint_records, ..self }
     }

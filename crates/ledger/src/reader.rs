@@ -13,7 +13,7 @@ use crate::note::VerifierKey;
 use crate::proof;
 use crate::record::{Content, Line, Notice, Proof};
 use crate::segment::{self, NOTICES};
-use crate::subjects::Subjects;
+use crate::subjects::{KeyFile, Subjects};
 use crate::tile::FromTiles;
 use crate::tree::Hash;
 
@@ -93,11 +93,9 @@ impl Reader {
             Proof::Sealed(sealed) => Some(sealed),
         };
         let subjects = self.subjects()?;
-        if !record.subjects.iter().all(|pseudonym| subjects.knows(pseudonym)) {
-            return Ok(Revealed::Erased);
-        }
+        let Some(cast) = subjects.cast_behind(&record.subjects) else { return Ok(Revealed::Erased) };
         let Some(sealed) = sealed else { return Ok(Revealed::Commitment) };
-        subjects.unseal(&record.subjects, index, body, sealed).map(Revealed::Content).ok_or_else(|| {
+        cast.unseal(index, body, sealed).map(Revealed::Content).ok_or_else(|| {
             Error::refused(format!(
                 "the payload of record {index} was not sealed with these keys\nhint: put back the file `{SUBJECTS}` that \
                  belongs to this ledger"
@@ -109,11 +107,15 @@ impl Reader {
     pub fn confirms(&self, index: u64, payload: &[u8]) -> Result<Option<bool>, Error> {
         let record = self.record(index)?;
         let Proof::Commitment(commitment) = record.read()?.proof else { return Ok(None) };
-        Ok(self.subjects()?.commit(&record.subjects, index, payload).map(|made| made == commitment))
+        Ok(self.subjects()?.cast_behind(&record.subjects).map(|cast| {
+            let mut made = String::new();
+            cast.commit(index, payload, &mut made);
+            made == commitment
+        }))
     }
 
     fn subjects(&self) -> Result<Subjects, Error> {
-        Subjects::load(&self.folder.join(SUBJECTS))
+        KeyFile::load(&self.folder.join(SUBJECTS)).map(|(_, subjects)| subjects)
     }
 
     /// The newest checkpoint, as a signed note.

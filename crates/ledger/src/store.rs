@@ -6,24 +6,26 @@
 mod create;
 mod forget;
 mod load;
+mod settle;
 mod sign;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use crate::checkpoint::Signed;
+use crate::compose::{Batch, Composer, time_after};
 use crate::disk::{DiskFile, write_all_at};
-use crate::draft::{Payload, Prepared, PreparedContent};
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::note::Signer;
 use crate::options::Options;
-use crate::record::{Content, Line, Proof, array_of, time_text};
+use crate::record::Notice;
 use crate::segment;
-use crate::subjects::Subjects;
+use crate::subjects::KeyFile;
 use crate::tile::{Place, Tiles};
-use crate::tree::{Edge, Hash};
+use crate::tree::Hash;
 
 /// The ledger.
 #[derive(Debug)]
@@ -32,15 +34,21 @@ pub(crate) struct Store {
     options: Options,
     lock: Arc<Lock>,
     signer: Signer,
-    subjects: Subjects,
+    keys: KeyFile,
     segment: Segment,
-    edge: Edge,
     tiles: Tiles,
     /// Full tiles that are not in their files yet.
     unwritten: Vec<(Place, Vec<Hash>)>,
     /// How many records the last checkpoint covers, and when it was signed.
     signed: u64,
     signed_at: Timestamp,
+    /// The last checkpoint.
+    newest: Option<Signed>,
+    /// How many records are settled, and whether that has to be noted anew: for another key signs, or it never was.
+    settled: u64,
+    is_unsettled: bool,
+    /// How many records had tiles when the ledger was opened, of which nobody knows whether a sync failed.
+    inherited: u64,
     /// Below which index records are no longer kept.
     dropped: u64,
     /// How long the file with all checkpoints is.
@@ -58,28 +66,29 @@ struct Segment {
     length: u64,
 }
 
-/// A batch as it will stand in the file.
-struct Batch {
-    text: String,
-    leaves: Vec<Hash>,
-    time: Timestamp,
-}
-
 impl Store {
-    /// Whether there are records that no checkpoint covers.
-    pub(crate) fn has_unsigned(&self) -> bool {
-        self.signed < self.edge.size()
+    /// How many records there are.
+    pub(crate) fn size(&self) -> u64 {
+        self.tiles.size()
     }
 
-    /// Appends a batch. When this returns, it is durable, and the index of its first record is told.
-    pub(crate) fn append(&mut self, drafts: &[Prepared]) -> Result<u64, Error> {
+    /// The time of the last record.
+    pub(crate) fn time(&self) -> Timestamp {
+        self.time
+    }
+
+    /// Whether there are records that no checkpoint covers.
+    pub(crate) fn has_unsigned(&self) -> bool {
+        self.signed < self.size()
+    }
+
+    /// Appends a batch. When this returns, it is durable.
+    pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Error> {
         self.lock.check()?;
         // A key is durable before the first record that needs it.
-        self.subjects.admit(&*self.options.disk, drafts.iter().flat_map(|draft| &draft.subjects))?;
-        let first = self.edge.size();
-        let batch = self.compose(first, drafts)?;
+        self.keys.add(&*self.options.disk, &batch.keys)?;
         if self.segment.length > 0 && self.segment.length + batch.text.len() as u64 > self.options.segment_bytes {
-            self.segment = self.begin_segment(first)?;
+            self.segment = self.begin_segment(self.size())?;
         }
         let Segment { file, length, .. } = &mut self.segment;
         write_all_at(&mut **file, *length, batch.text.as_bytes()).and_then(|()| file.sync()).map_err(|error| {
@@ -87,54 +96,17 @@ impl Store {
         })?;
         self.segment.length += batch.text.len() as u64;
         self.time = batch.time;
-        for leaf in batch.leaves {
-            self.edge.push(leaf);
-            self.tiles.push(leaf);
-        }
+        batch.leaves.iter().for_each(|leaf| self.tiles.push(*leaf));
         self.unwritten.extend(self.tiles.take_full());
-        Ok(first)
-    }
-
-    /// Writes the lines of a batch. All of them have one time, later than that of the batch before: so it can be told
-    /// from the records which of them were acknowledged before which others were written.
-    fn compose(&self, first: u64, drafts: &[Prepared]) -> Result<Batch, Error> {
-        let now = Timestamp::from_microsecond((self.options.clock)().as_microsecond()).unwrap_or(self.time);
-        let time = now.max(self.time.saturating_add(SignedDuration::from_micros(1)).unwrap_or(self.time));
-        let mut batch = Batch { text: String::new(), leaves: Vec::with_capacity(drafts.len()), time };
-        let time = time_text(time);
-        for (index, draft) in (first..).zip(drafts) {
-            let start = batch.text.len();
-            self.compose_line(index, &time, draft, &mut batch.text)?;
-            batch.leaves.push(Hash::leaf(&batch.text.as_bytes()[start..]));
-            batch.text.push('\n');
-        }
-        Ok(batch)
-    }
-
-    fn compose_line(&self, index: u64, time: &str, draft: &Prepared, out: &mut String) -> Result<(), Error> {
-        let pseudonyms = self.subjects.pseudonyms(&draft.subjects);
-        let content = match &draft.content {
-            PreparedContent::Body(text) => Content::Body(text),
-            PreparedContent::Notice(text) => Content::Notice(text),
-        };
-        let (Content::Body(text) | Content::Notice(text)) = content;
-        let missing = || Error::refused("a subject of the record has no key");
-        let made = match &draft.payload {
-            None => String::new(),
-            Some(Payload::Committed(payload)) => {
-                self.subjects.commit(&pseudonyms, index, payload).ok_or_else(missing)?
-            }
-            Some(Payload::Sealed(payload)) => {
-                self.subjects.seal(&pseudonyms, index, text, payload)?.ok_or_else(missing)?
-            }
-        };
-        let proof = match &draft.payload {
-            None => Proof::Nothing,
-            Some(Payload::Committed(_)) => Proof::Commitment(&made),
-            Some(Payload::Sealed(_)) => Proof::Sealed(&made),
-        };
-        Line { index, time, content, proof, subjects: &array_of(&pseudonyms) }.write(out);
         Ok(())
+    }
+
+    /// Appends what the ledger says about itself, and gives its index.
+    fn append_notice(&mut self, notice: &Notice) -> Result<u64, Error> {
+        let index = self.size();
+        let time = time_after(self.time, &*self.options.clock);
+        self.write(&Batch::notice(notice, index, time))?;
+        Ok(index)
     }
 
     /// Makes the file of a new segment, whose name is durable before anything is in it.
@@ -150,17 +122,24 @@ impl Store {
     }
 
     /// Cuts off what is in the segment behind the durable records. They were not acknowledged, and may be half there.
-    pub(crate) fn cut_back(&mut self) -> Result<(), Error> {
+    fn cut_back(&mut self) -> Result<(), Error> {
         let Segment { file, first, length } = &mut self.segment;
         file.set_len(*length)
             .and_then(|()| file.sync())
             .map_err(|error| Error::file("cut back", &self.folder.join(segment::path(*first)), error))
     }
 
+    /// After a failure: what was half written must not look like records to whoever opens the ledger next. If this
+    /// fails too, recovering will not succeed either.
+    pub(crate) fn give_up(&mut self) {
+        let _ = self.cut_back();
+    }
+
     /// Takes the ledger up again after a failure, as if it were opened anew.
-    pub(crate) fn recover(&mut self) -> Result<(), Error> {
+    pub(crate) fn recover(&mut self) -> Result<Composer, Error> {
         self.cut_back()?;
-        *self = Store::load(&self.folder, self.options.clone(), self.lock.clone())?;
-        Ok(())
+        let (store, composer) = Store::load(&self.folder, self.options.clone(), self.lock.clone())?;
+        *self = store;
+        Ok(composer)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Fault};
 use crate::proof::Hashes;
-use crate::tree::{Hash, root_of};
+use crate::tree::{Edge, Hash, root_of};
 
 /// How many hashes a full tile holds.
 pub(crate) const WIDTH: usize = 256;
@@ -15,7 +16,7 @@ pub(crate) const WIDTH: usize = 256;
 const HEIGHT: u32 = 8;
 
 /// A tile by its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) level: usize,
     pub(crate) index: u64,
@@ -47,28 +48,89 @@ impl Place {
 /// The tiles of a tree that grows: those at its right edge, and those that became full and wait to be taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tiles {
-    /// The unfinished tile of each level, and how many are before it.
-    edge: Vec<(u64, Vec<Hash>)>,
+    /// The unfinished tile of each level.
+    edge: Vec<Unfinished>,
     full: Vec<(Place, Vec<Hash>)>,
 }
 
+/// A tile at the right edge of the tree.
+#[derive(Clone, Debug)]
+struct Unfinished {
+    /// How many tiles are before it.
+    index: u64,
+    hashes: Vec<Hash>,
+    /// The roots of the subtrees over its hashes.
+    roots: Edge,
+}
+
 impl Tiles {
+    /// The right edge of a tree of a size, from its files. Nothing says yet that it is the right one.
+    pub(crate) fn of_size(folder: &Path, size: u64) -> Result<Tiles, Error> {
+        let mut tiles = Tiles::default();
+        for level in 0.. {
+            let there = size.checked_shr(HEIGHT * level).unwrap_or(0);
+            if there == 0 {
+                break;
+            }
+            let place = Place { level: level as usize, index: there / WIDTH as u64 };
+            let width = usize::try_from(there % WIDTH as u64).unwrap_or(0);
+            let mut tile = Unfinished::behind(place.index);
+            if width > 0 {
+                tile.hashes = read(folder, place, width)?;
+                tile.hashes.iter().for_each(|hash| tile.roots.push(*hash));
+            }
+            tiles.edge.push(tile);
+        }
+        Ok(tiles)
+    }
+
+    /// The places of the tiles in which a tree of one size differs from an older one, with the widths they had meanwhile.
+    pub(crate) fn since(old: u64, new: u64) -> Vec<(Place, RangeInclusive<usize>)> {
+        let mut places = Vec::new();
+        for level in 0.. {
+            let count = |size: u64| size.checked_shr(HEIGHT * level).unwrap_or(0);
+            if count(new) == 0 {
+                break;
+            }
+            let width = WIDTH as u64;
+            for index in count(old) / width..count(new).div_ceil(width) {
+                let wide =
+                    |count: u64| usize::try_from(count.saturating_sub(index * width).min(width)).unwrap_or(WIDTH);
+                places.push((Place { level: level as usize, index }, wide(count(old)) + 1..=wide(count(new))));
+            }
+        }
+        places
+    }
+
     /// Adds the hash of a record.
     pub(crate) fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
         for level in 0.. {
             if self.edge.len() == level {
-                self.edge.push((0, Vec::with_capacity(WIDTH)));
+                self.edge.push(Unfinished::behind(0));
             }
-            let (index, hashes) = &mut self.edge[level];
-            hashes.push(hash);
-            if hashes.len() < WIDTH {
+            let tile = &mut self.edge[level];
+            tile.hashes.push(hash);
+            tile.roots.push(hash);
+            if tile.hashes.len() < WIDTH {
                 return;
             }
-            hash = root_of(hashes);
-            self.full.push((Place { level, index: *index }, std::mem::replace(hashes, Vec::with_capacity(WIDTH))));
-            *index += 1;
+            hash = tile.roots.root();
+            let index = tile.index;
+            let full = std::mem::replace(tile, Unfinished::behind(index + 1));
+            self.full.push((Place { level, index }, full.hashes));
         }
+    }
+
+    /// How many records there are.
+    pub(crate) fn size(&self) -> u64 {
+        self.edge.first().map_or(0, |tile| tile.index * WIDTH as u64 + tile.hashes.len() as u64)
+    }
+
+    /// The root of the tree.
+    pub(crate) fn root(&self) -> Hash {
+        let roots = self.edge.iter().flat_map(|tile| tile.roots.roots().iter().rev().copied());
+        roots.reduce(|right, left| Hash::node(left, right)).unwrap_or_else(Hash::empty)
     }
 
     /// Takes the tiles that became full since they were last taken.
@@ -78,14 +140,15 @@ impl Tiles {
 
     /// The partial tiles of the tree as it is now.
     pub(crate) fn partial(&self) -> impl Iterator<Item = (Place, &[Hash])> {
-        let of_level =
-            |(level, (index, hashes)): (usize, &'_ (u64, Vec<Hash>))| (Place { level, index: *index }, hashes.len());
-        let places: Vec<(Place, usize)> = self.edge.iter().enumerate().map(of_level).collect();
-        places
-            .into_iter()
-            .zip(&self.edge)
-            .filter(|((_, width), _)| *width > 0)
-            .map(|((place, _), (_, hashes))| (place, hashes.as_slice()))
+        let place = |(level, tile): (usize, &Unfinished)| Place { level, index: tile.index };
+        let tiles = self.edge.iter().enumerate().filter(|(_, tile)| !tile.hashes.is_empty());
+        tiles.map(move |entry| (place(entry), entry.1.hashes.as_slice()))
+    }
+}
+
+impl Unfinished {
+    fn behind(index: u64) -> Unfinished {
+        Unfinished { index, hashes: Vec::with_capacity(WIDTH), roots: Edge::default() }
     }
 }
 
@@ -173,6 +236,48 @@ mod tests {
         assert_eq!(path(0, 0), "tile/0/000");
         assert_eq!(path(1, 1_234_067), "tile/1/x001/x234/067");
         assert_eq!(Place { level: 0, index: 1000 }.path_of_width(7), "tile/0/x001/000.p/7");
+    }
+
+    #[test]
+    fn the_right_edge_is_read_back_at_every_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tiles = Tiles::default();
+        let mut settled = 0;
+        for size in 1..=66_000u64 {
+            tiles.push(Hash::leaf(&size.to_be_bytes()));
+            if size < 600 && size % 7 == 0 || size % 6553 == 0 || size.abs_diff(65_536) < 3 {
+                let mut all = tiles.clone().full;
+                all.extend(tiles.partial().map(|(place, hashes)| (place, hashes.to_vec())));
+                let written = Tiles::since(settled, size);
+                let ends = |place: Place, width| written.iter().any(|(of, at)| *of == place && *at.end() == width);
+                for (place, hashes) in all {
+                    let is_same = settled >> (8 * place.level) == size >> (8 * place.level);
+                    assert!(is_same || ends(place, hashes.len()), "{place:?} of {size}");
+                    let path = folder.path().join(place.path_of_width(hashes.len()));
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, bytes_of(&hashes)).unwrap();
+                }
+                let path = |place: &Place, width| folder.path().join(place.path_of_width(width));
+                assert!(written.iter().all(|(place, at)| at.is_empty() || path(place, *at.end()).exists()));
+                let again = Tiles::of_size(folder.path(), size).unwrap();
+                assert_eq!((again.size(), again.root()), (size, tiles.root()));
+                tiles.take_full();
+                settled = size;
+            }
+        }
+    }
+
+    #[test]
+    fn the_root_is_that_of_the_tree_at_every_size() {
+        let (mut tiles, mut edge) = (Tiles::default(), Edge::default());
+        for size in 0..70_000u64 {
+            if size < 600 || size % 251 == 0 || size.abs_diff(65_536) < 3 {
+                assert_eq!((tiles.size(), tiles.root()), (size, edge.root()));
+            }
+            let leaf = Hash::leaf(&size.to_be_bytes());
+            tiles.push(leaf);
+            edge.push(leaf);
+        }
     }
 
     #[test]

@@ -56,8 +56,9 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    pub(crate) fn size(&self) -> u64 {
-        self.size
+    /// The roots of the complete subtrees, the largest first.
+    pub(crate) fn roots(&self) -> &[Hash] {
+        &self.roots
     }
 
     pub(crate) fn push(&mut self, leaf: Hash) {

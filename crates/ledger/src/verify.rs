@@ -61,7 +61,7 @@ fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verified, Error> {
         return Err(Fault { file: folder.display().to_string(), line: 0, index: None, message }.into());
     };
     Ok(Verified {
-        records: walk.edge.size(),
+        records: walk.tiles.size(),
         dropped: walk.segments.first().copied().unwrap_or(0),
         checkpoint: last.checkpoint,
         checkpoints: walk.checkpoints,

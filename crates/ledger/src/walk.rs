@@ -1,6 +1,7 @@
-//! One pass over a whole ledger, in memory that does not grow with it: everything is computed anew and compared.
+//! One pass over a ledger, in memory that does not grow with it: everything is computed anew and compared.
 //!
-//! Verification is this pass; so is opening a ledger, which goes on from where the pass ends. Records lead the way:
+//! Verification is this pass. So is opening a ledger, which begins at the last place that is known to be settled, and goes
+//! on from where the pass ends. Records lead the way:
 //! their hashes make the tree, the tree is compared with the tiles, and at every size for which there is a checkpoint
 //! its signature and root are checked with the key that signed at that time.
 
@@ -18,13 +19,17 @@ use crate::error::{Error, Fault};
 use crate::note::{Note, VerifierKey};
 use crate::record::Notice;
 use crate::segment;
+use crate::settled::{Settled, Start};
 use crate::tile::{Place, Tiles};
-use crate::tree::{Edge, Hash};
+use crate::tree::Hash;
 use crate::walk::notices::Kept;
 use crate::walk::tiles::Suspect;
 
 /// The version of the format that is written and read.
 pub(crate) const VERSION: u32 = 1;
+
+/// What is said of a checkpoint whose signature is not good.
+const NOT_SIGNED: &str = "it is not signed by the key that signs at this size";
 
 /// What the pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +46,6 @@ pub(crate) struct Walk<'a> {
     folder: &'a Path,
     manner: Manner,
     /// The right edge of the tree.
-    pub(crate) edge: Edge,
     pub(crate) tiles: Tiles,
     /// Full tiles that no checkpoint covers, so that they may not be in their files yet.
     pub(crate) unwritten: Vec<(Place, Vec<Hash>)>,
@@ -69,13 +73,15 @@ pub(crate) struct Walk<'a> {
     pub(crate) unsigned_from: u64,
     /// What stands behind the last good record.
     pub(crate) tail: Option<Tail>,
-    covered: u64,
+    pub(crate) covered: u64,
     next: Option<(u64, Signed)>,
     reader: History,
     suspect: Option<Suspect>,
     pin: Option<&'a Checkpoint>,
     kept: Kept,
     dropped: u64,
+    /// How many records come before the pass.
+    pub(crate) settled: u64,
 }
 
 /// What stands behind the last good record and behind the last checkpoint.
@@ -105,16 +111,54 @@ impl<'a> Walk<'a> {
         Walk::over(folder, Manner::Mending, None, None)
     }
 
+    /// Goes over the end of the ledger to take it up, from the last place that was settled under the key that signs it.
+    /// None if there is no such place, or if not all is well from there on: going over all of it tells what is not.
+    pub(crate) fn resuming(folder: &'a Path, key: &VerifierKey) -> Option<Walk<'a>> {
+        let start = Start::find(folder, key)?;
+        let mut walk = Walk::new(folder, Manner::Mending, Some(key), None).ok()?;
+        let first = walk.segments.first().copied()?;
+        // Old segments are missing only where notices were kept of them.
+        if first > 0 && !folder.join(segment::NOTICES).exists() {
+            return None;
+        }
+        let Settled { segment, bytes, signed } = start.settled;
+        walk.settled = start.tiles.size();
+        walk.tiles = start.tiles;
+        walk.time = start.time;
+        walk.last = Some(signed);
+        walk.reader = History::open(folder, start.history).ok()?;
+        walk.kept = Kept::nothing();
+        walk.dropped = first;
+        let read = walk.survey(start.history).and_then(|()| {
+            walk.next = walk.next_checkpoint(walk.settled)?;
+            walk.read_segments(segment, bytes)?;
+            walk.finish(first)
+        });
+        read.ok().map(|()| walk)
+    }
+
     fn over(
         folder: &'a Path,
         manner: Manner,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, Error> {
-        let mut walk = Walk {
+        let mut walk = Walk::new(folder, manner, trusted, pin)?;
+        match walk.run() {
+            Ok(()) => Ok(walk),
+            Err(error) => Err(walk.earliest(error)),
+        }
+    }
+
+    fn new(
+        folder: &'a Path,
+        manner: Manner,
+        trusted: Option<&VerifierKey>,
+        pin: Option<&'a Checkpoint>,
+    ) -> Result<Walk<'a>, Error> {
+        Ok(Walk {
             folder,
             manner,
-            edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
             lost: Vec::new(),
@@ -132,29 +176,27 @@ impl<'a> Walk<'a> {
             tail: None,
             covered: 0,
             next: None,
-            reader: History::open(folder)?,
+            reader: History::open(folder, 0)?,
             suspect: None,
             pin,
             kept: Kept::open(folder)?,
             dropped: 0,
-        };
-        match walk.run() {
-            Ok(()) => Ok(walk),
-            Err(error) => Err(walk.earliest(error)),
-        }
+            settled: 0,
+        })
     }
 
     fn run(&mut self) -> Result<(), Error> {
-        self.survey()?;
+        self.survey(0)?;
         self.next = self.next_checkpoint(0)?;
         let first = self.segments.first().copied().unwrap_or(0);
         self.read_dropped(first)?;
-        self.read_segments()?;
+        self.read_segments(first, 0)?;
         self.finish(first)
     }
 
-    /// Reads the checkpoints once to know how far they reach, and compares the newest with the file that holds it.
-    fn survey(&mut self) -> Result<(), Error> {
+    /// Reads the checkpoints from an offset on to know how far they reach, and compares the newest with the file that
+    /// holds it.
+    fn survey(&mut self, offset: u64) -> Result<(), Error> {
         let path = self.folder.join(NEWEST);
         let newest = match fs::read_to_string(&path) {
             Ok(note) => Some(note),
@@ -163,7 +205,7 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(Error::file("read", &path, error)),
         };
         let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
-        let mut history = History::open(self.folder)?;
+        let mut history = History::open(self.folder, offset)?;
         let mut before = None;
         loop {
             match history.next() {
@@ -204,9 +246,8 @@ impl<'a> Walk<'a> {
 
     /// Takes the next leaf into the tree, and compares what can be compared with it.
     fn feed(&mut self, leaf: Hash) -> Result<(), Error> {
-        self.edge.push(leaf);
         self.tiles.push(leaf);
-        let size = self.edge.size();
+        let size = self.tiles.size();
         for (place, hashes) in self.tiles.take_full() {
             // A full tile is finished by the leaf just taken, so it ends here.
             if size <= self.covered {
@@ -215,7 +256,7 @@ impl<'a> Walk<'a> {
                 self.unwritten.push((place, hashes));
             }
         }
-        if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.edge.root()) {
+        if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.tiles.root()) {
             let message = format!("the first {size} records are not those of the pinned checkpoint");
             return Err(Fault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
         }
@@ -229,10 +270,10 @@ impl<'a> Walk<'a> {
     fn meet(&mut self, line: u64, signed: &Signed) -> Result<(), Error> {
         let Checkpoint { size, root, .. } = signed.checkpoint;
         if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
-            return Err(at_checkpoint(line, "it is not signed by the key that signs at this size").into());
+            return Err(at_checkpoint(line, NOT_SIGNED).into());
         }
         self.compare_partial()?;
-        if root != self.edge.root() {
+        if root != self.tiles.root() {
             return Err(self.accuse(line, signed)?.into());
         }
         if let Some(suspect) = self.suspect.take() {
@@ -261,6 +302,12 @@ impl<'a> Walk<'a> {
             }
             _ if index == 0 => return Err("the first record does not say that the ledger was created".to_owned()),
             Some(Notice::Created { .. }) => return Err("a ledger is created only once".to_owned()),
+            Some(Notice::Continues { checkpoint }) => {
+                if index != 1 {
+                    return Err("only the second record says which ledger this one continues".to_owned());
+                }
+                Signed::read(checkpoint).map_err(|what| format!("what it continues is no checkpoint: {what}"))?;
+            }
             Some(Notice::Rotated { key }) => {
                 if self.successor.is_some() {
                     return Err("the key is rotated again before a checkpoint covers the last time".to_owned());
@@ -281,8 +328,12 @@ impl<'a> Walk<'a> {
 
     /// What must hold when all records were read.
     fn finish(&mut self, first: u64) -> Result<(), Error> {
-        let size = self.edge.size();
-        if let Some((_, signed)) = &self.next {
+        let size = self.tiles.size();
+        if let Some((line, signed)) = &self.next {
+            // A size that nobody signed says nothing about what is missing.
+            if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
+                return Err(at_checkpoint(*line, NOT_SIGNED).into());
+            }
             let promised = signed.checkpoint.size;
             let message = format!("it is missing: a checkpoint covers {promised} records, and {size} are there");
             return Err(self.fault(size, message).into());
@@ -306,7 +357,7 @@ impl<'a> Walk<'a> {
 
     /// How many records no checkpoint covers.
     pub(crate) fn unsigned(&self) -> u64 {
-        self.edge.size() - self.covered
+        self.tiles.size() - self.covered
     }
 }
 

@@ -150,6 +150,23 @@ fn an_erased_subject_is_gone_and_the_log_verifies() {
 }
 
 #[test]
+fn keys_that_come_back_from_a_backup_are_destroyed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keys, settled) = (folder.path().join("keys/subjects"), folder.path().join("settled"));
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    let index = append(&ledger, about(&["ada"], Payload::Sealed(b"her address".to_vec())));
+    let backup = std::fs::read(&keys).unwrap();
+    ledger.erase("ada").unwrap();
+    (0..600).for_each(|number| assert!(append(&ledger, draft(number)) > index));
+    ledger.close().unwrap();
+    std::fs::write(&keys, backup).unwrap();
+    assert_eq!(Reader::open(folder.path()).reveal(index).unwrap(), Revealed::Content(b"her address".to_vec()));
+    std::fs::remove_file(settled).unwrap();
+    Ledger::open(folder.path(), options()).unwrap().close().unwrap();
+    assert_eq!(Reader::open(folder.path()).reveal(index).unwrap(), Revealed::Erased);
+}
+
+#[test]
 fn nothing_in_the_log_names_a_subject_or_shows_a_payload() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
@@ -193,6 +210,59 @@ fn old_segments_are_dropped_and_the_rest_verifies() {
     let oldest = segments.map(|entry| entry.unwrap().path()).min().unwrap();
     std::fs::remove_file(oldest).unwrap();
     assert!(verify(folder.path(), &first).unwrap_err().to_string().contains("no notice says that it was dropped"));
+}
+
+#[test]
+fn times_go_on_when_the_clock_goes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(2_000_000_000));
+    let clock = at.clone();
+    let options = move || {
+        let clock = clock.clone();
+        let now = move || jiff::Timestamp::from_second(clock.load(std::sync::atomic::Ordering::Relaxed)).unwrap();
+        Options::new(now).checkpoint_records(1)
+    };
+    let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
+    append(&ledger, draft(1));
+    ledger.close().unwrap();
+    // The machine is started with a clock that is years behind.
+    at.store(1_000_000_000, std::sync::atomic::Ordering::Relaxed);
+    let ledger = Ledger::open(folder.path(), options()).unwrap();
+    (2..5).for_each(|number| assert_eq!(append(&ledger, draft(number)), number));
+    let reader = ledger.reader();
+    let times: Vec<String> = reader.records(0).unwrap().map(|record| record.unwrap().time).collect();
+    assert!(times.is_sorted_by(|a, b| a < b) && times[4].starts_with("2033-05-18T03:33:20.0000"), "{times:?}");
+    ledger.close().unwrap();
+    let sizes: Vec<u64> =
+        reader.checkpoints().unwrap().lines().skip(1).step_by(6).map(|n| n.parse().unwrap()).collect();
+    assert_eq!(sizes, [1, 2, 3, 4, 5]);
+    assert_eq!(verify(folder.path(), &first_key(folder.path())).unwrap().records, 5);
+}
+
+#[test]
+fn a_ledger_whose_key_is_lost_is_continued_by_another_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    let ledger = Ledger::create(&old, ORIGIN, options()).unwrap();
+    append(&ledger, draft(1));
+    ledger.close().unwrap();
+    let key = first_key(&old);
+    std::fs::remove_file(old.join("keys/signing")).unwrap();
+    assert!(Ledger::open(&old, options()).unwrap_err().to_string().contains("`keys/signing` is not there"));
+    assert!(Ledger::open_or_create(&old, ORIGIN, options()).unwrap_err().to_string().contains("already"));
+    let last = Reader::open(&old).checkpoint().unwrap();
+    assert!(
+        Ledger::create_after(&new, ORIGIN, options(), "no note").unwrap_err().to_string().contains("no checkpoint")
+    );
+    let ledger = Ledger::create_after(&new, ORIGIN, options(), &last).unwrap();
+    assert_eq!(append(&ledger, draft(2)), 2);
+    ledger.close().unwrap();
+    assert_eq!(verify(&new, &first_key(&new)).unwrap().records, 3);
+    // What the new one says leads to the old one, which verifies up to there by its own key.
+    let notice = Reader::open(&new).record(1).unwrap().notice;
+    let Some(Notice::Continues { checkpoint }) = notice else { panic!("{notice:?}") };
+    assert_eq!(verify_against(&old, &key, &checkpoint).unwrap().checkpoint.size, 2);
+    assert!(Ledger::open(&new, options()).is_ok());
 }
 
 fn copy_all(from: &Path, to: &Path) {

@@ -45,7 +45,8 @@ impl Victim {
         let key = Reader::open(folder.path()).first_key().unwrap();
         let mut paths = Vec::new();
         list(folder.path(), &mut paths);
-        paths.retain(|path| !path.ends_with("lock") && !path.starts_with(folder.path().join("keys")));
+        let is_writers_own = |path: &Path| path.ends_with("lock") || path.ends_with("settled");
+        paths.retain(|path| !is_writers_own(path) && !path.starts_with(folder.path().join("keys")));
         paths.sort();
         let files = paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
         let victim = Victim { folder, key, files };
@@ -183,29 +184,152 @@ fn every_file_that_is_cut_off_lengthened_removed_or_swapped_is_found() {
             }
         }
         fs::remove_file(&victim.files[file].0).unwrap();
-        let result = verify(victim.folder.path(), &victim.key);
-        assert!(result.is_err(), "{} was removed", victim.name(file));
+        let error = verify(victim.folder.path(), &victim.key).unwrap_err();
+        if let Some(first) = victim.first(file) {
+            assert_eq!(error.fault().unwrap().index, Some(first), "{} was removed: {error}", victim.name(file));
+        }
         fs::write(&victim.files[file].0, good).unwrap();
         for other in 0..victim.files.len() {
             if victim.files[other].1 != *good {
-                victim.fault(file, &victim.files[other].1, &format!("has the content of {}", victim.name(other)));
+                let what = format!("has the content of {}", victim.name(other));
+                let fault = victim.fault(file, &victim.files[other].1, &what);
+                if let Some(first) = victim.first(file).filter(|_| victim.first(other).is_some()) {
+                    assert_eq!(fault.index, Some(first), "{} {what}: {fault}", victim.name(file));
+                }
             }
         }
     }
 }
 
+fn options() -> Options {
+    Options::new(jiff::Timestamp::now)
+}
+
+/// A writer that has nothing to begin with goes over everything.
 #[test]
 fn the_writer_refuses_to_extend_what_does_not_verify() {
     let victim = Victim::new(12);
+    fs::remove_file(victim.folder.path().join("settled")).unwrap();
     for file in 0..victim.files.len() {
         let (path, good) = &victim.files[file];
         let mut content = good.clone();
         let middle = content.len() / 2;
         content[middle] ^= 1;
         fs::write(path, &content).unwrap();
-        let error = Ledger::open(victim.folder.path(), Options::new(jiff::Timestamp::now)).unwrap_err();
+        let error = Ledger::open(victim.folder.path(), options()).unwrap_err();
         assert!(error.fault().is_some(), "{}: {error}", victim.name(file));
         fs::write(path, good).unwrap();
+    }
+}
+
+/// How many records the writer takes for settled.
+fn settled(folder: &Path) -> u64 {
+    fs::read_to_string(folder.join("settled")).unwrap().lines().nth(2).unwrap().parse().unwrap()
+}
+
+/// Of a ledger that was settled, a writer goes over the end: whatever is changed there is refused, bit by bit.
+#[test]
+fn the_writer_refuses_to_extend_an_end_that_does_not_verify() {
+    let victim = Victim::new(60);
+    let folder = victim.folder.path();
+    let (settled, lock) = (settled(folder), fs::read(folder.join("lock")).unwrap());
+    let own = fs::read(folder.join("settled")).unwrap();
+    let (mut refused, mut older) = (0, 0);
+    for file in 0..victim.files.len() {
+        let (path, good) = &victim.files[file];
+        for at in (0..good.len()).step_by(5) {
+            let mut content = good.clone();
+            content[at] ^= 1 << (at % 8);
+            put(path, at, &content);
+            let opened = Ledger::open(folder, options());
+            let line = good[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
+            let what = format!("{}: byte {at}", victim.name(file));
+            let is_at_the_end = match victim.name(file).as_str() {
+                "checkpoint" => true,
+                "checkpoints" => line / 6 + 1 >= good.split(|byte| *byte == b'\n').count() as u64 / 6,
+                name if name.starts_with("tile/") => name == format!("tile/0/000.p/{settled}"),
+                _ => victim.first(file).unwrap() + line + 1 >= settled,
+            };
+            match opened {
+                Err(error) => {
+                    assert!(error.fault().is_some(), "{what}: {error}");
+                    refused += 1;
+                }
+                Ok(ledger) => {
+                    drop(ledger);
+                    assert!(!is_at_the_end, "{what}: not found");
+                    assert!(verify(folder, &victim.key).is_err(), "{what}: mended what was changed");
+                    older += 1;
+                }
+            }
+            put(path, at, good);
+            put(&folder.join("settled"), 0, &own);
+            put(&folder.join("lock"), 0, &lock);
+        }
+    }
+    assert!(refused > 500 && older > 500, "{refused} {older}");
+    verify(folder, &victim.key).unwrap();
+}
+
+/// Opening does not read what lies behind it, and takes a ledger without the file that says where to begin.
+#[test]
+fn a_long_ledger_is_opened_at_its_end() {
+    let victim = Victim::new(3000);
+    let folder = victim.folder.path();
+    assert!(settled(folder) > 2500);
+    let first = (0..victim.files.len()).find(|file| victim.first(*file) == Some(0)).unwrap();
+    let (path, good) = &victim.files[first];
+    fs::write(path, vec![b'?'; good.len()]).unwrap();
+    let ledger = Ledger::open(folder, options()).unwrap();
+    ledger.append(Draft::default()).unwrap().wait().unwrap();
+    ledger.close().unwrap();
+    assert_eq!(verify(folder, &victim.key).unwrap_err().fault().unwrap().index, Some(0));
+    fs::write(path, good).unwrap();
+    let records = verify(folder, &victim.key).unwrap().records;
+    for content in [None, Some(""), Some("0 0\n"), Some("0 99999999\nx"), Some("nothing of the kind")] {
+        match content {
+            Some(content) => fs::write(folder.join("settled"), content).unwrap(),
+            None => fs::remove_file(folder.join("settled")).unwrap(),
+        }
+        Ledger::open(folder, options()).unwrap().close().unwrap();
+        assert_eq!(settled(folder), records, "{content:?}");
+    }
+    assert_eq!(verify(folder, &victim.key).unwrap().records, records);
+}
+
+/// Segments under each other's names, or all one place on: the first record that is not where it should be is named.
+#[test]
+fn segments_in_another_order_are_found() {
+    let victim = Victim::new(40);
+    let segments: Vec<usize> = (0..victim.files.len()).filter(|file| victim.first(*file).is_some()).collect();
+    assert!(segments.len() > 3);
+    let mut orders = vec![[&segments[1..], &segments[..1]].concat()];
+    for (a, b) in (0..segments.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+        orders.push(segments.clone());
+        orders.last_mut().unwrap().swap(a, b);
+    }
+    for order in orders {
+        let moved = segments.iter().zip(&order).filter(|(file, content)| file != content);
+        moved.clone().for_each(|(file, content)| fs::write(&victim.files[*file].0, &victim.files[*content].1).unwrap());
+        let error = verify(victim.folder.path(), &victim.key).unwrap_err();
+        let first = moved.clone().filter_map(|(file, _)| victim.first(*file)).min();
+        assert_eq!(error.fault().unwrap().index, first, "{order:?}: {error}");
+        moved.for_each(|(file, _)| fs::write(&victim.files[*file].0, &victim.files[*file].1).unwrap());
+    }
+}
+
+/// A checkpoint of the middle that names more records than there are: it is the checkpoint that is wrong, no record.
+#[test]
+fn a_size_that_nobody_signed_is_not_blamed_on_missing_records() {
+    let victim = Victim::new(12);
+    let file = (0..victim.files.len()).find(|file| victim.name(*file) == "checkpoints").unwrap();
+    let text = String::from_utf8(victim.files[file].1.clone()).unwrap();
+    for (place, line) in text.lines().enumerate().skip(1).step_by(6) {
+        let mut lines: Vec<&str> = text.lines().collect();
+        let larger = format!("9{line}");
+        lines[place] = &larger;
+        let fault = victim.fault(file, format!("{}\n", lines.join("\n")).as_bytes(), &format!("size {larger}"));
+        assert!(fault.file.starts_with("checkpoint"), "{fault}");
     }
 }
 

@@ -40,6 +40,7 @@ mod xes;
 use std::sync::Arc;
 
 pub use format::{Format, Framing};
+pub use mcp::{McpExchange, Side};
 
 use crate::event::{Event, Source};
 use crate::json::Json;

@@ -55,12 +55,36 @@ impl Default for Options {
     }
 }
 
+/// What whoever drives the guard can do about an event. What they cannot do, is not decided: it is blocked instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// They can let it go on rewritten.
+    pub rewrite: bool,
+    /// They can keep it until a person has answered.
+    pub ask: bool,
+}
+
+impl Default for Means {
+    fn default() -> Means {
+        Means { rewrite: true, ask: true }
+    }
+}
+
 /// Decides on the events of any number of sessions.
 #[derive(Debug)]
 pub struct Guard {
     judge: Judge,
     options: Options,
     sessions: HashMap<Text, Guarded>,
+}
+
+/// How one event is decided.
+#[derive(Clone, Copy)]
+struct Turn<'a> {
+    means: Means,
+    now: Option<Time>,
+    /// Properties that were asked about, and a person allowed it.
+    waived: &'a [Text],
 }
 
 /// A session, and what waits in it.
@@ -89,14 +113,19 @@ impl Guard {
     /// Decides on an event. An event without a session belongs to the one without a name; `now` is when it was given,
     /// for events that do not say when they were.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Decision {
+        self.decide_within(Means::default(), event, now)
+    }
+
+    /// The same for somebody who cannot do everything about the event.
+    pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Decision {
         let name = event.session.clone().unwrap_or_default();
         let mut guarded = self.sessions.remove(&name).unwrap_or_else(|| self.begin(&name));
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
-        let mut decision = self.judged(&mut guarded, event, now, &[]);
+        let mut decision = self.judged(&mut guarded, event, Turn { means, now, waived: &[] });
         let is_answer = matches!(event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
         if is_answer && let Some(pending) = guarded.answered(event) {
-            settled.push(self.settle(&mut guarded, pending, event, now));
+            settled.push(self.settle(&mut guarded, pending, event, means, now));
         }
         decision.settled = settled;
         guarded.session.keep(MOST_MOMENTS);
@@ -138,9 +167,14 @@ impl Guard {
         (guarded.session.finish(&mut self.judge), refused)
     }
 
-    /// What would be found if a session ended here: what is owed in it and has not come. It may go on all the same.
+    /// What is still owed in a session: what [`finish`](Guard::finish) would find if it ended now. Nothing ends.
     pub fn owed(&mut self, name: &str) -> Vec<Finding> {
-        self.sessions.get_mut(name).map(|guarded| guarded.session.finish(&mut self.judge)).unwrap_or_default()
+        self.sessions.get(name).map(|guarded| guarded.session.owed(&mut self.judge)).unwrap_or_default()
+    }
+
+    /// Whether something waits for a person by this id.
+    pub fn waits(&self, name: &str, id: &str) -> bool {
+        self.sessions.get(name).is_some_and(|guarded| guarded.pending.iter().any(|pending| pending.id == id))
     }
 
     /// The persons that an event is about: those it names, and those recognised in it.
@@ -172,10 +206,9 @@ impl Guard {
         Guarded { session, pending: Vec::new() }
     }
 
-    /// Decides on an event; properties in `waived` were asked about, and a person allowed it.
-    fn judged(&mut self, guarded: &mut Guarded, event: &Event, now: Option<Time>, waived: &[Text]) -> Decision {
+    fn judged(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>) -> Decision {
         let proposal = guarded.session.propose(&mut self.judge, event);
-        let objections = objections(&proposal, waived);
+        let objections = objections(&proposal, turn.waived);
         let mut decision = Decision::on(event, objections);
         match decision.strongest() {
             Response::Observe | Response::Warn => {
@@ -185,8 +218,8 @@ impl Guard {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
                 decision.action = Action::Steer;
             }
-            Response::Redact => self.redacted(guarded, event, now, waived, &mut decision),
-            Response::Ask => self.asked(guarded, event, now, &mut decision),
+            Response::Redact => self.redacted(guarded, event, turn, &mut decision),
+            Response::Ask => self.asked(guarded, event, turn, &mut decision),
             Response::Block => decision.action = Action::Block,
         }
         if decision.action != Action::Forward {
@@ -196,22 +229,20 @@ impl Guard {
     }
 
     /// Takes out what offends and judges again, against the whole history; what still offends is asked about or stopped.
-    fn redacted(
-        &mut self,
-        guarded: &mut Guarded,
-        event: &Event,
-        now: Option<Time>,
-        waived: &[Text],
-        decision: &mut Decision,
-    ) {
+    fn redacted(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
         let offence = redact::Offence::of(&decision.objections);
         let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, event);
         if redactions.is_empty() {
             decision.action = Action::Block;
             return;
         }
+        if !turn.means.rewrite {
+            decision.action = Action::Block;
+            decision.redactions = redactions;
+            return;
+        }
         let proposal = guarded.session.propose(&mut self.judge, &rewritten);
-        let left = Decision::on(&rewritten, objections(&proposal, waived));
+        let left = Decision::on(&rewritten, objections(&proposal, turn.waived));
         match left.strongest() {
             Response::Observe | Response::Warn | Response::Steer => {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
@@ -220,7 +251,7 @@ impl Guard {
                 decision.rewritten = Some(rewritten);
             }
             Response::Ask => {
-                self.asked(guarded, &rewritten, now, decision);
+                self.asked(guarded, &rewritten, turn, decision);
                 decision.redactions = redactions;
                 decision.rewritten = Some(rewritten);
             }
@@ -229,8 +260,13 @@ impl Guard {
     }
 
     /// Keeps an event until a person answers.
-    fn asked(&mut self, guarded: &mut Guarded, event: &Event, now: Option<Time>, decision: &mut Decision) {
-        let until = now.map(|now| now.plus(self.options.patience));
+    fn asked(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
+        if !turn.means.ask {
+            decision.action = Action::Block;
+            decision.refused = Some("nobody can be asked here".to_owned());
+            return;
+        }
+        let until = turn.now.map(|now| now.plus(self.options.patience));
         let pending = Pending::new(event, decision, until, guarded.session.steps());
         decision.action = Action::Ask;
         decision.waits_as = Some(pending.id.clone());
@@ -239,13 +275,20 @@ impl Guard {
     }
 
     /// Decides on what waited, now that a person has answered.
-    fn settle(&mut self, guarded: &mut Guarded, pending: Pending, answer: &Event, now: Option<Time>) -> Decision {
+    fn settle(
+        &mut self,
+        guarded: &mut Guarded,
+        pending: Pending,
+        answer: &Event,
+        means: Means,
+        now: Option<Time>,
+    ) -> Decision {
         let by = answer.more.get("by").and_then(Json::as_str).or(answer.agent.as_deref()).unwrap_or("a person");
         if answer.kind == Kind::Denial {
             return pending.refused(&format!("denied by {by}"));
         }
         let waived: Vec<Text> = pending.asked.clone();
-        let mut decision = self.judged(guarded, &pending.event, now, &waived);
+        let mut decision = self.judged(guarded, &pending.event, Turn { means, now, waived: &waived });
         for objection in &mut decision.objections {
             if waived.contains(&objection.property.id) {
                 objection.waived_by = Some(by.into());

@@ -156,13 +156,18 @@ impl Session {
 
     /// Ends the session: what was owed and never came is found now.
     pub fn finish(&mut self, judge: &mut Judge) -> Vec<Finding> {
-        let mut findings = Vec::new();
+        self.owed(judge)
+    }
+
+    /// What would be found if the session ended now: what is owed and has not come yet.
+    pub fn owed(&self, judge: &mut Judge) -> Vec<Finding> {
+        let (mut track, mut findings) = (self.track.clone(), Vec::new());
         for property in 0..judge.properties().len() {
-            let live = judge.verdict(&mut self.track, property);
-            if live == Verdict::Inconclusive && judge.end(&mut self.track, property) == Verdict::Violated {
+            let live = judge.verdict(&mut track, property);
+            if live == Verdict::Inconclusive && judge.end(&mut track, property) == Verdict::Violated {
                 let broken = Broken { property, by: Decided::End, binding: Vec::new() };
                 let mut finding = self.trail.finding(judge.provers(), &broken, &[]);
-                finding.owed = judge.residual(&mut self.track, property).map(|(_, words)| words);
+                finding.owed = judge.residual(&mut track, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();
                 findings.push(finding);
             }

@@ -4,7 +4,7 @@
 
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Options, SavedGuarded, Why};
+use lictor::guard::{Action, Decision, Guard, Means, Options, SavedGuarded, Why};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -312,5 +312,55 @@ proptest! {
                 prop_assert!(again.redactions.is_empty(), "{:?}", again.redactions);
             }
         }
+    }
+}
+
+const LIMITED: &str = r#"
+lictor: 1
+name: limited
+properties:
+  - {id: ask, says: A person allows it., formula: 'always !tool_call("delete")', respond: ask}
+  - {id: mask, says: No address leaves., formula: 'always (tool_call("send") -> !carries("email"))', respond: redact}
+  - {id: twice, says: Two are enough., formula: 'at_most(2, tool_call("send"))', respond: block}
+  - {id: tested, says: Edits are tested., formula: 'always (tool_call("edit") -> eventually tool_call("test"))'}
+"#;
+
+#[test]
+fn what_nobody_can_do_is_blocked_and_leaves_no_trace() {
+    let mut guard = guard(LIMITED);
+    let none = Means { rewrite: false, ask: false };
+    let calls = events(
+        r#"{"kind":"tool_call","tool":"delete","id":"d"}
+           {"kind":"tool_call","tool":"send","args":{"to":"ann@example.com"}}
+           {"kind":"tool_call","tool":"send","args":{"to":"ann@example.com"}}
+           {"kind":"tool_call","tool":"send","args":{}}
+           {"kind":"tool_call","tool":"send","args":{}}
+           {"kind":"tool_call","tool":"send","args":{}}"#,
+    );
+    let decided: Vec<Decision> = calls.iter().map(|call| guard.decide_within(none, call, None)).collect();
+    let (go, stop) = (Action::Forward, Action::Block);
+    assert_eq!(actions(&decided), [stop, stop, stop, go, go, stop], "what was not sent does not count");
+    assert!(!guard.waits("log", "d"), "nothing waits that nobody asks about");
+    let said = |place: usize| decided[place].message.clone().unwrap();
+    assert!(said(0).contains("a person would have to allow it, and nobody can be asked here"), "{}", said(0));
+    assert!(said(1).contains("It may go on without args.to (email)"), "{}", said(1));
+    assert_eq!(guard.decide(&calls[0], None).action, Action::Ask);
+}
+
+#[test]
+fn what_is_owed_can_be_asked_and_nothing_ends() {
+    let mut guard = guard(LIMITED);
+    let calls = events("{\"kind\":\"tool_call\",\"tool\":\"edit\"}\n{\"kind\":\"tool_call\",\"tool\":\"test\"}");
+    let session = calls[0].session.clone().unwrap_or_default();
+    assert!(guard.owed(&session).is_empty(), "there is no such session yet");
+    for _ in 0..2 {
+        guard.decide(&calls[0], None);
+        for _ in 0..2 {
+            let owed = guard.owed(&session);
+            assert_eq!(owed.len(), 1);
+            assert!(owed[0].owed.as_deref().unwrap().contains("tool_call(\"test\")"), "{owed:?}");
+        }
+        guard.decide(&calls[1], None);
+        assert!(guard.owed(&session).is_empty());
     }
 }

@@ -15,7 +15,8 @@ use lictor_logic::{Span, Time};
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
-use crate::warden::{Answer, Notice, Warden};
+use crate::record;
+use crate::warden::{Answer, Begun, Notice, Warden};
 
 /// How many events are decided together: what is one batch is durable at once, and answered at once.
 const MOST_TOGETHER: usize = 512;
@@ -131,41 +132,35 @@ fn work(
             Err(RecvTimeoutError::Disconnected) => return warden.close(),
         };
         let nobody_asks = first.is_none();
-        let mut batch: Vec<(Vec<Event>, Then<Vec<Answer>>)> = Vec::new();
+        let mut batch = Batch::default();
         let mut next = first;
         while let Some(question) = next.take() {
             match question {
-                Question::Decide(events, then) => {
-                    batch.push((events, then));
-                    let waiting: usize = batch.iter().map(|(events, _)| events.len()).sum();
-                    if waiting < MOST_TOGETHER {
-                        next = asked.try_recv().ok();
-                    }
-                    continue;
-                }
+                Question::Decide(events, then) => batch.decisions.push((events, then)),
                 Question::Refuse(reason, bytes, then) => {
-                    decide(&mut warden, std::mem::take(&mut batch), clock());
-                    then(warden.refuse(&reason, &bytes, Some(clock())).map_err(Arc::new));
+                    let draft = warden.refusal(&reason, &bytes, clock());
+                    batch.records.push((warden.begin(draft), then));
                 }
                 Question::Note(body, then) => {
-                    decide(&mut warden, std::mem::take(&mut batch), clock());
-                    then(warden.note(body, Some(clock())).map_err(Arc::new));
+                    let draft = record::note(body, Some(clock()));
+                    batch.records.push((warden.begin(draft), then));
                 }
                 Question::Preview(event, then) => {
-                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    std::mem::take(&mut batch).answer(&mut warden, clock());
                     then(warden.preview(&event).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
-                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    std::mem::take(&mut batch).answer(&mut warden, clock());
                     then(warden.change_policy(*guard, fingerprint).map_err(Arc::new));
                 }
                 Question::Close => {
-                    decide(&mut warden, std::mem::take(&mut batch), clock());
+                    batch.answer(&mut warden, clock());
                     return warden.close();
                 }
             }
+            next = if batch.is_full() { None } else { asked.try_recv().ok() };
         }
-        decide(&mut warden, batch, clock());
+        batch.answer(&mut warden, clock());
         let now = clock();
         if nobody_asks || now >= last_beat.plus(Span(BEAT.as_nanos() as u64)) {
             match warden.tick(now) {
@@ -173,6 +168,28 @@ fn work(
                 Err(error) => told(Err(error)),
             }
             last_beat = now;
+        }
+    }
+}
+
+/// What is answered together.
+#[derive(Default)]
+struct Batch {
+    decisions: Vec<(Vec<Event>, Then<Vec<Answer>>)>,
+    /// Records that the ledger has been handed and that are durable along with those of the decisions.
+    records: Vec<(Begun, Then<()>)>,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        let events: usize = self.decisions.iter().map(|(events, _)| events.len()).sum();
+        events + self.records.len() >= MOST_TOGETHER
+    }
+
+    fn answer(self, warden: &mut Warden, now: Time) {
+        decide(warden, self.decisions, now);
+        for (begun, then) in self.records {
+            then(warden.end(begun).map_err(Arc::new));
         }
     }
 }

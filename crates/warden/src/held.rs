@@ -1,9 +1,10 @@
 //! The sessions that are in memory; all others are in the store and cost nothing.
 
-use lictor::event::Event;
+use lictor::event::{Event, Source};
 use lictor::guard::SavedGuarded;
 use lictor::judge::SavedHistories;
 use lictor_logic::Time;
+use sha2::{Digest, Sha256};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
@@ -139,11 +140,16 @@ impl Warden {
     }
 }
 
-/// What makes an event the same as another of its session: its number there, or its id and kind.
+/// What makes an event the same as another of its session: its number there, or its id and kind, and all that it says.
+/// An id that comes again with something else is another event; whoever sends it must not get the old answer.
 fn name_of(event: &Event) -> Option<String> {
-    match (event.seq, &event.id) {
-        (Some(seq), _) => Some(format!("#{seq}")),
-        (None, Some(id)) => Some(format!("{}/{id}", event.kind)),
-        (None, None) => None,
-    }
+    let name = match (event.seq, &event.id) {
+        (Some(seq), _) => format!("#{seq}"),
+        (None, Some(id)) => format!("{}/{id}", event.kind),
+        (None, None) => return None,
+    };
+    let placeless = Event { source: Source::default(), ..event.clone() };
+    let digest = Sha256::digest(placeless.to_json().to_string());
+    let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{name} {digest}"))
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, Preview, late_line};
-use lictor_ledger::{Draft, Ledger};
+use lictor::guard::{Decision, Guard, Means, Preview, late_line};
+use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
 use serde_json::{Map, Value as Json};
@@ -91,6 +91,13 @@ pub enum News {
     Settled(Box<Decision>),
 }
 
+/// A record on its way to the ledger that does not wait in the store.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    draft: Draft,
+    ticket: Option<Result<Ticket, lictor_ledger::Error>>,
+}
+
 impl std::fmt::Debug for Warden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Warden").field("options", &self.options).field("held", &self.held.len()).finish_non_exhaustive()
@@ -141,7 +148,12 @@ impl Warden {
     /// Decides on an event: the answer may take effect. An event that says its `id` or `seq` and was decided before is
     /// answered as it was then. An event that does not say when it was happened `now`.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
-        let mut answers = self.decide_all(std::slice::from_ref(event), now)?;
+        self.decide_within(Means::default(), event, now)
+    }
+
+    /// The same for somebody who cannot do everything about the event.
+    pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
+        let mut answers = self.decide_each(means, std::slice::from_ref(event), now)?;
         answers
             .pop()
             .ok_or_else(|| WardenError::Crowded { session: event.session.clone().unwrap_or_default().to_string() })
@@ -150,10 +162,14 @@ impl Warden {
     /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
     /// durable is paid once.
     pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
+        self.decide_each(Means::default(), events, now)
+    }
+
+    fn decide_each(&mut self, means: Means, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
         self.write_rest()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
         for _ in 0..MOST_TURNS {
-            match self.decide_once(events, &sessions, now) {
+            match self.decide_once(means, events, &sessions, now) {
                 Ok(answers) => {
                     self.make_room();
                     return Ok(answers);
@@ -173,6 +189,7 @@ impl Warden {
 
     fn decide_once(
         &mut self,
+        means: Means,
         events: &[Event],
         sessions: &BTreeSet<String>,
         now: Option<Time>,
@@ -192,7 +209,7 @@ impl Warden {
             }
             let (time, is_strange) = self.time_of(event, now);
             let Some(held) = self.held.get_mut(&session) else { continue };
-            let event = Event { time, ..event.clone() };
+            let (given, event) = (event, Event { time, ..event.clone() });
             held.decided += 1;
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
@@ -202,10 +219,10 @@ impl Warden {
                 self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
             let number = held.decided;
-            let decision = self.guard.decide(&event, now);
+            let decision = self.guard.decide_within(means, &event, now);
             let line = decision.line();
             if let Some(held) = self.held.get_mut(&session) {
-                held.answer(&event, line.clone());
+                held.answer(given, line.clone());
             }
             if self.ledger.is_some() {
                 for decision in std::iter::once(&decision).chain(&decision.settled) {
@@ -234,27 +251,55 @@ impl Warden {
         }
     }
 
+    /// What is still owed in a session, as it stands: nothing ends, and nothing is written.
+    pub fn owed(&mut self, session: &str) -> Result<Vec<Finding>, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.owed(session))
+    }
+
+    /// Whether something in a session waits for a person by this id.
+    pub fn waits(&mut self, session: &str, id: &str) -> Result<bool, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.waits(session, id))
+    }
+
     /// Writes down something that is no event and does not go on, as it was given.
     pub fn refuse(&mut self, reason: &str, bytes: &[u8], now: Option<Time>) -> Result<(), WardenError> {
-        self.write_rest()?;
-        self.append(|policy| record::refusal(reason, bytes, policy, now))
+        self.append(record::refusal(reason, bytes, &self.options.policy, now))
+    }
+
+    /// The record of something that is refused, by the policy in force.
+    pub(crate) fn refusal(&self, reason: &str, bytes: &[u8], now: Time) -> Draft {
+        record::refusal(reason, bytes, &self.options.policy, Some(now))
     }
 
     /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is
     /// read by everybody who has the ledger, so there must be nothing of a person in it.
     pub fn note(&mut self, body: Map<String, Json>, now: Option<Time>) -> Result<(), WardenError> {
-        self.write_rest()?;
-        self.append(|_| record::note(body.clone(), now))
+        self.append(record::note(body, now))
     }
 
     /// Appends a record that does not wait in the store. A ledger that failed before is taken up again once.
-    fn append(&self, draft: impl Fn(&str) -> Draft) -> Result<(), WardenError> {
-        let Some(ledger) = &self.ledger else { return Ok(()) };
-        let append = || ledger.append(draft(&self.options.policy))?.wait();
-        if append().is_err() {
-            ledger.recover()?;
-            append()?;
+    fn append(&mut self, draft: Draft) -> Result<(), WardenError> {
+        let begun = self.begin(draft);
+        self.end(begun)
+    }
+
+    /// Hands a record to the ledger without waiting for it, so that it is durable along with what comes behind it.
+    pub(crate) fn begin(&self, draft: Draft) -> Begun {
+        let ticket = self.ledger.as_ref().map(|ledger| ledger.append(draft.clone()));
+        Begun { draft, ticket }
+    }
+
+    /// Waits for a record that was handed to the ledger.
+    pub(crate) fn end(&mut self, begun: Begun) -> Result<(), WardenError> {
+        let (Some(ticket), Some(ledger)) = (begun.ticket, self.ledger.clone()) else { return Ok(()) };
+        if ticket.and_then(Ticket::wait).is_ok() {
+            return Ok(());
         }
+        self.write_rest()?;
+        ledger.recover()?;
+        ledger.append(begun.draft)?.wait()?;
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("lictor-logic", &[]),
     ("lictor-store", &[]),
     ("lictor-store-postgres", &["lictor-store"]),
@@ -35,6 +35,8 @@ const EDGES: [(&str, &[&str]); 12] = [
             "lictor-wire",
         ],
     ),
+    ("lictor-hook", &["lictor-logic", "lictor", "lictor-warden"]),
+    ("lictor-mcp", &["lictor-logic", "lictor", "lictor-store", "lictor-warden"]),
     ("lictor-lab", &["lictor"]),
     ("lictor-py", &["lictor", "lictor-warden"]),
     (
@@ -47,6 +49,8 @@ const EDGES: [(&str, &[&str]); 12] = [
             "lictor-ledger",
             "lictor-warden",
             "lictor-gateway",
+            "lictor-hook",
+            "lictor-mcp",
             "lictor-lab",
         ],
     ),

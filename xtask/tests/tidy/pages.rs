@@ -84,7 +84,7 @@ fn the_map_gives_a_reason_for_every_dependency() {
 #[test]
 fn the_map_fits_into_one_sitting() {
     let lines = Tree::read().unwrap().text(MAP).lines().count();
-    assert!(lines <= 400, "{MAP} has {lines} lines where 400 are the most");
+    assert!(lines <= 500, "{MAP} has {lines} lines where 500 are the most");
 }
 
 #[test]

@@ -77,6 +77,10 @@ pub(crate) enum LogCommand {
         /// The name of the ledger in its checkpoints, such as example.com/agents
         #[arg(long, value_name = "NAME")]
         origin: String,
+
+        /// A file with the last checkpoint of a ledger whose signing key was lost, and whose place this one takes
+        #[arg(long, value_name = "CHECKPOINT")]
+        after: Option<PathBuf>,
     },
     /// Print records
     Show {

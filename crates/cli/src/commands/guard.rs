@@ -7,6 +7,7 @@
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
 
 use anyhow::Context;
 use lictor::decode::{Fault, Record};
@@ -39,7 +40,7 @@ struct Said {
 /// Decides on the events of standard input.
 pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let warden = wardens::open(&args.warden, &policy)?;
+    let warden = wardens::open(&args.warden, &policy, Duration::ZERO)?;
     let (said, to_say) = channel();
     let (waiting, answered) = sync_channel(MOST_WAITING);
     let notices = Sender::clone(&said);

@@ -5,7 +5,7 @@ mod show;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use lictor_ledger::{Ledger, Options, Reader};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::exit::Outcome;
 /// Does what was asked for.
 pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match &args.what {
-        LogCommand::Create { log, origin } => create(log, origin, out)?,
+        LogCommand::Create { log, origin, after } => create(log, origin, after.as_deref(), out)?,
         LogCommand::Show { log, from, count, reveal, format } => {
             show::run(&Reader::open(log), *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
         }
@@ -39,8 +39,14 @@ pub(crate) fn options() -> Options {
     Options::new(jiff::Timestamp::now)
 }
 
-fn create(log: &Path, origin: &str, out: &mut dyn Write) -> anyhow::Result<()> {
-    let ledger = Ledger::create(log, origin, options())?;
+fn create(log: &Path, origin: &str, after: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let ledger = match after {
+        None => Ledger::create(log, origin, options())?,
+        Some(path) => {
+            let note = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Ledger::create_after(log, origin, options(), &note)?
+        }
+    };
     let key = ledger.reader().first_key()?;
     ledger.close()?;
     writeln!(out, "{key}")?;

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &[])?;
     let config = config(args)?;
     let watched = if args.watch { files(&policy) } else { Vec::new() };
-    let (store, ledger) = wardens::foundation(&args.warden)?;
+    let (store, ledger) = wardens::foundation(&args.warden, Duration::ZERO)?;
     if ledger.is_none() {
         complaint::warn("without --log no decision is written down; do not use this for more than a try");
     }

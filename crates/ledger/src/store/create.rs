@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::checkpoint::{HISTORY, NEWEST};
+use crate::checkpoint::{HISTORY, NEWEST, Signed};
+use crate::compose::Composer;
 use crate::disk::Disk;
-use crate::draft::Prepared;
 use crate::error::Error;
 use crate::keyfile::{self, KEYS, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
@@ -17,14 +17,22 @@ use crate::options::Options;
 use crate::record::Notice;
 use crate::segment;
 use crate::store::{Segment, Store};
-use crate::subjects::Subjects;
+use crate::subjects::KeyFile;
 use crate::tile::Tiles;
-use crate::tree::Edge;
 use crate::walk::VERSION;
 
 impl Store {
-    /// Creates a ledger in a folder that holds none.
-    pub(crate) fn create(folder: &Path, origin: &str, options: Options) -> Result<Store, Error> {
+    /// Creates a ledger in a folder that holds none; perhaps to take the place of one with this last checkpoint.
+    pub(crate) fn create(
+        folder: &Path,
+        origin: &str,
+        options: Options,
+        after: Option<&str>,
+    ) -> Result<(Store, Composer), Error> {
+        if let Some(note) = after {
+            Signed::read(note.to_owned())
+                .map_err(|what| Error::refused(format!("what the ledger should continue is no checkpoint: {what}")))?;
+        }
         let signer = Signer::random(origin)?;
         let disk = options.disk.clone();
         let made =
@@ -36,7 +44,7 @@ impl Store {
         if is_there(SIGNING) || (has_records && !is_there(NEXT)) {
             return Err(Error::refused(format!(
                 "{}: there is a ledger already\nhint: open it, or choose another folder; a ledger whose signing key is lost \
-                 cannot be continued",
+                 is not continued, but a new one can name its last checkpoint",
                 folder.display()
             )));
         }
@@ -50,20 +58,23 @@ impl Store {
         keyfile::save(&*disk, &folder.join(NEXT), &signer)?;
         create(segment::FOLDER)?;
         made("sync", folder, disk.sync_folder(folder))?;
-        let subjects = Subjects::create(&*disk, &folder.join(SUBJECTS))?;
+        let (keys, subjects) = KeyFile::create(&*disk, &folder.join(SUBJECTS))?;
         let first = folder.join(segment::path(0));
         let file = disk.open(&first, false).map_err(|error| Error::file("create", &first, error))?;
         made("sync", folder, disk.sync_folder(&folder.join(segment::FOLDER)))?;
         let mut store = Store {
             folder: folder.to_owned(),
             lock,
-            subjects,
+            keys,
             segment: Segment { file, first: 0, length: 0 },
-            edge: Edge::default(),
             tiles: Tiles::default(),
             unwritten: Vec::new(),
             signed: 0,
             signed_at: (options.clock)(),
+            newest: None,
+            settled: 0,
+            is_unsettled: true,
+            inherited: 0,
             dropped: 0,
             history: 0,
             time: Timestamp::UNIX_EPOCH,
@@ -71,10 +82,14 @@ impl Store {
             options,
         };
         let key = store.signer.verifier().to_string();
-        store.append(&[Prepared::notice(&Notice::Created { version: VERSION, key })])?;
+        store.append_notice(&Notice::Created { version: VERSION, key })?;
+        if let Some(note) = after {
+            store.append_notice(&Notice::Continues { checkpoint: note.to_owned() })?;
+        }
         store.sign()?;
         store.promote_key()?;
-        Ok(store)
+        let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);
+        Ok((store, composer))
     }
 }
 

@@ -5,32 +5,19 @@ use std::fs;
 use jiff::Timestamp;
 
 use crate::disk;
-use crate::draft::Prepared;
 use crate::error::Error;
 use crate::record::{Content, Line, Notice, time_text};
 use crate::segment::{self, NOTICES};
 use crate::store::Store;
+use crate::subjects::Subjects;
 
 impl Store {
-    /// Refuses a subject that has no key.
-    pub(crate) fn check_subject(&self, subject: &str) -> Result<(), Error> {
-        match self.subjects.pseudonym(subject) {
-            Some(_) => Ok(()),
-            None => Err(Error::refused(format!(
-                "no record names the subject `{subject}`, or it was erased before\nhint: subjects are compared letter by \
-                 letter"
-            ))),
-        }
-    }
-
-    /// Destroys the key of a subject and records that. The record comes first: should the power fail in between, the
-    /// next one to open the ledger destroys the key.
-    pub(crate) fn erase(&mut self, subject: &str) -> Result<u64, Error> {
-        self.check_subject(subject)?;
-        let pseudonyms = self.subjects.pseudonyms(&[subject.to_owned()]);
-        let subject = pseudonyms.concat();
-        let index = self.append(&[Prepared::notice(&Notice::Erased { subject })])?;
-        self.subjects.destroy(&*self.options.disk, &pseudonyms)?;
+    /// Destroys the key behind a pseudonym and records that. The record comes first: should the power fail in between,
+    /// the next one to open the ledger destroys the key.
+    pub(crate) fn erase(&mut self, subjects: &mut Subjects, pseudonym: String) -> Result<u64, Error> {
+        let index = self.append_notice(&Notice::Erased { subject: pseudonym.clone() })?;
+        subjects.forget(&[pseudonym]);
+        self.keys.destroy(&*self.options.disk, subjects)?;
         Ok(index)
     }
 
@@ -53,9 +40,10 @@ impl Store {
         if gone.is_empty() {
             return Ok(kept_from);
         }
-        self.append(&[Prepared::notice(&Notice::Dropped { before })])?;
+        self.append_notice(&Notice::Dropped { before })?;
         self.sign()?;
-        self.sync_tiles(kept_from, before)?;
+        // The hashes of what is dropped are in the tiles and nowhere else.
+        self.settle()?;
         self.dropped = before;
         let path = self.folder.join(NOTICES);
         let earlier = if path.exists() {

@@ -1,4 +1,4 @@
-//! A ledger is opened: verified as a whole, what a crash left unfinished is finished or cut off, and that is recorded.
+//! A ledger is opened: verified from the last settled place on, or as a whole; what a crash left unfinished is finished or cut off, and that is recorded.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::checkpoint::{HISTORY, NEWEST};
+use crate::compose::Composer;
 use crate::disk::{self, write_all_at};
-use crate::draft::Prepared;
 use crate::error::{Error, Fault};
 use crate::keyfile::{self, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
@@ -17,13 +17,14 @@ use crate::note::Signer;
 use crate::options::Options;
 use crate::record::Notice;
 use crate::segment;
+use crate::store::settle::CALM;
 use crate::store::{Segment, Store};
-use crate::subjects::Subjects;
+use crate::subjects::KeyFile;
 use crate::walk::Walk;
 
 impl Store {
     /// Opens the ledger in a folder.
-    pub(crate) fn open(folder: &Path, options: Options) -> Result<Store, Error> {
+    pub(crate) fn open(folder: &Path, options: Options) -> Result<(Store, Composer), Error> {
         if !folder.join(SIGNING).exists() {
             return Err(Error::refused(format!(
                 "{}: there is no ledger that could be continued: `{SIGNING}` is not there\nhint: create one first",
@@ -35,8 +36,13 @@ impl Store {
     }
 
     /// Verifies the ledger and takes it up at its end.
-    pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<Store, Error> {
-        let walk = Walk::mending(folder)?;
+    pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<(Store, Composer), Error> {
+        let resumed = Walk::resuming(folder, &keyfile::load(&folder.join(SIGNING))?.verifier());
+        let is_unsettled = resumed.is_none();
+        let walk = match resumed {
+            Some(walk) => walk,
+            None => Walk::mending(folder)?,
+        };
         if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
             let message =
                 format!("{}; acknowledged records follow, so this is no unfinished write", tail.fault.message);
@@ -45,17 +51,21 @@ impl Store {
         let signer = signer(folder, &options, &walk)?;
         let history = mend_checkpoints(folder, &options, &walk)?;
         let segment = mend_segment(folder, &options, &walk)?;
+        let (keys, mut subjects) = KeyFile::load(&folder.join(SUBJECTS))?;
         let mut store = Store {
             folder: folder.to_owned(),
             lock,
             signer,
-            subjects: Subjects::load(&folder.join(SUBJECTS))?,
+            keys,
             segment,
-            signed: walk.edge.size() - walk.unsigned(),
-            edge: walk.edge,
+            signed: walk.tiles.size() - walk.unsigned(),
             tiles: walk.tiles,
             unwritten: walk.unwritten,
             signed_at: (options.clock)(),
+            newest: walk.last,
+            settled: walk.settled,
+            is_unsettled,
+            inherited: walk.covered,
             dropped: walk.segments.first().copied().unwrap_or(0),
             history,
             time: walk.time.parse().unwrap_or(Timestamp::UNIX_EPOCH),
@@ -64,19 +74,21 @@ impl Store {
         for (place, hashes) in &walk.lost {
             store.write_tile(*place, hashes)?;
         }
-        let unfinished: Vec<String> =
-            walk.erased.into_iter().filter(|pseudonym| store.subjects.knows(pseudonym)).collect();
+        let unfinished: Vec<String> = walk.erased.into_iter().filter(|pseudonym| subjects.knows(pseudonym)).collect();
         if !unfinished.is_empty() {
-            store.subjects.destroy(&*store.options.disk, &unfinished)?;
+            subjects.forget(&unfinished);
+            store.keys.destroy(&*store.options.disk, &subjects)?;
         }
         if let Some(tail) = &walk.tail {
-            store.append(&[Prepared::notice(&Notice::Cut { bytes: tail.bytes, lines: tail.lines })])?;
+            store.append_notice(&Notice::Cut { bytes: tail.bytes, lines: tail.lines })?;
         }
         if walk.successor.is_some() {
             store.sign()?;
             store.promote_key()?;
         }
-        Ok(store)
+        store.settle_if_due(CALM)?;
+        let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);
+        Ok((store, composer))
     }
 }
 
@@ -112,6 +124,10 @@ fn mend_checkpoints(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result
     let path = folder.join(HISTORY);
     let length = walk.history;
     let Some(last) = &walk.last else { return Ok(length) };
+    // The newest is put into its file when it is durable here.
+    if !walk.is_newest_behind && fs::metadata(&path).is_ok_and(|metadata| metadata.len() == length) {
+        return Ok(length);
+    }
     let note = format!("{}\n", last.note);
     let mend = || {
         let mut file = options.disk.open(&path, false)?;
@@ -134,6 +150,9 @@ fn mend_segment(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Seg
     };
     let path = folder.join(segment::path(first));
     let mend = || {
+        if walk.unsigned_from == walk.length && fs::metadata(&path)?.len() == walk.length {
+            return options.disk.open(&path, false);
+        }
         let mut unsigned = Vec::new();
         let mut reader = File::open(&path)?;
         reader.seek(SeekFrom::Start(walk.unsigned_from))?;

@@ -1,15 +1,13 @@
 //! Checkpoints are signed, and the key that signs them is replaced by another.
 
-use std::path::Path;
-
-use crate::checkpoint::{Checkpoint, HISTORY, NEWEST};
+use crate::checkpoint::{Checkpoint, HISTORY, NEWEST, Signed};
 use crate::disk::{self, write_all_at, write_whole};
-use crate::draft::Prepared;
 use crate::error::Error;
 use crate::keyfile::{self, NEXT, SIGNING};
 use crate::note::{Signer, VerifierKey};
 use crate::record::Notice;
 use crate::store::Store;
+use crate::store::settle::BUSY;
 use crate::tile::{Place, WIDTH, bytes_of};
 use crate::tree::Hash;
 
@@ -18,8 +16,9 @@ impl Store {
     pub(crate) fn sign_if_due(&mut self) -> Result<(), Error> {
         let age = self.time.duration_since(self.signed_at);
         let is_old = age.try_into().is_ok_and(|age: std::time::Duration| age >= self.options.checkpoint_interval);
-        if self.edge.size() - self.signed >= self.options.checkpoint_records || (is_old && self.has_unsigned()) {
+        if self.size() - self.signed >= self.options.checkpoint_records || (is_old && self.has_unsigned()) {
             self.sign()?;
+            self.settle_if_due(BUSY)?;
         }
         Ok(())
     }
@@ -31,8 +30,9 @@ impl Store {
         }
         self.lock.check()?;
         self.write_tiles()?;
-        let (size, root) = (self.edge.size(), self.edge.root());
-        let note = Checkpoint { origin: self.signer.verifier().name().to_owned(), size, root }.sign(&self.signer);
+        let (size, root) = (self.size(), self.tiles.root());
+        let checkpoint = Checkpoint { origin: self.signer.verifier().name().to_owned(), size, root };
+        let note = checkpoint.sign(&self.signer);
         let (path, entry) = (self.folder.join(HISTORY), format!("{note}\n"));
         let disk = &self.options.disk;
         let add = || {
@@ -46,6 +46,7 @@ impl Store {
         self.history += entry.len() as u64;
         self.signed = size;
         self.signed_at = self.time;
+        self.newest = Some(Signed { checkpoint, note });
         Ok(())
     }
 
@@ -73,28 +74,7 @@ impl Store {
         let Some(folder) = path.parent() else { return Ok(()) };
         self.options.disk.create_folder(folder).map_err(|error| Error::file("create", folder, error))?;
         write_whole(&*self.options.disk, &path, &bytes_of(hashes))?;
-        if place.level == 0 && place.index * (WIDTH as u64) < self.dropped { self.sync_tile(&path) } else { Ok(()) }
-    }
-
-    /// Makes a tile durable, with the names of the folders it is in.
-    fn sync_tile(&self, path: &Path) -> Result<(), Error> {
-        let disk = &self.options.disk;
-        let sync = || {
-            disk.open(path, false)?.sync()?;
-            let above = path.ancestors().skip(1).take_while(|above| above.starts_with(&self.folder));
-            above.into_iter().try_for_each(|folder| disk.sync_folder(folder))
-        };
-        sync().map_err(|error| Error::file("sync the tile", path, error))
-    }
-
-    /// Makes the hashes of records durable that are about to be dropped.
-    pub(super) fn sync_tiles(&self, from: u64, to: u64) -> Result<(), Error> {
-        let width = WIDTH as u64;
-        for index in from / width..to.div_ceil(width) {
-            let there = usize::try_from(self.signed - index * width).map_or(WIDTH, |left| left.min(WIDTH));
-            self.sync_tile(&self.folder.join(Place { level: 0, index }.path_of_width(there)))?;
-        }
-        Ok(())
+        if place.level == 0 && place.index * (WIDTH as u64) < self.dropped { self.sync_tiles(&[path]) } else { Ok(()) }
     }
 
     /// Replaces the signing key: a record names the new one, and the old one signs for that record as its last act.
@@ -104,7 +84,7 @@ impl Store {
         let successor = Signer::random(self.signer.verifier().name())?;
         let verifier = successor.verifier();
         keyfile::save(&*self.options.disk, &self.folder.join(NEXT), &successor)?;
-        self.append(&[Prepared::notice(&Notice::Rotated { key: verifier.to_string() })])?;
+        self.append_notice(&Notice::Rotated { key: verifier.to_string() })?;
         self.sign()?;
         self.promote_key()?;
         Ok(verifier)
@@ -120,6 +100,8 @@ impl Store {
         };
         promote().map_err(|error| Error::file("put the new key in place of", &to, error))?;
         self.signer = signer;
+        // What was settled is signed by a key that no longer signs.
+        self.is_unsettled = true;
         Ok(())
     }
 }

@@ -33,6 +33,11 @@ impl Kept {
         Ok(kept)
     }
 
+    /// Of a pass that begins behind all that was kept.
+    pub(super) fn nothing() -> Kept {
+        Kept { file: None, line: 0, next: None }
+    }
+
     fn advance(&mut self) -> Result<(), Error> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut line = Vec::new();

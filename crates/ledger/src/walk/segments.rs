@@ -1,7 +1,7 @@
 //! The part of the pass that reads records from their files.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 use crate::error::{Error, Fault};
 use crate::record::{Line, MAX_LINE};
@@ -13,15 +13,18 @@ use crate::walk::{Tail, Walk};
 const BUFFER: usize = 256 * 1024;
 
 impl Walk<'_> {
-    /// Reads all segments up to the first place that no checkpoint covers and that is not good.
-    pub(super) fn read_segments(&mut self) -> Result<(), Error> {
-        for place in 0..self.segments.len() {
+    /// Reads segments from an offset in one of them on, up to the first place that no checkpoint covers and that is not
+    /// good.
+    pub(super) fn read_segments(&mut self, begin: u64, offset: u64) -> Result<(), Error> {
+        let skipped = self.segments.iter().take_while(|first| **first < begin).count();
+        for place in skipped..self.segments.len() {
             let first = self.segments[place];
-            if first != self.edge.size() {
+            let offset = if first == begin { offset } else { 0 };
+            if offset == 0 && first != self.tiles.size() {
                 let message = format!("it is missing: the next segment begins with record {first}");
-                return Err(self.fault(self.edge.size(), message).into());
+                return Err(self.fault(self.tiles.size(), message).into());
             }
-            self.read_segment(first)?;
+            self.read_segment(first, offset)?;
             if let Some(tail) = &self.tail {
                 // A segment is begun when the one before it is whole.
                 if place + 1 < self.segments.len() {
@@ -32,12 +35,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn read_segment(&mut self, first: u64) -> Result<(), Error> {
+    fn read_segment(&mut self, first: u64, offset: u64) -> Result<(), Error> {
         let path = self.folder.join(segment::path(first));
         let failed = |error| Error::file("read", &path, error);
-        let mut file = BufReader::with_capacity(BUFFER, File::open(&path).map_err(failed)?);
-        self.length = 0;
-        self.unsigned_from = 0;
+        let mut file = File::open(&path).map_err(failed)?;
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        let mut file = BufReader::with_capacity(BUFFER, file);
+        self.length = offset;
+        self.unsigned_from = offset;
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -45,14 +50,14 @@ impl Walk<'_> {
             if line.is_empty() {
                 return Ok(());
             }
-            let index = self.edge.size();
+            let index = self.tiles.size();
             let wrong = match line.split_last() {
                 Some((b'\n', text)) => self.read_record(index, text)?,
                 _ => Some("the line has no end".to_owned()),
             };
             let Some(message) = wrong else {
                 self.length += line.len() as u64;
-                if self.edge.size() <= self.covered {
+                if self.tiles.size() <= self.covered {
                     self.unsigned_from = self.length;
                 }
                 continue;

@@ -17,6 +17,8 @@ use lictor_ledger::{Disk, DiskFile};
 pub(crate) enum Failure {
     /// It fails, and all others until the disk is mended: no space left.
     Full,
+    /// The same, since somebody has used up what they may use.
+    Quota,
     /// It fails, once: an error of input or output.
     Error,
     /// A write takes a part of the bytes and then no more, until the disk is mended.
@@ -35,6 +37,9 @@ struct State {
     is_failing: bool,
     /// What each file holds after a loss of power, by its number.
     synced: Vec<Vec<u8>>,
+    /// What was written to a file since a sync of it failed. Whatever was written before that and not synced will never
+    /// be: a system that could not write a page takes it for written.
+    since_failure: BTreeMap<usize, Vec<(usize, usize)>>,
     /// Which file has a name, now and after a loss of power.
     names: BTreeMap<PathBuf, usize>,
     synced_names: BTreeMap<PathBuf, usize>,
@@ -116,8 +121,12 @@ impl FaultyDisk {
 }
 
 fn error(failure: Failure) -> io::Error {
-    // The numbers of ENOSPC and EIO.
-    io::Error::from_raw_os_error(if failure == Failure::Error { 5 } else { 28 })
+    // The numbers of EIO, EDQUOT and ENOSPC.
+    io::Error::from_raw_os_error(match failure {
+        Failure::Error => 5,
+        Failure::Quota => 122,
+        Failure::Full | Failure::Short => 28,
+    })
 }
 
 /// A folder in memory, if the system has such, since none of this is meant to reach a disk.
@@ -248,12 +257,17 @@ struct FaultyFile {
 impl DiskFile for FaultyFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         self.real.seek(SeekFrom::Start(offset))?;
+        let mut bytes = bytes;
         if let Err(error) = self.disk.step() {
             let state = self.disk.state();
-            if matches!(state.fails, Some((at, Failure::Short)) if state.count == at) && bytes.len() > 1 {
-                return self.real.write(&bytes[..bytes.len() / 2]);
+            if !matches!(state.fails, Some((at, Failure::Short)) if state.count == at) || bytes.len() < 2 {
+                return Err(error);
             }
-            return Err(error);
+            bytes = &bytes[..bytes.len() / 2];
+        }
+        if let Some(written) = self.disk.state().since_failure.get_mut(&self.file) {
+            let offset = usize::try_from(offset).unwrap();
+            written.push((offset, offset + bytes.len()));
         }
         self.real.write(bytes)
     }
@@ -264,11 +278,24 @@ impl DiskFile for FaultyFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.disk.step()?;
+        if let Err(error) = self.disk.step() {
+            self.disk.state().since_failure.insert(self.file, Vec::new());
+            return Err(error);
+        }
         let mut content = Vec::new();
         self.real.seek(SeekFrom::Start(0))?;
         self.real.read_to_end(&mut content)?;
-        self.disk.state().synced[self.file] = content;
+        let mut state = self.disk.state();
+        if let Some(written) = state.since_failure.get(&self.file).cloned() {
+            let live = content;
+            content = state.synced[self.file].clone();
+            content.resize(live.len(), 0);
+            for (from, to) in written {
+                content[from.min(live.len())..to.min(live.len())]
+                    .copy_from_slice(&live[from.min(live.len())..to.min(live.len())]);
+            }
+        }
+        state.synced[self.file] = content;
         Ok(())
     }
 }

@@ -119,6 +119,55 @@ fn a_full_disk_at_any_operation_loses_nothing_acknowledged() {
 }
 
 #[test]
+fn a_used_up_quota_at_any_operation_loses_nothing_acknowledged() {
+    fail_each(Failure::Quota, true);
+    fail_each(Failure::Quota, false);
+}
+
+/// What a failed sync left unsynced stays so, whatever is synced later; only what is written again can be. So whoever
+/// tries a sync again and relies on it loses records when the power goes off, which is what happens here at the end.
+#[test]
+fn a_failed_sync_is_never_relied_on() {
+    let mut random = Random(11);
+    for at in 1.. {
+        let folder = scratch();
+        let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+        let disk = FaultyDisk::failing(at, Failure::Error);
+        let what = format!("an error at operation {at}");
+        let mut acknowledged = BTreeMap::new();
+        let ledger = Ledger::create(&before, "example.com/a", options(&disk));
+        let ledger = ledger.or_else(|_| Ledger::open_or_create(&before, "example.com/a", options(&disk))).unwrap();
+        let result = live(&ledger, &mut acknowledged);
+        let is_over = !disk.has_failed();
+        disk.mend();
+        let ledger = if at % 2 == 0 || result.is_ok() {
+            ledger.recover().unwrap_or_else(|error| panic!("{what}: {error}"));
+            ledger
+        } else {
+            drop(ledger);
+            Ledger::open(&before, options(&disk)).unwrap_or_else(|error| panic!("{what}: {error}"))
+        };
+        for number in 100..104 {
+            acknowledged.insert(ledger.append(draft(number)).unwrap().wait().unwrap().index, number);
+        }
+        if at % 3 == 0 {
+            ledger.close().unwrap();
+        } else {
+            std::mem::forget(ledger);
+        }
+        disk.lose_power(&before, &after, &mut random);
+        let ledger =
+            Ledger::open(&after, options(&FaultyDisk::default())).unwrap_or_else(|error| panic!("{what}: {error}"));
+        check(&after, &acknowledged, &what);
+        ledger.close().unwrap();
+        check(&after, &acknowledged, &what);
+        if is_over {
+            return;
+        }
+    }
+}
+
+#[test]
 fn an_error_at_any_operation_loses_nothing_acknowledged() {
     fail_each(Failure::Error, true);
     fail_each(Failure::Error, false);

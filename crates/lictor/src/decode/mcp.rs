@@ -56,21 +56,59 @@ struct Task {
     state: Text,
 }
 
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The client, which calls tools.
+    Client,
+    /// The server, which has them.
+    Server,
+}
+
+/// A connection as it goes on, seen from between client and server: who sent a message is known, so that neither can
+/// pass for the other.
+#[derive(Debug, Default)]
+pub struct McpExchange {
+    decoder: McpDecoder,
+}
+
+impl McpExchange {
+    /// The events of one message.
+    pub fn message(&mut self, side: Side, message: &Json) -> Decoded {
+        let record = Record { value: Json::Null, file: "mcp".into(), line: 0, index: 0 };
+        let place = Place { record: &record, side: Some(side), session: None, time: None };
+        let mut decoded = Decoded::default();
+        self.decoder.message(message, &place, &mut decoded);
+        decoded
+    }
+
+    /// Forgets a request that nobody will answer any more.
+    pub fn forget(&mut self, side: Side, id: &Json) {
+        let key = (None, id.to_string().into());
+        match side {
+            Side::Client => self.decoder.asked.remove(&key),
+            Side::Server => self.decoder.asked_back.remove(&key),
+        };
+    }
+}
+
 /// Where the events of a message go.
 struct Place<'a> {
     record: &'a Record,
+    /// Who sent the message, where a log says so.
+    side: Option<Side>,
     session: Option<Text>,
     time: Option<Time>,
 }
 
 impl Decoder for McpDecoder {
     fn record(&mut self, record: Record, out: &mut Decoded) {
-        let bare = Place { record: &record, session: None, time: None };
+        let bare = Place { record: &record, side: None, session: None, time: None };
         match &record.value {
             Json::Array(batch) => batch.iter().for_each(|message| self.message(message, &bare, out)),
             value => match envelope(value) {
                 Some((message, session, time)) => {
-                    let place = Place { record: &record, session: session.map(Text::from), time };
+                    let place = Place { record: &record, side: None, session: session.map(Text::from), time };
                     self.message(message, &place, out);
                 }
                 None => self.message(value, &bare, out),
@@ -127,9 +165,13 @@ impl McpDecoder {
             _ => return false,
         }
         if let Some((key, asked)) = asked {
-            match method {
-                "elicitation/create" | "sampling/createMessage" | "roots/list" => self.asked_back.insert(key, asked),
-                _ => self.asked.insert(key, asked),
+            let is_servers = match place.side {
+                Some(side) => side == Side::Server,
+                None => matches!(method, "elicitation/create" | "sampling/createMessage" | "roots/list"),
+            };
+            match is_servers {
+                true => self.asked_back.insert(key, asked),
+                false => self.asked.insert(key, asked),
             };
         }
         true
@@ -161,7 +203,7 @@ impl McpDecoder {
 
     /// Takes an answer; false if nobody could say what it answers.
     fn result(&mut self, result: &Json, message: &Json, place: &Place<'_>, out: &mut Decoded) -> bool {
-        let is_of_client = answer::is_of_client(result);
+        let is_of_client = place.side.map_or_else(|| answer::is_of_client(result), |side| side == Side::Client);
         let asked = self.asked_for(message, is_of_client, place);
         let id = message.get("id").map(id_text).map(|id| if is_of_client { back(&id) } else { id });
         if result.text("resultType") == Some("input_required") {
@@ -229,7 +271,7 @@ impl McpDecoder {
     }
 
     fn error(&mut self, error: &Json, message: &Json, place: &Place<'_>, out: &mut Decoded) {
-        let asked = self.asked_for(message, false, place);
+        let asked = self.asked_for(message, place.side == Some(Side::Client), place);
         let mut event = failure(error);
         event.id = message.get("id").filter(|id| !id.is_null()).map(id_text);
         if let Some(asked) = asked.filter(|asked| asked.method == "tools/call") {
@@ -247,7 +289,11 @@ impl McpDecoder {
             true => (&mut self.asked_back, &mut self.asked),
             false => (&mut self.asked, &mut self.asked_back),
         };
-        first.remove(&key).or_else(|| second.remove(&key))
+        let found = first.remove(&key);
+        if place.side.is_some() {
+            return found;
+        }
+        found.or_else(|| second.remove(&key))
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) fn message(decision: &Decision) -> String {
             format!("This step went on without {}.", what.join(", "))
         }
         Action::Ask => "This step waits until a person has allowed it.".to_owned(),
-        Action::Block => "This step was not carried out.".to_owned(),
+        Action::Block => blocked(decision),
     }];
     let counts = |objection: &&Objection| objection.response >= Response::Steer;
     for objection in decision.objections.iter().filter(counts) {
@@ -35,6 +35,17 @@ pub(super) fn message(decision: &Decision) -> String {
         }
     }
     lines.join("\n")
+}
+
+fn blocked(decision: &Decision) -> String {
+    let what: Vec<String> = decision.redactions.iter().map(ToString::to_string).collect();
+    match (what.is_empty(), &decision.refused) {
+        (false, _) => format!("This step was not carried out. It may go on without {}.", what.join(", ")),
+        (true, Some(reason)) => {
+            format!("This step was not carried out: a person would have to allow it, and {reason}.")
+        }
+        (true, None) => "This step was not carried out.".to_owned(),
+    }
 }
 
 /// A text with a full stop behind it.

@@ -44,6 +44,11 @@ fn text(record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
 fn told(notice: &Notice) -> String {
     match notice {
         Notice::Created { key, .. } => format!("the ledger was created with the key {key}"),
+        Notice::Continues { checkpoint } => {
+            let mut lines = checkpoint.lines();
+            let (origin, size) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+            format!("the ledger continues {origin} from its checkpoint of {size} records on")
+        }
         Notice::Cut { bytes, lines } => format!("{bytes} unfinished bytes in {lines} lines were cut off"),
         Notice::Rotated { key } => format!("the key was replaced by {key}"),
         Notice::Erased { subject } => format!("the subject {subject} was erased"),

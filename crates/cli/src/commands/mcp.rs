@@ -1,0 +1,79 @@
+//! `lictor mcp`: stands between a client and a server of the Model Context Protocol.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use lictor_mcp::{Relay, Service, Terms, serve};
+use lictor_warden::Warden;
+use tokio::net::TcpListener;
+
+use crate::args::McpArgs;
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::policies;
+use crate::wardens::{self, now};
+
+/// Runs a server, or stands in front of one.
+pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
+    let terms = Terms {
+        server: name(args),
+        session: args.session.clone().unwrap_or_else(|| format!("mcp-{:x}-{}", now().0, std::process::id())),
+        methods: args.allow_method.clone(),
+    };
+    match &args.http {
+        Some(upstream) => in_front_of(upstream, args, terms),
+        None => around(args, terms),
+    }
+}
+
+/// How the server is called: as the operator says, or by its file or host. What it says of itself does not count.
+fn name(args: &McpArgs) -> String {
+    let file = || args.server.first().and_then(|file| Path::new(file).file_name()).map(|it| it.display().to_string());
+    args.name.clone().or_else(|| args.http.clone()).or_else(file).unwrap_or_default()
+}
+
+fn open(args: &McpArgs) -> anyhow::Result<Warden> {
+    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    wardens::open(&args.warden, &policy, Duration::ZERO)
+}
+
+/// Runs a server. Its exit code is ours.
+fn around(args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
+    let mut warden = open(args)?;
+    let mut relay = Relay::new(terms);
+    relay.approve(&mut warden, &args.approve, now())?;
+    let (program, rest) = args.server.split_first().context("there is no server to run")?;
+    let mut command = Command::new(program);
+    command.args(rest);
+    let status = lictor_mcp::run(command, relay, &mut warden, now, complaint::note);
+    warden.close()?;
+    let status = status.with_context(|| format!("cannot run `{program}`"))?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Compliant),
+        Some(code) => std::process::exit(code),
+        None => anyhow::bail!("the server was ended by a signal"),
+    }
+}
+
+/// Stands in front of a server, until the process ends.
+fn in_front_of(upstream: &str, args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
+    let warden = open(args)?;
+    let address = upstream.parse().with_context(|| format!("`{upstream}` is not an address"))?;
+    let (hosts, approved) = (args.host.clone(), args.approve.clone());
+    let service = Service::new(address, terms, hosts, approved, warden, now, complaint::note);
+    let service = service.map_err(|reason| anyhow::anyhow!(reason))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(&args.listen).await;
+        let listener = listener.with_context(|| format!("cannot listen at `{}`", args.listen))?;
+        complaint::note(&format!("listening at http://{}, in front of {upstream}", listener.local_addr()?));
+        tokio::select! {
+            result = serve(Arc::new(service), listener) => result?,
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        anyhow::Ok(Outcome::Compliant)
+    })
+}

@@ -1,0 +1,99 @@
+//! The process that the first call leaves behind: quicker, and never more permissive.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lictor_ledger::{Ledger, Options};
+use serde_json::json;
+
+use crate::{Answer, POLICY, Project};
+
+fn project() -> Project {
+    Project { has_keeper: true, ..Project::new("claude") }
+}
+
+fn socket(project: &Project) -> PathBuf {
+    project.path().join(".lictor/state/keeper.sock")
+}
+
+fn ask(project: &Project, id: &str, tool: &str) -> Answer {
+    let question = project.before(id, tool, json!({})).to_string();
+    project.ask_with(&["--project", project.path().to_str().unwrap()], &question)
+}
+
+/// Waits until the keeper is there.
+fn wait(project: &Project) {
+    for _ in 0..1200 {
+        if socket(project).exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    panic!("there is no keeper");
+}
+
+fn is_kept(project: &Project) -> bool {
+    Ledger::open(project.path().join(".lictor/log"), Options::new(jiff::Timestamp::now)).is_err_and(|it| it.is_locked())
+}
+
+#[test]
+fn a_keeper_answers_as_a_process_of_its_own_would() {
+    let project = project();
+    assert!(ask(&project, "c1", "Limited").is_silent());
+    wait(&project);
+    assert!(is_kept(&project));
+    assert!(ask(&project, "c2", "Limited").is_silent());
+    assert!(ask(&project, "c3", "Limited").is_silent());
+    assert!(ask(&project, "c4", "Limited").is_denied(), "the session goes on from process to process");
+    let broken = project.ask_with(&["--project", project.path().to_str().unwrap()], "{");
+    assert_eq!(broken.exit, Some(2));
+    assert!(broken.complaint.contains("json."), "{broken:?}");
+    assert!(is_kept(&project));
+    assert_eq!(project.decisions(), 5);
+}
+
+#[test]
+fn a_keeper_gives_way_to_another_policy() {
+    let project = project();
+    assert!(ask(&project, "c1", "Deploy").is_denied());
+    wait(&project);
+    assert!(ask(&project, "c2", "Bash").is_silent());
+    // The same properties, and one of them harsher: what is decided from now on is decided by it.
+    let harsher =
+        POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
+    std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();
+    assert!(ask(&project, "c3", "Slow").is_denied());
+}
+
+#[test]
+fn a_keeper_that_was_killed_is_not_missed() {
+    let project = project();
+    assert!(ask(&project, "c1", "Limited").is_silent());
+    wait(&project);
+    assert!(ask(&project, "c2", "Limited").is_silent());
+    let listed = std::process::Command::new("ps").args(["-eo", "pid,args"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let ours = project.path().to_str().unwrap();
+    let line = listed.lines().find(|line| line.contains("--keep ") && line.contains(ours)).unwrap();
+    let pid = line.split_whitespace().next().unwrap();
+    assert!(std::process::Command::new("kill").args(["-9", pid]).status().unwrap().success());
+    assert!(ask(&project, "c3", "Limited").is_silent());
+    assert!(ask(&project, "c4", "Limited").is_denied());
+    std::fs::remove_file(socket(&project)).ok();
+    assert_eq!(project.decisions(), 4, "each has one record");
+}
+
+#[test]
+fn a_keeper_ends_with_its_folder() {
+    let project = project();
+    assert!(ask(&project, "c1", "Bash").is_silent());
+    wait(&project);
+    std::fs::remove_file(socket(&project)).unwrap();
+    for _ in 0..400 {
+        if !is_kept(&project) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it is still there");
+}

@@ -1,0 +1,103 @@
+//! How Claude Code is answered.
+//!
+//! A call that nothing stands against is answered with silence and not with `allow`: `allow` would do away with the
+//! questions that the user's own settings ask. For the same reason rewritten arguments come without a decision.
+
+use lictor::json::{Json, Object};
+
+use crate::answer::Ruling;
+use crate::call::Call;
+use crate::output;
+use crate::reply::{Reply, blocked, specific};
+
+/// Before a call.
+pub(crate) fn before(ruling: &Ruling) -> Reply {
+    let told = ruling.message.clone();
+    match ruling.action.as_str() {
+        "forward" => Reply::silence(),
+        "steer" => Reply::json(specific("PreToolUse", [("additionalContext", told.into())])),
+        "redact" => match &ruling.arguments {
+            Some(arguments @ Json::Object(_)) => Reply::json(specific(
+                "PreToolUse",
+                [("updatedInput", arguments.clone()), ("additionalContext", told.into())],
+            )),
+            _ => denied(&told),
+        },
+        "ask" => Reply::json(specific("PreToolUse", asked(ruling))),
+        _ => denied(&told),
+    }
+}
+
+/// A person is asked; what they see is what would go on.
+fn asked(ruling: &Ruling) -> Vec<(&'static str, Json)> {
+    let mut members =
+        vec![("permissionDecision", Json::from("ask")), ("permissionDecisionReason", ruling.message.clone().into())];
+    if let Some(arguments @ Json::Object(_)) = &ruling.arguments {
+        members.push(("updatedInput", arguments.clone()));
+    }
+    members
+}
+
+/// The call is not carried out.
+pub(crate) fn denied(reason: &str) -> Reply {
+    let members = [("permissionDecision", Json::from("deny")), ("permissionDecisionReason", Json::from(reason))];
+    Reply::json(specific("PreToolUse", members))
+}
+
+/// Behind the answer of a tool.
+pub(crate) fn behind(call: &Call, ruling: &Ruling) -> Reply {
+    match ruling.action.as_str() {
+        "forward" => Reply::silence(),
+        "steer" => Reply::json(specific(hook_name(call), [("additionalContext", Json::from(ruling.message.as_str()))])),
+        "redact" => match ruling.rewritten.as_ref().and_then(|event| output::rewritten(call.answer(), event)) {
+            Some(answer) => Reply::json(replaced(call, answer, &ruling.message)),
+            None => withheld(call, &ruling.message),
+        },
+        _ => withheld(call, &ruling.message),
+    }
+}
+
+/// The model does not read the answer of the tool, but why.
+pub(crate) fn withheld(call: &Call, reason: &str) -> Reply {
+    let mut members = blocked(reason);
+    let answer = output::withheld(call.answer(), reason);
+    for (key, value) in replaced(call, answer, reason).into_members() {
+        members.insert(key, value);
+    }
+    Reply::json(members)
+}
+
+/// The model reads something else. Versions before 2.1.121 know this for tools of MCP servers only, by another name.
+fn replaced(call: &Call, answer: Json, told: &str) -> Object {
+    let mut members = vec![("additionalContext", Json::from(told))];
+    if call.is_of_server() {
+        members.push(("updatedMCPToolOutput", answer.clone()));
+    }
+    members.push(("updatedToolOutput", answer));
+    specific(hook_name(call), members)
+}
+
+/// A person is not asked: it is not allowed.
+pub(crate) fn not_permitted(reason: &str) -> Reply {
+    let mut decision = Object::new();
+    decision.insert("behavior", "deny");
+    decision.insert("message", reason);
+    Reply::json(specific("PermissionRequest", [("decision", decision.into())]))
+}
+
+fn hook_name(call: &Call) -> &str {
+    call.input.text("hook_event_name").unwrap_or("PostToolUse")
+}
+
+impl Call {
+    /// What the tool answered.
+    pub(crate) fn answer(&self) -> &Json {
+        const NOTHING: &Json = &Json::Null;
+        ["tool_response", "tool_output", "error"].iter().find_map(|key| self.input.get(key)).unwrap_or(NOTHING)
+    }
+
+    /// Whether the tool is one of an MCP server.
+    fn is_of_server(&self) -> bool {
+        self.input.text("tool_name").is_some_and(|name| name.starts_with("mcp__"))
+    }
+}

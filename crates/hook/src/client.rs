@@ -1,0 +1,43 @@
+//! The clients whose hooks are understood, and what each can do about an event.
+
+use lictor::guard::Means;
+
+use crate::call::Hook;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+}
+
+/// How a client is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Let Codex carry out calls with other arguments. Versions of Codex that do not know how carry the call out as it
+    /// was, and a hook is not told the version; so this is off unless somebody who knows it says so.
+    pub rewrites: bool,
+}
+
+impl Client {
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Client::Claude => "claude",
+            Client::Codex => "codex",
+        }
+    }
+
+    /// What it can do about the event of a hook.
+    pub(crate) fn means(self, hook: Hook, options: Options) -> Means {
+        match (self, hook) {
+            (Client::Claude, Hook::PreToolUse) => Means { rewrite: true, ask: true },
+            (Client::Claude, Hook::PostToolUse) => Means { rewrite: true, ask: false },
+            (Client::Codex, Hook::PreToolUse) => Means { rewrite: options.rewrites, ask: false },
+            // Neither can change what a person or a model has said.
+            _ => Means { rewrite: false, ask: false },
+        }
+    }
+}

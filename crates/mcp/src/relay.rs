@@ -1,0 +1,256 @@
+//! A connection between a client and a server: a message goes in, messages come out.
+//!
+//! INVARIANT: a request is answered once: by the server, or here. An answer that nobody asked for does not pass.
+//! INVARIANT: ids are compared with their type; the two sides count apart, and neither can pass for the other.
+//! INVARIANT: what cannot be decided, or whose record cannot be written, does not pass.
+
+mod asking;
+mod client;
+mod server;
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use lictor::decode::{McpExchange, Side};
+use lictor::event::{Event, Kind};
+use lictor::guard::{Action, Decision, Means};
+use lictor::json::{Json, Text};
+use lictor_logic::Time;
+use lictor_warden::{Warden, WardenError};
+
+use crate::message::{self, Fault, Message};
+use asking::Held;
+
+/// What the operator said.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// How the server is called in events and digests. The operator says so, not the server.
+    pub server: String,
+    /// The session that the events belong to.
+    pub session: String,
+    /// Methods beyond those of the protocol that pass unjudged.
+    pub methods: Vec<String>,
+}
+
+/// A message that goes on, as JSON on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Out {
+    /// To the server.
+    Server(Vec<u8>),
+    /// To the client.
+    Client(Vec<u8>),
+    /// To nobody: something for the operator to read.
+    Note(String),
+}
+
+/// A connection between a client and a server.
+#[derive(Debug)]
+pub struct Relay {
+    terms: Terms,
+    exchange: McpExchange,
+    /// Requests of the client that the server has not answered, by their ids as JSON.
+    asked: HashMap<Text, Asked>,
+    /// Requests of the server that the client has not answered.
+    asked_back: HashMap<Text, Asked>,
+    /// Calls that wait for a person: by the id of our question, or by the state that the client sends back.
+    held: HashMap<Text, Held>,
+    /// Whether the client said that it can ask a person.
+    can_ask: bool,
+    /// The names of the tools of the list that the server is telling.
+    listed: HashSet<Text>,
+    /// Makes the ids of events different from those of other connections of the session.
+    nonce: u64,
+    count: u64,
+}
+
+/// A request that waits for its answer.
+#[derive(Clone, Debug)]
+struct Asked {
+    method: Text,
+    /// The id that its events have.
+    event: Text,
+    /// Whether it is of the revision in which every request says all there is to know.
+    is_modern: bool,
+    /// What the model is to be told along with the answer.
+    advice: Option<String>,
+    /// Whether the method is one of the protocol's, or one that the operator let pass.
+    is_known: bool,
+    /// Whether a list begins with the answer, rather than going on.
+    is_first_page: bool,
+}
+
+/// What was decided about all events of a message.
+enum Ruling {
+    /// It goes on; rewritten if an event was, and with advice.
+    Pass { rewritten: Option<Box<Event>>, advice: Option<String> },
+    /// A person is asked about it.
+    Ask(Box<Decision>),
+    /// It does not go on, and this is why.
+    Stop(String),
+}
+
+impl Relay {
+    /// A connection on which nothing was said yet.
+    pub fn new(terms: Terms) -> Relay {
+        Relay {
+            terms,
+            exchange: McpExchange::default(),
+            asked: HashMap::new(),
+            asked_back: HashMap::new(),
+            held: HashMap::new(),
+            can_ask: false,
+            listed: HashSet::new(),
+            nonce: RandomState::new().build_hasher().finish(),
+            count: 0,
+        }
+    }
+
+    /// Takes what the client sent.
+    pub fn client_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
+        let mut turn = Turn { warden, now, outs: Vec::new() };
+        match message::read(bytes) {
+            Err(fault) => {
+                turn.refuse(fault.reason, bytes);
+                turn.client(&message::error(&Json::Null, fault.code, &fault.message));
+            }
+            Ok((messages, is_batch)) => {
+                for message in messages {
+                    let bytes =
+                        if is_batch { message.value.to_string().into_bytes() } else { bytes.trim_ascii().to_vec() };
+                    self.client_message(&mut turn, message, bytes);
+                }
+            }
+        }
+        turn.outs
+    }
+
+    /// Takes what the server sent.
+    pub fn server_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
+        let mut turn = Turn { warden, now, outs: Vec::new() };
+        match message::read(bytes) {
+            Err(Fault { reason, message, .. }) => {
+                turn.refuse(reason, bytes);
+                turn.note(format!("the server sent something that is no message: {reason}: {message}"));
+            }
+            Ok((messages, is_batch)) => {
+                for message in messages {
+                    let bytes =
+                        if is_batch { message.value.to_string().into_bytes() } else { bytes.trim_ascii().to_vec() };
+                    self.server_message(&mut turn, message, bytes);
+                }
+            }
+        }
+        turn.outs
+    }
+
+    /// Begins the session with approvals that the operator gave beforehand: of definitions, by their digests.
+    pub fn approve(&mut self, warden: &mut Warden, digests: &[String], now: Time) -> Result<(), WardenError> {
+        for digest in digests {
+            let mut event = Event::new(Kind::Approval);
+            event.id = Some(digest.as_str().into());
+            event.more.insert("by", "the operator");
+            warden.decide(&self.stamped(event), Some(now))?;
+        }
+        Ok(())
+    }
+
+    /// A number that no other event of the session has.
+    fn next_id(&mut self, sort: &str) -> Text {
+        self.count += 1;
+        format!("{sort}-{:016x}-{}", self.nonce, self.count).into()
+    }
+
+    fn stamped(&self, mut event: Event) -> Event {
+        event.session = Some(self.terms.session.as_str().into());
+        event.more.insert("server", self.terms.server.as_str());
+        event
+    }
+
+    fn is_listed(&self, method: &str) -> bool {
+        self.terms.methods.iter().any(|listed| listed == method)
+    }
+
+    /// The events of a message, with ids of ours.
+    fn events(&mut self, side: Side, message: &Message, id: &Text) -> Result<Vec<Event>, String> {
+        let decoded = self.exchange.message(side, &message.value);
+        if let Some(fault) = decoded.faults.first() {
+            return Err(fault.message.clone());
+        }
+        let mut events = Vec::with_capacity(decoded.events.len());
+        for mut event in decoded.events {
+            let is_aside = matches!(event.kind, Kind::Approval | Kind::Denial | Kind::Other(_));
+            event.id = Some(if is_aside { self.next_id("input") } else { id.clone() });
+            // A yes to what the server asked is no approval of a tool: nobody knows what it asked.
+            if matches!(event.kind, Kind::Approval | Kind::Denial) {
+                event.tool = None;
+            }
+            events.push(self.stamped(event));
+        }
+        Ok(events)
+    }
+}
+
+/// One message, on its way.
+struct Turn<'a> {
+    warden: &'a mut Warden,
+    now: Time,
+    outs: Vec<Out>,
+}
+
+impl Turn<'_> {
+    /// Decides on events, one after the other, up to the first that does not go on.
+    fn decide(&mut self, means: Means, events: &[Event]) -> Ruling {
+        let (mut rewritten, mut advice) = (None, None);
+        for event in events {
+            let answer = match self.warden.decide_within(means, event, Some(self.now)) {
+                Ok(answer) => answer,
+                Err(error) => return Ruling::Stop(self.failed(&error)),
+            };
+            let Some(decision) = answer.decision else {
+                return Ruling::Stop("this was decided before, and is not done twice".to_owned());
+            };
+            let message = decision.message.clone().unwrap_or_else(|| "This step was not carried out.".to_owned());
+            match decision.action {
+                Action::Forward => {}
+                Action::Steer => advice = Some(message),
+                Action::Redact => {
+                    advice = Some(message);
+                    rewritten = decision.rewritten.map(Box::new);
+                }
+                Action::Ask => return Ruling::Ask(Box::new(decision)),
+                Action::Block => return Ruling::Stop(message),
+            }
+        }
+        Ruling::Pass { rewritten, advice }
+    }
+
+    /// Writes down what does not go on and is no event.
+    fn refuse(&mut self, reason: &str, bytes: &[u8]) {
+        if let Err(error) = self.warden.refuse(reason, bytes, Some(self.now)) {
+            self.note(format!("audit.unavailable: {error}"));
+        }
+    }
+
+    /// What is said when nothing could be decided.
+    fn failed(&mut self, error: &WardenError) -> String {
+        self.note(format!("audit.unavailable: {error}"));
+        "lictor could not decide on this, so it is not allowed: audit.unavailable".to_owned()
+    }
+
+    fn client(&mut self, message: &Json) {
+        self.outs.push(Out::Client(message.to_string().into_bytes()));
+    }
+
+    fn server(&mut self, message: &Json) {
+        self.outs.push(Out::Server(message.to_string().into_bytes()));
+    }
+
+    fn note(&mut self, text: String) {
+        self.outs.push(Out::Note(text));
+    }
+}
+
+/// An id as a key: `1` and `"1"` are two.
+fn key(id: &Json) -> Text {
+    id.to_string().into()
+}

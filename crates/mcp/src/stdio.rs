@@ -1,0 +1,123 @@
+//! A server that is a process: messages are lines on its standard input and output.
+//!
+//! One thread reads the client, one the server, and this one decides, so that messages have one order.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use lictor_logic::Time;
+use lictor_warden::Warden;
+
+use crate::relay::{Out, Relay};
+
+/// The longest line that is taken.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// How long a server may be silent when its client is gone, before it is ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+enum Heard {
+    Client(Vec<u8>),
+    Server(Vec<u8>),
+    ClientGone,
+    ServerGone,
+}
+
+/// Runs a server and stands between it and the client at standard input and output, until one of them is gone. The
+/// server's standard error is ours, and so is its exit code.
+pub fn run(
+    mut command: Command,
+    mut relay: Relay,
+    warden: &mut Warden,
+    clock: impl Fn() -> Time,
+    mut note: impl FnMut(&str),
+) -> std::io::Result<ExitStatus> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(std::io::Error::other("the server has no standard input and output"));
+    };
+    let mut to_server = Some(input);
+    let mut to_client = std::io::stdout();
+    let (sender, heard) = mpsc::channel();
+    let from_client = sender.clone();
+    // Neither thread is waited for: whoever reads the client may do so until the process ends.
+    let _ = std::thread::Builder::new()
+        .name("client".into())
+        .spawn(move || listen(std::io::stdin(), &from_client, Heard::Client, Heard::ClientGone))?;
+    let _ = std::thread::Builder::new()
+        .name("server".into())
+        .spawn(move || listen(output, &sender, Heard::Server, Heard::ServerGone))?;
+    loop {
+        let next = match &to_server {
+            Some(_) => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            None => heard.recv_timeout(GRACE),
+        };
+        let Ok(next) = next else { return end(&mut child) };
+        let outs = match next {
+            Heard::Client(line) => relay.client_sent(warden, &line, clock()),
+            Heard::Server(line) => relay.server_sent(warden, &line, clock()),
+            // The server reads the end of its input, and may finish what it does.
+            Heard::ClientGone => {
+                drop(to_server.take());
+                continue;
+            }
+            Heard::ServerGone => {
+                drop(to_server.take());
+                return child.wait();
+            }
+        };
+        for out in outs {
+            let written = match out {
+                Out::Note(text) => {
+                    note(&text);
+                    Ok(())
+                }
+                Out::Client(text) => line(&mut to_client, &text),
+                Out::Server(text) => match &mut to_server {
+                    Some(server) => line(server, &text),
+                    None => Ok(()),
+                },
+            };
+            if written.is_err() {
+                drop(to_server.take());
+                return end(&mut child);
+            }
+        }
+    }
+}
+
+/// Ends a server that nobody listens to.
+fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
+    if let Some(status) = child.try_wait()? {
+        return Ok(status);
+    }
+    child.kill()?;
+    child.wait()
+}
+
+/// Passes lines on until there are none.
+fn listen(input: impl Read, to: &Sender<Heard>, wrap: fn(Vec<u8>) -> Heard, gone: Heard) {
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        match input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => break,
+            Ok(_) if line.trim_ascii().is_empty() => {}
+            // A line that is cut off at the limit is no message, and neither is its rest.
+            Ok(_) => {
+                if to.send(wrap(line)).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+    let _ = to.send(gone);
+}
+
+fn line(to: &mut impl Write, text: &[u8]) -> std::io::Result<()> {
+    to.write_all(text)?;
+    to.write_all(b"\n")?;
+    to.flush()
+}

@@ -1,0 +1,133 @@
+//! The relay, message by message: what passes, what does not, and that nobody gets around it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod asking;
+mod bypass;
+mod definitions;
+mod passing;
+
+use std::sync::Arc;
+
+use lictor::guard::{Guard, Options};
+use lictor::json::{self, Json};
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor_logic::Time;
+use lictor_mcp::{Out, Relay, Terms};
+use lictor_store::{MemoryStore, Store};
+use lictor_warden::{Keep, Warden};
+
+const POLICY: &str = r#"
+lictor: 1
+name: tools
+uses: [owasp-agentic/asi04-tool-definition-pinned]
+properties:
+  - {id: no-deploy, says: Nothing is deployed., formula: 'always !tool_call("deploy")', respond: block}
+  - {id: ask-delete, says: A person allows what deletes., formula: 'always !tool_call("delete")', respond: ask}
+  - {id: no-address-out, says: No address leaves., formula: 'always (tool_call("send") -> !carries("email"))', respond: redact}
+  - {id: masked, says: Addresses are masked., formula: 'always !(tool_result("fetch") & carries("email"))', respond: redact}
+  - {id: unread, says: Addresses are not read., formula: 'always !(tool_result("read") & carries("email"))', respond: block}
+  - {id: faster, says: There is a faster way., formula: 'always !tool_call("slow")', respond: steer}
+  - {id: resources, says: No addresses from resources., formula: 'always !(retrieval & carries("email"))', respond: redact}
+  - {id: few, says: Twice is enough., formula: 'at_most(2, tool_call("few"))', respond: block}
+  - {id: samples, says: No addresses in samples., formula: 'always !(sampling & carries("email"))', respond: block}
+"#;
+
+/// A client and a server with a relay between them.
+struct Wire {
+    relay: Relay,
+    warden: Warden,
+    now: i64,
+}
+
+fn warden(store: Arc<dyn Store>) -> Warden {
+    let policy = Policy::parse(POLICY, "tools", &Files).unwrap().policy;
+    let guard = Guard::new(Judge::new(&policy).unwrap(), Options::default());
+    let options = lictor_warden::Options {
+        keep: Keep::Commitment,
+        most_sessions: 10,
+        policy: policy.fingerprint(),
+        idle: None,
+        skew: None,
+    };
+    Warden::open(guard, store, None, options).unwrap()
+}
+
+impl Wire {
+    fn new() -> Wire {
+        Wire::of("server", Arc::new(MemoryStore::new()))
+    }
+
+    fn of(server: &str, store: Arc<dyn Store>) -> Wire {
+        let terms = Terms { server: server.into(), session: "s".into(), methods: vec!["vendor/hello".into()] };
+        Wire { relay: Relay::new(terms), warden: warden(store), now: 0 }
+    }
+
+    fn client(&mut self, text: &str) -> Vec<Out> {
+        self.now += 1;
+        self.relay.client_sent(&mut self.warden, text.as_bytes(), Time(self.now))
+    }
+
+    fn server(&mut self, text: &str) -> Vec<Out> {
+        self.now += 1;
+        self.relay.server_sent(&mut self.warden, text.as_bytes(), Time(self.now))
+    }
+
+    /// A call of a tool, and what becomes of it.
+    fn call(&mut self, id: &str, tool: &str, arguments: &str) -> Vec<Out> {
+        self.client(&call(id, tool, arguments))
+    }
+
+    fn declare_elicitation(&mut self) {
+        let hello = r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+        assert!(is_same(&self.client(hello), hello));
+        self.server(r#"{"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#);
+    }
+}
+
+fn call(id: &str, tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+    )
+}
+
+fn result(id: &str, text: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#)
+}
+
+/// Whether exactly these bytes went to the server, and nothing else anywhere.
+fn is_same(outs: &[Out], text: &str) -> bool {
+    outs == [Out::Server(text.as_bytes().to_vec())]
+}
+
+fn is_returned(outs: &[Out], text: &str) -> bool {
+    outs == [Out::Client(text.as_bytes().to_vec())]
+}
+
+/// The one message to the client; nothing went to the server.
+fn told(outs: &[Out]) -> Json {
+    assert!(!outs.iter().any(|out| matches!(out, Out::Server(_))), "{outs:?}");
+    let to_client: Vec<&Vec<u8>> =
+        outs.iter().filter_map(|out| if let Out::Client(it) = out { Some(it) } else { None }).collect();
+    assert_eq!(to_client.len(), 1, "{outs:?}");
+    json::parse(to_client[0]).unwrap()
+}
+
+/// The one message to the server; nothing went to the client.
+fn sent(outs: &[Out]) -> Json {
+    match outs {
+        [Out::Server(text)] => json::parse(text).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whether nobody got anything.
+fn is_dropped(outs: &[Out]) -> bool {
+    outs.iter().all(|out| matches!(out, Out::Note(_)))
+}
+
+/// Whether a call was answered with an error result under its id.
+fn is_denied(message: &Json, id: &str) -> bool {
+    message.get("id").unwrap().to_string() == id && message.at("result.isError").and_then(Json::as_bool) == Some(true)
+}
