@@ -128,6 +128,14 @@ fn route(head: &Parts) -> Destination {
     }
 }
 
+/// Whether a path says where it leads: one that the upstream may read as another path would pass by what is judged.
+fn is_plain(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
+    let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
+    !has_odd && !lower.split('/').any(is_odd)
+}
+
 /// Where a request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
@@ -155,10 +163,11 @@ impl Exchange {
         let stopped = match self.goes(destination) {
             Ok(Destination::Judged(api)) => self.judged(api, body).await,
             Ok(_) => self.unjudged(body).await,
-            Err(stop) => {
-                // What was not read is still received, as far as it came.
-                self.refused("route.unknown", self.head.uri.path().as_bytes().to_vec()).await.and(Err(stop))
+            Err(Stop::Tell(outcome, told)) => {
+                let path = self.head.uri.path().as_bytes().to_vec();
+                self.refused(&told.code, path).await.and(Err(Stop::Tell(outcome, told)))
             }
+            Err(stop) => Err(stop),
         };
         match stopped {
             Ok(()) => self.account.ends(Outcome::Done, None),
@@ -181,6 +190,10 @@ impl Exchange {
             return Err(Stop::Tell(Outcome::Refused, told));
         }
         let path = self.head.uri.path();
+        if !is_plain(path) {
+            let message = "the path goes in a roundabout way; say it without `..`, `//` and encoded slashes";
+            return Err(Stop::Tell(Outcome::Refused, Told::new(400, "route.path", message)));
+        }
         let is_listed = config.forward.iter().any(|listed| Glob::new(listed).matches(path));
         match destination {
             Destination::Unknown if is_listed || config.shadow => Ok(Destination::Unjudged(None)),

@@ -26,7 +26,7 @@ use crate::event::{Event, Kind, Payload};
 use crate::finding::Finding;
 use crate::json::{Json, Text};
 use crate::judge::Judge;
-use crate::label::person;
+pub use crate::label::person;
 use crate::policy::{Mode, Response};
 use crate::recognise::Found;
 use crate::session::{Proposal, Session};

@@ -463,7 +463,7 @@ fn is_made_by_agent(kind: &Kind) -> bool {
 }
 
 /// A person's identifier as it is compared: e-mail addresses differ in case only by accident.
-pub(crate) fn person(identifier: &str) -> Cow<'_, str> {
+pub fn person(identifier: &str) -> Cow<'_, str> {
     let identifier = identifier.trim();
     let is_folded = !identifier.contains('@') || !identifier.chars().any(char::is_uppercase);
     if is_folded { Cow::Borrowed(identifier) } else { Cow::Owned(identifier.to_lowercase()) }

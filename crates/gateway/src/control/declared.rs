@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hyper::Response;
+use lictor::guard::person;
 use lictor::json::{Json, Object, Text};
 use serde_json::json;
 
@@ -34,7 +35,8 @@ pub(super) async fn consent(gateway: &Arc<Gateway>, body: &Json) -> Result<Respo
 
 /// A person is to be forgotten: a fact for the policy, and the end of their key in the ledger.
 pub(super) async fn erasure(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, Told> {
-    let subject = super::text(body, "subject")?.to_owned();
+    // The ledger knows persons as they are compared.
+    let subject = person(super::text(body, "subject")?).into_owned();
     only(body, &["subject", "id", "by"])?;
     let answer = declare(gateway, "erasure", body).await?;
     let shared = Arc::clone(gateway);

@@ -57,7 +57,7 @@ async fn a_person_who_is_erased_is_out_of_reach() {
     let model = saying(vec![call("c", "look", json!({"email": "alice@example.com"}))]).await;
     let world = plan(&model, SHOP).start().await;
     assert_eq!(say(&world, "s", "Find me.").await.calls.len(), 1);
-    let erasure = json!({"session": "s", "key": key(), "subject": "alice@example.com"});
+    let erasure = json!({"session": "s", "key": key(), "subject": "Alice@Example.com"});
     let got = world.control(Method::POST, "/lictor/erasures", &erasure).await;
     assert_eq!(got.status, 200, "{}", got.text());
     let heard = say(&world, "s", "Find me again.").await;

@@ -38,7 +38,7 @@ pub(crate) async fn saying(said: Vec<Say>) -> Model {
 
 /// What a model says, in the shape that a request asks for.
 pub(crate) fn told(seen: &Seen, said: &[Say]) -> Play {
-    let api = Api::ALL.into_iter().find(|api| seen.path.starts_with(path(*api))).unwrap();
+    let api = Api::ALL.into_iter().find(|api| seen.path.contains(path(*api).trim_start_matches("/v1"))).unwrap();
     match seen.json()["stream"] == json!(true) {
         true => Play::stream(&stream(api, said, 3)),
         false => Play::json(reply(api, said)),
@@ -305,4 +305,35 @@ async fn a_vendor_who_keeps_the_history_gets_answers_to_denied_calls() {
         let said = of_type(&records, "decision").iter().filter(|record| record["kind"] == "user_message").count();
         assert_eq!(said, 3, "the same words said twice are said twice");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_way_around_leads_past_what_is_judged() {
+    let model = saying(vec![call("c1", "drop", json!({}))]).await;
+    let mut open = plan(&model, POLICY);
+    open.config.forward = vec!["/v1/files*".to_owned()];
+    let world = open.start().await;
+    let body = request(Api::Chat, "hi", false).to_string();
+    for target in [
+        "/v1/files/../chat/completions",
+        "/v1/files/%2e%2e/chat/completions",
+        "/v1/files/..%2fchat/completions",
+        "/v1/files/..%5Cchat/completions",
+        "/v1//chat/completions",
+        "/v1/./chat/completions",
+        "/v1/chat/completions;x",
+        "/V1/chat/completions",
+        "/v1/chat/completions/c1",
+        "/v1/CHAT/completions",
+        "/lictor/../v1/chat/completions",
+    ] {
+        let got = world.ask(Method::POST, target, &[], body.clone()).await;
+        assert!(matches!(got.status, 400 | 401 | 403 | 404), "{target}: {}", got.text());
+    }
+    assert!(model.seen().is_empty(), "{:?}", model.seen());
+    for target in ["/v1/chat/completions/", "/v1/chat/completions?beta=true", "/openai/v1/chat/completions"] {
+        let got = world.ask(Method::POST, target, &[], body.clone()).await;
+        assert!(got.text().contains("no-drop"), "{target}: {}", got.text());
+    }
+    world.end().await;
 }
