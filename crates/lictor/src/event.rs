@@ -105,6 +105,12 @@ impl Payload {
     }
 }
 
+impl From<&Event> for Event {
+    fn from(event: &Event) -> Event {
+        event.clone()
+    }
+}
+
 impl Event {
     /// An event of a kind, empty otherwise.
     pub fn new(kind: Kind) -> Event {

@@ -75,7 +75,7 @@ impl Default for Means {
 pub struct Guard {
     judge: Judge,
     options: Options,
-    sessions: HashMap<Text, Guarded>,
+    sessions: HashMap<Text, Box<Guarded>>,
 }
 
 /// How one event is decided.
@@ -110,22 +110,23 @@ impl Guard {
         &mut self.judge
     }
 
-    /// Decides on an event. An event without a session belongs to the one without a name; `now` is when it was given,
-    /// for events that do not say when they were.
-    pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Decision {
+    /// Decides on an event, which the decision takes along. An event without a session belongs to the one without a name;
+    /// `now` is when it was given, for events that do not say when they were.
+    pub fn decide(&mut self, event: impl Into<Event>, now: Option<Time>) -> Decision {
         self.decide_within(Means::default(), event, now)
     }
 
     /// The same for somebody who cannot do everything about the event.
-    pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Decision {
+    pub fn decide_within(&mut self, means: Means, event: impl Into<Event>, now: Option<Time>) -> Decision {
+        let event = event.into();
         let name = event.session.clone().unwrap_or_default();
-        let mut guarded = self.sessions.remove(&name).unwrap_or_else(|| self.begin(&name));
+        let mut guarded = self.sessions.remove(&name).unwrap_or_else(|| Box::new(self.begin(&name)));
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
         let mut decision = self.judged(&mut guarded, event, Turn { means, now, waived: &[] });
-        let is_answer = matches!(event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
-        if is_answer && let Some(pending) = guarded.answered(event) {
-            settled.push(self.settle(&mut guarded, pending, event, means, now));
+        let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
+        if is_answer && let Some(pending) = guarded.answered(&decision.event) {
+            settled.push(self.settle(&mut guarded, pending, &decision.event, means, now));
         }
         decision.settled = settled;
         guarded.session.keep(MOST_MOMENTS);
@@ -206,11 +207,11 @@ impl Guard {
         Guarded { session, pending: Vec::new() }
     }
 
-    fn judged(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>) -> Decision {
-        let proposal = guarded.session.propose(&mut self.judge, event);
+    fn judged(&mut self, guarded: &mut Guarded, event: Event, turn: Turn<'_>) -> Decision {
+        let proposal = guarded.session.propose(&mut self.judge, &event);
         let objections = objections(&proposal, turn.waived);
         let mut decision = Decision::on(event, objections);
-        match decision.strongest() {
+        match strongest(&decision.objections) {
             Response::Observe | Response::Warn => {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
             }
@@ -218,8 +219,8 @@ impl Guard {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
                 decision.action = Action::Steer;
             }
-            Response::Redact => self.redacted(guarded, event, turn, &mut decision),
-            Response::Ask => self.asked(guarded, event, turn, &mut decision),
+            Response::Redact => self.redacted(guarded, turn, &mut decision),
+            Response::Ask => self.asked(guarded, &decision.event.clone(), turn, &mut decision),
             Response::Block => decision.action = Action::Block,
         }
         if decision.action != Action::Forward {
@@ -229,9 +230,9 @@ impl Guard {
     }
 
     /// Takes out what offends and judges again, against the whole history; what still offends is asked about or stopped.
-    fn redacted(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
+    fn redacted(&mut self, guarded: &mut Guarded, turn: Turn<'_>, decision: &mut Decision) {
         let offence = redact::Offence::of(&decision.objections);
-        let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, event);
+        let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, &decision.event);
         if redactions.is_empty() {
             decision.action = Action::Block;
             return;
@@ -242,8 +243,7 @@ impl Guard {
             return;
         }
         let proposal = guarded.session.propose(&mut self.judge, &rewritten);
-        let left = Decision::on(&rewritten, objections(&proposal, turn.waived));
-        match left.strongest() {
+        match strongest(&objections(&proposal, turn.waived)) {
             Response::Observe | Response::Warn | Response::Steer => {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
                 decision.action = Action::Redact;
@@ -288,7 +288,7 @@ impl Guard {
             return pending.refused(&format!("denied by {by}"));
         }
         let waived: Vec<Text> = pending.asked.clone();
-        let mut decision = self.judged(guarded, &pending.event, Turn { means, now, waived: &waived });
+        let mut decision = self.judged(guarded, pending.event, Turn { means, now, waived: &waived });
         for objection in &mut decision.objections {
             if waived.contains(&objection.property.id) {
                 objection.waived_by = Some(by.into());
@@ -297,6 +297,11 @@ impl Guard {
         decision.settles = Some(pending.id);
         decision
     }
+}
+
+/// The strongest response that is asked for.
+fn strongest(objections: &[Objection]) -> Response {
+    objections.iter().map(|objection| objection.response).max().unwrap_or(Response::Observe)
 }
 
 /// What stands against an event: what it would newly break, and what nobody can tell.

@@ -222,7 +222,8 @@ impl Warden {
                 self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
             let number = held.decided;
-            let decision = self.guard.decide_within(means, &event, now);
+            let is_end = event.kind == Kind::SessionEnd;
+            let decision = self.guard.decide_within(means, event, now);
             let line = decision.line();
             if let Some(held) = self.held.get_mut(&session) {
                 held.answer(given, line.clone());
@@ -235,7 +236,7 @@ impl Warden {
                     records.push((session.clone(), record));
                 }
             }
-            let is_end = event.kind == Kind::SessionEnd && decision.action.goes_on();
+            let is_end = is_end && decision.action.goes_on();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
             let owed = self.late(&session, owed, now, &mut records);
             answers.push(Answer { line, decision: Some(decision), owed });

@@ -98,10 +98,10 @@ pub struct Decision {
 
 impl Decision {
     /// A decision that nothing came of yet.
-    pub(super) fn on(event: &Event, objections: Vec<Objection>) -> Decision {
+    pub(super) fn on(event: Event, objections: Vec<Objection>) -> Decision {
         Decision {
             action: Action::Forward,
-            event: event.clone(),
+            event,
             rewritten: None,
             redactions: Vec::new(),
             objections,
@@ -113,11 +113,6 @@ impl Decision {
             refused: None,
             settled: Vec::new(),
         }
-    }
-
-    /// The strongest response that is asked for.
-    pub(super) fn strongest(&self) -> Response {
-        self.objections.iter().map(|objection| objection.response).max().unwrap_or(Response::Observe)
     }
 
     /// Makes the proposed event part of the accepted trace.

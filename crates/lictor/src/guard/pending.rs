@@ -27,7 +27,7 @@ impl Pending {
 
     /// The decision that stops it after all.
     pub(super) fn refused(self, reason: &str) -> Decision {
-        let mut decision = Decision::on(&self.event, Vec::new());
+        let mut decision = Decision::on(self.event, Vec::new());
         decision.action = Action::Block;
         decision.message = Some(format!("This step was not allowed: {reason}."));
         decision.refused = Some(reason.to_owned());

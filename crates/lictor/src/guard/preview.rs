@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Action, Decision, Guard, denial, objections, redact};
+use super::{Action, Decision, Guard, denial, objections, redact, strongest};
 use crate::event::Event;
 use crate::policy::Response;
 
@@ -26,13 +26,13 @@ impl Guard {
         let name = event.session.clone().unwrap_or_default();
         let guarded = self.sessions.remove(&name);
         let is_new = guarded.is_none();
-        let guarded = guarded.unwrap_or_else(|| self.begin(&name));
+        let guarded = guarded.unwrap_or_else(|| Box::new(self.begin(&name)));
         let proposal = guarded.session.propose(&mut self.judge, event);
         if !is_new {
             self.sessions.insert(name, guarded);
         }
         let objections = objections(&proposal, &[]);
-        let response = objections.iter().map(|objection| objection.response).max().unwrap_or(Response::Observe);
+        let response = strongest(&objections);
         let mut masks: Vec<Range<usize>> = Vec::new();
         if let Some(text) = event.text.as_ref().filter(|_| response >= Response::Redact) {
             let offence = redact::Offence::of(&objections);
@@ -44,7 +44,7 @@ impl Guard {
             }
         }
         let message = (response >= Response::Ask).then(|| {
-            let mut decision = Decision::on(event, objections);
+            let mut decision = Decision::on(event.clone(), objections);
             decision.action = if response == Response::Ask { Action::Ask } else { Action::Block };
             denial::message(&decision)
         });

@@ -83,7 +83,7 @@ impl Guard {
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
             pending.push(Pending { id, event, asked, until });
         }
-        self.sessions.insert(session.name().clone(), Guarded { session, pending });
+        self.sessions.insert(session.name().clone(), Box::new(Guarded { session, pending }));
         Ok(())
     }
 
