@@ -31,7 +31,7 @@ use crate::recognise::Found;
 use crate::session::{Proposal, Session};
 pub use decision::{Action, Decision, Objection, Why};
 use pending::Pending;
-pub use redact::Redaction;
+pub use redact::{MASK, Redaction};
 pub use saved::SavedGuarded;
 pub use view::late_line;
 

@@ -15,14 +15,15 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("lictor-logic", &[]),
     ("lictor-store", &[]),
     ("lictor-store-postgres", &["lictor-store"]),
     ("lictor", &["lictor-logic"]),
     ("lictor-ledger", &[]),
     ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
-    ("lictor-gateway", &["lictor", "lictor-warden"]),
+    ("lictor-wire", &["lictor"]),
+    ("lictor-gateway", &["lictor", "lictor-warden", "lictor-wire"]),
     ("lictor-lab", &["lictor"]),
     ("lictor-py", &["lictor", "lictor-warden"]),
     (

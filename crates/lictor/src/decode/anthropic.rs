@@ -7,6 +7,7 @@ use super::openai_chat::{failure, is_request, request};
 use super::{Decoded, Decoder, Record, chat, exchange, unknown};
 use crate::event::{Event, Kind};
 use crate::json::Json;
+pub use stream::Block;
 use stream::Stream;
 
 /// The types of the payloads of a stream.
@@ -156,7 +157,7 @@ impl AnthropicDecoder {
 }
 
 /// The events of a message of the model, or of anybody.
-fn response_events(value: &Json) -> Option<Vec<Event>> {
+pub(super) fn response_events(value: &Json) -> Option<Vec<Event>> {
     let mut events = chat::events_of(value)?;
     if value.text("stop_reason") == Some(chat::REFUSAL) {
         chat::refuse(&mut events);

@@ -189,6 +189,12 @@ fn block_event(block: &Json) -> Option<Event> {
             event.failed = block.get("is_error").and_then(Json::as_bool).unwrap_or(false);
             Some(event)
         }
+        "mcp_tool_listing" => {
+            let mut event = Event::new(Kind::ToolDefinitions);
+            event.more.insert("tools", block.get("tools").cloned().unwrap_or(Json::Array(Vec::new())));
+            copy_server(block, "mcp_server_name", &mut event);
+            Some(event)
+        }
         _ => name.strip_suffix("_tool_result").map(|tool| server_answer(tool, block)),
     }
 }

@@ -9,6 +9,7 @@ use super::conversation::{Conversations, Request, Stamp};
 use super::{Decoded, Decoder, Record, chat, exchange, unknown};
 use crate::event::{Event, Kind};
 use crate::json::Json;
+pub use stream::Choice;
 use stream::Streams;
 pub(super) use stream::truncated;
 

@@ -18,6 +18,7 @@ use crate::event::{Event, Kind};
 use crate::json::{Json, Number, Text};
 pub(super) use item::events_of as item_events;
 use item::is_item;
+pub use stream::Piece;
 use stream::Stream;
 
 /// Members that a request may have, beside its input.

@@ -10,10 +10,10 @@ use crate::event::{Event, Kind, Payload};
 use crate::json::Json;
 
 /// The print of an event, a value, or a whole history.
-pub(super) type Print = [u8; 32];
+pub type Print = [u8; 32];
 
 /// The print of a history that begins with `before` and goes on with an event.
-pub(super) fn after(before: &Print, event: &Event) -> Print {
+pub fn after(before: &Print, event: &Event) -> Print {
     let mut hash = Sha256::new();
     hash.update(before);
     text(&mut hash, event.kind.name());
@@ -42,7 +42,7 @@ pub(super) fn after(before: &Print, event: &Event) -> Print {
 }
 
 /// The print of a value.
-pub(super) fn of(json: &Json) -> Print {
+pub fn of(json: &Json) -> Print {
     let mut hash = Sha256::new();
     value(&mut hash, json);
     hash.finalize().into()

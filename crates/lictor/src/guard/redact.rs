@@ -13,7 +13,7 @@ use crate::policy::Response;
 use crate::recognise::{Found, Recogniser};
 
 /// What stands where something was taken out.
-const MASK: &str = "[redacted]";
+pub const MASK: &str = "[redacted]";
 
 /// Something that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]

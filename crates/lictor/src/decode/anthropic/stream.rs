@@ -25,8 +25,9 @@ pub(super) struct Stream {
     line: u32,
 }
 
-#[derive(Debug)]
-struct Block {
+/// A block of a message that is coming, put together from its pieces.
+#[derive(Clone, Debug)]
+pub struct Block {
     /// The block as it was announced.
     start: Object,
     text: String,
@@ -60,7 +61,7 @@ impl Stream {
             }
             Some("content_block_stop") => {
                 if let Some(block) = self.blocks.get_mut(&index) {
-                    block.is_whole = true;
+                    block.close();
                 }
                 true
             }
@@ -96,13 +97,15 @@ impl Stream {
 }
 
 impl Block {
-    fn new(start: &Json, is_whole: bool) -> Block {
+    /// A block as it is announced; a whole one gets no more pieces.
+    pub fn new(start: &Json, is_whole: bool) -> Block {
         let start = start.as_object().cloned().unwrap_or_default();
         let text = start.get("text").and_then(Json::as_str).unwrap_or_default().to_owned();
         Block { start, text, input: String::new(), is_whole }
     }
 
-    fn take(&mut self, delta: &Json) -> bool {
+    /// Takes the next piece; false if its kind is not known.
+    pub fn take(&mut self, delta: &Json) -> bool {
         match delta.text("type") {
             Some("text_delta") => self.text.push_str(delta.text("text").unwrap_or_default()),
             Some("input_json_delta") => self.input.push_str(delta.text("partial_json").unwrap_or_default()),
@@ -112,16 +115,22 @@ impl Block {
         true
     }
 
+    /// Says that there are no more pieces.
+    pub fn close(&mut self) {
+        self.is_whole = true;
+    }
+
     fn is_call(&self) -> bool {
         self.start.get("type").and_then(Json::as_str).is_some_and(|name| name.ends_with("tool_use"))
     }
 
     /// Whether nothing is known of the arguments.
-    fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.input.is_empty() && !self.is_whole
     }
 
-    fn json(mut self) -> Json {
+    /// The block as a plain answer has it.
+    pub fn json(mut self) -> Json {
         if self.start.get("type").is_none() {
             self.start.insert("type", "text");
         }

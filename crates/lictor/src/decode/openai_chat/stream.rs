@@ -29,8 +29,9 @@ struct Stream {
     line: u32,
 }
 
-#[derive(Debug, Default)]
-struct Choice {
+/// One answer of a model that is coming, put together from its chunks.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
     index: i64,
     content: String,
     refusal: String,
@@ -39,7 +40,7 @@ struct Choice {
     is_finished: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Call {
     index: Option<i64>,
     id: Text,
@@ -122,7 +123,8 @@ impl Stream {
 }
 
 impl Choice {
-    fn take(&mut self, choice: &Json) {
+    /// Takes what a chunk says about this choice.
+    pub fn take(&mut self, choice: &Json) {
         self.is_finished |= choice.text("finish_reason").is_some();
         let Some(delta) = choice.get("delta") else { return };
         self.content.push_str(delta.text("content").unwrap_or_default());
@@ -155,7 +157,7 @@ impl Choice {
 
     /// The events of the message. In a stream that was cut, arguments of which nothing has come are not known, rather
     /// than none.
-    fn events(self, is_whole: bool) -> Vec<Event> {
+    pub fn events(self, is_whole: bool) -> Vec<Event> {
         let mut message = Object::new();
         message.insert("role", "assistant");
         message.insert("content", self.content);

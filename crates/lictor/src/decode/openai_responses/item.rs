@@ -61,6 +61,7 @@ pub(in crate::decode) fn events_of(item: &Json) -> Option<Vec<Event>> {
         "mcp_list_tools" => Some(vec![definitions(item)]),
         "mcp_approval_request" => Some(vec![approval_request(item)]),
         "mcp_approval_response" => Some(vec![approval(item)]),
+        "program" => Some(call(name, item)),
         _ if SILENT.contains(&name) => Some(Vec::new()),
         _ => match name.strip_suffix("_output").map(|call| call.strip_suffix("_call").unwrap_or(call)) {
             Some(tool) => Some(vec![answer(tool, item)]),
@@ -151,7 +152,7 @@ fn answer(tool: &str, item: &Json) -> Event {
     // The name of a function is known from its call only.
     event.tool = Some(tool).filter(|tool| !matches!(*tool, "function" | "custom_tool")).map(Text::from);
     event.failed = matches!(item.text("status"), Some("failed" | "incomplete"));
-    fill(&mut event, item.get("output").unwrap_or(&Json::Null));
+    fill(&mut event, item.get("output").or_else(|| item.get("result")).unwrap_or(&Json::Null));
     event
 }
 

@@ -42,9 +42,9 @@ pub(super) struct Stream {
     line: u32,
 }
 
-/// An item that is coming.
-#[derive(Debug, Default)]
-struct Piece {
+/// An item that is coming, put together from the payloads about it.
+#[derive(Clone, Debug, Default)]
+pub struct Piece {
     /// The item as it was announced, or as it is when done.
     item: Object,
     /// The parts of a message, by their place.
@@ -54,7 +54,7 @@ struct Piece {
     is_done: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Part {
     text: String,
     is_refusal: bool,
@@ -79,29 +79,7 @@ impl Stream {
         }
         let place = payload.get("output_index").and_then(Json::as_i64).unwrap_or(0);
         let mut piece = self.items.remove(&place).unwrap_or_default();
-        let mut is_known = true;
-        let part = payload.get("content_index").and_then(Json::as_i64).unwrap_or(0);
-        let text = |key: &str| payload.text(key).unwrap_or_default();
-        match name.strip_prefix("response.").unwrap_or(name) {
-            "output_item.added" | "output_item.done" => {
-                piece.item = payload.get("item").and_then(Json::as_object).cloned().unwrap_or_default();
-                piece.is_done = name.ends_with("done");
-            }
-            "output_text.delta" => piece.part(part, false).text.push_str(text("delta")),
-            "output_text.done" => piece.part(part, false).text = text("text").to_owned(),
-            "refusal.delta" => piece.part(part, true).text.push_str(text("delta")),
-            "refusal.done" => piece.part(part, true).text = text("refusal").to_owned(),
-            "function_call_arguments.delta"
-            | "mcp_call_arguments.delta"
-            | "custom_tool_call_input.delta"
-            | "code_interpreter_call_code.delta" => piece.arguments.push_str(text("delta")),
-            "function_call_arguments.done" | "mcp_call_arguments.done" => {
-                piece.arguments = text("arguments").to_owned()
-            }
-            "custom_tool_call_input.done" => piece.arguments = text("input").to_owned(),
-            "code_interpreter_call_code.done" => piece.arguments = text("code").to_owned(),
-            _ => is_known = false,
-        }
+        let is_known = piece.take(name, payload);
         if is_known || piece.has_begun() {
             self.items.insert(place, piece);
         }
@@ -117,12 +95,7 @@ impl Stream {
     pub(super) fn events(self) -> (usize, Vec<Event>, Stamp) {
         let mut events = Vec::new();
         for piece in self.items.into_values() {
-            let is_silent = !piece.is_done && piece.arguments.is_empty();
-            let mut said = events_of(&piece.json()).unwrap_or_default();
-            if is_silent {
-                said.iter_mut().for_each(unknown_arguments);
-            }
-            events.extend(said);
+            events.extend(piece.events().unwrap_or_default());
         }
         (self.conversation, events, self.stamp)
     }
@@ -134,6 +107,42 @@ impl Stream {
 }
 
 impl Piece {
+    /// Takes what a payload of this name says about the item; false if it says nothing that is known.
+    pub fn take(&mut self, name: &str, payload: &Json) -> bool {
+        let part = payload.get("content_index").and_then(Json::as_i64).unwrap_or(0);
+        let text = |key: &str| payload.text(key).unwrap_or_default();
+        match name.strip_prefix("response.").unwrap_or(name) {
+            "output_item.added" | "output_item.done" => {
+                self.item = payload.get("item").and_then(Json::as_object).cloned().unwrap_or_default();
+                self.is_done = name.ends_with("done");
+            }
+            "output_text.delta" => self.part(part, false).text.push_str(text("delta")),
+            "output_text.done" => self.part(part, false).text = text("text").to_owned(),
+            "refusal.delta" => self.part(part, true).text.push_str(text("delta")),
+            "refusal.done" => self.part(part, true).text = text("refusal").to_owned(),
+            "function_call_arguments.delta"
+            | "mcp_call_arguments.delta"
+            | "custom_tool_call_input.delta"
+            | "code_interpreter_call_code.delta" => self.arguments.push_str(text("delta")),
+            "function_call_arguments.done" | "mcp_call_arguments.done" => self.arguments = text("arguments").to_owned(),
+            "custom_tool_call_input.done" => self.arguments = text("input").to_owned(),
+            "code_interpreter_call_code.done" => self.arguments = text("code").to_owned(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The events of the item; none if its kind is not known. Of an item that was cut, arguments of which nothing has
+    /// come are not known, rather than none.
+    pub fn events(self) -> Option<Vec<Event>> {
+        let is_silent = !self.is_done && self.arguments.is_empty();
+        let mut said = events_of(&self.json())?;
+        if is_silent {
+            said.iter_mut().for_each(unknown_arguments);
+        }
+        Some(said)
+    }
+
     fn has_begun(&self) -> bool {
         !self.item.is_empty() || !self.parts.is_empty() || !self.arguments.is_empty()
     }
@@ -144,7 +153,8 @@ impl Piece {
         part
     }
 
-    fn json(mut self) -> Json {
+    /// The item as a plain response has it.
+    pub fn json(mut self) -> Json {
         if self.is_done {
             return self.item.into();
         }

@@ -1,0 +1,242 @@
+//! What a client sends to a model.
+//!
+//! Three interfaces, one list of items: the tools on offer, the instructions, the messages. What is refused here is
+//! refused because two readers could understand it differently or because nobody knows what it means; fields that say
+//! nothing to the model pass as they are.
+
+use std::collections::HashMap;
+
+use lictor::decode::print::{self, Print};
+use lictor::event::{Event, Kind};
+use lictor::json::{self, Json, Object, Text};
+
+use crate::segment::{self, Segment};
+use crate::splice::{self, Step, at};
+use crate::{Api, Refused, Ruling};
+
+/// The body of a request, read strictly.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The interface.
+    pub api: Api,
+    /// Whether the reply is to be streamed.
+    pub streams: bool,
+    /// The model that is asked for.
+    pub model: Option<Text>,
+    /// Everything the request says, old and new, one item for each event: first the tools on offer and the
+    /// instructions, then the messages in their order. The answer of a tool carries the name of the tool where the
+    /// request holds the call too.
+    pub items: Vec<Item>,
+    /// By what the session may be known.
+    pub hints: Hints,
+    text: String,
+    segments: Vec<Segment>,
+}
+
+/// One thing that a request says.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The hash of what it says, however it is written.
+    pub hash: Print,
+    /// What it is.
+    pub event: Event,
+}
+
+/// By what a session may be known, as far as the body says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hints {
+    /// The end user: `user`, `safety_identifier`, or `metadata.user_id` with Anthropic.
+    pub user: Option<Text>,
+    /// What the client says about the request, free of meaning for the vendor.
+    pub metadata: Object,
+    /// The response that this goes on from, whose history the vendor keeps.
+    pub previous_response: Option<Text>,
+    /// The conversation that the vendor keeps.
+    pub conversation: Option<Text>,
+}
+
+impl Request {
+    /// Reads a body. What two readers could understand differently is refused, and so is a message of a kind that is not
+    /// known.
+    pub fn read(api: Api, body: &[u8]) -> Result<Request, Refused> {
+        let value = json::parse(body).map_err(|error| Refused::json("the body of the request", error))?;
+        let text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
+        if value.as_object().is_none() {
+            return Err(shape("the body is not a JSON object"));
+        }
+        let mut segments = offered(&value);
+        segments.extend(match api {
+            Api::Chat => chat(&value)?,
+            Api::Responses => responses(&value)?,
+            Api::Messages => messages(&value)?,
+        });
+        name_tools(&mut segments);
+        let streams = match value.get("stream") {
+            None | Some(Json::Null) => false,
+            Some(Json::Bool(streams)) => *streams,
+            Some(_) => return Err(shape("`stream` is neither true nor false")),
+        };
+        let items = segments.iter().map(|segment| Item { hash: hash(&segment.event), event: segment.event.clone() });
+        Ok(Request {
+            api,
+            streams,
+            model: value.text("model").map(Text::from),
+            items: items.collect(),
+            hints: hints(api, &value),
+            text,
+            segments,
+        })
+    }
+
+    /// Whether the request carries the whole history, rather than go on from one that the vendor keeps.
+    pub fn carries_history(&self) -> bool {
+        self.hints.previous_response.is_none() && self.hints.conversation.is_none()
+    }
+
+    /// The body with some items changed, by their index: nothing but the values concerned differs from the body that
+    /// was read. An item that is denied says the text of the denial instead; that a call or the tools on offer cannot,
+    /// so denying those is refused: refuse the request.
+    pub fn rewritten(&self, changes: &[(usize, Ruling)]) -> Result<Vec<u8>, Refused> {
+        let mut edits = Vec::new();
+        for (index, ruling) in changes {
+            let segment = self.segments.get(*index).ok_or_else(|| shape("there is no such item"))?;
+            match ruling {
+                Ruling::Forward => {}
+                Ruling::Rewrite(event) => edits.extend(segment.rewrite(event)?),
+                Ruling::Deny { text } => edits.extend(segment.deny(text)?),
+            }
+        }
+        let text = splice::edited(&self.text, &edits).ok_or_else(|| shape("an item is not where it was"))?;
+        Ok(text.into_bytes())
+    }
+}
+
+/// The hash of what an event says.
+pub(crate) fn hash(event: &Event) -> Print {
+    match event.kind {
+        // What these say is beside their texts.
+        Kind::ToolDefinitions | Kind::Other(_) => print::after(&print::of(&Json::Object(event.more.clone())), event),
+        _ => print::after(&[0; 32], event),
+    }
+}
+
+fn shape(message: &str) -> Refused {
+    Refused::new("request.shape", message)
+}
+
+/// The tools on offer, wherever they come from.
+fn offered(value: &Json) -> Vec<Segment> {
+    let tools = ["tools", "functions"].into_iter().filter_map(|key| segment::definitions(value.get(key)?, at![key]));
+    let servers = value.get("mcp_servers").filter(|servers| servers.as_array().is_some_and(|list| !list.is_empty()));
+    let servers =
+        servers.map(|servers| segment::other("mcp_servers", "servers", &without_secrets(servers), at!["mcp_servers"]));
+    tools.chain(servers).collect()
+}
+
+/// Servers by name and address; what they are entered with is nobody's business.
+fn without_secrets(servers: &Json) -> Json {
+    let open = |server: &Json| {
+        let mut server = server.as_object().cloned().unwrap_or_default();
+        server.remove("authorization_token");
+        Json::Object(server)
+    };
+    servers.as_array().unwrap_or_default().iter().map(open).collect::<Vec<Json>>().into()
+}
+
+fn chat(value: &Json) -> Result<Vec<Segment>, Refused> {
+    list(value, "messages", segment::message)
+}
+
+fn messages(value: &Json) -> Result<Vec<Segment>, Refused> {
+    let mut segments = told(value, "system");
+    segments.extend(list(value, "messages", segment::message)?);
+    Ok(segments)
+}
+
+fn responses(value: &Json) -> Result<Vec<Segment>, Refused> {
+    let mut segments = told(value, "instructions");
+    // What a stored prompt says the vendor knows; what is filled into it is here.
+    if let Some(prompt) = value.get("prompt").filter(|prompt| !prompt.is_null()) {
+        segments.push(segment::other("prompt", "prompt", prompt, at!["prompt"]));
+    }
+    match value.get("input") {
+        None | Some(Json::Null) => {}
+        Some(text @ Json::String(_)) => {
+            let mut said = Object::new();
+            said.insert("role", "user");
+            said.insert("content", text.clone());
+            // The path of the content is that of the input itself.
+            let spoken = segment::message(&said.into(), &[])?;
+            segments.extend(spoken.into_iter().map(|segment| segment.moved("content", "input")));
+        }
+        Some(_) => segments.extend(list(value, "input", input)?),
+    }
+    Ok(segments)
+}
+
+fn input(item: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
+    match item.text("type") {
+        // What it refers to is not here. That something is referred to is all that can be said.
+        Some("item_reference") => {
+            Ok(vec![segment::other("item_reference", "id", item.get("id").unwrap_or(&Json::Null), at.to_vec())])
+        }
+        _ => segment::item(item, at),
+    }
+}
+
+fn told(value: &Json, key: &str) -> Vec<Segment> {
+    let content = value.get(key).filter(|content| !content.is_null() && content.as_str() != Some(""));
+    content.map(|content| segment::instructions(content, at![key])).into_iter().collect()
+}
+
+fn list(
+    value: &Json,
+    key: &str,
+    read: impl Fn(&Json, &[Step]) -> Result<Vec<Segment>, Refused>,
+) -> Result<Vec<Segment>, Refused> {
+    let Some(entries) = value.get(key).and_then(Json::as_array) else {
+        return Err(shape(&format!("`{key}` is not a list")));
+    };
+    let mut segments = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        if entry.as_object().is_none() {
+            return Err(shape(&format!("`{key}.{place}` is not an object")));
+        }
+        let read = read(entry, &at![key, place]);
+        segments.extend(read.map_err(|error| Refused::new(error.code, format!("`{key}.{place}`: {}", error.message)))?);
+    }
+    Ok(segments)
+}
+
+/// Gives answers the names of their tools.
+fn name_tools(segments: &mut [Segment]) {
+    let mut tools: HashMap<Text, Text> = HashMap::new();
+    for Segment { event, .. } in segments {
+        let Some(id) = &event.id else { continue };
+        match (&event.kind, &event.tool) {
+            (Kind::ToolCall, Some(tool)) => drop(tools.insert(id.clone(), tool.clone())),
+            (Kind::ToolResult | Kind::Approval | Kind::Denial, _) => {
+                event.tool = tools.get(id).cloned().or(event.tool.take());
+            }
+            (Kind::Other(_), Some(tool)) => drop(tools.insert(id.clone(), tool.clone())),
+            _ => {}
+        }
+    }
+}
+
+fn hints(api: Api, value: &Json) -> Hints {
+    let text = |key: &str| value.text(key).filter(|text| !text.is_empty()).map(Text::from);
+    let metadata = value.get("metadata").and_then(Json::as_object).cloned().unwrap_or_default();
+    let user = match api {
+        Api::Messages => metadata.get("user_id").and_then(Json::as_str).map(Text::from),
+        _ => text("safety_identifier").or_else(|| text("user")),
+    };
+    let kept = api == Api::Responses;
+    let conversation = value.get("conversation").filter(|_| kept);
+    Hints {
+        user,
+        metadata,
+        previous_response: text("previous_response_id").filter(|_| kept),
+        conversation: conversation.and_then(|named| named.as_str().or_else(|| named.text("id"))).map(Text::from),
+    }
+}

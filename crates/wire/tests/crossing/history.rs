@@ -1,0 +1,268 @@
+//! Histories that are sent again and again: every item is told once, and changes are told.
+
+use lictor::event::Event;
+use lictor::json::Json;
+use lictor_wire::{Api, Change, Fold, Known, Reply, Request, Ruling};
+use proptest::prelude::*;
+
+use crate::drive::{deny, ruled, shown};
+use crate::made::{self, Turn, object, plain, streamed, turn};
+
+/// A request that carries these messages or items.
+fn request(api: Api, items: &[Json]) -> Request {
+    let key = if api == Api::Responses { "input" } else { "messages" };
+    let body = object(&[("model", "m".into()), (key, items.to_vec().into())]).to_string();
+    Request::read(api, body.as_bytes()).unwrap()
+}
+
+fn user(text: &str) -> Json {
+    object(&[("role", "user".into()), ("content", text.into())])
+}
+
+/// What a client sends back of a plain reply, with what libraries add and leave out.
+fn sent_back(api: Api, body: &str) -> Vec<Json> {
+    let body = lictor::json::parse_str(body).unwrap();
+    match api {
+        Api::Chat => {
+            let mut message = body.at("choices.0.message").unwrap().as_object().unwrap().clone();
+            message.remove("refusal");
+            message.insert("audio", Json::Null);
+            message.insert("function_call", Json::Null);
+            // The keys in another order.
+            let mut members = message.into_members();
+            members.reverse();
+            vec![Json::Object(members.into_iter().collect())]
+        }
+        Api::Messages => {
+            let content = body.get("content").unwrap().as_array().unwrap();
+            let kept =
+                content.iter().filter(|block| block.text("type") != Some("thinking")).cloned().collect::<Vec<_>>();
+            vec![object(&[("role", "assistant".into()), ("content", kept.into())])]
+        }
+        Api::Responses => {
+            let output = body.get("output").unwrap().as_array().unwrap().iter();
+            let bare = |item: &Json| {
+                let mut item = item.as_object().unwrap().clone();
+                for key in ["id", "status"] {
+                    item.remove(key);
+                }
+                Json::Object(item)
+            };
+            output.filter(|item| item.text("type") != Some("reasoning")).map(bare).collect()
+        }
+    }
+}
+
+fn answers(api: Api, turn: &Turn) -> Vec<Json> {
+    let answer = |(id, tool, _): &(String, String, String)| {
+        let text = format!("answer of {tool}");
+        match api {
+            Api::Chat => {
+                object(&[("role", "tool".into()), ("tool_call_id", id.as_str().into()), ("content", text.into())])
+            }
+            Api::Messages => {
+                let block = object(&[
+                    ("type", "tool_result".into()),
+                    ("tool_use_id", id.as_str().into()),
+                    ("content", text.into()),
+                ]);
+                object(&[("role", "user".into()), ("content", vec![block].into())])
+            }
+            Api::Responses => object(&[
+                ("type", "function_call_output".into()),
+                ("call_id", id.as_str().into()),
+                ("output", text.into()),
+            ]),
+        }
+    };
+    turn.calls.iter().map(answer).collect()
+}
+
+fn fresh(fold: &Fold) -> Vec<String> {
+    shown(&fold.fresh.iter().map(|(_, event)| event.clone()).collect::<Vec<Event>>())
+}
+
+#[test]
+fn a_conversation_is_told_once() {
+    for api in Api::ALL {
+        for is_streamed in [false, true] {
+            let turn = turn("Looking.", &[("c1", "lookup", "{\"a\": 1}")]);
+            let mut known = Known::default();
+            let mut items = vec![user("hello")];
+            let fold = known.fold(&request(api, &items));
+            assert_eq!((fresh(&fold), fold.change), (vec!["user_message hello".into()], Change::Continued));
+            known = fold.known;
+            known.replied(&match is_streamed {
+                true => crate::drive::forward(api, &streamed(api, &turn, 3)).sent,
+                false => Reply::read(api, plain(api, &turn).as_bytes()).unwrap().settle(&[]).unwrap().sent,
+            });
+            items.extend(sent_back(api, &plain(api, &turn)));
+            items.extend(answers(api, &turn));
+            let known = Known::from_bytes(&known.to_bytes()).unwrap();
+            let fold = known.fold(&request(api, &items));
+            assert_eq!(fold.change, Change::Continued, "{api:?}");
+            assert_eq!(fresh(&fold), ["tool_result lookup c1 answer of lookup"], "{api:?} {is_streamed}");
+            assert_eq!(fold.event(), None);
+        }
+    }
+}
+
+#[test]
+fn a_reply_that_was_changed_is_known_as_it_left() {
+    let turn = turn("Looking.", &[("c1", "lookup", "{}"), ("c2", "drop", "{}")]);
+    for api in Api::ALL {
+        let reply = Reply::read(api, plain(api, &turn).as_bytes()).unwrap();
+        let rulings: Vec<Ruling> = reply.events().iter().map(deny("drop")).collect();
+        let settled = reply.settle(&rulings).unwrap();
+        let driven = ruled(api, &streamed(api, &turn, 2), deny("drop"));
+        assert_eq!(driven.sent, settled.sent, "{api:?}");
+        let mut known = Known::default().fold(&request(api, &[user("hello")])).known;
+        known.replied(&driven.sent);
+        let mut items = vec![user("hello")];
+        items.extend(sent_back(api, std::str::from_utf8(&settled.body).unwrap()));
+        items.push(user("and?"));
+        let fold = known.fold(&request(api, &items));
+        assert_eq!((fresh(&fold), fold.change), (vec!["user_message and?".into()], Change::Continued), "{api:?}");
+    }
+}
+
+/// Messages of users, by their numbers.
+fn said(numbers: &[u32]) -> Request {
+    request(Api::Chat, &numbers.iter().map(|number| user(&number.to_string())).collect::<Vec<_>>())
+}
+
+/// A history, the next one, how it goes on, and what is new in it.
+type Case = (&'static [u32], &'static [u32], Change, &'static [usize]);
+
+#[test]
+fn edits_compactions_and_retries_are_told() {
+    let cases: [Case; 10] = [
+        (&[], &[1], Change::Continued, &[0]),
+        (&[1, 2], &[1, 2, 3], Change::Continued, &[2]),
+        (&[1, 1], &[1, 1, 1], Change::Continued, &[2]),
+        (&[1, 2, 3], &[1, 2, 3], Change::Continued, &[]),
+        (&[1, 2, 3], &[1, 2], Change::Rewound { to: 2, dropped: 1 }, &[]),
+        (&[1, 2, 3], &[1, 9, 3, 4], Change::Edited { at: 1, dropped: 1 }, &[1, 3]),
+        (&[1, 2, 3], &[1, 9], Change::Edited { at: 1, dropped: 2 }, &[1]),
+        (&[1, 2, 3, 4], &[9, 4, 5], Change::Compacted { at: 0, dropped: 3 }, &[0, 2]),
+        (&[1, 2, 3, 4], &[9, 5], Change::Compacted { at: 0, dropped: 4 }, &[0, 1]),
+        (&[1, 2, 3, 4, 5], &[1, 4, 5, 6], Change::Compacted { at: 1, dropped: 2 }, &[3]),
+    ];
+    for (before, after, change, new) in cases {
+        let known = Known::default().fold(&said(before)).known;
+        let fold = known.fold(&said(after));
+        assert_eq!(fold.change, change, "{before:?} {after:?}");
+        assert_eq!(fold.fresh.iter().map(|(place, _)| *place).collect::<Vec<_>>(), new, "{before:?} {after:?}");
+        assert_eq!(fold.event().is_none(), change == Change::Continued);
+        // From here on the history is as it was sent last.
+        assert_eq!(fold.known.fold(&said(after)).change, Change::Continued);
+    }
+}
+
+#[test]
+fn instructions_that_change_are_told_and_break_no_history() {
+    let with = |system: &str| {
+        let system = object(&[("role", "system".into()), ("content", system.into())]);
+        request(Api::Chat, &[system, user("hello")])
+    };
+    let known = Known::default().fold(&with("It is noon.")).known;
+    let fold = known.fold(&with("It is one."));
+    assert_eq!((fresh(&fold), fold.change), (vec!["system_message It is one.".into()], Change::Continued));
+    assert_eq!(fresh(&known.fold(&with("It is noon."))), [""; 0]);
+}
+
+#[test]
+fn what_the_vendor_keeps_is_not_sent_again() {
+    let read = |body: &str| Request::read(Api::Responses, body.as_bytes()).unwrap();
+    let mut known = Known::default().fold(&read(r#"{"input":"hello"}"#)).known;
+    let turn = turn("", &[("c1", "lookup", "{}")]);
+    known.replied(&crate::drive::forward(Api::Responses, &streamed(Api::Responses, &turn, 3)).sent);
+    let next =
+        read(r#"{"previous_response_id":"r1","input":[{"type":"function_call_output","call_id":"c1","output":"x"}]}"#);
+    let fold = known.fold(&next);
+    // The name of the tool is known from the reply.
+    assert_eq!((fresh(&fold), fold.change), (vec!["tool_result lookup c1 x".into()], Change::Continued));
+    assert_eq!(fold.known.len(), 3);
+}
+
+#[test]
+fn of_several_choices_the_client_keeps_one() {
+    let turns = [turn("One.", &[]), turn("Two.", &[("c", "lookup", "{}")])];
+    let body = made::chat::plain(&turns);
+    let mut known = Known::default().fold(&said(&[1])).known;
+    known.replied(&Reply::read(Api::Chat, body.as_bytes()).unwrap().settle(&[]).unwrap().sent);
+    let known = Known::from_bytes(&known.to_bytes()).unwrap();
+    for (place, turn) in turns.iter().enumerate() {
+        let mut items = vec![user("1")];
+        items.extend(sent_back(Api::Chat, &plain(Api::Chat, turn)));
+        items.push(user("next"));
+        let fold = known.fold(&request(Api::Chat, &items));
+        assert_eq!((fresh(&fold), fold.change), (vec!["user_message next".into()], Change::Continued), "{place}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_ours_are_no_history() {
+    let bytes = Known::default().fold(&said(&[1, 2])).known.to_bytes();
+    assert!(Known::from_bytes(&bytes).is_some());
+    for end in 0..bytes.len() {
+        assert_eq!(Known::from_bytes(&bytes[..end]), None);
+    }
+    assert_eq!(Known::from_bytes(&[bytes.as_slice(), &[0]].concat()), None);
+    assert_eq!(Known::from_bytes(&[9]), None);
+    assert_eq!(Known::from_bytes(&[&[1][..], &[255; 8]].concat()), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Played turn by turn, every item is told exactly once, in order, also if the same words come again and again.
+    #[test]
+    fn every_item_of_any_conversation_is_told_once(
+        turns in prop::collection::vec(("[ab]{0,2}", "[ab]{0,2}", prop::collection::vec("[fg]", 0..3), any::<bool>()), 1..6),
+    ) {
+        for api in Api::ALL {
+            let (mut known, mut items, mut told, mut said) = (Known::default(), Vec::new(), Vec::new(), Vec::new());
+            for (number, (asked, answered, tools, is_streamed)) in turns.iter().enumerate() {
+                items.push(user(asked));
+                said.push(format!("user_message {asked}").trim_end().to_owned());
+                let calls = tools.iter().enumerate();
+                let calls = calls.map(|(place, tool)| (format!("c{number}-{place}"), tool.clone(), "{}".to_owned()));
+                let turn = Turn { text: answered.clone(), calls: calls.collect() };
+                let fold = known.fold(&request(api, &items));
+                prop_assert_eq!(fold.change, Change::Continued);
+                told.extend(fresh(&fold));
+                known = Known::from_bytes(&fold.known.to_bytes()).unwrap();
+                let body = plain(api, &turn);
+                let reply = Reply::read(api, body.as_bytes()).unwrap();
+                told.extend(shown(reply.events()));
+                said.extend(shown(reply.events()));
+                known.replied(&match is_streamed {
+                    true => crate::drive::forward(api, &streamed(api, &turn, 1)).sent,
+                    false => reply.settle(&[]).unwrap().sent,
+                });
+                items.extend(sent_back(api, &body));
+                items.extend(answers(api, &turn));
+                said.extend(turn.calls.iter().map(|(id, tool, _)| format!("tool_result {tool} {id} answer of {tool}")));
+            }
+            told.extend(fresh(&known.fold(&request(api, &items))));
+            prop_assert_eq!(told, said);
+        }
+    }
+
+    /// Whatever is done to a history, what is new in it is told: nothing that was not known is passed over.
+    #[test]
+    fn nothing_new_is_passed_over(before in prop::collection::vec(0..4u32, 0..8), after in prop::collection::vec(0..6u32, 0..8)) {
+        let known = Known::default().fold(&said(&before)).known;
+        let fold = known.fold(&said(&after));
+        let fresh: Vec<usize> = fold.fresh.iter().map(|(place, _)| *place).collect();
+        for (place, number) in after.iter().enumerate() {
+            prop_assert!(fresh.contains(&place) || before.contains(number), "{:?} {:?} {:?}", before, after, fresh);
+        }
+        // What counts as known stood in the old history in this order.
+        let kept: Vec<u32> = after.iter().enumerate().filter(|(place, _)| !fresh.contains(place)).map(|(_, n)| *n).collect();
+        let mut rest = before.iter();
+        prop_assert!(kept.iter().all(|number| rest.any(|old| old == number)));
+        prop_assert_eq!(fold.change == Change::Continued, after.starts_with(&before));
+    }
+}

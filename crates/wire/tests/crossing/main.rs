@@ -1,0 +1,15 @@
+//! What crosses between clients and models, at every cut, under every ruling.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
+
+mod calls;
+mod drive;
+mod history;
+mod made;
+mod masks;
+mod python;
+mod recorded;
+mod replies;
+mod requests;
+mod sdk;
+mod strange;

@@ -1,0 +1,133 @@
+//! Text flows, stays back as far as asked, and is masked across pieces.
+
+use lictor::event::{Event, Kind};
+use lictor_wire::{Api, Limits, Mask, Move, Ruling, Stream};
+use proptest::prelude::*;
+
+use crate::drive::{drive, forward};
+use crate::made::{streamed, turn};
+
+const NUMBER: &str = "4111-1111";
+
+/// Masks the number wherever it stands.
+fn hide(text: &str, from: usize) -> Vec<Mask> {
+    let found = text.match_indices(NUMBER).map(|(place, found)| place..place + found.len());
+    found.filter(|range| range.end > from).map(|range| Mask { range, with: "[redacted]".into() }).collect()
+}
+
+#[test]
+fn text_leaves_at_once_unless_it_is_to_stay_back() {
+    for api in Api::ALL {
+        let text = streamed(api, &turn("one two three four", &[]), 4);
+        let mut stream = Stream::new(api, Limits::default());
+        let cut = text.find("three").map(|place| place + text[place..].find("\n\n").unwrap() + 2);
+        let cut =
+            cut.or_else(|| text.find("thre").map(|place| place + text[place..].find("\n\n").unwrap() + 2)).unwrap();
+        let moves = stream.push(&text.as_bytes()[..cut]);
+        assert_eq!(moves, [Move::Release(text.as_bytes()[..cut].to_vec())]);
+        let mut stream = Stream::new(api, Limits { hold_back: 100, ..Limits::default() });
+        let moves = stream.push(&text.as_bytes()[..cut]);
+        let [Move::Release(released)] = moves.as_slice() else { panic!("{moves:?}") };
+        assert!(!String::from_utf8_lossy(released).contains("one "), "nothing of the text has left");
+    }
+}
+
+#[test]
+fn a_number_in_pieces_is_masked_everywhere() {
+    let words = format!("Your card is {NUMBER}, and once more {NUMBER}.");
+    for api in Api::ALL {
+        for size in [1, 2, 5, 1000] {
+            let text = streamed(api, &turn(&words, &[("i", "t", "{}")]), size);
+            for piece in [1, 64, text.len()] {
+                let pieces = text.as_bytes().chunks(piece);
+                let driven = drive(api, 16, pieces, |_| Ruling::Forward, hide);
+                assert_eq!(driven.refused, None);
+                let again = forward(api, driven.text());
+                assert_eq!(again.refused, None, "{}", driven.text());
+                let masked = words.replace(NUMBER, "[redacted]");
+                assert_eq!(again.events()[0].text.as_deref(), Some(masked.as_str()), "{api:?} {size} {piece}");
+                // What was judged is what has left.
+                assert_eq!(driven.events(), again.events());
+                assert_eq!(driven.sent, again.sent);
+                assert!(!driven.text().contains("4111"), "{}", driven.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn without_masks_held_text_leaves_byte_for_byte() {
+    for api in Api::ALL {
+        let text = streamed(api, &turn("Some words that stay back.", &[("i", "t", "{}")]), 3);
+        for hold_back in [1, 8, usize::MAX] {
+            let driven = drive(api, hold_back, text.as_bytes().chunks(7), |_| Ruling::Forward, |_, _| Vec::new());
+            assert_eq!(driven.text(), text);
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_held_whole_can_be_rewritten_or_denied() {
+    for api in Api::ALL {
+        let text = streamed(api, &turn("A secret word.", &[("i", "t", "{}")]), 3);
+        let rewrite = |event: &Event| match event.kind {
+            Kind::AssistantMessage => {
+                Ruling::Rewrite(Box::new(Event { text: Some("A [redacted] word.".into()), ..event.clone() }))
+            }
+            _ => Ruling::Forward,
+        };
+        let deny = |event: &Event| match event.kind {
+            Kind::AssistantMessage => Ruling::Deny { text: "Not that.".into() },
+            _ => Ruling::Forward,
+        };
+        for (said, driven) in [
+            ("A [redacted] word.", drive(api, usize::MAX, [text.as_bytes()], rewrite, |_, _| Vec::new())),
+            ("Not that.", drive(api, usize::MAX, [text.as_bytes()], deny, |_, _| Vec::new())),
+        ] {
+            let again = forward(api, driven.text());
+            assert_eq!(again.refused, None, "{}", driven.text());
+            assert_eq!(again.events()[0].text.as_deref(), Some(said), "{api:?}");
+            assert_eq!(again.events().len(), 2);
+            assert!(!driven.text().contains("secret"));
+        }
+    }
+}
+
+#[test]
+fn what_has_left_cannot_be_taken_back_and_the_rest_can() {
+    for api in Api::ALL {
+        let text = streamed(api, &turn("First words, then a secret.", &[]), 4);
+        let deny = |_: &Event| Ruling::Deny { text: "Stop.".into() };
+        let driven = drive(api, 10, [text.as_bytes()], deny, |_, _| Vec::new());
+        let again = forward(api, driven.text());
+        let said = again.events()[0].text.clone().unwrap();
+        assert!(
+            said.starts_with("First words") && said.ends_with("\n\nStop.") && !said.contains("secret"),
+            "{api:?} {}",
+            driven.text()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn no_cut_lets_a_number_through(
+        parts in prop::collection::vec("[ -~é]{0,9}", 1..5),
+        size in 1..7usize,
+        piece in 1..80usize,
+        hold_back in NUMBER.len()..40,
+    ) {
+        let words = parts.join(NUMBER);
+        for api in Api::ALL {
+            let text = streamed(api, &turn(&words, &[]), size);
+            let driven = drive(api, hold_back, text.as_bytes().chunks(piece), |_| Ruling::Forward, hide);
+            let again = forward(api, driven.text());
+            prop_assert_eq!(&again.refused, &None);
+            let said = again.events().first().and_then(|event| event.text.clone()).unwrap_or_default();
+            prop_assert_eq!(said.as_str(), words.replace(NUMBER, "[redacted]"));
+            prop_assert_eq!(&driven.sent, &again.sent);
+        }
+    }
+}

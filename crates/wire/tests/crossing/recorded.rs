@@ -1,0 +1,168 @@
+//! Streams as vendors recorded them, cut at every byte.
+
+use std::path::Path;
+
+use lictor::decode::{Decoded, Format, Record};
+use lictor::event::{Event, Source};
+use lictor::json;
+use lictor_wire::{Api, Reply, Ruling};
+
+use crate::drive::{drive, forward};
+use crate::made;
+
+/// The recordings, from outside of this project, and the kinds of what they say, counted by hand.
+const RECORDED: [(&str, Api, &[&str]); 7] = [
+    ("openai-chat/stream_one_tool_call.sse", Api::Chat, &["tool_call"]),
+    ("openai-chat/stream_parallel_tool_calls.sse", Api::Chat, &["tool_call", "tool_call"]),
+    ("openai-chat/stream_two_tool_calls_a.sse", Api::Chat, &["tool_call"]),
+    ("openai-responses/stream_function_call.sse", Api::Responses, &["tool_call"]),
+    ("anthropic/stream_tool_use_response.sse", Api::Messages, &["assistant_message", "tool_call"]),
+    ("anthropic/stream_refusal_response.sse", Api::Messages, &["assistant_message"]),
+    ("anthropic/stream_incomplete_partial_json_response.sse", Api::Messages, &["assistant_message", "tool_call"]),
+];
+
+/// The recordings that are there, with those that are made here for what they lack.
+fn streams() -> Vec<(String, Api, String, Option<&'static [&'static str]>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/formats");
+    let mut streams = Vec::new();
+    for (name, api, said) in RECORDED {
+        match std::fs::read_to_string(folder.join(name)) {
+            Ok(text) => streams.push((name.into(), api, text, Some(said))),
+            Err(_) => eprintln!("SKIPPED: the recording {name} is not here"),
+        }
+    }
+    streams.extend(made::streams().into_iter().map(|(name, api, text)| (name.into(), api, text, None)));
+    streams
+}
+
+/// What the decoder of logs reads.
+fn logged(api: Api, text: &str) -> Vec<Event> {
+    let mut decoder = Format::named(api.name()).unwrap().decoder();
+    let mut decoded = Decoded::default();
+    let payloads = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+    for (index, payload) in payloads.enumerate() {
+        let value = json::parse_str(payload).unwrap();
+        decoder.record(Record { value, file: "log".into(), line: 1, index: index as u32 }, &mut decoded);
+    }
+    decoder.finish(&mut decoded);
+    assert_eq!(decoded.faults, []);
+    decoded.events
+}
+
+/// What an event says, without where and when.
+fn told(event: &Event) -> Event {
+    let mut told = Event { source: Source::default(), time: None, session: None, ..event.clone() };
+    for mark in ["truncated", "executed_by"] {
+        told.more.remove(mark);
+    }
+    told
+}
+
+#[test]
+fn what_was_recorded_is_what_is_read() {
+    for (name, api, text, said) in streams() {
+        let driven = forward(api, &text);
+        assert_eq!(driven.refused, None, "{name}");
+        assert!(driven.is_complete, "{name}");
+        if let Some(said) = said {
+            let kinds: Vec<String> = driven.events().iter().map(|event| event.kind.to_string()).collect();
+            assert_eq!(kinds, said, "{name}");
+        }
+        assert_eq!(driven.text(), text, "{name}");
+        // Whoever reads the log afterwards sees the same; a stream tells the choices in the order in which they end.
+        let mut ours: Vec<Event> = driven.events().iter().map(told).collect();
+        ours.sort_by_key(|event| event.more.get("choice").and_then(json::Json::as_i64));
+        assert_eq!(ours, logged(api, &text).iter().map(told).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn every_cut_is_the_same_stream() {
+    for (name, api, text, _) in streams() {
+        for hold_back in [0, 7] {
+            let pass = |pieces: Vec<&[u8]>| drive(api, hold_back, pieces, |_| Ruling::Forward, |_, _| Vec::new());
+            let whole = pass(vec![text.as_bytes()]);
+            assert_eq!(whole.text(), text, "{name}");
+            for cut in 0..text.len() {
+                let (before, after) = text.as_bytes().split_at(cut);
+                let driven = pass(vec![before, after]);
+                assert_eq!(driven.events(), whole.events(), "{name} cut at {cut}");
+                assert_eq!(driven.released, whole.released, "{name} cut at {cut}");
+                assert_eq!(driven.sent, whole.sent, "{name} cut at {cut}");
+            }
+            let driven = pass(text.as_bytes().chunks(1).collect());
+            assert_eq!(driven.events(), whole.events(), "{name} byte by byte");
+            assert_eq!(driven.text(), text, "{name} byte by byte");
+        }
+    }
+}
+
+#[test]
+fn ends_of_lines_comments_and_marks_change_nothing() {
+    for (name, api, text, _) in streams() {
+        let plain = forward(api, &text).events();
+        let data_twice = text.replace("data: {", "data: {\ndata: ");
+        let forms = [
+            text.replace('\n', "\r\n"),
+            text.replace('\n', "\r"),
+            format!("\u{feff}{text}"),
+            text.replace("\n\n", "\n\n: keep-alive\n\n"),
+            text.replace("\n\n", "\r\n\n"),
+            data_twice,
+            text.replace("data: ", "data:"),
+            text.replace("data: ", "id: 7\nretry: 10\ndata: "),
+        ];
+        for form in forms {
+            for piece in [1, 3, 4096] {
+                let pieces = form.as_bytes().chunks(piece);
+                let driven = drive(api, 0, pieces, |_| Ruling::Forward, |_, _| Vec::new());
+                assert_eq!(driven.refused, None, "{name}: {form:.80}");
+                assert_eq!(driven.events(), plain, "{name}: {form:.80}");
+                assert_eq!(driven.text(), form, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_stops_anywhere_releases_no_call_that_was_not_judged() {
+    for (name, api, text, _) in streams() {
+        for cut in 0..text.len() {
+            let cut_off = &text.as_bytes()[..cut];
+            let mut called = Vec::new();
+            let driven = drive(
+                api,
+                0,
+                [cut_off],
+                |event| {
+                    called.push(event.clone());
+                    Ruling::Forward
+                },
+                |_, _| Vec::new(),
+            );
+            match &driven.refused {
+                // A frame that was cut in two is no JSON.
+                Some(refused) => assert!(
+                    refused.code.starts_with("json.") || refused.code == "stream.field",
+                    "{name} {cut} {refused}"
+                ),
+                None => assert_eq!(driven.released, cut_off, "{name} cut off at {cut}"),
+            }
+            for event in called.iter().filter(|event| event.more.get("truncated").is_some()) {
+                let is_known =
+                    event.args.as_ref().is_none_or(|args| args.value().is_none_or(|value| value.as_object().is_some()));
+                assert!(is_known, "{name} {cut} {event:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_streamed_reply_and_a_plain_one_are_the_same_events_and_come_back_as_the_same_items() {
+    for (name, api, streamed, plain) in made::pairs() {
+        let driven = forward(api, &streamed);
+        let reply = Reply::read(api, plain.as_bytes()).unwrap();
+        assert_eq!(driven.events(), reply.events(), "{name}");
+        assert_eq!(driven.sent, reply.settle(&[]).unwrap().sent, "{name}");
+    }
+}

@@ -1,0 +1,197 @@
+//! What clients send: read alike, and rewritten without touching anything else.
+
+use std::path::Path;
+
+use lictor::event::Event;
+use lictor_wire::{Api, Request, Route, Ruling};
+
+use crate::drive::shown;
+
+const CHAT: &str = r#"{ "model":"m","stream":true, "user":"u1",
+ "messages":[
+  {"role":"system","content":"Be kind."},
+  {"role":"user","content":[{"type":"text","text":"My card is 4111."},{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"Really."}]},
+  {"role":"assistant","content":"Looking.","tool_calls":[{"id":"c1","type":"function","function":{"name":"lookup","arguments":"{\"n\":1.50}"}}]},
+  {"role":"tool","tool_call_id":"c1","content":"card 4111"}],
+ "tools":[{"type":"function","function":{"name":"lookup"}}], "temperature":0.70 }"#;
+
+const MESSAGES: &str = r#"{"model":"m","max_tokens":10,"system":[{"type":"text","text":"Be kind."}],"metadata":{"user_id":"u1"},
+ "tools":[{"name":"lookup","input_schema":{}}],
+ "messages":[{"role":"user","content":"My card is 4111."},
+  {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"Looking."},{"type":"tool_use","id":"c1","name":"lookup","input":{"n":1.50}}]},
+  {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"card 4111"}]},{"type":"text","text":"Well?"}]}]}"#;
+
+const RESPONSES: &str = r#"{"model":"m","instructions":"Be kind.","safety_identifier":"u1","metadata":{"k":"v"},
+ "tools":[{"type":"function","name":"lookup"}],
+ "input":[{"role":"user","content":"My card is 4111."},
+  {"type":"reasoning","id":"r","summary":[]},
+  {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Looking."}]},
+  {"type":"function_call","call_id":"c1","name":"lookup","arguments":"{\"n\":1.50}"},
+  {"type":"function_call_output","call_id":"c1","output":"card 4111"}]}"#;
+
+fn read(api: Api, body: &str) -> Request {
+    Request::read(api, body.as_bytes()).unwrap()
+}
+
+#[test]
+fn every_interface_says_the_same() {
+    for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
+        let request = read(api, body);
+        let events: Vec<Event> = request.items.iter().map(|item| item.event.clone()).collect();
+        let mut said = shown(&events);
+        let user =
+            if api == Api::Chat { "user_message My card is 4111.\nReally." } else { "user_message My card is 4111." };
+        if api == Api::Messages {
+            assert_eq!(said.pop().unwrap(), "user_message Well?");
+        }
+        assert_eq!(
+            said,
+            [
+                "tool_definitions",
+                "system_message Be kind.",
+                user,
+                "assistant_message Looking.",
+                "tool_call lookup c1 {\"n\":1.5}",
+                "tool_result lookup c1 card 4111",
+            ]
+        );
+        assert_eq!(request.streams, api == Api::Chat);
+        assert_eq!(request.model.as_deref(), Some("m"));
+        assert_eq!(request.hints.user.as_deref(), Some("u1"));
+        assert!(request.carries_history());
+    }
+}
+
+#[test]
+fn nothing_but_what_was_redacted_differs() {
+    for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
+        let request = read(api, body);
+        let hide = |(index, event): (usize, &Event)| {
+            let text = event.text.as_ref().filter(|text| text.contains("4111"))?;
+            let text = text.replace("4111", "[redacted]");
+            Some((index, Ruling::Rewrite(Box::new(Event { text: Some(text.into()), ..event.clone() }))))
+        };
+        let changes: Vec<_> = request.items.iter().map(|item| &item.event).enumerate().filter_map(hide).collect();
+        assert_eq!(changes.len(), 2);
+        let rewritten = String::from_utf8(request.rewritten(&changes).unwrap()).unwrap();
+        assert_eq!(rewritten, body.replace("4111", "[redacted]"), "{api:?}");
+        assert_eq!(request.rewritten(&[]).unwrap(), body.as_bytes());
+        let result = request.items.iter().position(|item| item.event.kind.name() == "tool_result").unwrap();
+        let denied = request.rewritten(&[(result, Ruling::Deny { text: "withheld \"x\"".into() })]).unwrap();
+        assert_eq!(String::from_utf8(denied).unwrap(), body.replace("card 4111", "withheld \\\"x\\\""));
+        // The tools on offer cannot say a text.
+        assert_eq!(request.rewritten(&[(0, Ruling::Deny { text: "x".into() })]).unwrap_err().code, "wire.rewrite");
+    }
+}
+
+#[test]
+fn arguments_of_calls_in_a_history_can_be_rewritten() {
+    for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
+        let request = read(api, body);
+        let call = request.items.iter().position(|item| item.event.kind.name() == "tool_call").unwrap();
+        let args = lictor::event::Payload::Value(lictor::json::parse_str("{\"n\":2}").unwrap());
+        let event = Event { args: Some(args), ..request.items[call].event.clone() };
+        let rewritten = request.rewritten(&[(call, Ruling::Rewrite(Box::new(event)))]).unwrap();
+        let again = Request::read(api, &rewritten).unwrap();
+        assert_eq!(shown(&[again.items[call].event.clone()]), ["tool_call lookup c1 {\"n\":2}"]);
+        assert_eq!(String::from_utf8(rewritten).unwrap(), body.replace("1.50", "2"));
+    }
+}
+
+#[test]
+fn an_input_that_is_a_text_is_a_message() {
+    let request = read(Api::Responses, r#"{"model":"m","input":"My card is 4111.","previous_response_id":"r1"}"#);
+    assert_eq!(shown(&[request.items[0].event.clone()]), ["user_message My card is 4111."]);
+    assert_eq!(request.hints.previous_response.as_deref(), Some("r1"));
+    assert!(!request.carries_history());
+    let event = Event { text: Some("My card is [redacted].".into()), ..request.items[0].event.clone() };
+    let rewritten = request.rewritten(&[(0, Ruling::Rewrite(Box::new(event)))]).unwrap();
+    let expected = r#"{"model":"m","input":"My card is [redacted].","previous_response_id":"r1"}"#;
+    assert_eq!(String::from_utf8(rewritten).unwrap(), expected);
+}
+
+#[test]
+fn what_can_be_read_in_two_ways_or_is_not_known_is_refused() {
+    let deep = format!(r#"{{"messages":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let cases = [
+        (Api::Chat, r#"{"messages":[],"messages":[]}"#, "json.duplicate_key"),
+        (Api::Chat, deep.as_str(), "json.too_deep"),
+        (Api::Chat, r#"{"messages":[{"role":"wizard","content":"x"}]}"#, "wire.unknown"),
+        (Api::Chat, r#"{"messages":"x"}"#, "request.shape"),
+        (Api::Chat, r#"{"messages":["x"]}"#, "request.shape"),
+        (Api::Chat, r#"{"messages":[],"stream":"yes"}"#, "request.shape"),
+        (Api::Chat, r#"[]"#, "request.shape"),
+        (Api::Messages, r#"{"messages":[{"content":"x"}]}"#, "wire.unknown"),
+        (Api::Responses, r#"{"input":[{"type":"spell"}]}"#, "wire.unknown"),
+        (Api::Responses, r#"{"input":7}"#, "request.shape"),
+        (Api::Responses, r#"{} {}"#, "json.trailing"),
+    ];
+    for (api, body, code) in cases {
+        let refused = Request::read(api, body.as_bytes()).unwrap_err();
+        assert_eq!(refused.code, code, "{refused}");
+    }
+}
+
+#[test]
+fn what_the_vendor_keeps_is_told_as_far_as_it_shows() {
+    let request = read(
+        Api::Responses,
+        r#"{"conversation":{"id":"conv_1"},"prompt":{"id":"p","variables":{"name":"Bob"}},"input":[{"type":"item_reference","id":"i"}]}"#,
+    );
+    let kinds: Vec<&str> = request.items.iter().map(|item| item.event.kind.name()).collect();
+    assert_eq!(kinds, ["prompt", "item_reference"]);
+    assert_eq!(request.hints.conversation.as_deref(), Some("conv_1"));
+    let request = read(
+        Api::Messages,
+        r#"{"messages":[],"mcp_servers":[{"type":"url","name":"s","url":"https://example.org","authorization_token":"secret"}]}"#,
+    );
+    assert_eq!(request.items[0].event.kind.name(), "mcp_servers");
+    assert!(!format!("{:?}", request.items[0].event).contains("secret"));
+}
+
+#[test]
+fn recorded_requests_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/formats");
+    for (name, api, kinds) in [
+        (
+            "openai-chat/request_with_tool_result.json",
+            Api::Chat,
+            vec!["tool_definitions", "system_message", "user_message", "tool_call", "tool_result"],
+        ),
+        (
+            "anthropic/request_with_tool_result.json",
+            Api::Messages,
+            vec!["tool_definitions", "system_message", "user_message", "assistant_message", "tool_call", "tool_result"],
+        ),
+    ] {
+        let Ok(body) = std::fs::read(folder.join(name)) else {
+            eprintln!("SKIPPED: the recording {name} is not here");
+            continue;
+        };
+        let request = Request::read(api, &body).unwrap();
+        assert_eq!(request.items.iter().map(|item| item.event.kind.name()).collect::<Vec<_>>(), kinds);
+        assert_eq!(request.rewritten(&[]).unwrap(), body);
+    }
+}
+
+#[test]
+fn paths_are_judged_harmless_or_unknown() {
+    let cases = [
+        ("POST", "/v1/chat/completions", Route::Judged(Api::Chat)),
+        ("POST", "/openai/deployments/x/chat/completions?api-version=1", Route::Judged(Api::Chat)),
+        ("POST", "/openai/v1/responses", Route::Judged(Api::Responses)),
+        ("POST", "/v1/messages?beta=true", Route::Judged(Api::Messages)),
+        ("POST", "/v1/messages/count_tokens", Route::Harmless(Api::Messages)),
+        ("GET", "/v1/models", Route::Harmless(Api::Chat)),
+        ("GET", "/v1/models/gpt-4o-mini", Route::Harmless(Api::Chat)),
+        ("GET", "/v1/models/../files", Route::Unknown),
+        ("GET", "/v1/responses/resp_1", Route::Unknown),
+        ("POST", "/v1/messages/batches", Route::Unknown),
+        ("POST", "/v1/embeddings", Route::Unknown),
+        ("DELETE", "/v1/models/x", Route::Unknown),
+        ("POST", "/v1/files/v1/messages", Route::Unknown),
+    ];
+    for (method, path, route) in cases {
+        assert_eq!(Api::route(method, path), route, "{method} {path}");
+    }
+}
