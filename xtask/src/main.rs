@@ -10,6 +10,7 @@
 mod cargo;
 mod console;
 mod docs;
+mod python;
 mod step;
 
 use std::process::ExitCode;
@@ -20,9 +21,9 @@ use crate::step::{Outcome, Tally};
 const HELP: &str = "\
 usage: cargo xtask COMMAND
 
-  test             everything that must hold before a change lands: format, lints, tests, docs, console examples
+  test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
-  bench NAME …     run a benchmark of bench/ in release; what follows NAME is handed to it
+  bench NAME …     run a benchmark of bench/ in release, or `python`; what follows NAME is handed to it
   nightly          the differential tests at a nightly size, in release (LICTOR_DIFFERENTIAL_PAIRS overrides it)
   help             this text
 
@@ -86,11 +87,15 @@ fn test() -> bool {
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
     );
     tally.step("console examples: README.md, docs/", docs::check);
+    tally.step("Python: wheel, tests, types", python::test);
     tally.finish()
 }
 
 /// Runs a benchmark. They are a workspace of their own, for they depend on other monitors.
 fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
+    if name == "python" {
+        return python::bench(rest);
+    }
     if !cargo::root().join("bench/Cargo.toml").exists() {
         return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
     }

@@ -49,6 +49,7 @@ def run(client: openai.OpenAI, ask: str) -> List[str]:
         if not message.tool_calls:
             return said
         for call in message.tool_calls:
+            assert call.type == "function"
             result = TOOLS[call.function.name](**json.loads(call.function.arguments))
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 

@@ -10,15 +10,15 @@ import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Dict, Iterator, List, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple, Union
 
-Turn = Union[str, List[Tuple[str, Dict[str, Any]]]]
+Turn = Union[str, Sequence[Tuple[str, Mapping[str, Any]]]]
 
 
 class ScriptedModel:
     """A script, and the requests that came."""
 
-    def __init__(self, turns: List[Turn]) -> None:
+    def __init__(self, turns: Sequence[Turn]) -> None:
         self.turns = list(turns)
         self.requests: List[Dict[str, Any]] = []
         self.url = ""
@@ -35,7 +35,7 @@ class ScriptedModel:
 
 
 @contextmanager
-def scripted_model(turns: List[Turn]) -> Iterator[ScriptedModel]:
+def scripted_model(turns: Sequence[Turn]) -> Iterator[ScriptedModel]:
     """Serves the script while the block runs."""
     model = ScriptedModel(turns)
 

@@ -102,14 +102,52 @@ impl StepObservation {
         PyFrozenSet::new(py, facts)
     }
 
-    fn __getattr__(&self, name: &str) -> PyResult<bool> {
-        match FLAGS.iter().position(|flag| *flag == name) {
-            Some(bit) => Ok(self.flags & (1 << bit) != 0),
-            None => {
-                let message = format!("'StepObservation' object has no attribute '{name}'");
-                Err(pyo3::exceptions::PyAttributeError::new_err(message))
-            }
-        }
+    /// A tool was called.
+    #[getter]
+    fn tool_call(&self) -> bool {
+        self.has(0)
+    }
+
+    /// A verifier was content.
+    #[getter]
+    fn verification_passed(&self) -> bool {
+        self.has(1)
+    }
+
+    /// The work was passed to another agent.
+    #[getter]
+    fn handoff(&self) -> bool {
+        self.has(2)
+    }
+
+    /// A handoff was checked.
+    #[getter]
+    fn coherence_check(&self) -> bool {
+        self.has(3)
+    }
+
+    /// An injection was found.
+    #[getter]
+    fn injection_detected(&self) -> bool {
+        self.has(4)
+    }
+
+    /// Something was said to the outside.
+    #[getter]
+    fn output_emitted(&self) -> bool {
+        self.has(5)
+    }
+
+    /// A fact was claimed.
+    #[getter]
+    fn fact_claim(&self) -> bool {
+        self.has(6)
+    }
+
+    /// Evidence was found.
+    #[getter]
+    fn evidence_retrieved(&self) -> bool {
+        self.has(7)
     }
 
     fn __repr__(&self) -> String {
@@ -123,6 +161,11 @@ impl StepObservation {
 }
 
 impl StepObservation {
+    /// Whether the flag of a bit is set.
+    fn has(&self, bit: u8) -> bool {
+        self.flags & (1 << bit) != 0
+    }
+
     fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let flags = self.flags;
         FLAGS.into_iter().enumerate().filter(move |(bit, _)| flags & (1 << bit) != 0).map(|(_, name)| name)

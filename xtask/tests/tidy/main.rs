@@ -25,7 +25,7 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("lictor-wire", &["lictor"]),
     ("lictor-gateway", &["lictor", "lictor-warden", "lictor-wire"]),
     ("lictor-lab", &["lictor"]),
-    ("lictor-py", &["lictor", "lictor-warden"]),
+    ("lictor-py", &["lictor-logic", "lictor", "lictor-wire", "lictor-cli"]),
     (
         "lictor-cli",
         &[

@@ -43,7 +43,7 @@ def _is_http(base: type) -> bool:
 def transports(http: Any) -> Tuple[Any, Any]:
     """The guarded transports, for `httpx` or a library that is like it."""
 
-    class Guarded(http.BaseTransport):  # type: ignore[misc, name-defined]
+    class Guarded(http.BaseTransport):  # type: ignore[misc]
         def __init__(self, guard: Guard, network: Any = None) -> None:
             self.guard, self.network = guard, network or http.HTTPTransport()
 
@@ -68,7 +68,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
         def close(self) -> None:
             self.network.close()
 
-    class AsyncGuarded(http.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+    class AsyncGuarded(http.AsyncBaseTransport):  # type: ignore[misc]
         def __init__(self, guard: Guard, network: Any = None) -> None:
             self.guard, self.network = guard, network or http.AsyncHTTPTransport()
 
@@ -93,7 +93,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
         async def aclose(self) -> None:
             await self.network.aclose()
 
-    class Pieces(http.SyncByteStream):  # type: ignore[misc, name-defined]
+    class Pieces(http.SyncByteStream):  # type: ignore[misc]
         def __init__(self, passage: Passage, response: Any) -> None:
             self.passage, self.response = passage, response
 
@@ -105,7 +105,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
         def close(self) -> None:
             self.response.close()
 
-    class AsyncPieces(http.AsyncByteStream):  # type: ignore[misc, name-defined]
+    class AsyncPieces(http.AsyncByteStream):  # type: ignore[misc]
         def __init__(self, passage: Passage, response: Any) -> None:
             self.passage, self.response = passage, response
 

@@ -255,7 +255,7 @@ class Guard:
     def wrap(self, client: Any) -> Any:
         """The client of `openai` or `anthropic`, with this guard between it and the model; sync or async.
 
-        >>> client = guard.wrap(openai.OpenAI())  # doctest: +SKIP
+        Write `client = guard.wrap(openai.OpenAI())` and go on as before.
         """
         from .clients import wrap
 
