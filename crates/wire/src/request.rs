@@ -10,8 +10,9 @@ use lictor::decode::print::{self, Print};
 use lictor::event::{Event, Kind};
 use lictor::json::{self, Json, Object, Text};
 
+use crate::api::object;
 use crate::segment::{self, Segment};
-use crate::splice::{self, Step, at};
+use crate::splice::{self, Edit, Step, at};
 use crate::{Api, Refused, Ruling};
 
 /// The body of a request, read strictly.
@@ -97,7 +98,24 @@ impl Request {
     /// was read. An item that is denied says the text of the denial instead; that a call or the tools on offer cannot,
     /// so denying those is refused: refuse the request.
     pub fn rewritten(&self, changes: &[(usize, Ruling)]) -> Result<Vec<u8>, Refused> {
+        self.answered(changes, &[])
+    }
+
+    /// The same, with answers to calls that were denied: their ids, and what the tool is to have said. A vendor who keeps
+    /// the history knows of a call that the client never saw, and refuses to go on without its answer. Only for requests
+    /// that do not carry the history, others need none.
+    pub fn answered(&self, changes: &[(usize, Ruling)], answers: &[(Text, String)]) -> Result<Vec<u8>, Refused> {
         let mut edits = Vec::new();
+        if !answers.is_empty() {
+            if self.carries_history() {
+                return Err(shape("a request that carries its history holds no call that was denied"));
+            }
+            let answer = |(id, text): &(Text, String)| {
+                let kind = ("type", "function_call_output".into());
+                object(&[kind, ("call_id", id.clone().into()), ("output", text.as_str().into())]).into()
+            };
+            edits.push((at!["input"], Edit::Prepend(answers.iter().map(answer).collect())));
+        }
         for (index, ruling) in changes {
             let segment = self.segments.get(*index).ok_or_else(|| shape("there is no such item"))?;
             match ruling {

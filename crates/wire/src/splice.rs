@@ -26,6 +26,8 @@ pub(crate) enum Edit {
     Set(Json),
     /// It is gone, with its key. Only for members of objects.
     Remove,
+    /// These stand before its first element. Only for lists.
+    Prepend(Vec<Json>),
 }
 
 /// A path, step by step: names are keys, numbers are places.
@@ -81,12 +83,19 @@ fn change(text: &str, path: &[Step], edit: &Edit) -> Option<(Range<usize>, Strin
     let Some((last, parents)) = path.split_last() else {
         return match edit {
             Edit::Set(value) => Some((whole, value.to_string())),
-            Edit::Remove => None,
+            Edit::Remove | Edit::Prepend(_) => None,
         };
     };
     let parent = parents.iter().try_fold(whole, |range, step| Some(child(text, range, step)?.value))?;
     match (child(text, parent.clone(), last), edit, last) {
         (Some(found), Edit::Set(value), _) => Some((found.value, value.to_string())),
+        (Some(found), Edit::Prepend(items), _) if text.get(found.value.clone())?.starts_with('[') => {
+            let start = found.value.start + 1;
+            let is_empty = text.get(start..found.value.end - 1)?.trim().is_empty();
+            let written: Vec<String> = items.iter().map(Json::to_string).collect();
+            let comma = if is_empty || written.is_empty() { "" } else { "," };
+            Some((start..start, format!("{}{comma}", written.join(","))))
+        }
         (Some(found), Edit::Remove, Step::Key(_)) => Some((found.with_comma(text, &parent), String::new())),
         (None, Edit::Remove, Step::Key(_)) => Some((parent.start..parent.start, String::new())),
         (None, Edit::Set(value), Step::Key(key)) if text.get(parent.clone())?.starts_with('{') => {
@@ -205,7 +214,7 @@ mod tests {
     #[test]
     fn nothing_but_the_value_changes() {
         let text = r#" { "a" : [1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ } , "e":null}"#;
-        let cases: [(Path, Edit, &str); 8] = [
+        let cases: [(Path, Edit, &str); 9] = [
             (at!["a", 1, "bc"], Edit::Set("y".into()), r#" { "a" : [1, {"b\u0063":"y"}, 2.50 ] ,"d":{ } , "e":null}"#),
             (at!["a", 2], Edit::Set(3.into()), r#" { "a" : [1, {"b\u0063":"x\"}]"}, 3 ] ,"d":{ } , "e":null}"#),
             (at!["a"], Edit::Remove, r#" { "d":{ } , "e":null}"#),
@@ -217,6 +226,11 @@ mod tests {
             ),
             (at!["n"], Edit::Set(1.into()), r#" { "a" : [1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ } , "e":null,"n":1}"#),
             (at!["a", 1, "bc"], Edit::Remove, r#" { "a" : [1, {}, 2.50 ] ,"d":{ } , "e":null}"#),
+            (
+                at!["a"],
+                Edit::Prepend(vec![7.into(), 8.into()]),
+                r#" { "a" : [7,8,1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ } , "e":null}"#,
+            ),
             (at![], Edit::Set(1.into()), " 1"),
         ];
         for (path, edit, expected) in cases {

@@ -15,12 +15,15 @@ use crate::known::{self, CHOICE, MESSAGE};
 use crate::splice::{Edit, Path, at, join};
 use crate::{Refused, Ruling};
 
+/// What every chunk of a stream repeats.
+const ENVELOPE: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
+
 /// A stream of Chat Completions.
 #[derive(Debug, Default)]
 pub(super) struct Chat {
     choices: BTreeMap<i64, Open>,
     is_ended: bool,
-    /// What every chunk repeats.
+    /// What the last chunk repeats.
     envelope: Object,
     /// What has left.
     sent: BTreeMap<i64, Choice>,
@@ -74,7 +77,8 @@ impl Dialect for Chat {
         for (place, choice) in choices.iter().enumerate() {
             self.choice(choice, place, desk, &mut taken)?;
         }
-        self.envelope = payload.as_object().cloned().unwrap_or_default();
+        let repeated = ENVELOPE.iter().filter_map(|key| Some(((*key).into(), payload.get(key)?.clone())));
+        self.envelope = repeated.collect();
         Ok(taken)
     }
 
@@ -382,8 +386,6 @@ fn chunk(envelope: &Object, index: i64, text: &str) -> Json {
     choice.insert("finish_reason", Json::Null);
     let mut chunk = envelope.clone();
     chunk.insert("choices", vec![choice.into()]);
-    // Tokens are counted in the chunk that came.
-    chunk.remove("usage");
     chunk.into()
 }
 

@@ -49,7 +49,7 @@ fn no_byte_of_a_call_leaves_before_its_ruling() {
 #[test]
 fn at_every_cut_nothing_of_a_denied_call_ever_leaves() {
     for api in Api::ALL {
-        let text = streamed(api, &secret(), 3);
+        let text = streamed(api, &secret(), 12);
         let whole = ruled(api, &text, deny("tool-two")).released;
         for cut in 0..text.len() {
             let (before, after) = text.as_bytes().split_at(cut);
@@ -91,6 +91,11 @@ fn of_two_calls_the_denied_one_is_words_and_the_other_stays() {
         assert_eq!(reread(api, &first), expected.1);
         let reasons = |driven: &Driven| format!("{:?}", reasons(driven.text()));
         let stays = if api == Api::Messages { "[\"tool_use\"]" } else { "[\"tool_calls\"]" };
+        if api == Api::Chat {
+            let index = |payload: &Json| payload.at("choices.0.delta.tool_calls.0.index").and_then(Json::as_i64);
+            let indices: Vec<i64> = payloads(first.text()).iter().filter_map(index).collect();
+            assert!(!indices.is_empty() && indices.iter().all(|index| *index == 0), "{indices:?}");
+        }
         if api != Api::Responses {
             assert_eq!((reasons(&first).as_str(), reasons(&second).as_str()), (stays, stays));
         }

@@ -111,6 +111,20 @@ fn an_input_that_is_a_text_is_a_message() {
 }
 
 #[test]
+fn a_vendor_who_keeps_the_history_gets_the_answer_to_a_denied_call() {
+    let body = r#"{"previous_response_id":"r1", "input":[ {"role":"user","content":"go on"}],"temperature":0.50}"#;
+    let request = read(Api::Responses, body);
+    let answer = ("c1".into(), "denied".to_owned());
+    let event = Event { text: Some("stop".into()), ..request.items[0].event.clone() };
+    let answered = request.answered(&[(0, Ruling::Rewrite(Box::new(event)))], std::slice::from_ref(&answer)).unwrap();
+    let output = r#"{"type":"function_call_output","call_id":"c1","output":"denied"},"#;
+    let expected = body.replace("[ {", &format!("[{output} {{")).replace("go on", "stop");
+    assert_eq!(String::from_utf8(answered).unwrap(), expected);
+    let whole = read(Api::Responses, r#"{"input":[]}"#);
+    assert_eq!(whole.answered(&[], &[answer]).unwrap_err().code, "request.shape");
+}
+
+#[test]
 fn what_can_be_read_in_two_ways_or_is_not_known_is_refused() {
     let deep = format!(r#"{{"messages":{}{}}}"#, "[".repeat(200), "]".repeat(200));
     let cases = [
