@@ -6,6 +6,7 @@ of tools as pairs of a name and arguments.
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from contextlib import contextmanager
@@ -141,4 +142,56 @@ def messages_stream(text: str, calls: List[Dict[str, Any]]) -> Iterator[str]:
     yield event({"type": "message_stop"}, "message_stop")
 
 
-SHAPES: Dict[str, Any] = {"completions": (chat, chat_stream), "messages": (messages, messages_stream)}
+# Responses
+
+
+def responses(text: str, calls: List[Dict[str, Any]]) -> Dict[str, Any]:
+    said = {"type": "output_text", "text": text, "annotations": []}
+    output: List[Dict[str, Any]] = (
+        [{"type": "message", "id": "o0", "role": "assistant", "status": "completed", "content": [said]}] if text else []
+    )
+    for call in calls:
+        function = {"call_id": call["id"], "name": call["name"], "arguments": json.dumps(call["args"])}
+        output.append({"type": "function_call", "id": f"f{call['id']}", "status": "completed", **function})
+    head = {"id": "r1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    rest = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    return {**head, **rest, "output": output}
+
+
+def responses_stream(text: str, calls: List[Dict[str, Any]]) -> Iterator[str]:
+    numbers = itertools.count()
+    whole = responses(text, calls)
+
+    def told(kind: str, **data: Any) -> str:
+        return event({"type": kind, "sequence_number": next(numbers), **data}, kind)
+
+    yield told("response.created", response={**whole, "output": [], "status": "in_progress"})
+    for index, item in enumerate(whole["output"]):
+        place = {"output_index": index, "item_id": item["id"]}
+        if item["type"] == "message":
+            begun: Dict[str, Any] = {**item, "content": [], "status": "in_progress"}
+            part = {"type": "output_text", "text": "", "annotations": []}
+            yield told("response.output_item.added", output_index=index, item=begun)
+            yield told("response.content_part.added", **place, content_index=0, part=part)
+            for start in range(0, len(text), 7):
+                delta = text[start : start + 7]
+                yield told("response.output_text.delta", **place, content_index=0, delta=delta, logprobs=[])
+            yield told("response.output_text.done", **place, content_index=0, text=text, logprobs=[])
+            yield told("response.content_part.done", **place, content_index=0, part={**part, "text": text})
+        else:
+            begun = {**item, "arguments": "", "status": "in_progress"}
+            yield told("response.output_item.added", output_index=index, item=begun)
+            arguments = item["arguments"]
+            for start in range(0, len(arguments), 7):
+                delta = arguments[start : start + 7]
+                yield told("response.function_call_arguments.delta", **place, delta=delta)
+            yield told("response.function_call_arguments.done", **place, name=item["name"], arguments=arguments)
+        yield told("response.output_item.done", output_index=index, item=item)
+    yield told("response.completed", response=whole)
+
+
+SHAPES: Dict[str, Any] = {
+    "completions": (chat, chat_stream),
+    "messages": (messages, messages_stream),
+    "responses": (responses, responses_stream),
+}

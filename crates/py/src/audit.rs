@@ -15,7 +15,7 @@ use crate::policy::Policy;
 use crate::value;
 
 /// What an audit found; made by `lictor.audit`.
-#[pyclass(module = "lictor._lictor", frozen, name = "NativeReport", subclass)]
+#[pyclass(module = "lictor._lictor", frozen, name = "NativeReport")]
 #[derive(Debug)]
 pub(crate) struct Report(Found);
 

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use lictor::event::Event;
+use lictor::event::{Event, Kind};
 use lictor::guard::Action;
 use lictor_wire::{Api, Known, Limits, Move, Refused, Reply, Request, Route, Ruling, Sent, Stream};
 use pyo3::prelude::*;
@@ -68,6 +68,16 @@ fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<lic
     ruling
 }
 
+/// The same for something that the model said or did.
+fn rule_reply(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<lictor::guard::Decision>) -> Ruling {
+    let call = event.id.clone().filter(|_| event.kind == Kind::ToolCall);
+    let ruling = rule(guarding, session, event, told);
+    if let (Some(id), Ruling::Deny { text }) = (call, &ruling) {
+        guarding.histories.entry(session.to_owned()).or_default().denied.push((id, text.clone()));
+    }
+    ruling
+}
+
 /// What a request says is judged; the body as it may be sent.
 fn ask(
     guarding: &mut Guarding,
@@ -92,7 +102,10 @@ fn ask(
     let changed = request.items.iter().enumerate();
     let changes: Vec<(usize, Ruling)> =
         changed.filter_map(|(index, item)| Some((index, history.changed.get(&item.hash)?.clone()))).collect();
-    let rewritten = request.rewritten(&changes)?;
+    // A client that sends the history itself never saw the call that was denied.
+    let denied = std::mem::take(&mut history.denied);
+    let answers = if request.carries_history() { &[][..] } else { &denied };
+    let rewritten = request.answered(&changes, answers)?;
     history.known = fold.known;
     guarding.histories.insert(session.to_owned(), history);
     Ok(rewritten)
@@ -120,7 +133,7 @@ impl Flow {
                     continue;
                 }
                 Move::Judge(event) => {
-                    let ruling = rule(guarding, &exchange.session, *event, told);
+                    let ruling = rule_reply(guarding, &exchange.session, *event, told);
                     self.stream.rule(ruling)
                 }
                 Move::Text { .. } => self.stream.mask(&[]),
@@ -185,7 +198,7 @@ impl Exchange {
             let guarding = &mut *self.core.lock();
             let events = reply.events().iter();
             let rulings: Vec<Ruling> =
-                events.map(|event| rule(guarding, &self.session, event.clone(), &mut told)).collect();
+                events.map(|event| rule_reply(guarding, &self.session, event.clone(), &mut told)).collect();
             let settled = reply.settle(&rulings)?;
             replied(guarding, &self.session, &settled.sent);
             Ok(settled.body)

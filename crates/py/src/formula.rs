@@ -164,6 +164,18 @@ impl Formula {
         build::between(self, &Formula::given(other)?, Node::Implies)
     }
 
+    fn __rand__(&self, other: &Bound<'_, PyAny>) -> PyResult<Formula> {
+        self.__and__(other)
+    }
+
+    fn __ror__(&self, other: &Bound<'_, PyAny>) -> PyResult<Formula> {
+        self.__or__(other)
+    }
+
+    fn __rrshift__(&self, other: &Bound<'_, PyAny>) -> PyResult<Formula> {
+        build::between(&Formula::given(other)?, self, Node::Implies)
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Formula>().is_ok_and(|other| self.text() == other.get().text())
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lictor::event::Event;
 use lictor::guard::{Decision, Guard, Options};
+use lictor::json::Text;
 use lictor_logic::{Span, Time};
 use lictor_wire::{Known, Ruling};
 use pyo3::prelude::*;
@@ -33,6 +34,8 @@ pub(crate) struct History {
     pub(crate) known: Known,
     /// What was changed, by its hash: clients send it again and again as it was.
     pub(crate) changed: HashMap<[u8; 32], Ruling>,
+    /// Calls that were denied, and why: a vendor who keeps the history waits for their answers.
+    pub(crate) denied: Vec<(Text, String)>,
 }
 
 impl Guarding {

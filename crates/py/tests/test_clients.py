@@ -84,6 +84,30 @@ def test_messages_async_and_streamed(shop: Policy) -> None:
             check(*message_calls(message))
 
 
+def response_calls(response: Any) -> Tuple[List[Any], str]:
+    calls = [(item.name, json.loads(item.arguments)) for item in response.output if item.type == "function_call"]
+    return calls, response.output_text
+
+
+def test_responses(shop: Policy) -> None:
+    with scripted_model([*SCRIPT, *SCRIPT]) as model:
+        client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
+        check(*response_calls(client.responses.create(model="m", input="Where is it?")))
+        with client.responses.stream(model="m", input="Where is it?") as stream:
+            check(*response_calls(stream.get_final_response()))
+
+
+def test_a_vendor_who_keeps_the_history_is_told_why_a_call_was_denied(shop: Policy) -> None:
+    with scripted_model([[REFUND], "Well then."]) as model:
+        client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
+        first = client.responses.create(model="m", input="Pay me back.")
+        assert response_calls(first)[0] == []
+        client.responses.create(model="m", input=ASK, previous_response_id=first.id)
+    answer, *_ = model.requests[1]["input"]
+    assert answer["type"] == "function_call_output" and answer["call_id"] == "call_1_0"
+    assert "refunds-are-approved" in answer["output"]
+
+
 def test_what_was_taken_out_stays_out_of_later_requests(shop: Policy) -> None:
     """A client sends its history again as it was; the model must never see what was taken out of it."""
     results: List[Any] = [

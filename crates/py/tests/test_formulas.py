@@ -35,6 +35,7 @@ def test_what_asks_for_a_position_stays() -> None:
 def test_operators_of_python() -> None:
     assert (a & b) == and_(a, b) and (a | b) == or_(a, b)
     assert ~a == not_(a) and (a >> b) == implies(a, b)
+    assert ("a" & b) == (a & "b") and ("a" >> b) == (a >> b) and ("a" | b) == (a | b)
     assert len({a & b, b & a}) == 1
 
 
