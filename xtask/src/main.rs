@@ -1,4 +1,4 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `bench`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
@@ -23,6 +23,7 @@ usage: cargo xtask COMMAND
 
   test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
+  python           build the wheel of the Python package, install it, run its tests and check its types
   bench NAME …     run a benchmark of bench/ in release, or `python`; what follows NAME is handed to it
   nightly          the differential tests at a nightly size, in release (LICTOR_DIFFERENTIAL_PAIRS overrides it)
   help             this text
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         ["test"] => return if test() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
         ["docs"] => docs::check().and_then(Outcome::or_failure),
         ["docs", "--bless"] => docs::bless(),
+        ["python"] => python::test().and_then(Outcome::or_failure),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
         ["nightly"] => nightly(),
         [] => return misunderstood("no command given"),

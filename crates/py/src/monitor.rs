@@ -1,6 +1,6 @@
 //! Bare formulas on one trace.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use lictor_logic::{After, Moment, Monitor as Compiled, MonitorId, Standing, Time, Verdict, Watch, Witness};
 use pyo3::prelude::*;
@@ -69,9 +69,10 @@ impl Following {
 }
 
 impl Monitor {
-    fn lock(&self) -> MutexGuard<'_, Following> {
+    /// Does something with the trace. Nothing of Python is touched meanwhile: whatever runs there might want the same lock.
+    fn with<T>(&self, act: impl FnOnce(&mut Following) -> T) -> T {
         // A step never panics, so there is nothing half done behind a lock.
-        self.following.lock().unwrap_or_else(PoisonError::into_inner)
+        act(&mut self.following.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -99,7 +100,7 @@ impl Monitor {
         if let (Moment::Position(facts), Some(time)) = (&mut moment, time) {
             facts.time = Some(value::time(time)?);
         }
-        let verdict = self.lock().take(&moment);
+        let verdict = self.with(|following| following.take(&moment));
         verdict::to_python(py, verdict)
     }
 
@@ -110,38 +111,35 @@ impl Monitor {
     /// ['inconclusive', 'satisfied']
     fn observe_all(&self, py: Python<'_>, trace: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
         let moments = trace.try_iter()?.map(|entry| moment(&entry?)).collect::<PyResult<Vec<Moment>>>()?;
-        let verdicts: Vec<Verdict> = py.detach(|| {
-            let mut following = self.lock();
-            moments.iter().map(|moment| following.take(moment)).collect()
-        });
+        let verdicts: Vec<Verdict> =
+            py.detach(|| self.with(|following| moments.iter().map(|moment| following.take(moment)).collect()));
         verdicts.into_iter().map(|verdict| verdict::to_python(py, verdict)).collect()
     }
 
     /// Lets time pass: no position up to this moment comes any more. Gives the verdict.
     fn tick(&self, py: Python<'_>, time: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let now: Time = value::time(time)?;
-        let verdict = self.lock().take(&Moment::Tick(now));
+        let verdict = self.with(|following| following.take(&Moment::Tick(now)));
         verdict::to_python(py, verdict)
     }
 
     /// What is true of the trace and all its continuations.
     #[getter]
     fn verdict(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let following = &mut *self.lock();
-        verdict::to_python(py, following.watch.verdict(&mut following.standing, following.id))
+        let verdict = self.with(|following| following.watch.verdict(&mut following.standing, following.id));
+        verdict::to_python(py, verdict)
     }
 
     /// The verdict if the trace ended here: what is owed and has not come is a violation. The trace may go on.
     fn end(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let following = &mut *self.lock();
-        verdict::to_python(py, following.watch.end(&mut following.standing, following.id))
+        let verdict = self.with(|following| following.watch.end(&mut following.standing, following.id));
+        verdict::to_python(py, verdict)
     }
 
     /// What must still hold, as a formula about the rest of the trace; none if that cannot be written.
     #[getter]
     fn residual(&self) -> PyResult<Option<Formula>> {
-        let following = &mut *self.lock();
-        let sentence = following.watch.residual(&mut following.standing, following.id);
+        let sentence = self.with(|following| following.watch.residual(&mut following.standing, following.id));
         sentence.map(|sentence| Formula::of(&sentence.arena, sentence.formula)).transpose()
     }
 
@@ -154,18 +152,18 @@ impl Monitor {
     /// How many positions were read.
     #[getter]
     fn steps(&self) -> u64 {
-        self.lock().standing.positions()
+        self.with(|following| following.standing.positions())
     }
 
     /// The position that brought the definite verdict, from one; none while it is open.
     #[getter]
     fn decided_at(&self) -> Option<u64> {
-        self.lock().decided_at
+        self.with(|following| following.decided_at)
     }
 
     /// A monitor that stands where this one stands, and goes on by itself.
     fn copy(&self) -> Monitor {
-        Monitor { formula: self.formula.clone(), following: Mutex::new(self.lock().clone()) }
+        Monitor { formula: self.formula.clone(), following: Mutex::new(self.with(|following| following.clone())) }
     }
 
     fn __repr__(&self) -> String {

@@ -3,10 +3,10 @@
 //! A step is eight flags at most, so it is a number below 256, and what the properties read in each of them is found out
 //! once. A step then costs four table look-ups.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use lictor_logic::{
-    After, Arena, Facts, Monitor as Compiled, MonitorId, Name, Observation, Spelling, Standing, Verdict, Watch,
+    After, Facts, Monitor as Compiled, MonitorId, Name, Observation, Spelling, Standing, Verdict, Watch,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PyMapping, PyString};
@@ -289,32 +289,71 @@ impl Trajectory {
         self.worst = self.properties.iter().map(|property| property.verdict).max().unwrap_or(Verdict::Satisfied);
     }
 
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let specs = PyList::empty(py);
-        let violations = PyList::empty(py);
-        for property in &self.properties {
-            let entry = PyDict::new(py);
-            entry.set_item("name", &property.name)?;
-            entry.set_item("verdict", verdict::to_python(py, property.verdict)?)?;
-            entry.set_item("formula", &property.formula)?;
-            entry.set_item("violated_at_step", property.violated_at)?;
-            specs.append(entry)?;
-            if property.verdict == Verdict::Violated {
-                violations.append(&property.name)?;
-            }
-        }
-        let report = PyDict::new(py);
-        report.set_item("verdict", verdict::to_python(py, self.worst)?)?;
-        report.set_item("steps", self.standing.positions())?;
-        report.set_item("specs", specs)?;
-        report.set_item("violations", violations)?;
-        Ok(report)
+    fn account(&self) -> Account {
+        Account { properties: self.properties.clone(), worst: self.worst, steps: self.standing.positions() }
     }
 }
 
+/// How a trajectory stands.
+struct Account {
+    properties: Vec<Named>,
+    worst: Verdict,
+    steps: u64,
+}
+
+fn report<'py>(py: Python<'py>, account: &Account) -> PyResult<Bound<'py, PyDict>> {
+    let specs = PyList::empty(py);
+    let violations = PyList::empty(py);
+    for property in &account.properties {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &property.name)?;
+        entry.set_item("verdict", verdict::to_python(py, property.verdict)?)?;
+        entry.set_item("formula", &property.formula)?;
+        entry.set_item("violated_at_step", property.violated_at)?;
+        specs.append(entry)?;
+        if property.verdict == Verdict::Violated {
+            violations.append(&property.name)?;
+        }
+    }
+    let report = PyDict::new(py);
+    report.set_item("verdict", verdict::to_python(py, account.worst)?)?;
+    report.set_item("steps", account.steps)?;
+    report.set_item("specs", specs)?;
+    report.set_item("violations", violations)?;
+    Ok(report)
+}
+
 impl TrajectorySafetyMonitor {
-    fn lock(&self) -> MutexGuard<'_, Trajectory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Does something with the trajectory. Nothing of Python is touched meanwhile: whatever runs there might want the same
+    /// lock.
+    fn with<T>(&self, act: impl FnOnce(&mut Trajectory) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A step, read.
+enum Step {
+    Flags(u8),
+    Facts(Facts),
+}
+
+impl Step {
+    fn of(given: &Bound<'_, PyAny>) -> PyResult<Step> {
+        let mut facts = Facts::default();
+        let mut take = |text: &str| {
+            facts.known.push(fact(text)?);
+            Ok(())
+        };
+        match given.cast_exact::<StepObservation>() {
+            Ok(observed) if observed.get().extra.is_empty() => return Ok(Step::Flags(observed.get().flags)),
+            Ok(observed) => {
+                let observed = observed.get();
+                observed.names().try_for_each(&mut take)?;
+                observed.extra.iter().try_for_each(|text| take(text))?;
+            }
+            Err(_) => each_text(given, &mut take)?,
+        }
+        Ok(Step::Facts(facts))
     }
 }
 
@@ -337,69 +376,60 @@ impl TrajectorySafetyMonitor {
 
     /// Reads one step: a `StepObservation`, or a set of names. Gives the worst verdict of all properties.
     fn observe(&self, py: Python<'_>, step: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let mut trajectory = self.lock();
-        if trajectory.is_final {
-            return Err(Error::State.with("the trajectory was finalized\n  hint: begin another monitor"));
-        }
-        match step.cast_exact::<StepObservation>() {
-            Ok(observed) if observed.get().extra.is_empty() => trajectory.flags(observed.get().flags),
-            Ok(observed) => {
-                let observed = observed.get();
-                let mut facts = Facts::of(observed.names());
-                for text in &observed.extra {
-                    facts.known.push(fact(text)?);
-                }
-                trajectory.facts(&facts);
+        let step = Step::of(step)?;
+        let worst = self.with(|trajectory| {
+            if trajectory.is_final {
+                return None;
             }
-            Err(_) => {
-                let mut facts = Facts::default();
-                each_text(step, |text| {
-                    facts.known.push(fact(text)?);
-                    Ok(())
-                })?;
-                trajectory.facts(&facts);
+            match &step {
+                Step::Flags(flags) => trajectory.flags(*flags),
+                Step::Facts(facts) => trajectory.facts(facts),
             }
+            Some(trajectory.worst)
+        });
+        match worst {
+            Some(worst) => verdict::to_python(py, worst),
+            None => Err(Error::State.with("the trajectory was finalized\n  hint: begin another monitor")),
         }
-        verdict::to_python(py, trajectory.worst)
     }
 
     /// How all properties stand now. Definite verdicts stand; what is owed is inconclusive.
     ///
     /// It says formulas and the numbers of steps, and nothing of what happened in them.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.lock().report(py)
+        report(py, &self.with(|trajectory| trajectory.account()))
     }
 
     /// Ends the trajectory: what was owed and never came is violated, what never failed is satisfied. Gives the report.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut trajectory = self.lock();
-        if !trajectory.is_final {
-            trajectory.judge(true);
-            trajectory.is_final = true;
-        }
-        trajectory.report(py)
+        let account = self.with(|trajectory| {
+            if !trajectory.is_final {
+                trajectory.judge(true);
+                trajectory.is_final = true;
+            }
+            trajectory.account()
+        });
+        report(py, &account)
     }
 
     /// The worst verdict of all properties.
     #[getter]
     fn verdict(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        verdict::to_python(py, self.lock().worst)
+        verdict::to_python(py, self.with(|trajectory| trajectory.worst))
     }
 
     /// The properties by their names, as formulas.
     #[getter]
     fn specs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let specs = PyDict::new(py);
-        for property in &self.lock().properties {
-            let mut arena = Arena::new();
-            let id = arena.parse(&property.formula).map_err(|errors| Error::Formula.with(errors))?;
-            specs.set_item(&property.name, Formula::of(&arena, id)?)?;
+        for property in &self.with(|trajectory| trajectory.account()).properties {
+            specs.set_item(&property.name, Formula::read(&property.formula)?)?;
         }
         Ok(specs)
     }
 
     fn __repr__(&self) -> String {
-        let trajectory = self.lock();
-        format!("<TrajectorySafetyMonitor {} after {} steps>", trajectory.worst, trajectory.standing.positions())
+        let Account { worst, steps, .. } = self.with(|trajectory| trajectory.account());
+        format!("<TrajectorySafetyMonitor {worst} after {steps} steps>")
     }
 }

@@ -149,6 +149,21 @@ def test_nothing_unknown_passes(shop: Policy) -> None:
     assert model.requests == []
 
 
+def test_proxies_and_hooks_of_the_client_stay(shop: Policy) -> None:
+    http = __import__("httpx2")
+    seen: List[str] = []
+    with scripted_model(SCRIPT) as model:
+        own = http.Client(
+            mounts={"http://nowhere.example": http.HTTPTransport(proxy=model.url)},
+            event_hooks={"request": [lambda request: seen.append(str(request.url))]},
+        )
+        # Nobody is there but the proxy, which is the model itself.
+        client = openai.OpenAI(api_key="x", base_url="http://nowhere.example/v1", http_client=own, max_retries=0)
+        message = Guard(shop).wrap(client).chat.completions.create(model="m", messages=ASK).choices[0].message
+        check(*chat_calls(message))
+    assert seen == ["http://nowhere.example/v1/chat/completions"]
+
+
 def test_other_clients_are_refused(shop: Policy) -> None:
     with pytest.raises(TypeError, match="openai or anthropic"):
         Guard(shop).wrap(object())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import pytest
 
@@ -88,6 +88,15 @@ def test_raw_names_and_observations_are_the_same() -> None:
     assert by_flags.report() == by_names.report() and by_flags.finalize() == by_names.finalize()
     with pytest.raises(lictor.EventError, match="set of facts"):
         TrajectorySafetyMonitor().observe("tool_call")
+
+
+def test_a_step_that_looks_at_its_own_monitor_does_not_stand_in_its_way() -> None:
+    monitor = TrajectorySafetyMonitor({"never": "G !bad"})
+
+    def facts() -> Iterator[str]:
+        yield str(monitor.report()["steps"]).replace("0", "bad")
+
+    assert monitor.observe(facts()) is Verdict.VIOLATED
 
 
 def test_observations_are_values() -> None:

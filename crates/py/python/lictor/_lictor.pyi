@@ -5,7 +5,48 @@ from .decisions import Decision
 from .findings import Finding
 from .verdicts import Verdict
 
-__all__: List[str]
+__all__ = [
+    "Exchange",
+    "F",
+    "Formula",
+    "G",
+    "GuardCore",
+    "H",
+    "M",
+    "Monitor",
+    "N",
+    "NativeReport",
+    "O",
+    "Policy",
+    "Proposal",
+    "R",
+    "S",
+    "Session",
+    "StepObservation",
+    "T",
+    "TrajectorySafetyMonitor",
+    "U",
+    "W",
+    "X",
+    "Y",
+    "Z",
+    "__version__",
+    "and_",
+    "atom",
+    "audit_events",
+    "audit_paths",
+    "command_output",
+    "evaluate",
+    "exists",
+    "false_",
+    "forall",
+    "iff",
+    "implies",
+    "not_",
+    "or_",
+    "run_command",
+    "true_",
+]
 __version__: str
 
 _Formula = Union[Formula, str]

@@ -27,12 +27,19 @@ def wrap(client: Any, guard: Guard) -> Any:
     library = next((base.__module__.split(".")[0] for base in type(inner).__mro__ if _is_http(base)), None)
     if library is None or not hasattr(client, "with_options"):
         raise TypeError(f"a client of openai or anthropic is wanted, not `{type(client).__name__}`")
-    http, network = importlib.import_module(library), getattr(inner, "_transport", None)
-    sync, asynchronous = transports(http)
-    options = {"timeout": getattr(inner, "timeout", None), "follow_redirects": True}
-    if isinstance(inner, http.AsyncClient):
-        return client.with_options(http_client=http.AsyncClient(transport=asynchronous(guard, network), **options))
-    return client.with_options(http_client=http.Client(transport=sync(guard, network), **options))
+    http = importlib.import_module(library)
+    is_async = isinstance(inner, http.AsyncClient)
+    transport = transports(http)[is_async]
+    # What was set up beside the network, such as proxies and certificates, is in the transports of the client as it is.
+    options = {name: getattr(inner, name) for name in ("auth", "cookies", "event_hooks", "headers", "timeout")}
+    mounts = {
+        pattern.pattern: None if mounted is None else transport(guard, mounted)
+        for pattern, mounted in getattr(inner, "_mounts", {}).items()
+    }
+    made = (http.AsyncClient if is_async else http.Client)(
+        transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
+    )
+    return client.with_options(http_client=made)
 
 
 def _is_http(base: type) -> bool:
