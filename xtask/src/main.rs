@@ -1,4 +1,4 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `bench`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
@@ -10,6 +10,7 @@
 mod cargo;
 mod console;
 mod docs;
+mod python;
 mod step;
 
 use std::process::ExitCode;
@@ -21,9 +22,10 @@ use crate::step::{Outcome, Tally};
 const HELP: &str = "\
 usage: cargo xtask COMMAND
 
-  test             everything that must hold before a change lands: format, lints, tests, docs, console examples
+  test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
-  bench NAME …     run a benchmark of bench/ in release; what follows NAME is handed to it
+  python           build the wheel of the Python package, install it, run its tests and check its types
+  bench NAME …     run a benchmark of bench/ in release, or `python`; what follows NAME is handed to it
   nightly          the differential tests and those that change and kill ledgers at a nightly size, in release
                    (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
   help             this text
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         ["test"] => return if test() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
         ["docs"] => docs::check(Binary::Built).and_then(Outcome::or_failure),
         ["docs", "--bless"] => docs::bless(),
+        ["python"] => python::test().and_then(Outcome::or_failure),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
         ["nightly"] => nightly(),
         [] => return misunderstood("no command given"),
@@ -92,11 +95,15 @@ fn test() -> bool {
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
     );
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
+    tally.step("Python: wheel, tests, types", python::test);
     tally.finish()
 }
 
 /// Runs a benchmark. They are a workspace of their own, for they depend on other monitors.
 fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
+    if name == "python" {
+        return python::bench(rest);
+    }
     if !cargo::root().join("bench/Cargo.toml").exists() {
         return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
     }

@@ -1,7 +1,5 @@
 //! What a run amounts to, and the exit code that tells it to a script.
 
-use std::process::ExitCode;
-
 use lictor_logic::Verdict;
 
 /// The result of a command; the worst of several is their maximum.
@@ -27,15 +25,14 @@ impl Outcome {
             Verdict::Violated => Outcome::Findings,
         }
     }
-}
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        ExitCode::from(match outcome {
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
             Outcome::Compliant => 0,
             Outcome::Findings => 1,
             Outcome::Unjudged => 2,
             Outcome::Inconclusive => 3,
-        })
+        }
     }
 }

@@ -70,7 +70,7 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
     let path = Path::new(asked);
     let loaded = match path.is_file() {
         true => Policy::load(path),
-        false => Policy::parse(&of_packs(asked)?, asked, &Files),
+        false => Policy::parse(&pack::using(asked).map_err(anyhow::Error::msg)?, asked, &Files),
     };
     match loaded {
         Ok(loaded) => {
@@ -87,18 +87,8 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
 pub(crate) fn source(asked: &str) -> anyhow::Result<Source> {
     match std::fs::read_to_string(asked) {
         Ok(text) => Ok(Source::new(asked, &text)),
-        Err(_) => Ok(Source::new(asked, &of_packs(asked)?)),
+        Err(_) => Ok(Source::new(asked, &pack::using(asked).map_err(anyhow::Error::msg)?)),
     }
-}
-
-/// A policy that uses packs by their names, with commas between them.
-fn of_packs(asked: &str) -> anyhow::Result<String> {
-    let names: Vec<&str> = asked.split(',').map(str::trim).collect();
-    if names.iter().any(|name| pack::pack(name).is_none()) {
-        let known: Vec<&str> = pack::packs().iter().map(|pack| pack.name.as_str()).collect();
-        bail!("{asked}: no such file and no such pack; packs are {}", known.join(", "));
-    }
-    Ok(format!("lictor: 1\nname: {}\nuses: [{}]\n", names.join("-"), names.join(", ")))
 }
 
 /// Problems, one below the other.

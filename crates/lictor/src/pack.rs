@@ -94,6 +94,16 @@ pub fn pack(name: &str) -> Option<&'static Pack> {
     packs().iter().find(|pack| pack.name == name)
 }
 
+/// The text of a policy that uses packs by their names, with commas between them; or why there is none.
+pub fn using(names: &str) -> Result<String, String> {
+    let asked: Vec<&str> = names.split(',').map(str::trim).collect();
+    if asked.iter().any(|name| pack(name).is_none()) {
+        let known: Vec<&str> = packs().iter().map(|pack| pack.name.as_str()).collect();
+        return Err(format!("{names}: no such file and no such pack; packs are {}", known.join(", ")));
+    }
+    Ok(format!("lictor: 1\nname: {}\nuses: [{}]\n", asked.join("-"), asked.join(", ")))
+}
+
 impl Pack {
     /// Reads a pack from its page and the pages of its properties, each with its name. What is wrong with them shows when
     /// they are [read by themselves](read_page) or used.

@@ -23,6 +23,7 @@ impl Arena {
     /// assert_eq!(arena.show(f, Spelling::Words).to_string(), "always (tool_call implies eventually verified)");
     /// assert_eq!(arena.show(f, Spelling::Ascii).to_string(), "G(tool_call -> F verified)");
     /// assert_eq!(arena.show(f, Spelling::Unicode).to_string(), "□(tool_call → ◇verified)");
+    /// assert_eq!(arena.show(f, Spelling::Letters).to_string(), "G(tool_call → F verified)");
     /// # Ok::<(), lictor_logic::ParseErrors>(())
     /// ```
     pub fn show(&self, f: Formula, spelling: Spelling) -> impl Display {

@@ -16,6 +16,8 @@ pub enum Spelling {
     Ascii,
     /// `□(a → ◇b)`
     Unicode,
+    /// `G(a → F b)`: as textbooks write it, letters for what speaks of time and symbols for the rest
+    Letters,
 }
 
 /// One operator with all its spellings.
@@ -66,6 +68,8 @@ impl Sign {
             Spelling::Words => operator.word,
             Spelling::Ascii => operator.ascii,
             Spelling::Unicode => operator.unicode,
+            Spelling::Letters if matches!(self, Sign::Unary(_) | Sign::Binary(_)) => operator.ascii,
+            Spelling::Letters => operator.unicode,
         })
     }
 
@@ -112,9 +116,9 @@ pub(crate) const COMPARISONS: [(&str, Comparison); 10] = [
 /// A comparison in a spelling.
 pub(crate) fn spell_comparison(comparison: Comparison, spelling: Spelling) -> &'static str {
     match (spelling, comparison) {
-        (Spelling::Unicode, Comparison::Unequal) => "≠",
-        (Spelling::Unicode, Comparison::AtMost) => "≤",
-        (Spelling::Unicode, Comparison::AtLeast) => "≥",
+        (Spelling::Unicode | Spelling::Letters, Comparison::Unequal) => "≠",
+        (Spelling::Unicode | Spelling::Letters, Comparison::AtMost) => "≤",
+        (Spelling::Unicode | Spelling::Letters, Comparison::AtLeast) => "≥",
         _ => comparison.symbol(),
     }
 }

@@ -10,7 +10,7 @@ use lictor_logic::{
 };
 use proptest::prelude::*;
 
-const SPELLINGS: [Spelling; 3] = [Spelling::Words, Spelling::Ascii, Spelling::Unicode];
+const SPELLINGS: [Spelling; 4] = [Spelling::Words, Spelling::Ascii, Spelling::Unicode, Spelling::Letters];
 
 fn ascii(text: &str) -> String {
     let mut arena = Arena::new();

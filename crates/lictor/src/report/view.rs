@@ -181,6 +181,14 @@ struct ProofView<'a> {
     content: Option<&'a str>,
 }
 
+impl Finding {
+    /// The finding as a JSON object, in the shape that reports have.
+    pub fn to_json(&self) -> String {
+        // Text keys and no maps with other ones: this cannot fail.
+        serde_json::to_string(&FindingView::of(self)).unwrap_or_default()
+    }
+}
+
 impl<'a> FindingView<'a> {
     pub(crate) fn of(finding: &'a Finding) -> FindingView<'a> {
         FindingView {

@@ -1,0 +1,84 @@
+//! The command `lictor`, as a function: the binary calls it, and so does the Python package.
+//!
+//! A run is: read the arguments, let one command write its data to standard output, turn what it found into an exit
+//! code. Nothing is decided in this crate; whatever a command prints, a function of the logic has returned. Data goes
+//! to standard output, talk to standard error.
+
+mod args;
+mod commands;
+mod complaint;
+mod exit;
+mod formulas;
+mod judge;
+mod policies;
+mod render;
+mod trace;
+mod wardens;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::exit::Outcome;
+
+/// Runs the command with these arguments, the first being its own name, and gives its exit code. Data goes to `out`,
+/// talk to standard error.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u8 {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(misunderstood) => {
+            // Help and the version are asked for as if they were mistakes; both are printed where they belong.
+            let _ = misunderstood.print();
+            return u8::try_from(misunderstood.exit_code()).unwrap_or(Outcome::Unjudged.code());
+        }
+    };
+    let mut out = BufWriter::new(out);
+    let result = run(&args.command, &mut out).and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
+    match result {
+        Ok(outcome) => outcome.code(),
+        // Whoever reads our output has seen enough. That is no reason to complain, nor to claim that all is well.
+        Err(error) if is_broken_pipe(&error) => Outcome::Unjudged.code(),
+        Err(error) => {
+            // What was said before the failure still stands; if it cannot be written, there is nobody to tell.
+            let _ = out.flush();
+            complaint::error(&format!("{error:#}"));
+            Outcome::Unjudged.code()
+        }
+    }
+}
+
+fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Eval(args) => commands::eval::run(args, out),
+        Command::Explain(args) => commands::explain::run(args, out),
+        Command::Check(args) => commands::check::run(args, out),
+        Command::Patterns(args) => commands::patterns::run(args, out),
+        Command::Audit(args) => commands::audit::run(args, out),
+        Command::Guard(args) => commands::guard::run(args, out),
+        Command::Serve(args) => commands::serve::run(args),
+        Command::Approvals(args) => commands::serve::approvals(args, out),
+        Command::Hook(args) => commands::hook::run(args, out),
+        Command::Mcp(args) => commands::mcp::run(args),
+        Command::Diff(args) => commands::diff::run(args, out),
+        Command::Test(args) => commands::test::run(args, out),
+        Command::Packs(args) => commands::packs::run(args, out),
+        Command::Export(args) => commands::export::run(args, out),
+        Command::Import(args) => commands::import::run(args, out),
+        Command::Schema(args) => commands::schema::run(args, out),
+        Command::Init(args) => commands::init::run(args, out),
+        Command::Demo(args) => commands::demo::run(args, out),
+        Command::Verify(args) => commands::verify::run(args, out),
+        Command::Log(args) => commands::log::run(args, out),
+        Command::Erase(args) => commands::erase::run(args, out),
+        Command::Replay(args) => commands::replay::run(args, out),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

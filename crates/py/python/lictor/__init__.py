@@ -1,0 +1,122 @@
+"""Judges what an AI agent does, and is about to do, by temporal properties.
+
+Three lines guard an agent:
+
+    import lictor
+    guard = lictor.Guard("agent-safety")
+    client = guard.wrap(openai.OpenAI())
+
+What there is:
+
+- :class:`Policy`, :class:`Session`: what is asked of an agent, and one session of it, judged step by step
+- :class:`Guard`: decides on every step before it takes effect; a decorator for tools, wrappers for clients
+- :func:`audit`, :class:`Report`: whole logs
+- :class:`Formula` and its algebra, :class:`Monitor`, :func:`evaluate`, :func:`explain`, :func:`check`: bare formulas
+- :class:`TrajectorySafetyMonitor`: named properties over the steps of an agent
+- ``lictor.adapters``: LangChain and LangGraph, the OpenAI Agents SDK, smolagents, MCP servers
+"""
+
+from ._lictor import (
+    F,
+    Formula,
+    G,
+    H,
+    M,
+    Monitor,
+    N,
+    O,
+    Policy,
+    Proposal,
+    R,
+    S,
+    Session,
+    StepObservation,
+    T,
+    TrajectorySafetyMonitor,
+    U,
+    W,
+    X,
+    Y,
+    Z,
+    __version__,
+    and_,
+    atom,
+    exists,
+    false_,
+    forall,
+    iff,
+    implies,
+    not_,
+    or_,
+    true_,
+)
+from .decisions import Decision, Objection, Redaction
+from .errors import AuditError, Denied, EventError, FormulaError, LictorError, PolicyError, StateError
+from .findings import Finding, Proof
+from .formulas import Evaluation, WitnessStep, check, evaluate, explain
+from .guard import Guard
+from .report import Report, audit
+from .trajectory import DirectorConfig, ProductionGuard
+from .verdicts import Action, Decided, Response, Severity, Verdict
+
+__all__ = [
+    "Action",
+    "AuditError",
+    "Decided",
+    "Decision",
+    "Denied",
+    "DirectorConfig",
+    "Evaluation",
+    "EventError",
+    "F",
+    "Finding",
+    "Formula",
+    "FormulaError",
+    "G",
+    "Guard",
+    "H",
+    "LictorError",
+    "M",
+    "Monitor",
+    "N",
+    "O",
+    "Objection",
+    "Policy",
+    "PolicyError",
+    "ProductionGuard",
+    "Proof",
+    "Proposal",
+    "R",
+    "Redaction",
+    "Report",
+    "Response",
+    "S",
+    "Session",
+    "Severity",
+    "StateError",
+    "StepObservation",
+    "T",
+    "TrajectorySafetyMonitor",
+    "U",
+    "Verdict",
+    "W",
+    "WitnessStep",
+    "X",
+    "Y",
+    "Z",
+    "__version__",
+    "and_",
+    "atom",
+    "audit",
+    "check",
+    "evaluate",
+    "exists",
+    "explain",
+    "false_",
+    "forall",
+    "iff",
+    "implies",
+    "not_",
+    "or_",
+    "true_",
+]

@@ -1,0 +1,32 @@
+"""smolagents: tools whose calls pass the guard, in agents that call tools and in agents that write code.
+
+    agent = ToolCallingAgent(tools=guard_tools(guard, [refund]), model=model)
+
+A call that may not go on fails with its reason, which the agent reads as the error of the tool.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Iterable, List, Optional
+
+from smolagents import Tool
+
+from ..guard import Guard
+
+
+def guard_tool(guard: Guard, tool: Tool, session: Optional[str] = None) -> Tool:
+    """A copy of the tool whose `forward` the guard decides on first."""
+    guarded = copy.copy(tool)
+    forward, names = tool.forward, list(tool.inputs)
+
+    def decided(*args: Any, **kwargs: Any) -> Any:
+        return guard.call(tool.name, {**dict(zip(names, args)), **kwargs}, forward, session=session)
+
+    guarded.forward = decided
+    return guarded
+
+
+def guard_tools(guard: Guard, tools: Iterable[Tool], session: Optional[str] = None) -> List[Tool]:
+    """All of them."""
+    return [guard_tool(guard, tool, session) for tool in tools]

@@ -1,0 +1,187 @@
+"""Clients of models, guarded where their bytes go out and come in.
+
+A transport of HTTP stands between the client and the network. What a request says is decided before it is sent, what
+the model answers before the client sees it: whole replies, and streams piece by piece, of which a call of a tool is held
+until it is whole and decided. So it is the same for synchronous and asynchronous clients and for every helper they have.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Iterator, List, Tuple
+
+from . import _lictor
+from .decisions import Decision
+
+if TYPE_CHECKING:
+    from .guard import Guard
+
+#: Headers of a body that is not as it came.
+_BODY = {"content-length", "content-encoding", "transfer-encoding"}
+
+
+def wrap(client: Any, guard: Guard) -> Any:
+    """A client like the one given, through the guard. Settings such as keys, retries and timeouts stay."""
+    inner = getattr(client, "_client", None)
+    library = next((base.__module__.split(".")[0] for base in type(inner).__mro__ if _is_http(base)), None)
+    if library is None or not hasattr(client, "with_options"):
+        raise TypeError(f"a client of openai or anthropic is wanted, not `{type(client).__name__}`")
+    http = importlib.import_module(library)
+    is_async = isinstance(inner, http.AsyncClient)
+    transport = transports(http)[is_async]
+    # What was set up beside the network, such as proxies and certificates, is in the transports of the client as it is.
+    options = {name: getattr(inner, name) for name in ("auth", "cookies", "event_hooks", "headers", "timeout")}
+    mounts = {
+        pattern.pattern: None if mounted is None else transport(guard, mounted)
+        for pattern, mounted in getattr(inner, "_mounts", {}).items()
+    }
+    made = (http.AsyncClient if is_async else http.Client)(
+        transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
+    )
+    return client.with_options(http_client=made)
+
+
+def _is_http(base: type) -> bool:
+    return base.__module__.split(".")[0].startswith("httpx") and base.__name__ in ("Client", "AsyncClient")
+
+
+@functools.lru_cache(maxsize=None)
+def transports(http: Any) -> Tuple[Any, Any]:
+    """The guarded transports, for `httpx` or a library that is like it."""
+
+    class Guarded(http.BaseTransport):  # type: ignore[misc]
+        def __init__(self, guard: Guard, network: Any = None) -> None:
+            self.guard, self.network = guard, network or http.HTTPTransport()
+
+        def handle_request(self, request: Any) -> Any:
+            passage = Passage(self.guard, request)
+            if passage.is_harmless:
+                return self.network.handle_request(request)
+            answer = passage.ask(request.read())
+            if answer is not None:
+                return _made(http, request, *answer)
+            response = self.network.handle_request(_changed(http, request, passage.body))
+            if not response.is_success:
+                return response
+            if _streams(response):
+                return _streamed(http, request, response, Pieces(passage, response))
+            try:
+                body = response.read()
+            finally:
+                response.close()
+            return _made(http, request, *passage.reply(body), like=response)
+
+        def close(self) -> None:
+            self.network.close()
+
+    class AsyncGuarded(http.AsyncBaseTransport):  # type: ignore[misc]
+        def __init__(self, guard: Guard, network: Any = None) -> None:
+            self.guard, self.network = guard, network or http.AsyncHTTPTransport()
+
+        async def handle_async_request(self, request: Any) -> Any:
+            passage = Passage(self.guard, request)
+            if passage.is_harmless:
+                return await self.network.handle_async_request(request)
+            answer = passage.ask(await request.aread())
+            if answer is not None:
+                return _made(http, request, *answer)
+            response = await self.network.handle_async_request(_changed(http, request, passage.body))
+            if not response.is_success:
+                return response
+            if _streams(response):
+                return _streamed(http, request, response, AsyncPieces(passage, response))
+            try:
+                body = await response.aread()
+            finally:
+                await response.aclose()
+            return _made(http, request, *passage.reply(body), like=response)
+
+        async def aclose(self) -> None:
+            await self.network.aclose()
+
+    class Pieces(http.SyncByteStream):  # type: ignore[misc]
+        def __init__(self, passage: Passage, response: Any) -> None:
+            self.passage, self.response = passage, response
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self.response.iter_bytes():
+                yield self.passage.push(piece)
+            yield self.passage.push(None)
+
+        def close(self) -> None:
+            self.response.close()
+
+    class AsyncPieces(http.AsyncByteStream):  # type: ignore[misc]
+        def __init__(self, passage: Passage, response: Any) -> None:
+            self.passage, self.response = passage, response
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self.response.aiter_bytes():
+                yield self.passage.push(piece)
+            yield self.passage.push(None)
+
+        async def aclose(self) -> None:
+            await self.response.aclose()
+
+    return Guarded, AsyncGuarded
+
+
+class Passage:
+    """One request and its reply, on their way through a guard."""
+
+    def __init__(self, guard: Guard, request: Any) -> None:
+        self.guard = guard
+        path = str(request.url.path)
+        self.exchange = _lictor.Exchange(guard.core, guard.current, request.method, path, guard.hold_text)
+        self.is_harmless = self.exchange.is_harmless
+        self.where = f"{request.method} {path}"
+        self.body = b""
+
+    def ask(self, body: bytes) -> Any:
+        """None if the body, as it is now, may be sent; else the status and the body of an error."""
+        if self.exchange.is_unknown:
+            message = f"{self.where} is not known to the guard, so nobody can judge it; use a client without a guard for it"
+            return 403, self.exchange.error(403, "wire.unknown_route", message)
+        sendable, answer, decisions = self.exchange.ask(body)
+        self._tell(decisions)
+        self.body = sendable or b""
+        return answer
+
+    def reply(self, body: bytes) -> Tuple[int, bytes]:
+        """The status and the body that the client gets."""
+        allowed, answer, decisions = self.exchange.reply(body)
+        self._tell(decisions)
+        return (200, allowed) if allowed is not None else answer or (502, b"")
+
+    def push(self, piece: Any) -> bytes:
+        """What of a stream may leave now."""
+        out, decisions = self.exchange.push(piece)
+        self._tell(decisions)
+        return out
+
+    def _tell(self, decisions: List[Decision]) -> None:
+        self.guard._tell(*decisions)
+
+
+def _streams(response: Any) -> bool:
+    return str(response.headers.get("content-type", "")).startswith("text/event-stream")
+
+
+def _headers(response: Any) -> Dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name.lower() not in _BODY}
+
+
+def _changed(http: Any, request: Any, body: bytes) -> Any:
+    headers = [(name, value) for name, value in request.headers.raw if name.lower() not in (b"content-length",)]
+    extensions = request.extensions
+    return http.Request(request.method, request.url, headers=headers, content=body, extensions=extensions)
+
+
+def _made(http: Any, request: Any, status: int, body: bytes, like: Any = None) -> Any:
+    headers = {"content-type": "application/json"} if like is None else _headers(like)
+    return http.Response(status, headers=headers, content=body, request=request)
+
+
+def _streamed(http: Any, request: Any, response: Any, stream: Any) -> Any:
+    return http.Response(response.status_code, headers=_headers(response), stream=stream, request=request)

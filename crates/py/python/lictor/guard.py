@@ -1,0 +1,291 @@
+"""Guards: every step of an agent is decided before it takes effect.
+
+One function is at the bottom of it, :meth:`Guard.call`: it proposes a call of a tool, runs it if it may, rewritten if it
+must be, and lets the result pass the same way. The decorator and all adapters for frameworks are a few lines over it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import itertools
+import json
+from contextvars import ContextVar
+from typing import Any, Awaitable, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union, cast, overload
+
+from . import _lictor
+from .decisions import Decision
+from .errors import Denied
+from .findings import Finding
+from .report import Event, PolicyLike
+from .verdicts import Action
+
+F = TypeVar("F", bound=Callable[..., Any])
+Approver = Callable[[Decision], bool]
+Watcher = Callable[[Decision], None]
+
+#: How what a result says is read from it, and written back.
+Content = Tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]
+#: A result that is what it says.
+WHOLE: Content = (lambda result: result, lambda _, said: said)
+
+_numbers = itertools.count(1)
+
+
+class Guard:
+    """Decides on every step of any number of sessions by a policy.
+
+    >>> import lictor
+    >>> guard = lictor.Guard(lictor.Policy.parse('''
+    ... lictor: 1
+    ... name: shop
+    ... properties:
+    ...   - id: refunds-are-approved
+    ...     says: A refund is approved first.
+    ...     formula: always (tool_call("refund") implies once approval)
+    ...     respond: block
+    ... '''))
+    >>> @guard.tool
+    ... def refund(order: str) -> str:
+    ...     return f"refunded {order}"
+    >>> try:
+    ...     refund("A1")
+    ... except lictor.Denied as denied:
+    ...     print(denied.decision.objections[0].property)
+    refunds-are-approved
+    >>> guard.decide({"kind": "approval"}).action
+    <Action.FORWARD: 'forward'>
+    >>> refund("A1")
+    'refunded A1'
+
+    A call that waits for a person (`ask`) is answered by `approve`, a function from the decision to whether the call may
+    go on; without one it is denied. `on_decision` is told every decision that is more than to forward.
+
+    Which session a step belongs to is told by :meth:`session`; it follows threads and tasks as context variables do.
+    """
+
+    def __init__(
+        self,
+        policy: PolicyLike,
+        *,
+        approve: Optional[Approver] = None,
+        on_decision: Optional[Watcher] = None,
+        patience: float = 3600.0,
+        content: bool = False,
+        hold_text: bool = True,
+    ) -> None:
+        self.core = _lictor.GuardCore(policy, patience, content)
+        self._approve = approve
+        self._on_decision = on_decision
+        #: Whether streamed text is held until it is whole and decided. Without it text flows at once, and what a policy
+        #: would stop or mask in it has been seen by then.
+        self.hold_text = hold_text
+        self._session: ContextVar[str] = ContextVar("lictor_session", default=f"session-{next(_numbers)}")
+
+    # Sessions
+
+    @property
+    def current(self) -> str:
+        """The session that steps belong to now."""
+        return self._session.get()
+
+    @contextlib.contextmanager
+    def session(self, name: str) -> Iterator[str]:
+        """Steps within belong to this session; it may be entered again."""
+        token = self._session.set(name)
+        try:
+            yield name
+        finally:
+            self._session.reset(token)
+
+    def finish(self, session: Optional[str] = None) -> List[Finding]:
+        """Ends a session: what was owed in it and never came."""
+        found, refused = self.core.finish(session or self.current)
+        self._tell(*refused)
+        return found
+
+    def owed(self, session: Optional[str] = None) -> List[Finding]:
+        """What would be found if the session ended here. It may go on all the same."""
+        return self.core.owed(session or self.current)
+
+    def tick(self) -> List[Finding]:
+        """Lets time pass up to now: what is late. What waited for a person too long is refused."""
+        late, refused = self.core.tick()
+        self._tell(*refused)
+        return late
+
+    # Decisions
+
+    def decide(self, event: Event, session: Optional[str] = None) -> Decision:
+        """Decides on an event before it takes effect."""
+        decision = self.core.decide(dict(event), session or self.current)
+        self._tell(decision)
+        return decision
+
+    def _tell(self, *decisions: Decision) -> None:
+        for decision in decisions:
+            if self._on_decision is not None and decision.action is not Action.FORWARD:
+                self._on_decision(decision)
+            self._tell(*decision.settled)
+
+    def admit(self, event: Event, session: Optional[str] = None) -> Dict[str, Any]:
+        """The event as it may go on: as it is, or rewritten. Raises :class:`Denied` if it may not."""
+        given = dict(event)
+        decision = self.decide(given, session)
+        if decision.action is Action.ASK and self._approve is not None and decision.waits_as is not None:
+            kind = "approval" if self._approve(decision) else "denial"
+            answer = self.decide({"kind": kind, "id": decision.waits_as}, session)
+            # What waited is decided again, as things stand now.
+            decision = answer.settled[0] if answer.settled else decision
+        if not decision.goes_on:
+            raise Denied(decision)
+        return given if decision.rewritten is None else decision.rewritten
+
+    # Tools
+
+    def call(
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        run: Callable[..., Any],
+        *,
+        session: Optional[str] = None,
+        id: Optional[str] = None,
+        content: Content = WHOLE,
+    ) -> Any:
+        """Runs a call of a tool if it may: `run(**args)`, with the arguments as they may be.
+
+        The result passes the same way; what must not be in it is taken out. An exception of the tool is an event too,
+        and goes on. `content` reads what a result says and writes it back, for results that are more than that.
+        """
+        call, allowed = self._begin(tool, args, session, id)
+        try:
+            result = run(**allowed)
+        except Exception as error:
+            self._failed(tool, call, error, session)
+            raise
+        return self._ended(tool, call, result, session, content)
+
+    async def acall(
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        run: Callable[..., Awaitable[Any]],
+        *,
+        session: Optional[str] = None,
+        id: Optional[str] = None,
+        content: Content = WHOLE,
+    ) -> Any:
+        """The same for a function that is awaited."""
+        call, allowed = self._begin(tool, args, session, id)
+        try:
+            result = await run(**allowed)
+        except Exception as error:
+            self._failed(tool, call, error, session)
+            raise
+        return self._ended(tool, call, result, session, content)
+
+    def _begin(
+        self, tool: str, args: Mapping[str, Any], session: Optional[str], id: Optional[str]
+    ) -> Tuple[str, Dict[str, Any]]:
+        call = id or f"call-{next(_numbers)}"
+        plain = {name: _json_value(value) for name, value in args.items()}
+        event = self.admit({"kind": "tool_call", "tool": tool, "id": call, "args": plain}, session)
+        allowed: Dict[str, Any] = event.get("args") or {}
+        # What was not changed is given on as the object it was.
+        return call, {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
+
+    def _ended(self, tool: str, call: str, result: Any, session: Optional[str], content: Content) -> Any:
+        read, write = content
+        said = _json_value(read(result))
+        event: Dict[str, Any] = {"kind": "tool_result", "tool": tool, "id": call}
+        field = "text" if isinstance(said, str) else "result"
+        event[field] = said
+        allowed = self.admit(event, session).get(field)
+        return result if allowed == said else write(result, allowed)
+
+    def _failed(self, tool: str, call: str, error: Exception, session: Optional[str]) -> None:
+        event = {"kind": "tool_result", "tool": tool, "id": call, "failed": True, "text": str(error)}
+        self.decide(event, session)
+
+    @overload
+    def tool(self, function: F) -> F: ...
+
+    @overload
+    def tool(self, *, name: Optional[str] = None) -> Callable[[F], F]: ...
+
+    def tool(self, function: Optional[F] = None, *, name: Optional[str] = None) -> Union[F, Callable[[F], F]]:
+        """A tool whose every call is decided first: `@guard.tool` or `@guard.tool(name="send_mail")`.
+
+        A call that may not go on raises :class:`Denied`, and the function is not entered. Works for `async def` too.
+        """
+        if function is None:
+            return lambda function: self._guarded(function, name)
+        return self._guarded(function, name)
+
+    def _guarded(self, function: F, name: Optional[str]) -> F:
+        signature = inspect.signature(function)
+        tool = name or function.__name__
+
+        def bound(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            return _named(signature, given)
+
+        def spread(**named: Any) -> Any:
+            return function(**_flat(signature, named))
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def waiting(*args: Any, **kwargs: Any) -> Any:
+                return await self.acall(tool, bound(args, kwargs), spread)
+
+            return cast(F, waiting)
+
+        @functools.wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            return self.call(tool, bound(args, kwargs), spread)
+
+        return cast(F, guarded)
+
+    # Clients of models
+
+    def wrap(self, client: Any) -> Any:
+        """The client of `openai` or `anthropic`, with this guard between it and the model; sync or async.
+
+        Write `client = guard.wrap(openai.OpenAI())` and go on as before.
+        """
+        from .clients import wrap
+
+        return wrap(client, self)
+
+
+def _named(signature: inspect.Signature, given: inspect.BoundArguments) -> Dict[str, Any]:
+    """Arguments by name, those of `**kwargs` among them."""
+    named: Dict[str, Any] = {}
+    for name, value in given.arguments.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        else:
+            named[name] = value
+    return named
+
+
+def _flat(signature: inspect.Signature, named: Dict[str, Any]) -> Dict[str, Any]:
+    for parameter in signature.parameters.values():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+            message = f"the tool takes `{parameter.name}` by its place; a guarded tool takes its arguments by name"
+            raise TypeError(message)
+    return named
+
+
+def _json_value(value: Any) -> Any:
+    """A value as JSON has it. What JSON has no place for is judged by what it shows of itself."""
+    for method in ("model_dump", "dict"):
+        dump = getattr(value, method, None)
+        if callable(dump) and not isinstance(value, type):
+            value = dump(mode="json") if method == "model_dump" else dump()
+            break
+    return json.loads(json.dumps(value, default=str))

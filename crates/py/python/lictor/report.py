@@ -1,0 +1,142 @@
+"""What an audit found: as objects, as a dict, as JSON, as a page in a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _lictor
+from ._lictor import Policy
+from .findings import Finding
+from .verdicts import Verdict
+
+PolicyLike = Union[Policy, str, "os.PathLike[str]"]
+Event = Mapping[str, Any]
+
+
+class Report:
+    """What an audit found; made by :func:`audit`."""
+
+    def __init__(self, native: _lictor.NativeReport) -> None:
+        self._native = native
+        self._data: Optional[Dict[str, Any]] = None
+
+    def to_json(self) -> str:
+        """The report as one JSON document, the same that `lictor audit --format json` writes."""
+        return self._native.render("json")
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The same as a dict."""
+        if self._data is None:
+            self._data = json.loads(self.to_json())
+        return self._data
+
+    def render(self, format: str) -> str:
+        """The report as `text`, `markdown`, `html`, `sarif`, `junit`, `json` or `jsonl`."""
+        return self._native.render(format)
+
+    @property
+    def verdict(self) -> Optional[Verdict]:
+        """The worst verdict of any session; none if there was nothing to judge."""
+        verdict = self.to_dict()["verdict"]
+        return None if verdict is None else Verdict(verdict)
+
+    @property
+    def findings(self) -> List[Finding]:
+        """What was found, in the order of the sessions, then of their events."""
+        return [Finding.from_dict(finding) for finding in self.to_dict()["findings"]]
+
+    @property
+    def violations(self) -> List[str]:
+        """The names of the properties that are broken and that nobody answers for, each once."""
+        broken = (finding.property for finding in self.findings if finding.suppressed is None)
+        return list(dict.fromkeys(broken))
+
+    @property
+    def sessions(self) -> List[Dict[str, Any]]:
+        """The sessions, with what came out for each property."""
+        return list(self.to_dict()["sessions"])
+
+    @property
+    def faults(self) -> List[Dict[str, Any]]:
+        """What could not be read."""
+        return list(self.to_dict()["faults"])
+
+    @property
+    def totals(self) -> Dict[str, Any]:
+        """What was read and found, in numbers."""
+        return dict(self.to_dict()["totals"])
+
+    @property
+    def is_compliant(self) -> bool:
+        """Whether all was read and nothing was found that nobody answers for."""
+        return not self.violations and not self.faults
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __str__(self) -> str:
+        return self.render("text")
+
+    def __repr__(self) -> str:
+        totals = self.totals
+        return f"<Report {self.verdict}: {totals['findings']} findings in {totals['sessions']} sessions>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the whole page in a frame, so that neither disturbs the other."""
+        page = html.escape(self.render("html"), quote=True)
+        return f'<iframe srcdoc="{page}" sandbox="" style="width:100%;height:32em;border:0"></iframe>'
+
+
+def audit(
+    source: Union[str, "os.PathLike[str]", Iterable[Any]],
+    policy: PolicyLike,
+    *,
+    format: Optional[str] = None,
+    threads: Optional[int] = None,
+    content: bool = False,
+    as_of: Any = None,
+    baseline: Optional[Report] = None,
+) -> Report:
+    """Judges whole logs by a policy, on all cores, without Python's lock.
+
+    The source is a path (a file, a folder, a glob), several paths, the events of one trace, or several such traces; events
+    are dicts in any of the formats that `lictor audit` reads. The policy is a :class:`Policy`, a file, or packs by their
+    names. Findings that the report given as `baseline` has are not told again. `as_of` is up to when time has passed
+    behind the last event: seconds, an RFC 3339 text, or a datetime.
+
+    >>> report = audit([{"kind": "tool_call", "tool": "refund"}], Policy.parse('''
+    ... lictor: 1
+    ... name: shop
+    ... properties:
+    ...   - id: refunds-are-approved
+    ...     says: A refund is approved first.
+    ...     formula: always (tool_call("refund") implies once approval)
+    ... '''))
+    >>> report.verdict
+    <Verdict.VIOLATED: 'violated'>
+    >>> report.violations
+    ['refunds-are-approved']
+    """
+    known = [finding.fingerprint for finding in baseline.findings] if baseline is not None else []
+    wanted = {"format": format, "threads": threads, "content": content, "as_of": as_of, "baseline": known}
+    paths, traces = _sources(source)
+    if paths is not None:
+        return Report(_lictor.audit_paths(paths, policy, wanted))
+    return Report(_lictor.audit_events(traces, policy, wanted))
+
+
+def _sources(source: Any) -> Tuple[Optional[List[str]], List[Tuple[str, Sequence[Any]]]]:
+    """Paths, or traces with their names."""
+    if isinstance(source, (str, os.PathLike)):
+        return [os.fspath(source)], []
+    if isinstance(source, Mapping):
+        raise TypeError("a single event is no trace; write [event]")
+    items = list(source)
+    if items and all(isinstance(item, (str, os.PathLike)) for item in items):
+        return [os.fspath(item) for item in items], []
+    if items and not any(isinstance(item, Mapping) for item in items):
+        return None, [(f"trace-{number}", list(trace)) for number, trace in enumerate(items, 1)]
+    return None, [("trace", items)]

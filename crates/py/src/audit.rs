@@ -1,0 +1,134 @@
+//! Whole logs judged, and what was found.
+
+use std::fmt::Write as _;
+
+use lictor::audit::{AuditError, Options, audit};
+use lictor::decode::Format;
+use lictor::input::{self, Input, Limits};
+use lictor::judge::Judge;
+use lictor::report::{self, Report as Found, markdown, text};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::Error;
+use crate::policy::Policy;
+use crate::value;
+
+/// What an audit found; made by `lictor.audit`.
+#[pyclass(module = "lictor._lictor", frozen, name = "NativeReport")]
+#[derive(Debug)]
+pub(crate) struct Report(Found);
+
+/// How an audit is done, as `lictor.audit` says it.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wanted<'py> {
+    format: Option<String>,
+    threads: Option<usize>,
+    content: bool,
+    as_of: Option<Bound<'py, PyAny>>,
+    baseline: Vec<String>,
+}
+
+impl Wanted<'_> {
+    fn options(self) -> PyResult<Options> {
+        let named = |name: String| {
+            let known = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+            let unknown = || PyValueError::new_err(format!("no format `{name}`; known are {}", known()));
+            Format::named(&name).ok_or_else(unknown)
+        };
+        Ok(Options {
+            format: self.format.map(named).transpose()?,
+            threads: self.threads,
+            content: self.content,
+            as_of: self.as_of.as_ref().map(value::time).transpose()?,
+            today: Some(jiff::Zoned::now().date()),
+            baseline: self.baseline.into_iter().collect(),
+            limits: Limits::default(),
+        })
+    }
+}
+
+fn run(mut judge: Judge, inputs: &[Input], options: &Options) -> PyResult<Report> {
+    match audit(&mut judge, inputs, options, &()) {
+        Ok(found) => Ok(Report(found)),
+        Err(AuditError::NoEvents { faults, files }) => {
+            let mut message = AuditError::NoEvents { faults: faults.clone(), files }.to_string();
+            for fault in faults.iter().take(20) {
+                let _ = write!(message, "\n{}:{}: {}", fault.file, fault.line, fault.message);
+            }
+            Err(Error::Audit.with(message))
+        }
+        Err(error) => Err(Error::Audit.with(error)),
+    }
+}
+
+/// Judges files, folders and globs.
+#[pyfunction]
+pub(crate) fn audit_paths(
+    py: Python<'_>,
+    paths: Vec<String>,
+    policy: &Bound<'_, PyAny>,
+    wanted: Wanted<'_>,
+) -> PyResult<Report> {
+    let judge = Policy::given(policy)?;
+    let options = wanted.options()?;
+    py.detach(|| {
+        let inputs = input::find(&paths, &options.limits).map_err(|error| Error::Audit.with(error))?;
+        run(judge, &inputs, &options)
+    })
+}
+
+/// Judges traces at hand: each a name and its events.
+#[pyfunction]
+pub(crate) fn audit_events(
+    py: Python<'_>,
+    traces: Vec<(String, Bound<'_, PyAny>)>,
+    policy: &Bound<'_, PyAny>,
+    wanted: Wanted<'_>,
+) -> PyResult<Report> {
+    let judge = Policy::given(policy)?;
+    let options = wanted.options()?;
+    let mut inputs = Vec::with_capacity(traces.len());
+    for (name, events) in traces {
+        let mut lines = String::new();
+        for event in events.try_iter()? {
+            // Writing to a string cannot fail.
+            let _ = writeln!(lines, "{}", value::to_json(&event?)?);
+        }
+        inputs.push(Input::from_bytes(name, lines.into_bytes()));
+    }
+    py.detach(|| run(judge, &inputs, &options))
+}
+
+#[pymethods]
+impl Report {
+    /// The report in a format: `json`, `jsonl`, `text`, `markdown`, `html`, `sarif` or `junit`.
+    fn render(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        let mut bytes = Vec::new();
+        let Report(found) = self;
+        let written = py.detach(|| match format {
+            "json" => Some(report::json::write(found, &mut bytes)),
+            "jsonl" => Some(report::jsonl::write(found, &mut bytes)),
+            "text" => Some(text::write(found, text::Style::default(), &mut bytes)),
+            "markdown" => Some(markdown::write(found, markdown::Extent::default(), &mut bytes)),
+            "html" => Some(report::html::write(found, &mut bytes)),
+            "sarif" => Some(report::sarif::write(found, &mut bytes)),
+            "junit" => Some(report::junit::write(found, &mut bytes)),
+            _ => None,
+        });
+        match written {
+            Some(Ok(())) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Some(Err(error)) => Err(Error::Audit.with(error)),
+            None => {
+                let known = "json, jsonl, text, markdown, html, sarif, junit";
+                Err(PyValueError::new_err(format!("no format `{format}`; known are {known}")))
+            }
+        }
+    }
+
+    /// How many findings there are.
+    fn __len__(&self) -> usize {
+        self.0.findings.len()
+    }
+}

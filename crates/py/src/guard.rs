@@ -1,0 +1,119 @@
+//! The native half of a guard: decisions on events of any number of sessions.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lictor::event::Event;
+use lictor::guard::{Decision, Guard, Options};
+use lictor::json::Text;
+use lictor_logic::{Span, Time};
+use lictor_wire::{Known, Ruling};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::error::Error;
+use crate::policy::Policy;
+use crate::session::{self, findings};
+use crate::value;
+
+/// What `lictor.Guard` decides with.
+#[pyclass(module = "lictor._lictor", frozen)]
+#[derive(Clone, Debug)]
+pub(crate) struct GuardCore(pub(crate) Arc<Mutex<Guarding>>);
+
+/// A guard, and what it knows of the histories that clients send to models.
+#[derive(Debug)]
+pub(crate) struct Guarding {
+    guard: Guard,
+    pub(crate) histories: HashMap<String, History>,
+}
+
+/// What is known of what one session sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    pub(crate) known: Known,
+    /// What was changed, by its hash: clients send it again and again as it was.
+    pub(crate) changed: HashMap<[u8; 32], Ruling>,
+    /// Calls that were denied, and why: a vendor who keeps the history waits for their answers.
+    pub(crate) denied: Vec<(Text, String)>,
+}
+
+impl Guarding {
+    /// Decides on an event of a session, now.
+    pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Decision {
+        event.session = Some(session.into());
+        self.guard.decide(&event, Some(now()))
+    }
+}
+
+/// The time of this machine.
+fn now() -> Time {
+    Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
+}
+
+impl GuardCore {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Guarding> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A decision as Python knows it.
+pub(crate) fn to_python<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bound<'py, PyAny>> {
+    let class = py.import("lictor.decisions")?.getattr("Decision")?;
+    class.call_method1("from_dict", (value::loads(py, &decision.line())?,))
+}
+
+fn all<'py>(py: Python<'py>, decisions: &[Decision]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for decision in decisions {
+        list.append(to_python(py, decision)?)?;
+    }
+    Ok(list)
+}
+
+#[pymethods]
+impl GuardCore {
+    #[new]
+    fn new(policy: &Bound<'_, PyAny>, patience: f64, content: bool) -> PyResult<GuardCore> {
+        if !(0.0..1e9).contains(&patience) {
+            return Err(Error::State.with("patience is a number of seconds"));
+        }
+        let options = Options { patience: Span((patience * 1e9) as u64), content };
+        let guard = Guard::new(Policy::given(policy)?, options);
+        Ok(GuardCore(Arc::new(Mutex::new(Guarding { guard, histories: HashMap::new() }))))
+    }
+
+    /// Decides on an event before it takes effect.
+    fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
+        let event = session::event(event)?;
+        let decision = py.detach(|| self.lock().decide(event, session));
+        to_python(py, &decision)
+    }
+
+    /// Lets time pass up to now: what is late, and what waited too long.
+    fn tick<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let (late, refused) = py.detach(|| self.lock().guard.tick(now()));
+        Ok((findings(py, &late)?, all(py, &refused)?))
+    }
+
+    /// What would be found if the session ended here.
+    fn owed<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Bound<'py, PyList>> {
+        let found = py.detach(|| self.lock().guard.owed(session));
+        findings(py, &found)
+    }
+
+    /// Ends a session.
+    fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let (found, refused) = py.detach(|| {
+            let mut guarding = self.lock();
+            guarding.histories.remove(session);
+            guarding.guard.finish(session)
+        });
+        Ok((findings(py, &found)?, all(py, &refused)?))
+    }
+
+    /// The names of the sessions that have begun and not ended.
+    fn sessions(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.lock().guard.sessions().map(ToString::to_string).collect())
+    }
+}

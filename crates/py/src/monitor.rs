@@ -1,0 +1,210 @@
+//! Bare formulas on one trace.
+
+use std::sync::{Mutex, PoisonError};
+
+use lictor_logic::{After, Moment, Monitor as Compiled, MonitorId, Standing, Time, Verdict, Watch, Witness};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::error::Error;
+use crate::facts::moment;
+use crate::formula::Formula;
+use crate::{value, verdict};
+
+/// Follows one trace with one formula.
+///
+/// A verdict is exact: `VIOLATED` as soon as no continuation can satisfy the formula, `SATISFIED` as soon as all do. A
+/// definite verdict stands.
+///
+/// >>> from lictor import Monitor, Verdict
+/// >>> monitor = Monitor("G(request -> F answer)")
+/// >>> monitor.observe({"request"})
+/// <Verdict.INCONCLUSIVE: 'inconclusive'>
+/// >>> print(monitor.residual)
+/// F answer & G(request -> F answer)
+/// >>> monitor.end()
+/// <Verdict.VIOLATED: 'violated'>
+/// >>> Monitor("G a & F !a").verdict
+/// <Verdict.VIOLATED: 'violated'>
+#[pyclass(module = "lictor", frozen)]
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    formula: Formula,
+    following: Mutex<Following>,
+}
+
+/// A formula and where its trace stands.
+#[derive(Clone, Debug)]
+struct Following {
+    watch: Watch,
+    id: MonitorId,
+    standing: Standing,
+    /// The first position with a definite verdict, from one.
+    decided_at: Option<u64>,
+}
+
+impl Following {
+    fn new(formula: &Formula) -> PyResult<Following> {
+        let compiled = Compiled::new(&formula.arena, formula.id).map_err(|error| {
+            let (message, hint) = (error.message(), error.hint());
+            Error::Formula.with(format!("{message}\n  {}\n  hint: {hint}", formula.text()))
+        })?;
+        let mut watch = Watch::new();
+        let id = watch.add(compiled, After::Latch);
+        let standing = watch.start();
+        Ok(Following { watch, id, standing, decided_at: None })
+    }
+
+    fn take(&mut self, moment: &Moment) -> Verdict {
+        match moment {
+            Moment::Position(facts) => self.watch.step(&mut self.standing, facts),
+            Moment::Tick(now) => self.watch.tick(&mut self.standing, *now),
+        };
+        let verdict = self.watch.verdict(&mut self.standing, self.id);
+        if verdict.is_definite() && self.decided_at.is_none() {
+            self.decided_at = Some(self.standing.positions());
+        }
+        verdict
+    }
+}
+
+impl Monitor {
+    /// Does something with the trace. Nothing of Python is touched meanwhile: whatever runs there might want the same lock.
+    fn with<T>(&self, act: impl FnOnce(&mut Following) -> T) -> T {
+        // A step never panics, so there is nothing half done behind a lock.
+        act(&mut self.following.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl Monitor {
+    #[new]
+    fn new(py: Python<'_>, formula: &Bound<'_, PyAny>) -> PyResult<Monitor> {
+        let formula = Formula::given(formula)?;
+        let following = Mutex::new(py.detach(|| Following::new(&formula))?);
+        Ok(Monitor { formula, following })
+    }
+
+    /// Reads a position: a set of facts, or a mapping with `facts`, `unknown` and `time`. Gives the verdict.
+    ///
+    /// A fact is a name or a name with values: `{"tool_call", 'paid("alice",3)'}`. A single step keeps Python's lock, for
+    /// giving it away costs more than the step; `observe_all` gives it away.
+    #[pyo3(signature = (position, time = None))]
+    fn observe(
+        &self,
+        py: Python<'_>,
+        position: &Bound<'_, PyAny>,
+        time: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let mut moment = moment(position)?;
+        if let (Moment::Position(facts), Some(time)) = (&mut moment, time) {
+            facts.time = Some(value::time(time)?);
+        }
+        let verdict = self.with(|following| following.take(&moment));
+        verdict::to_python(py, verdict)
+    }
+
+    /// Reads many positions, without Python's lock, and gives the verdict after each.
+    ///
+    /// >>> from lictor import Monitor
+    /// >>> [str(verdict) for verdict in Monitor("F done").observe_all([set(), {"done"}])]
+    /// ['inconclusive', 'satisfied']
+    fn observe_all(&self, py: Python<'_>, trace: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let moments = trace.try_iter()?.map(|entry| moment(&entry?)).collect::<PyResult<Vec<Moment>>>()?;
+        let verdicts: Vec<Verdict> =
+            py.detach(|| self.with(|following| moments.iter().map(|moment| following.take(moment)).collect()));
+        verdicts.into_iter().map(|verdict| verdict::to_python(py, verdict)).collect()
+    }
+
+    /// Lets time pass: no position up to this moment comes any more. Gives the verdict.
+    fn tick(&self, py: Python<'_>, time: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let now: Time = value::time(time)?;
+        let verdict = self.with(|following| following.take(&Moment::Tick(now)));
+        verdict::to_python(py, verdict)
+    }
+
+    /// What is true of the trace and all its continuations.
+    #[getter]
+    fn verdict(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let verdict = self.with(|following| following.watch.verdict(&mut following.standing, following.id));
+        verdict::to_python(py, verdict)
+    }
+
+    /// The verdict if the trace ended here: what is owed and has not come is a violation. The trace may go on.
+    fn end(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let verdict = self.with(|following| following.watch.end(&mut following.standing, following.id));
+        verdict::to_python(py, verdict)
+    }
+
+    /// What must still hold, as a formula about the rest of the trace; none if that cannot be written.
+    #[getter]
+    fn residual(&self) -> PyResult<Option<Formula>> {
+        let sentence = self.with(|following| following.watch.residual(&mut following.standing, following.id));
+        sentence.map(|sentence| Formula::of(&sentence.arena, sentence.formula)).transpose()
+    }
+
+    /// The formula it follows.
+    #[getter]
+    fn formula(&self) -> Formula {
+        self.formula.clone()
+    }
+
+    /// How many positions were read.
+    #[getter]
+    fn steps(&self) -> u64 {
+        self.with(|following| following.standing.positions())
+    }
+
+    /// The position that brought the definite verdict, from one; none while it is open.
+    #[getter]
+    fn decided_at(&self) -> Option<u64> {
+        self.with(|following| following.decided_at)
+    }
+
+    /// A monitor that stands where this one stands, and goes on by itself.
+    fn copy(&self) -> Monitor {
+        Monitor { formula: self.formula.clone(), following: Mutex::new(self.with(|following| following.clone())) }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Monitor {} after {} steps>", self.formula.text(), self.steps())
+    }
+}
+
+/// A step of a witness: its number, the facts that were there, those that were not, what had to hold afterwards.
+type Step = (usize, Vec<String>, Vec<String>, String);
+
+/// What the trace as a whole says: the verdict, the live verdict, the deciding position, the steps that prove it and
+/// the values for which it is so.
+type Judged<'py> = (Py<PyAny>, Py<PyAny>, Option<u64>, Vec<Step>, Bound<'py, PyTuple>);
+
+/// Judges a whole trace by a formula; see `lictor.evaluate`.
+#[pyfunction]
+pub(crate) fn evaluate<'py>(
+    py: Python<'py>,
+    formula: &Bound<'py, PyAny>,
+    trace: &Bound<'py, PyAny>,
+) -> PyResult<Judged<'py>> {
+    let formula = Formula::given(formula)?;
+    let trace = trace.try_iter()?.map(|entry| moment(&entry?)).collect::<PyResult<Vec<Moment>>>()?;
+    let (live, end, decided_at, witness) = py.detach(|| {
+        let mut following = Following::new(&formula)?;
+        for moment in &trace {
+            following.take(moment);
+        }
+        let live = following.watch.verdict(&mut following.standing, following.id);
+        let end = following.watch.end(&mut following.standing, following.id);
+        let witness = Witness::find(&formula.arena, formula.id, &trace, !live.is_definite());
+        PyResult::Ok((live, end, following.decided_at, witness.filter(|witness| witness.verdict == end)))
+    })?;
+    let shown = |facts: &[lictor_logic::Fact]| facts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let steps = witness.iter().flat_map(|witness| &witness.steps).map(|step| {
+        let absent = step.absent.iter().map(ToString::to_string).collect();
+        (step.position, shown(&step.present), absent, step.residual.to_string())
+    });
+    let steps: Vec<Step> = steps.collect();
+    let binding = witness.iter().flat_map(|witness| &witness.binding);
+    let binding: Vec<(String, String)> = binding.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let (end, live) = (verdict::to_python(py, end)?, verdict::to_python(py, live)?);
+    Ok((end, live, decided_at, steps, PyTuple::new(py, binding)?))
+}

@@ -1,0 +1,144 @@
+//! Policies, loaded and made ready.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use lictor::judge::Judge;
+use lictor::pack;
+use lictor::policy::{Files, Loaded, Policy as Loadable, Problems, lint};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::error::Error;
+
+/// What is asked of an agent: facts to look for, properties over them, and what to do when one is broken.
+///
+/// >>> from lictor import Policy
+/// >>> policy = Policy.parse('''
+/// ... lictor: 1
+/// ... name: shop
+/// ... properties:
+/// ...   - id: refunds-are-approved
+/// ...     says: A refund is approved first.
+/// ...     formula: always (tool_call("refund") implies once approval)
+/// ... ''')
+/// >>> policy.properties
+/// ['refunds-are-approved']
+/// >>> Policy.load("gdpr,agent-safety").name
+/// 'gdpr-agent-safety'
+#[pyclass(module = "lictor", frozen)]
+#[derive(Debug)]
+pub(crate) struct Policy {
+    policy: Loadable,
+    warnings: Vec<String>,
+    /// The judge that others are forked from; what it learns before they are, they know.
+    judge: Mutex<Judge>,
+}
+
+impl Policy {
+    fn ready(loaded: Result<Loaded, Problems>) -> PyResult<Policy> {
+        let Loaded { policy, warnings } = loaded.map_err(|problems| Error::Policy.with(problems))?;
+        let judge = Judge::new(&policy).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Error::Policy.with(lines.join("\n"))
+        })?;
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Ok(Policy { policy, warnings, judge: Mutex::new(judge) })
+    }
+
+    fn read(py: Python<'_>, source: &str) -> PyResult<Policy> {
+        py.detach(|| match Path::new(source).is_file() {
+            true => Policy::ready(Loadable::load(Path::new(source))),
+            false => {
+                let text = pack::using(source).map_err(|message| Error::Policy.with(message))?;
+                Policy::ready(Loadable::parse(&text, source, &Files))
+            }
+        })
+    }
+
+    /// A judge of its own.
+    pub(crate) fn judge(&self) -> Judge {
+        self.judge.lock().unwrap_or_else(PoisonError::into_inner).fork()
+    }
+
+    /// The judge of a policy, or of a file or packs by their names.
+    pub(crate) fn given(value: &Bound<'_, PyAny>) -> PyResult<Judge> {
+        let py = value.py();
+        if let Ok(policy) = value.cast::<Policy>() {
+            let policy = policy.get();
+            return Ok(py.detach(|| policy.judge()));
+        }
+        let source =
+            path(value).ok_or_else(|| Error::Policy.with("a policy is a `Policy`, a path, or packs by their names"))?;
+        Ok(Policy::read(py, &source)?.judge())
+    }
+}
+
+/// A path as text.
+pub(crate) fn path(value: &Bound<'_, PyAny>) -> Option<String> {
+    match value.cast::<PyString>() {
+        Ok(text) => text.to_cow().ok().map(std::borrow::Cow::into_owned),
+        Err(_) => value.extract::<PathBuf>().ok().map(|path| path.display().to_string()),
+    }
+}
+
+#[pymethods]
+impl Policy {
+    /// Loads a policy: a file, or packs by their names with commas between them.
+    ///
+    /// All that is wrong with it is said at once, by a `PolicyError`.
+    #[staticmethod]
+    fn load(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Policy> {
+        let Some(source) = path(source) else { return Err(Error::Policy.with("a policy is a path or a text")) };
+        Policy::read(py, &source)
+    }
+
+    /// Reads the text of a policy; files that it uses are looked for beside `name`.
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "<policy>"))]
+    fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Policy> {
+        py.detach(|| Policy::ready(Loadable::parse(text, name, &Files)))
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> String {
+        self.policy.name.to_string()
+    }
+
+    /// The names of its properties, in order.
+    #[getter]
+    fn properties(&self) -> Vec<String> {
+        self.policy.properties.iter().map(|property| property.id.to_string()).collect()
+    }
+
+    /// The formula of a property.
+    fn formula(&self, property: &str) -> PyResult<crate::formula::Formula> {
+        match self.policy.properties.iter().find(|known| known.id == property) {
+            Some(found) => crate::formula::Formula::read(&found.formula),
+            None => Err(pyo3::exceptions::PyKeyError::new_err(property.to_owned())),
+        }
+    }
+
+    /// What is probably not meant in it, as it was loaded.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// What it probably does not mean, found by looking at its formulas: what cannot hold, cannot fail, or contradicts.
+    fn lint(&self, py: Python<'_>) -> Vec<String> {
+        let today = jiff::Zoned::now().date();
+        py.detach(|| lint(&self.policy, today).iter().map(ToString::to_string).collect())
+    }
+
+    /// A hash of all that it says; the same text gives the same hash.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.policy.fingerprint()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Policy {} with {} properties>", self.policy.name, self.policy.properties.len())
+    }
+}

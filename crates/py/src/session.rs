@@ -1,0 +1,244 @@
+//! One session of an agent, judged step by step.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lictor::decode::Record;
+use lictor::event::Event;
+use lictor::finding::Finding;
+use lictor::judge::Judge;
+use lictor::session::{Proposal as Proposed, Session as Judged, Summary};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::error::Error;
+use crate::policy::Policy;
+use crate::{value, verdict};
+
+/// An event of Lictor's own shape, as a mapping.
+pub(crate) fn event(given: &Bound<'_, PyAny>) -> PyResult<Event> {
+    let record = Record { value: value::to_json(given)?, file: "<python>".into(), line: 1, index: 0 };
+    let mut event = record.native_event().map_err(|fault| Error::Event.with(fault.message))?;
+    // Nothing was read from a file, so nothing says where.
+    event.source = lictor::event::Source::default();
+    Ok(event)
+}
+
+/// Findings as Python knows them.
+pub(crate) fn findings<'py>(py: Python<'py>, found: &[Finding]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    if !found.is_empty() {
+        let class = py.import("lictor.findings")?.getattr("Finding")?;
+        for finding in found {
+            list.append(class.call_method1("from_dict", (value::loads(py, &finding.to_json())?,))?)?;
+        }
+    }
+    Ok(list)
+}
+
+/// One session of an agent, judged step by step by a policy.
+///
+/// `propose` says what an event would break and changes nothing, `commit` makes it part of the session, `observe` is both
+/// at once. An event is a mapping in Lictor's own shape; `lictor schema event` prints what it may hold.
+///
+/// >>> from lictor import Policy, Session
+/// >>> policy = Policy.parse('''
+/// ... lictor: 1
+/// ... name: shop
+/// ... properties:
+/// ...   - id: refunds-are-approved
+/// ...     says: A refund is approved first.
+/// ...     formula: always (tool_call("refund") implies once approval)
+/// ... ''')
+/// >>> session = Session(policy)
+/// >>> refund = {"kind": "tool_call", "tool": "refund"}
+/// >>> proposal = session.propose(refund)
+/// >>> [finding.property for finding in proposal.findings]
+/// ['refunds-are-approved']
+/// >>> session.steps
+/// 0
+/// >>> session.observe({"kind": "approval"})
+/// []
+/// >>> session.commit(session.propose(refund))
+/// []
+///
+/// Sessions share nothing, also of what properties remember across sessions: for that there is `Guard`.
+#[pyclass(module = "lictor", frozen)]
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Tells proposals of one session from those of another.
+    number: u64,
+    name: String,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    judge: Judge,
+    session: Judged,
+    /// Counts what has changed the session since it began.
+    turn: u64,
+}
+
+/// An event that may become part of a session, and what it would break.
+#[pyclass(module = "lictor", frozen)]
+#[derive(Debug)]
+pub(crate) struct Proposal {
+    session: u64,
+    turn: u64,
+    findings: Py<PyList>,
+    doubts: Vec<String>,
+    proposed: Mutex<Option<Proposed>>,
+}
+
+#[pymethods]
+impl Proposal {
+    /// What the event would newly break.
+    #[getter]
+    fn findings(&self, py: Python<'_>) -> Py<PyList> {
+        self.findings.clone_ref(py)
+    }
+
+    /// The properties of which nobody can tell whether the event breaks them.
+    #[getter]
+    fn doubts(&self) -> Vec<String> {
+        self.doubts.clone()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<Proposal with {} findings>", self.findings.bind(py).len())
+    }
+}
+
+impl Session {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (policy, name = "session", *, content = false))]
+    fn new(policy: &Bound<'_, PyAny>, name: &str, content: bool) -> PyResult<Session> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let mut judge = Policy::given(policy)?;
+        let session = Judged::new(&mut judge, name);
+        let session = if content { session.showing_content() } else { session };
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Ok(Session { number, name: name.to_owned(), inner: Mutex::new(Inner { judge, session, turn: 0 }) })
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many events it has.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> u32 {
+        py.detach(|| self.lock().session.steps())
+    }
+
+    /// Says what an event would newly break. The session stays as it is.
+    fn propose(&self, py: Python<'_>, event: &Bound<'_, PyAny>) -> PyResult<Proposal> {
+        let event = self::event(event)?;
+        let (proposed, turn) = py.detach(|| {
+            let inner = &mut *self.lock();
+            (inner.session.propose(&mut inner.judge, &event), inner.turn)
+        });
+        let findings = findings(py, &proposed.findings)?.unbind();
+        let doubts = proposed.doubts.iter().map(|property| property.id.to_string()).collect();
+        Ok(Proposal { session: self.number, turn, findings, doubts, proposed: Mutex::new(Some(proposed)) })
+    }
+
+    /// Makes a proposed event part of the session, and says what it broke.
+    ///
+    /// A proposal is good once, for the session that made it, as long as nothing else has happened there.
+    fn commit<'py>(&self, py: Python<'py>, proposal: &Bound<'py, Proposal>) -> PyResult<Bound<'py, PyList>> {
+        let given = proposal.get();
+        if given.session != self.number {
+            return Err(Error::State.with("the proposal is another session's\n  hint: propose the event here"));
+        }
+        let found = py.detach(|| {
+            let inner = &mut *self.lock();
+            if inner.turn != given.turn {
+                return Err("the session has gone on since the proposal\n  hint: propose the event again");
+            }
+            let mut proposed = given.proposed.lock().unwrap_or_else(PoisonError::into_inner);
+            let proposed =
+                proposed.take().ok_or("the proposal was committed already\n  hint: propose the event again")?;
+            inner.turn += 1;
+            Ok(inner.session.commit(&mut inner.judge, proposed))
+        });
+        findings(py, &found.map_err(|message| Error::State.with(message))?)
+    }
+
+    /// Makes an event part of the session, and says what it broke.
+    fn observe<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let event = self::event(event)?;
+        let found = py.detach(|| {
+            let inner = &mut *self.lock();
+            inner.turn += 1;
+            inner.session.observe(&mut inner.judge, &event)
+        });
+        findings(py, &found)
+    }
+
+    /// Lets time pass: what was due by then is late.
+    fn tick<'py>(&self, py: Python<'py>, time: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let now = value::time(time)?;
+        let found = py.detach(|| {
+            let inner = &mut *self.lock();
+            inner.turn += 1;
+            inner.session.tick(&mut inner.judge, now)
+        });
+        findings(py, &found)
+    }
+
+    /// What is owed and never came, as if the session ended here. It may go on all the same.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let found = py.detach(|| {
+            let inner = &mut *self.lock();
+            inner.session.finish(&mut inner.judge)
+        });
+        findings(py, &found)
+    }
+
+    /// How the session stands: verdicts and numbers of steps, and nothing of what was said. With `at_end`, as if it ended
+    /// here.
+    #[pyo3(signature = (*, at_end = false))]
+    fn report<'py>(&self, py: Python<'py>, at_end: bool) -> PyResult<Bound<'py, PyDict>> {
+        let summary = py.detach(|| {
+            let inner = &mut *self.lock();
+            match at_end {
+                true => inner.session.report_at_end(&mut inner.judge),
+                false => inner.session.report(&mut inner.judge),
+            }
+        });
+        to_dict(py, &summary)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<Session {} after {} steps>", self.name, self.steps(py))
+    }
+}
+
+fn to_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
+    let properties = PyList::empty(py);
+    for property in &summary.properties {
+        let entry = PyDict::new(py);
+        entry.set_item("name", property.id.as_str())?;
+        entry.set_item("verdict", verdict::to_python(py, property.verdict)?)?;
+        entry.set_item("formula", &property.formula)?;
+        entry.set_item("violated_at_step", property.violated_at_step)?;
+        properties.append(entry)?;
+    }
+    let report = PyDict::new(py);
+    report.set_item("verdict", verdict::to_python(py, summary.verdict)?)?;
+    report.set_item("steps", summary.steps)?;
+    report.set_item("properties", properties)?;
+    report.set_item("violations", summary.violations.iter().map(|name| name.as_str()).collect::<Vec<_>>())?;
+    Ok(report)
+}

@@ -1,0 +1,19 @@
+"""The pages of the documentation show the files as they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = ["tools", "openai", "anthropic", "langchain", "openai-agents", "smolagents", "mcp", "pytest", "trajectory"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_the_file_that_runs(root: Path, page: str) -> None:
+    text = (root / "docs" / "python" / f"{page}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"`(crates/py/examples/\w+\.py)`:\n\n```python\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == 1
+    for name, code in shown:
+        assert code == (root / name).read_text(encoding="utf-8"), f"{page}.md does not show {name} as it is"

@@ -1,0 +1,175 @@
+"""Policies, sessions and audits."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+import lictor
+from lictor import Decided, EventError, Policy, PolicyError, Session, Severity, StateError, Verdict, audit
+
+REFUND: Dict[str, Any] = {"kind": "tool_call", "tool": "refund", "args": {"order": "A1"}}
+
+
+def test_a_proposal_changes_nothing_and_a_commit_does(shop: Policy) -> None:
+    session = Session(shop, "s1")
+    proposal = session.propose(REFUND)
+    assert [finding.property for finding in proposal.findings] == ["refunds-are-approved"]
+    assert session.steps == 0 and session.report()["violations"] == []
+    found = session.commit(proposal)
+    assert found[0].severity is Severity.HIGH and found[0].decided is Decided.EVENT and found[0].step == 1
+    assert found[0].witness[0].absent == ("approval",)
+    assert "approval" in str(found[0])
+    report = session.report()
+    assert report["verdict"] is Verdict.VIOLATED and report["steps"] == 1
+    assert report["violations"] == ["refunds-are-approved"]
+
+
+def test_a_proposal_is_good_once_for_its_session_and_at_its_time(shop: Policy) -> None:
+    session, other = Session(shop), Session(shop)
+    proposal = session.propose({"kind": "approval"})
+    with pytest.raises(StateError, match="another session"):
+        other.commit(proposal)
+    session.commit(proposal)
+    with pytest.raises(StateError):
+        session.commit(proposal)
+    late = session.propose(REFUND)
+    session.observe({"kind": "user_message", "text": "hello"})
+    with pytest.raises(StateError, match="gone on"):
+        session.commit(late)
+
+
+def test_what_is_owed_is_found_at_the_end() -> None:
+    policy = Policy.parse("lictor: 1\nname: p\nproperties: [{id: answered, formula: always (user_message -> F assistant_message)}]")
+    session = Session(policy)
+    assert session.observe({"kind": "user_message", "text": "hello"}) == []
+    (finding,) = session.finish()
+    assert finding.decided is Decided.END and finding.owed
+    assert session.report(at_end=True)["verdict"] == "violated"
+    assert session.report()["verdict"] == "inconclusive"
+
+
+def test_time_passes() -> None:
+    text = "lictor: 1\nname: p\nproperties: [{id: soon, formula: 'always (tool_call -> eventually[0,30s] tool_result)'}]"
+    session = Session(Policy.parse(text))
+    session.observe({"kind": "tool_call", "tool": "t", "time": "2026-05-01T10:00:00Z"})
+    assert session.tick(datetime(2026, 5, 1, 10, 0, 30, tzinfo=timezone.utc)) != []
+    with pytest.raises(ValueError, match="zone"):
+        session.tick(datetime(2026, 5, 1))
+
+
+def test_mistakes_are_all_said_at_once_and_at_their_place() -> None:
+    with pytest.raises(PolicyError) as error:
+        Policy.parse("lictor: 1\nname: p\nproperties:\n  - {id: a, formula: 'G (', serverity: high}\n", "p.yaml")
+    assert "p.yaml:4" in str(error.value) and "did you mean `severity`" in str(error.value)
+    with pytest.raises(PolicyError, match="no such file and no such pack"):
+        Policy.load("no-such-pack")
+
+
+@pytest.mark.parametrize(
+    "event, message",
+    [
+        ({"kind": 3}, "kind"),
+        ({}, "kind"),
+        ({"kind": "tool_call", "args": {"x": object()}}, "`args.x`"),
+        ({"kind": "tool_call", "args": {"x": float("nan")}}, "no number of JSON"),
+        ({"kind": "user_message", "text": "\ud800"}, "Unicode"),
+        ({"kind": "tool_call", "args": {3: 4}}, "key"),
+    ],
+)
+def test_what_is_no_event_is_refused(shop: Policy, event: Dict[Any, Any], message: str) -> None:
+    with pytest.raises(EventError, match=message):
+        Session(shop).observe(event)
+
+
+def test_deep_values_are_refused_and_not_followed(shop: Policy) -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(EventError, match="nested"):
+        Session(shop).observe({"kind": "tool_call", "args": {"x": deep}})
+    while deep:
+        deep = deep.pop()
+
+
+def test_an_audit_of_events_and_of_files_is_the_same(shop: Policy, tmp_path: Path) -> None:
+    events = [{"kind": "user_message", "text": "hi"}, REFUND]
+    (tmp_path / "trace").write_text("".join(json.dumps(event) + "\n" for event in events))
+    told, read = audit(events, shop), audit(tmp_path / "trace", shop)
+    assert told.violations == read.violations == ["refunds-are-approved"]
+    assert [finding.step for finding in told.findings] == [finding.step for finding in read.findings] == [2]
+    assert audit([events, [{"kind": "approval"}, REFUND]], shop).totals["sessions"] == 2
+    assert len(audit(iter([events]), shop)) == 1
+    known = audit(events, shop, baseline=told)
+    assert known.violations == [] and known.totals["known"] == 1
+
+
+def test_a_report_is_an_object_a_dict_json_and_a_page(shop: Policy) -> None:
+    report = audit([REFUND], shop)
+    assert report.to_dict() == json.loads(report.to_json())
+    assert report.verdict is Verdict.VIOLATED and not report.is_compliant
+    page = report._repr_html_()
+    assert page.startswith("<iframe srcdoc=") and "refunds-are-approved" in page
+    for form in ("text", "markdown", "html", "sarif", "junit", "jsonl"):
+        assert "refunds-are-approved" in report.render(form)
+    with pytest.raises(ValueError, match="no format"):
+        report.render("docx")
+
+
+def test_a_log_that_cannot_be_read_is_no_silent_pass(shop: Policy, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"kind":"user_message"}\n{"kind": \n')
+    report = audit(tmp_path / "log.jsonl", shop)
+    assert len(report.faults) == 1 and not report.is_compliant
+    with pytest.raises(lictor.AuditError):
+        audit(tmp_path / "none.jsonl", shop)
+    with pytest.raises(lictor.AuditError, match="not a single event"):
+        audit([], shop)
+
+
+def test_check_and_explain() -> None:
+    assert lictor.check("G a", "F !a")["pairs"][0]["relation"] == "contradict"
+    assert "x" in lictor.explain("G !x")["meaning"]
+    text = "lictor: 1\nname: p\nproperties: [{id: never, formula: 'G tool_call & F !tool_call'}]"
+    assert any("never" in problem for problem in lictor.check(Policy.parse(text))["problems"])
+
+
+def test_a_hundred_threads_share_nothing(shop: Policy) -> None:
+    """Each has a monitor and a session of its own; every second one breaks something, and only it hears of it."""
+    outcomes: List[Any] = [None] * 100
+    barrier = threading.Barrier(100)
+
+    def work(number: int) -> None:
+        session = Session(shop, f"s{number}")
+        monitor = lictor.TrajectorySafetyMonitor()
+        barrier.wait()
+        found = []
+        for step in range(50):
+            bad = number % 2 == 0 and step == 25
+            found += session.observe(REFUND if bad else {"kind": "user_message", "text": f"born 1990-05-{step % 28 + 1:02}"})
+            monitor.observe(lictor.StepObservation(injection_detected=True, output_emitted=bad))
+        outcomes[number] = ([finding.session for finding in found], monitor.report()["verdict"], session.steps)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert not any(thread.is_alive() for thread in threads)
+    for number, outcome in enumerate(outcomes):
+        expected = ([f"s{number}"], "violated", 50) if number % 2 == 0 else ([], "inconclusive", 50)
+        assert outcome == expected
+
+
+def test_one_session_may_be_used_by_many_threads(shop: Policy) -> None:
+    session = Session(shop)
+    work = [threading.Thread(target=lambda: [session.observe({"kind": "user_message"}) for _ in range(50)]) for _ in range(20)]
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join(timeout=60)
+    assert session.steps == 1000

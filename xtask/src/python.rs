@@ -1,0 +1,138 @@
+//! The Python package: its wheel is built, installed into environments under the target folder, tested and measured.
+//!
+//! Needs `python3` and a registry of packages; where there is none, the step says so and is counted as skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::cargo::{Cargo, root};
+use crate::step::Outcome;
+
+/// Builds the wheel, installs it, and runs its tests and the checks of its types.
+pub(crate) fn test() -> Result<Outcome, String> {
+    let wheel = match wheel("dev", "wheel") {
+        Ok(wheel) => wheel,
+        Err(Trouble::Absent(reason)) => return Ok(Outcome::Skipped(reason)),
+        Err(Trouble::Failed(message)) => return Err(message),
+    };
+    fresh(&wheel)?;
+    let python = match environment("test") {
+        Ok(python) => python,
+        Err(reason) => return Ok(Outcome::Skipped(reason)),
+    };
+    install(&python, &wheel)?;
+    Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run()?;
+    let folder = package();
+    let tests = |command: &mut Command| {
+        command
+            .current_dir(&folder)
+            .env("LICTOR_COMMAND", profile_folder("dev").join("lictor"))
+            .env("LICTOR_ROOT", root());
+    };
+    run(Command::new(&python).args(["-m", "pytest"]), tests)?;
+    run(Command::new(&python).args(["-m", "mypy"]), tests)?;
+    run(Command::new(&python).args(["-m", "mypy.stubtest", "lictor._lictor"]), tests)?;
+    Ok(Outcome::Passed)
+}
+
+/// Measures the release wheel against other monitors for Python, and its audit against the command's.
+pub(crate) fn bench(rest: &[&str]) -> Result<(), String> {
+    let wheel = wheel("release", "wheel-release").map_err(Trouble::into_message)?;
+    Cargo::new(["build", "--quiet", "--release", "--package", "lictor-cli"]).run()?;
+    let python = environment("bench")?;
+    install(&python, &wheel)?;
+    let command = profile_folder("release").join("lictor");
+    run(Command::new(&python).arg(package().join("bench/compare.py")).args(rest).env("LICTOR_COMMAND", command), |_| ())
+}
+
+/// Why there is no wheel.
+enum Trouble {
+    /// What it takes is not here.
+    Absent(String),
+    /// It could not be built.
+    Failed(String),
+}
+
+impl Trouble {
+    fn into_message(self) -> String {
+        match self {
+            Trouble::Absent(message) | Trouble::Failed(message) => message,
+        }
+    }
+}
+
+fn package() -> PathBuf {
+    root().join("crates/py")
+}
+
+/// Where everything of Python is kept.
+fn home() -> PathBuf {
+    target().join("python")
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+fn profile_folder(profile: &str) -> PathBuf {
+    target().join(if profile == "dev" { "debug" } else { profile })
+}
+
+/// Builds the wheel into a folder of its own.
+fn wheel(profile: &str, folder: &str) -> Result<PathBuf, Trouble> {
+    let maturin = environment("build").map_err(Trouble::Absent)?.with_file_name("maturin");
+    let out = home().join(folder);
+    // An older wheel of another version must not be taken for this one.
+    let _ = fs::remove_dir_all(&out);
+    let mut build = Command::new(maturin);
+    build.args(["build", "--quiet", "--profile", profile, "--out"]).arg(&out);
+    build.arg("--manifest-path").arg(package().join("Cargo.toml")).env("CARGO_TARGET_DIR", target());
+    run(&mut build, |_| ()).map_err(Trouble::Failed)?;
+    let entries = fs::read_dir(&out).map_err(|error| Trouble::Failed(error.to_string()))?;
+    let wheels = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut wheels = wheels.filter(|path| path.extension().is_some_and(|ending| ending == "whl"));
+    wheels.next().ok_or_else(|| Trouble::Failed("maturin built no wheel".into()))
+}
+
+/// The wheel alone, in an environment that was never used before.
+fn fresh(wheel: &Path) -> Result<(), String> {
+    let folder = home().join("fresh");
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), |_| ())?;
+    let python = folder.join("bin/python");
+    install(&python, wheel)?;
+    let said = "import lictor; assert lictor.Monitor('G a').observe(set()) is lictor.Verdict.VIOLATED";
+    run(Command::new(&python).args(["-c", said]).current_dir(&folder), |_| ())?;
+    run(Command::new(folder.join("bin/lictor")).arg("--version").stdout(Stdio::null()), |_| ())
+}
+
+fn install(python: &Path, wheel: &Path) -> Result<(), String> {
+    let options = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"];
+    run(Command::new(python).args(options).arg(wheel), |_| ())
+}
+
+/// An environment with what `requirements/NAME.txt` lists; made once, and again when the list changes. Gives its Python,
+/// or says why there is none.
+fn environment(name: &str) -> Result<PathBuf, String> {
+    let list = package().join(format!("requirements/{name}.txt"));
+    let wanted = fs::read_to_string(&list).map_err(|error| format!("could not read {}: {error}", list.display()))?;
+    let folder = home().join(name);
+    let (python, mark) = (folder.join("bin/python"), folder.join("requirements"));
+    // The mark is written last, so that a folder that was left half made is made again.
+    if fs::read_to_string(&mark).ok().as_deref() == Some(&wanted) {
+        return Ok(python);
+    }
+    let absent = |message: String| format!("an environment of Python cannot be made: {message}");
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), |_| ()).map_err(absent)?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&list), |_| ()).map_err(absent)?;
+    fs::write(&mark, wanted).map_err(|error| absent(error.to_string()))?;
+    Ok(python)
+}
+
+fn run(command: &mut Command, prepare: impl Fn(&mut Command)) -> Result<(), String> {
+    prepare(command);
+    command.stdin(Stdio::null());
+    let shown = format!("{} {:?}", command.get_program().to_string_lossy(), command.get_args().collect::<Vec<_>>());
+    let status = command.status().map_err(|error| format!("could not start {shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown} failed ({status})")) }
+}
