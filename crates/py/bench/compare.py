@@ -127,12 +127,15 @@ def threads() -> None:
     text = "Ada Lovelace, born 1990-05-17, ada@example.org, asks about her order. " * 10
     event = {"kind": "user_message", "text": text}
 
-    def work(count: int) -> None:
+    def one_by_one(count: int) -> None:
         session = lictor.Session(policy)
         for _ in range(count):
             session.observe(event)
 
-    def throughput(workers: int, count: int = 3000) -> float:
+    def at_once(count: int) -> None:
+        lictor.Session(policy).observe_all([event] * count)
+
+    def throughput(work: Callable[[int], None], workers: int, count: int = 40_000) -> float:
         crew = [threading.Thread(target=work, args=(count // workers,)) for _ in range(workers)]
         begin = time.perf_counter()
         for thread in crew:
@@ -141,13 +144,16 @@ def threads() -> None:
             thread.join()
         return count / (time.perf_counter() - begin)
 
-    results: Dict[int, List[float]] = {}
+    results: Dict[str, List[float]] = {}
     for _ in range(ROUNDS):
-        for workers in (1, 2, 100):
-            results.setdefault(workers, []).append(throughput(workers))
+        for work in (at_once, one_by_one):
+            for workers in (1, 2, 100):
+                name = f"{workers} threads, {work.__name__.replace('_', ' ')}"
+                results.setdefault(name, []).append(throughput(work, workers))
     print(f"\nsessions in threads, events a second (best of {ROUNDS}), on {os.cpu_count()} cores")
-    for workers, values in results.items():
-        print(f"  {workers:3} threads                  {max(values):12.0f} {max(values) / max(results[1]):10.2f}")
+    for name, values in results.items():
+        first = max(results["1 threads, " + name.split(", ")[1]])
+        print(f"  {name:28} {max(values):12.0f} {max(values) / first:10.2f}")
 
 
 if __name__ == "__main__":
