@@ -98,13 +98,16 @@ def made_on_the_way() -> Callable[[int], Any]:
 def audits(folder: Path) -> None:
     log = folder / "log.jsonl"
     with log.open("w") as out:
-        for number in range(400_000):
-            event = {
-                "kind": ["user_message", "tool_call", "tool_result"][number % 3],
-                "session": f"s{number // 60}",
-                "tool": "look_up",
-                "text": f"the order {number} is on its way, call +44 20 7946 0{number % 1000:03} or wait a little longer",
-            }
+        for number in range(300_000):
+            session, turn = divmod(number, 60)
+            text = f"the order {number} is on its way, please wait a little longer, we will write as soon as it is there"
+            event: Dict[str, Any] = {"session": f"s{session}", "text": text}
+            if turn % 3 == 0:
+                event["kind"] = "user_message"
+            else:
+                event.update(kind=["tool_call", "tool_result"][turn % 3 - 1], tool="look_up", id=f"c{turn // 3}")
+            if event["kind"] == "tool_call":
+                event["args"] = {"order": number}
             out.write(json.dumps(event) + "\n")
     command = os.environ["LICTOR_COMMAND"]
     times: Dict[str, List[float]] = {"command": [], "package": []}
