@@ -98,13 +98,16 @@ def made_on_the_way() -> Callable[[int], Any]:
 def audits(folder: Path) -> None:
     log = folder / "log.jsonl"
     with log.open("w") as out:
-        for number in range(400_000):
-            event = {
-                "kind": ["user_message", "tool_call", "tool_result"][number % 3],
-                "session": f"s{number // 60}",
-                "tool": "look_up",
-                "text": f"the order {number} is on its way, call +44 20 7946 0{number % 1000:03} or wait a little longer",
-            }
+        for number in range(300_000):
+            session, turn = divmod(number, 60)
+            text = f"the order {number} is on its way, please wait a little longer, we will write as soon as it is there"
+            event: Dict[str, Any] = {"session": f"s{session}", "text": text}
+            if turn % 3 == 0:
+                event["kind"] = "user_message"
+            else:
+                event.update(kind=["tool_call", "tool_result"][turn % 3 - 1], tool="look_up", id=f"c{turn // 3}")
+            if event["kind"] == "tool_call":
+                event["args"] = {"order": number}
             out.write(json.dumps(event) + "\n")
     command = os.environ["LICTOR_COMMAND"]
     times: Dict[str, List[float]] = {"command": [], "package": []}
@@ -127,12 +130,15 @@ def threads() -> None:
     text = "Ada Lovelace, born 1990-05-17, ada@example.org, asks about her order. " * 10
     event = {"kind": "user_message", "text": text}
 
-    def work(count: int) -> None:
+    def one_by_one(count: int) -> None:
         session = lictor.Session(policy)
         for _ in range(count):
             session.observe(event)
 
-    def throughput(workers: int, count: int = 3000) -> float:
+    def at_once(count: int) -> None:
+        lictor.Session(policy).observe_all([event] * count)
+
+    def throughput(work: Callable[[int], None], workers: int, count: int = 40_000) -> float:
         crew = [threading.Thread(target=work, args=(count // workers,)) for _ in range(workers)]
         begin = time.perf_counter()
         for thread in crew:
@@ -141,13 +147,16 @@ def threads() -> None:
             thread.join()
         return count / (time.perf_counter() - begin)
 
-    results: Dict[int, List[float]] = {}
+    results: Dict[str, List[float]] = {}
     for _ in range(ROUNDS):
-        for workers in (1, 2, 100):
-            results.setdefault(workers, []).append(throughput(workers))
+        for work in (at_once, one_by_one):
+            for workers in (1, 2, 100):
+                name = f"{workers} threads, {work.__name__.replace('_', ' ')}"
+                results.setdefault(name, []).append(throughput(work, workers))
     print(f"\nsessions in threads, events a second (best of {ROUNDS}), on {os.cpu_count()} cores")
-    for workers, values in results.items():
-        print(f"  {workers:3} threads                  {max(values):12.0f} {max(values) / max(results[1]):10.2f}")
+    for name, values in results.items():
+        first = max(results["1 threads, " + name.split(", ")[1]])
+        print(f"  {name:28} {max(values):12.0f} {max(values) / first:10.2f}")
 
 
 if __name__ == "__main__":

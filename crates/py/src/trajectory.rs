@@ -273,6 +273,20 @@ impl Trajectory {
         }
     }
 
+    /// Reads steps; the worst verdict after them, or none if the trajectory is over.
+    fn take(&mut self, steps: &[Step]) -> Option<Verdict> {
+        if self.is_final {
+            return None;
+        }
+        for step in steps {
+            match step {
+                Step::Flags(flags) => self.flags(*flags),
+                Step::Facts(facts) => self.facts(facts),
+            }
+        }
+        Some(self.worst)
+    }
+
     /// Takes up the verdicts as they are now, or as they are if the trace ends here.
     fn judge(&mut self, at_end: bool) {
         let steps = self.standing.positions();
@@ -299,6 +313,13 @@ struct Account {
     properties: Vec<Named>,
     worst: Verdict,
     steps: u64,
+}
+
+fn told(py: Python<'_>, worst: Option<Verdict>) -> PyResult<Py<PyAny>> {
+    match worst {
+        Some(worst) => verdict::to_python(py, worst),
+        None => Err(Error::State.with("the trajectory was finalized\n  hint: begin another monitor")),
+    }
 }
 
 fn report<'py>(py: Python<'py>, account: &Account) -> PyResult<Bound<'py, PyDict>> {
@@ -377,20 +398,19 @@ impl TrajectorySafetyMonitor {
     /// Reads one step: a `StepObservation`, or a set of names. Gives the worst verdict of all properties.
     fn observe(&self, py: Python<'_>, step: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let step = Step::of(step)?;
-        let worst = self.with(|trajectory| {
-            if trajectory.is_final {
-                return None;
-            }
-            match &step {
-                Step::Flags(flags) => trajectory.flags(*flags),
-                Step::Facts(facts) => trajectory.facts(facts),
-            }
-            Some(trajectory.worst)
-        });
-        match worst {
-            Some(worst) => verdict::to_python(py, worst),
-            None => Err(Error::State.with("the trajectory was finalized\n  hint: begin another monitor")),
-        }
+        told(py, self.with(|trajectory| trajectory.take(std::slice::from_ref(&step))))
+    }
+
+    /// Reads many steps, in order, without Python's lock. Gives the worst verdict of all properties.
+    ///
+    /// >>> from lictor import StepObservation, TrajectorySafetyMonitor
+    /// >>> steps = [StepObservation(tool_call=True), StepObservation(verification_passed=True)]
+    /// >>> TrajectorySafetyMonitor().observe_all(steps)
+    /// <Verdict.INCONCLUSIVE: 'inconclusive'>
+    fn observe_all(&self, py: Python<'_>, steps: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let steps = steps.try_iter()?.map(|step| Step::of(&step?)).collect::<PyResult<Vec<Step>>>()?;
+        let worst = py.detach(|| self.with(|trajectory| trajectory.take(&steps)));
+        told(py, worst)
     }
 
     /// How all properties stand now. Definite verdicts stand; what is owed is inconclusive.

@@ -53,6 +53,28 @@ def test_langchain_awaited(shop: lictor.Policy) -> None:
     assert module.ENTERED == ENTERED
 
 
+def test_a_command_of_langgraph_that_cannot_be_rewritten_is_withheld(shop: lictor.Policy) -> None:
+    from langchain_core.tools import tool
+    from langgraph.types import Command
+
+    from lictor.adapters.langchain import GuardMiddleware
+
+    @tool
+    def remember(order: str) -> Any:
+        """Keeps an order in mind."""
+        return Command(update={"note": "Ada, born 1990-05-17"})
+
+    class Request:
+        tool_call = {"name": "remember", "args": {"order": "A1"}, "id": "c1"}
+
+        def override(self, **_: Any) -> Request:
+            return self
+
+    middleware = GuardMiddleware(lictor.Guard(shop))
+    with pytest.raises(lictor.LictorError, match="withheld"):
+        middleware.wrap_tool_call(Request(), lambda _: remember.func("A1"))  # type: ignore[attr-defined]
+
+
 def test_openai_agents() -> None:
     module = example("openai_agents_agent")
     check_answers(module.main())

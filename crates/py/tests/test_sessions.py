@@ -138,6 +138,15 @@ def test_check_and_explain() -> None:
     assert any("never" in problem for problem in lictor.check(Policy.parse(text))["problems"])
 
 
+def test_many_events_at_once_are_the_same_as_one_by_one(shop: Policy) -> None:
+    events = [{"kind": "user_message"}, REFUND, {"kind": "approval"}, REFUND]
+    one, many = Session(shop), Session(shop)
+    found = [finding for event in events for finding in one.observe(event)]
+    assert many.observe_all(iter(events)) == found and len(found) == 1
+    assert one.report() == many.report()
+    assert many.observe_all([]) == []
+
+
 def test_a_hundred_threads_share_nothing(shop: Policy) -> None:
     """Each has a monitor and a session of its own; every second one breaks something, and only it hears of it."""
     outcomes: List[Any] = [None] * 100

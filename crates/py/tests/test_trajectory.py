@@ -109,6 +109,16 @@ def test_observations_are_values() -> None:
     assert monitor.observe(step) is Verdict.VIOLATED
 
 
+def test_many_steps_at_once_are_the_same_as_one_by_one() -> None:
+    steps = [StepObservation(tool_call=True), StepObservation(extra={"x"}), StepObservation(verification_passed=True)]
+    one, many = TrajectorySafetyMonitor(), TrajectorySafetyMonitor()
+    verdicts = [one.observe(step) for step in steps]
+    assert many.observe_all(steps) == verdicts[-1] and one.report() == many.report()
+    many.finalize()
+    with pytest.raises(StateError):
+        many.observe_all(steps)
+
+
 def test_monitors_never_share_state() -> None:
     one, other = TrajectorySafetyMonitor(), TrajectorySafetyMonitor()
     one.observe(StepObservation(injection_detected=True, output_emitted=True))

@@ -13,11 +13,13 @@ from typing import Any, Awaitable, Callable, Dict, Optional
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
 
-from ..errors import Denied
+from ..errors import Denied, LictorError
 from ..guard import Content, Guard
 
 
 def _write(message: Any, said: Any) -> Any:
+    if not isinstance(message, ToolMessage):
+        raise LictorError("something must be taken out of a command of LangGraph, which cannot be done; it is withheld")
     return message.model_copy(update={"content": said})
 
 
