@@ -15,7 +15,7 @@ pub(crate) struct ServeArgs {
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
-    /// The address of the model, such as https://api.openai.com
+    /// The address of the model, such as `https://api.openai.com`
     #[arg(short, long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
 
