@@ -1,6 +1,6 @@
 //! `lictor-bench guard`: what a decision on one event costs, before it is kept and written down.
 //!
-//! The events of a shop's agents, about 600 bytes each, decided on by the pack gdpr in the order in which they come. What
+//! The events of a shop's agents, some 450 bytes each, decided on by the pack gdpr in the order in which they come. What
 //! is measured is the decision alone: events are decoded ahead of time, and nothing is saved. Each decision is timed by
 //! itself, so that the middle one can be told from the slow ones.
 
