@@ -53,7 +53,7 @@ impl Warden {
         }
         let mut outgoing = Vec::new();
         if self.ledger.is_some() {
-            let all = std::mem::take(&mut self.announced).into_iter().chain(records);
+            let all = self.announced.iter().cloned().chain(records);
             for (place, (session, record)) in all.enumerate() {
                 let number = self.held.get(&session).map_or(0, |held| held.saves + 1);
                 let key = kept::outbox(&self.outboxes, &session, number, place, record.id());
@@ -73,6 +73,8 @@ impl Warden {
                 return Err(error.into());
             }
         };
+        // What was announced of a session is announced again if nothing was saved, also of one that others held.
+        self.announced.clear();
         for (name, history) in touched {
             if history.is_some() {
                 self.histories.insert(kept::history(&name), version);
