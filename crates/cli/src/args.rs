@@ -96,7 +96,7 @@ pub(crate) enum Command {
     /// Writes policy.yaml, and for each log a file of events that `lictor audit` reads. What cannot be carried over is
     /// refused with its place and the reason; nothing is written then.
     Import(ImportArgs),
-    /// Print the JSON Schema of policies, events or reports
+    /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),
     /// Write a policy to begin with
     Init(InitArgs),
@@ -467,6 +467,8 @@ pub(crate) enum SchemaName {
     Event,
     /// Reports of `lictor audit --format json`
     Report,
+    /// The lines that `lictor guard` answers with
+    Decision,
 }
 
 #[derive(Debug, ClapArgs)]

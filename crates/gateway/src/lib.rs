@@ -40,6 +40,7 @@ mod told;
 mod upstream;
 mod verdict;
 mod waiting;
+mod watched;
 
 pub use config::{Config, Limits, Mistakes};
 pub use hyper::Uri;

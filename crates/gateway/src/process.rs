@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -12,13 +11,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
 use crate::reload::PolicySource;
-use crate::server::{Reloader, Server};
+use crate::server::Server;
 use crate::start::{Foundation, StartError};
 use crate::telemetry::Journal;
 use crate::upstream::Upstream;
-
-/// How often watched files are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+use crate::watched::watch;
 
 /// Serves until the process is told to end (SIGTERM, SIGINT). SIGHUP loads the policy again, and so does a change of a
 /// watched file. `ready` is told where it listens.
@@ -57,26 +54,6 @@ pub fn serve(
         reloading.abort();
         served
     })
-}
-
-/// Loads the policy again when one of its files has changed.
-async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
-    if files.is_empty() {
-        return;
-    }
-    let look = || -> Vec<Option<(SystemTime, u64)>> {
-        let of = |file: &PathBuf| std::fs::metadata(file).and_then(|it| Ok((it.modified()?, it.len()))).ok();
-        files.iter().map(of).collect()
-    };
-    let mut known = look();
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let seen = look();
-        if seen != known {
-            known = seen;
-            let _ = reloader.reload().await;
-        }
-    }
 }
 
 /// Asks a running gateway about what waits for a person, or answers it: `answer` is the id, whether it is allowed, and by

@@ -8,3 +8,6 @@ pub const EVENT: &str = include_str!("../schema/event.schema.json");
 
 /// Reports of an audit, as JSON.
 pub const REPORT: &str = include_str!("../schema/report.schema.json");
+
+/// The lines that a guard answers with.
+pub const DECISION: &str = include_str!("../schema/decision.schema.json");

@@ -2,15 +2,20 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Means, Options, SavedGuarded, Why};
+use lictor::guard::{Action, Decision, Guard, Means, Options, SavedGuarded, Why, late_line};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
+use lictor::schema;
 use lictor::session::Session;
 use lictor_logic::Time;
 use proptest::prelude::*;
+use serde_json::Value;
 
 fn judge(policy: &str) -> Judge {
     let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
@@ -30,7 +35,31 @@ fn events(lines: &str) -> Vec<Event> {
 }
 
 fn decisions(guard: &mut Guard, lines: &str) -> Vec<Decision> {
-    events(lines).iter().map(|event| guard.decide(event, None)).collect()
+    let decided: Vec<Decision> = events(lines).iter().map(|event| guard.decide(event, None)).collect();
+    decided.iter().for_each(|decision| assert_described(&decision.line()));
+    decided
+}
+
+/// Every line that a guard answers with is as the schema says.
+fn assert_described(line: &str) {
+    static SCHEMA: LazyLock<Validator> =
+        LazyLock::new(|| jsonschema::validator_for(&serde_json::from_str(schema::DECISION).unwrap()).unwrap());
+    let value: Value = serde_json::from_str(line).unwrap();
+    let complaints: Vec<String> = SCHEMA.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(complaints.is_empty(), "{line}\n{complaints:?}");
+}
+
+/// The schemas are printed one by one, so that what they share stands in both.
+#[test]
+fn findings_are_the_same_in_decisions_and_reports() {
+    let [decision, report]: [Value; 2] =
+        [schema::DECISION, schema::REPORT].map(|text| serde_json::from_str(text).unwrap());
+    for (name, shape) in decision["$defs"].as_object().unwrap() {
+        let other = &report["$defs"][name];
+        assert!(other.is_null() || other == shape, "{name}");
+    }
+    let wrong = serde_json::json!({"lictor": 1, "type": "decision", "action": "perhaps", "line": 1, "step": null});
+    assert!(!jsonschema::is_valid(&decision, &wrong));
 }
 
 fn actions(decisions: &[Decision]) -> Vec<Action> {
@@ -214,6 +243,10 @@ properties:
     assert_eq!(decided[1].objections.len(), 1);
     let (late, _) = guard.tick(Time::from_seconds(100));
     assert!(late.is_empty(), "it was told once");
+    decisions(&mut guard, r#"{"time":200,"kind":"user_message","text":"hi"}"#);
+    let (late, _) = guard.tick(Time::from_seconds(300));
+    assert_eq!(late.len(), 1);
+    assert_described(&late_line(&late[0]));
 }
 
 /// Lines of calls and messages, some of which break something.

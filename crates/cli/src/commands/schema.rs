@@ -11,6 +11,7 @@ pub(crate) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Outc
         SchemaName::Policy => lictor::schema::POLICY,
         SchemaName::Event => lictor::schema::EVENT,
         SchemaName::Report => lictor::schema::REPORT,
+        SchemaName::Decision => lictor::schema::DECISION,
     };
     out.write_all(text.as_bytes())?;
     Ok(Outcome::Compliant)

@@ -189,3 +189,36 @@ async fn another_policy_is_put_in_force_without_dropping_a_session() {
     policies.dedup();
     assert_eq!(policies.len(), 2, "each record names its policy");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_storm_of_reloads_changes_no_verdict() {
+    let model = saying(vec![call("c", "pay", json!({})), call("d", "shout", json!({}))]).await;
+    let text = Arc::new(Mutex::new(POLICY.to_owned()));
+    let current = Arc::clone(&text);
+    let mut changing = plan(&model, POLICY);
+    changing.source = Some(Box::new(move || Ok(policy(&current.lock().unwrap()))));
+    let world = Arc::new(changing.start().await);
+    let tools = |heard: Heard| heard.calls.into_iter().map(|(_, tool, _)| tool).collect::<Vec<_>>();
+    assert_eq!(tools(say(&world, "s", "0").await), ["pay", "shout"]);
+    let (storm, writes) = (Arc::clone(&world), Arc::clone(&text));
+    let storming = tokio::spawn(async move {
+        let mut changed = 0;
+        for round in 0..100 {
+            // The same formulas under another name, and each of them twice.
+            *writes.lock().unwrap() = POLICY.replacen("name: ", &format!("name: v{}", round / 2 % 5), 1);
+            changed += u64::from(storm.reloader.reload().await.unwrap());
+        }
+        changed
+    });
+    for turn in 1..20 {
+        assert_eq!(
+            tools(say(&world, "s", &turn.to_string()).await),
+            ["shout"],
+            "it has paid, whatever the policy's name"
+        );
+    }
+    let changed = storming.await.unwrap();
+    assert_eq!(changed, 50, "what is the same is no other policy");
+    assert_eq!(world.figure("lictor_reloads_total").await, changed);
+    Arc::into_inner(world).unwrap().end().await;
+}
