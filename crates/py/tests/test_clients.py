@@ -97,6 +97,18 @@ def test_responses(shop: Policy) -> None:
             check(*response_calls(stream.get_final_response()))
 
 
+def test_responses_async_and_streamed(shop: Policy) -> None:
+    async def run(url: str) -> Any:
+        client = Guard(shop).wrap(openai.AsyncOpenAI(api_key="x", base_url=f"{url}/v1"))
+        plain = await client.responses.create(model="m", input="Where is it?")
+        async with client.responses.stream(model="m", input="Where is it?") as stream:
+            return plain, await stream.get_final_response()
+
+    with scripted_model([*SCRIPT, *SCRIPT]) as model:
+        for response in asyncio.run(run(model.url)):
+            check(*response_calls(response))
+
+
 def test_a_vendor_who_keeps_the_history_is_told_why_a_call_was_denied(shop: Policy) -> None:
     with scripted_model([[REFUND], "Well then."]) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))

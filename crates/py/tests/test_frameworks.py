@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 from typing import Any, List
 
 import pytest
@@ -100,14 +101,24 @@ def test_smolagents() -> None:
 
 
 def test_smolagents_that_write_code(shop: lictor.Policy) -> None:
+    from scripted_model import scripted_model
+    from smolagents import CodeAgent, OpenAIModel
+
     from lictor.adapters.smolagents import guard_tools
 
     module = example("smolagents_agent")
-    look_up, refund = guard_tools(lictor.Guard(shop), [module.look_up, module.refund])
-    assert look_up("A1") == "A1: one teapot, for Ada, born [redacted]"
-    with pytest.raises(lictor.Denied):
-        refund(order="A1")
-    assert module.ENTERED == ["look_up"]
+    tools = guard_tools(lictor.Guard(shop), [module.look_up, module.send_mail, module.refund])
+    said = [
+        'I look.\n<code>\nfound = look_up("A1")\nsend_mail(to="ada@example.org", body=found)\nprint(found)\n</code>',
+        'I pay.\n<code>\nprint(refund(order="A1"))\n</code>',
+        'Done.\n<code>\nfinal_answer("Done.")\n</code>',
+    ]
+    with scripted_model(said) as model:
+        remote = OpenAIModel("m", api_base=f"{model.url}/v1", api_key="none")
+        assert CodeAgent(tools=tools, model=remote, verbosity_level=0).run("Where is my teapot?") == "Done."
+    told = json.dumps(model.requests[-1])
+    assert "born [redacted]" in told and "refunds-are-approved" in told and "1990" not in told
+    assert module.ENTERED == ["look_up", "send_mail: A1: one teapot, for Ada, born [redacted]"]
 
 
 def test_mcp_servers() -> None:
