@@ -14,12 +14,12 @@ use crate::finding::Finding;
 use crate::json::Text;
 use crate::label::{Context, Labeler, Labels, Notes, Whose};
 use crate::policy::{History, Policy, Problem, Property};
-use crate::trail::{Brief, Entry, Trail, only};
+use crate::trail::{Brief, Trail};
 use chronicle::Chronicles;
 pub(crate) use chronicle::Happening;
 use panel::Panel;
 pub(crate) use panel::{Broken, Restart, Ruling};
-pub(crate) use prepare::{Parsed, Prepared, Provers};
+pub(crate) use prepare::{Prepared, Provers};
 pub(crate) use saved::SavedTrack;
 pub use saved::{RestoreError, SavedHistories};
 
@@ -33,9 +33,10 @@ pub struct Judge {
     /// The others, and the histories they are judged over.
     chronicles: Chronicles,
     labeler: Labeler,
+    /// The facts of the event that was judged last, whose memory the next one gets.
     labels: Labels,
     provers: Provers,
-    /// Counts what was labeled, to tell whether the labels are still those of some event.
+    /// Counts what was labeled, to tell one event from another.
     turn: u64,
 }
 
@@ -44,9 +45,8 @@ pub struct Judge {
 pub(crate) struct Labeled {
     /// What it adds to what is remembered of the session.
     pub(crate) notes: Notes,
+    pub(crate) labels: Labels,
     time: Option<Time>,
-    /// When it was labeled, counted in events.
-    turn: u64,
 }
 
 /// Where a session stands.
@@ -127,34 +127,29 @@ impl Judge {
     pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> Ruling {
         let labeled = self.label(track, event);
         let ruling = self.read(&mut track.standing, &labeled);
-        track.take(labeled, &ruling);
+        self.labels = track.take(labeled, &ruling);
         ruling
     }
 
     /// Finds the facts of an event that may become part of a session.
     pub(crate) fn label(&mut self, track: &Track, event: &Event) -> Labeled {
         self.turn += 1;
-        let Judge { labeler, labels, provers, turn, .. } = self;
-        let notes = labeler.label(&provers.prepared.plan, &track.context, event, labels);
-        Labeled { notes, time: event.time, turn: *turn }
+        let mut labels = std::mem::take(&mut self.labels);
+        let notes = self.labeler.label(&self.provers.prepared.plan, &track.context, event, &mut labels);
+        Labeled { notes, labels, time: event.time }
     }
 
-    /// Moves a standing along by the event that was labeled last, and says what that breaks.
-    pub(crate) fn read(&mut self, standing: &mut Standing, labeled: &Labeled) -> Ruling {
-        let Judge { panel, labels, provers, .. } = self;
-        let (prepared, mut ruling) = (&*provers.prepared, Ruling::default());
-        panel.expire(standing, labeled.time, prepared, &mut ruling);
-        panel.observe(standing, labels, labeled.time, prepared, &mut ruling);
+    /// Gets the memory of labels back that nobody needs any more.
+    pub(crate) fn recycle(&mut self, labels: Labels) {
+        self.labels = labels;
+    }
+
+    /// Moves a standing along by an event, and says what that breaks.
+    pub(crate) fn read(&mut self, standing: &mut Standing, Labeled { labels, time, .. }: &Labeled) -> Ruling {
+        let (panel, prepared, mut ruling) = (&mut self.panel, &*self.provers.prepared, Ruling::default());
+        panel.expire(standing, *time, prepared, &mut ruling);
+        panel.observe(standing, labels, *time, prepared, &mut ruling);
         ruling
-    }
-
-    /// Moves a standing that is one event behind, if the labels of that event are still known.
-    pub(crate) fn catch_up(&mut self, mut standing: Standing, labeled: &Labeled) -> Option<Standing> {
-        if labeled.turn != self.turn {
-            return None;
-        }
-        self.read(&mut standing, labeled);
-        Some(standing)
     }
 
     /// The next moment at which something is due in a session.
@@ -170,10 +165,16 @@ impl Judge {
         ruling
     }
 
-    /// The event that was judged last, for the histories across sessions; none if no property asks for them.
+    /// The labels of the event that was judged last.
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The event that was labeled last, for the histories across sessions; none if no property asks for them.
     pub(crate) fn happening(
         &self,
         whose: &Whose,
+        labels: &Labels,
         event: &Event,
         step: u32,
         session: impl FnOnce() -> Text,
@@ -183,15 +184,15 @@ impl Judge {
             return None;
         }
         let prepared = self.prepared();
-        let facts = only(&self.facts(event.time), |name| prepared.wide.contains(name));
+        let labels = labels.only(|name| prepared.wide[name as usize]);
         let mut brief = Brief::new(event, step, content);
         brief.session = Some(session());
-        Some(self.chronicles.happening(whose, facts, brief, self.turn))
+        Some(self.chronicles.happening(whose, labels, brief, self.turn))
     }
 
-    /// The properties, by number, of which nobody can tell whether some events break them in a session.
-    pub(crate) fn doubts(&self, standing: &Standing, trail: &Trail, later: &[Entry], ruling: &Ruling) -> Vec<usize> {
-        self.panel.doubts(standing, trail, later, ruling, self.prepared())
+    /// The properties, by number, of which nobody can tell whether an event breaks them in a session.
+    pub(crate) fn doubts(&self, standing: &Standing, trail: &Trail, event: &Labeled, ruling: &Ruling) -> Vec<usize> {
+        self.panel.doubts(standing, trail, (&event.labels, event.time), ruling, self.prepared())
     }
 
     /// What an event would newly break in the histories it belongs to, which stay as they are, and the properties of which
@@ -300,11 +301,12 @@ impl Track {
         }
     }
 
-    /// Makes an event part of the session whose standing has been moved by it.
-    pub(crate) fn take(&mut self, labeled: Labeled, ruling: &Ruling) {
+    /// Makes an event part of the session whose standing has been moved by it; gives its labels back.
+    pub(crate) fn take(&mut self, labeled: Labeled, ruling: &Ruling) -> Labels {
         self.steps += 1;
         self.count(ruling);
         self.context.remember(labeled.notes);
+        labeled.labels
     }
 
     /// Whose history its last event belongs to.

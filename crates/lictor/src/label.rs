@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use facts::Labels;
+pub(crate) use facts::{Labels, Mark, NameId};
 pub(crate) use plan::{Plan, collect_names};
 
 use crate::event::{Event, Kind, Payload};

@@ -6,7 +6,7 @@ mod summary;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use lictor_logic::{Moment, Standing, Time, Verdict};
+use lictor_logic::{Standing, Time, Verdict};
 
 pub use saved::SavedSession;
 pub use summary::{PropertySummary, Summary};
@@ -16,7 +16,7 @@ use crate::finding::{Decided, Finding};
 use crate::json::Text;
 use crate::judge::{Broken, Happening, Judge, Labeled, Ruling, Track};
 use crate::policy::Property;
-use crate::trail::{Brief, Entry, Trail, entries};
+use crate::trail::{Brief, Later, Trail};
 
 /// One session of an agent.
 ///
@@ -39,7 +39,8 @@ pub struct Proposal {
     standing: Standing,
     labeled: Labeled,
     ruling: Ruling,
-    entries: Vec<Entry>,
+    /// What is told of the event.
+    brief: Brief,
     /// How many of the findings are of properties that are judged over the session.
     own: usize,
     /// The same event for histories across sessions.
@@ -82,11 +83,14 @@ impl Session {
         let mut standing = self.spare.take().unwrap_or_else(|| self.track.standing.clone());
         let (labeled, step) = (judge.label(&self.track, event), self.track.steps + 1);
         let ruling = judge.read(&mut standing, &labeled);
-        let whose = labeled.notes.whose.as_ref().unwrap_or(self.track.whose());
-        let happening = judge.happening(whose, event, step, || self.name().clone(), self.shows_content);
-        let (entries, mut findings) = self.found(judge, event, &ruling, step);
+        let (labels, notes) = (&labeled.labels, &labeled.notes);
+        let whose = notes.whose.as_ref().unwrap_or(self.track.whose());
+        let happening = judge.happening(whose, labels, event, step, || self.name().clone(), self.shows_content);
+        let brief = Brief::new(event, step, self.shows_content);
+        let later = Later::event(labels, &brief, &ruling);
+        let mut findings = told(self.trail.findings(judge.provers(), &ruling.broken, later));
         let own = findings.len();
-        let mut doubts = judge.doubts(&standing, &self.trail, &entries, &ruling);
+        let mut doubts = judge.doubts(&standing, &self.trail, &labeled, &ruling);
         if let Some(happening) = &happening {
             let (foreseen, mut doubtful) = judge.foresee(happening);
             findings.extend(foreseen.into_iter().map(|(_, finding)| finding));
@@ -95,16 +99,18 @@ impl Session {
         doubts.sort_unstable();
         doubts.dedup();
         let doubts = doubts.into_iter().map(|property| Arc::clone(&judge.properties()[property])).collect();
-        Proposal { standing, labeled, ruling, entries, own, happening, findings, doubts }
+        Proposal { standing, labeled, ruling, brief, own, happening, findings, doubts }
     }
 
     /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was
     /// proposed: what it breaks in histories across sessions is judged as they are now.
     pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
-        let behind = std::mem::replace(&mut self.track.standing, proposal.standing);
-        *self.spare.get_mut() = judge.catch_up(behind, &proposal.labeled);
-        self.track.take(proposal.labeled, &proposal.ruling);
-        self.trail.append(proposal.entries, &proposal.ruling.restarts);
+        let mut behind = std::mem::replace(&mut self.track.standing, proposal.standing);
+        judge.read(&mut behind, &proposal.labeled);
+        *self.spare.get_mut() = Some(behind);
+        let labels = self.track.take(proposal.labeled, &proposal.ruling);
+        self.trail.append(&labels, proposal.brief, &proposal.ruling);
+        judge.recycle(labels);
         let mut findings = proposal.findings;
         findings.truncate(proposal.own);
         self.remember(judge, proposal.happening, &mut findings);
@@ -115,7 +121,7 @@ impl Session {
     pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
         let mut findings = self.observe_alone(judge, event);
         let (whose, step) = (self.track.whose(), self.track.steps);
-        let happening = judge.happening(whose, event, step, || self.name().clone(), self.shows_content);
+        let happening = judge.happening(whose, judge.labels(), event, step, || self.name().clone(), self.shows_content);
         self.remember(judge, happening, &mut findings);
         findings
     }
@@ -123,9 +129,14 @@ impl Session {
     /// The same, as far as the session alone can tell.
     pub(crate) fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
         *self.spare.get_mut() = None;
-        let ruling = judge.step(&mut self.track, event);
-        let (entries, findings) = self.found(judge, event, &ruling, self.track.steps);
-        self.trail.append(entries, &ruling.restarts);
+        let labeled = judge.label(&self.track, event);
+        let ruling = judge.read(&mut self.track.standing, &labeled);
+        let labels = self.track.take(labeled, &ruling);
+        let brief = Brief::new(event, self.track.steps, self.shows_content);
+        let later = Later::event(&labels, &brief, &ruling);
+        let findings = told(self.trail.findings(judge.provers(), &ruling.broken, later));
+        self.trail.append(&labels, brief, &ruling);
+        judge.recycle(labels);
         findings
     }
 
@@ -142,10 +153,9 @@ impl Session {
         }
         *self.spare.get_mut() = None;
         let ruling = judge.tick(&mut self.track, now);
-        let entries = vec![(Moment::Tick(now), None)];
-        let findings = self.trail.findings(judge.provers(), &ruling.broken, &entries);
-        self.trail.append(entries, &ruling.restarts);
-        findings.into_iter().map(|(_, finding)| finding).collect()
+        let findings = self.trail.findings(judge.provers(), &ruling.broken, Later::Time(now));
+        self.trail.pass(now, &ruling);
+        told(findings)
     }
 
     /// Forgets the oldest half of what happened once that is more than so many moments. Verdicts stay as they are; a
@@ -166,21 +176,13 @@ impl Session {
             let live = judge.verdict(&mut track, property);
             if live == Verdict::Inconclusive && judge.end(&mut track, property) == Verdict::Violated {
                 let broken = Broken { property, by: Decided::End, binding: Vec::new() };
-                let mut finding = self.trail.finding(judge.provers(), &broken, &[]);
+                let mut finding = self.trail.finding(judge.provers(), &broken, Later::Nothing);
                 finding.owed = judge.residual(&mut track, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();
                 findings.push(finding);
             }
         }
         findings
-    }
-
-    /// What an event adds to the trail, and the findings it gives.
-    fn found(&self, judge: &mut Judge, event: &Event, ruling: &Ruling, step: u32) -> (Vec<Entry>, Vec<Finding>) {
-        let brief = Brief::new(event, step, self.shows_content);
-        let entries = entries(judge.facts(event.time), brief, ruling);
-        let findings = self.trail.findings(judge.provers(), &ruling.broken, &entries);
-        (entries, findings.into_iter().map(|(_, finding)| finding).collect())
     }
 
     /// Makes an event part of the histories across sessions.
@@ -194,4 +196,9 @@ impl Session {
             findings.push(finding);
         }
     }
+}
+
+/// Findings without the numbers of their properties.
+fn told(findings: Vec<(usize, Finding)>) -> Vec<Finding> {
+    findings.into_iter().map(|(_, finding)| finding).collect()
 }

@@ -1,18 +1,20 @@
 //! What happened in a history, kept for the witnesses of what it broke.
 
 mod doubt;
+mod moments;
 mod proof;
 mod saved;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
-use lictor_logic::{Facts, Moment, Time};
+use lictor_logic::Time;
 
 use crate::event::{Event, Kind, Payload, Source};
 use crate::finding::{Decided, Finding};
 use crate::json::Text;
 use crate::judge::{Broken, Provers, Restart, Ruling};
+use crate::label::{Labels, NameId};
+use moments::Moments;
 use proof::Case;
 pub(crate) use saved::SavedTrail;
 
@@ -21,17 +23,29 @@ pub(crate) use saved::SavedTrail;
 pub(crate) struct Trail {
     /// The session whose events these are, unless each names its own.
     pub(crate) session: Text,
-    pub(crate) moments: Vec<Moment>,
-    /// What is told of the events in witnesses; for each moment the event, none for passing time.
-    pub(crate) briefs: Vec<Option<Brief>>,
+    moments: Moments,
     /// Behind which moment a property, for a binding, was last started anew.
-    pub(crate) resets: HashMap<Restart, usize>,
+    resets: HashMap<Restart, usize>,
     /// The names of facts that were unknown at some event.
-    pub(crate) unknown: BTreeSet<Arc<str>>,
+    unknown: BTreeSet<NameId>,
     /// Behind which moment properties began that came with a change of the policy.
-    pub(crate) begun: HashMap<usize, usize>,
+    begun: HashMap<usize, usize>,
     /// How many of the oldest moments are gone.
-    pub(crate) forgotten: usize,
+    forgotten: usize,
+}
+
+/// What comes behind a trail and is not part of it yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Later<'a> {
+    Nothing,
+    /// Time that passed.
+    Time(Time),
+    /// An event; and before it the time that passed, if something was due in it.
+    Event {
+        labels: &'a Labels,
+        brief: &'a Brief,
+        was_due: bool,
+    },
 }
 
 /// What is told of an event.
@@ -47,25 +61,34 @@ pub(crate) struct Brief {
     pub(crate) content: Option<String>,
 }
 
-/// A moment of a history, and its event.
-pub(crate) type Entry = (Moment, Option<Brief>);
-
 impl Trail {
     /// The trail of a session.
     pub(crate) fn of(session: Text) -> Trail {
         Trail { session, ..Trail::default() }
     }
 
-    /// Adds what happened, and what started anew by it.
-    pub(crate) fn append(&mut self, entries: Vec<Entry>, restarts: &[Restart]) {
-        for (moment, brief) in entries {
-            if let Moment::Position(facts) = &moment {
-                self.unknown.extend(facts.unknown.iter().map(|fact| fact.name.clone()));
-            }
-            self.moments.push(moment);
-            self.briefs.push(brief);
+    /// Adds an event, and before it the time that passed if something was due in it.
+    pub(crate) fn append(&mut self, labels: &Labels, brief: Brief, ruling: &Ruling) {
+        if let Some(passed) = Later::event(labels, &brief, ruling).passed() {
+            self.moments.pass(passed);
         }
-        // What starts anew does not look back behind here.
+        self.add(labels, brief);
+        self.start_anew(&ruling.restarts);
+    }
+
+    /// Adds time that passed.
+    pub(crate) fn pass(&mut self, now: Time, ruling: &Ruling) {
+        self.moments.pass(now);
+        self.start_anew(&ruling.restarts);
+    }
+
+    fn add(&mut self, labels: &Labels, brief: Brief) {
+        self.unknown.extend(labels.unknown.iter().map(|(name, _)| *name));
+        self.moments.add(labels, brief);
+    }
+
+    /// What starts anew does not look back behind here.
+    fn start_anew(&mut self, restarts: &[Restart]) {
         for restart in restarts {
             self.resets.insert(restart.clone(), self.moments.len());
         }
@@ -78,8 +101,7 @@ impl Trail {
         }
         let gone = self.moments.len() - most / 2;
         self.forgotten += gone;
-        self.moments.drain(..gone);
-        self.briefs.drain(..gone);
+        self.moments.forget(gone);
         self.resets.values_mut().for_each(|place| *place = place.saturating_sub(gone));
         self.resets.retain(|_, place| *place > 0);
         self.begun.values_mut().for_each(|place| *place = place.saturating_sub(gone));
@@ -97,7 +119,7 @@ impl Trail {
     }
 
     /// The findings of what was broken by what comes behind the trail: the proposed event, the time that passed.
-    pub(crate) fn findings(&self, provers: &mut Provers, broken: &[Broken], later: &[Entry]) -> Vec<(usize, Finding)> {
+    pub(crate) fn findings(&self, provers: &mut Provers, broken: &[Broken], later: Later<'_>) -> Vec<(usize, Finding)> {
         let mut findings: Vec<(usize, Finding)> = Vec::new();
         for broken in broken {
             let finding = self.finding(provers, broken, later);
@@ -117,27 +139,16 @@ impl Trail {
     }
 
     /// The finding of one property that was broken.
-    pub(crate) fn finding(&self, provers: &mut Provers, broken: &Broken, later: &[Entry]) -> Finding {
+    pub(crate) fn finding(&self, provers: &mut Provers, broken: &Broken, later: Later<'_>) -> Finding {
         Case { trail: self, later, broken }.finding(provers)
     }
 }
 
-/// What an event adds to a trail: itself, and before it the time that passed if something was due in it.
-pub(crate) fn entries(facts: Facts, brief: Brief, ruling: &Ruling) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    let was_due = ruling.broken.iter().any(|broken| broken.by == Decided::Deadline);
-    if let Some(time) = facts.time.filter(|_| was_due) {
-        entries.push((Moment::Tick(Time(time.0.saturating_sub(1))), None));
+impl<'a> Later<'a> {
+    pub(crate) fn event(labels: &'a Labels, brief: &'a Brief, ruling: &Ruling) -> Later<'a> {
+        let was_due = ruling.broken.iter().any(|broken| broken.by == Decided::Deadline);
+        Later::Event { labels, brief, was_due }
     }
-    entries.push((Moment::Position(facts), Some(brief)));
-    entries
-}
-
-/// The facts of those names.
-pub(crate) fn only(facts: &Facts, is_asked: impl Fn(&Arc<str>) -> bool) -> Facts {
-    let known = facts.known.iter().filter(|fact| is_asked(&fact.name)).cloned().collect();
-    let unknown = facts.unknown.iter().filter(|fact| is_asked(&fact.name)).cloned().collect();
-    Facts { time: facts.time, known, unknown }
 }
 
 impl Brief {

@@ -189,9 +189,14 @@ impl Shard {
         open.records.add(file, event.source.record);
         self.judge.step(&mut open.track, event);
         let name = || event.session.clone().unwrap_or_else(|| Text::new(&open.file));
-        if let Some(happening) =
-            self.judge.happening(open.track.whose(), event, open.track.steps, name, self.shows_content)
-        {
+        if let Some(happening) = self.judge.happening(
+            open.track.whose(),
+            self.judge.labels(),
+            event,
+            open.track.steps,
+            name,
+            self.shows_content,
+        ) {
             open.latest = open.latest.max(event.time);
             self.seen.push(Seen { time: open.latest, order: (file, event.source.line, place), happening });
         }

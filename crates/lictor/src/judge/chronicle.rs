@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use lictor_logic::{Facts, Moment, Standing, Time};
+use lictor_logic::{Standing, Time};
 
 use super::panel::{Panel, Ruling};
 use super::prepare::{Panels, Provers};
 use crate::finding::Finding;
-use crate::label::{Owner, Whose};
+use crate::label::{Labels, Owner, Whose};
 use crate::policy::History;
-use crate::trail::{Brief, Trail, entries};
+use crate::trail::{Brief, Later, Trail};
 
 /// How many moments of one history are kept for witnesses. Verdicts do not need them: those are exact however long it
 /// gets.
@@ -56,7 +56,7 @@ impl Chronicle {
 pub(crate) struct Happening {
     /// For each kind of history that is kept, whose it belongs to.
     owners: Vec<Vec<Owner>>,
-    pub(crate) facts: Facts,
+    labels: Labels,
     pub(crate) brief: Brief,
     /// When its event was labeled, counted in events.
     turn: u64,
@@ -77,10 +77,10 @@ impl Chronicles {
         self.kept.is_empty()
     }
 
-    pub(super) fn happening(&self, whose: &Whose, facts: Facts, brief: Brief, turn: u64) -> Happening {
+    pub(super) fn happening(&self, whose: &Whose, labels: Labels, brief: Brief, turn: u64) -> Happening {
         let session = brief.session.clone().unwrap_or_default();
         let owners = self.kept.iter().map(|kept| whose.histories(kept.history, &session)).collect();
-        Happening { owners, facts, brief, turn }
+        Happening { owners, labels, brief, turn }
     }
 
     /// What an event would break, and of what nobody can tell; the histories stay as they are.
@@ -101,10 +101,12 @@ impl Chronicles {
                     None => panel.start(),
                 };
                 let trail = known.as_ref().map_or(&nothing, |chronicle| &chronicle.trail);
-                let ruling = rule(panel, &mut standing, &happening.facts, provers);
-                let later = entries(happening.facts.clone(), happening.brief.clone(), &ruling);
-                findings.append(&mut trail.findings(provers, &ruling.broken, &later));
-                doubts.append(&mut panel.doubts(&standing, trail, &later, &ruling, &provers.prepared));
+                let Happening { labels, brief, .. } = happening;
+                let ruling = rule(panel, &mut standing, labels, brief.time, provers);
+                let later = Later::event(labels, brief, &ruling);
+                findings.append(&mut trail.findings(provers, &ruling.broken, later));
+                let event = (labels, brief.time);
+                doubts.append(&mut panel.doubts(&standing, trail, event, &ruling, &provers.prepared));
                 if let Some(chronicle) = known {
                     chronicle.ahead = Some((happening.turn, standing));
                 }
@@ -116,7 +118,7 @@ impl Chronicles {
     /// Adds an event, and says what it broke.
     pub(super) fn observe(&mut self, happening: Happening, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
-        let Happening { owners, facts, brief, turn } = happening;
+        let Happening { owners, labels, brief, turn } = happening;
         for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
                 let chronicle =
@@ -125,10 +127,10 @@ impl Chronicles {
                 // What was foreseen has come: both standings have read it.
                 chronicle.spare =
                     chronicle.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
-                let ruling = rule(panel, &mut chronicle.standing, &facts, provers);
-                let later = entries(facts.clone(), brief.clone(), &ruling);
-                findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, &later));
-                chronicle.trail.append(later, &ruling.restarts);
+                let ruling = rule(panel, &mut chronicle.standing, &labels, brief.time, provers);
+                let later = Later::event(&labels, &brief, &ruling);
+                findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, later));
+                chronicle.trail.append(&labels, brief.clone(), &ruling);
                 chronicle.trail.keep(MOST_RECORDED);
             }
         }
@@ -149,9 +151,8 @@ impl Chronicles {
                 (*spare, *ahead) = (None, None);
                 let mut ruling = Ruling::default();
                 panel.tick(standing, now, &provers.prepared, &mut ruling);
-                let later = vec![(Moment::Tick(now), None)];
-                findings.append(&mut trail.findings(provers, &ruling.broken, &later));
-                trail.append(later, &ruling.restarts);
+                findings.append(&mut trail.findings(provers, &ruling.broken, Later::Time(now)));
+                trail.pass(now, &ruling);
             }
         }
         findings
@@ -159,9 +160,9 @@ impl Chronicles {
 }
 
 /// What an event decides in a history.
-fn rule(panel: &mut Panel, standing: &mut Standing, facts: &Facts, provers: &Provers) -> Ruling {
+fn rule(panel: &mut Panel, standing: &mut Standing, labels: &Labels, time: Option<Time>, provers: &Provers) -> Ruling {
     let mut ruling = Ruling::default();
-    panel.expire(standing, facts.time, &provers.prepared, &mut ruling);
-    panel.step(standing, facts, &provers.prepared, &mut ruling);
+    panel.expire(standing, time, &provers.prepared, &mut ruling);
+    panel.observe(standing, labels, time, &provers.prepared, &mut ruling);
     ruling
 }

@@ -1,12 +1,12 @@
 //! Properties that look at the same events: one engine moves them together.
 
-use lictor_logic::{After, Facts, Limits, Moment, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
+use lictor_logic::{After, Limits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
 use lictor_logic::{Standing, Time, Value, Verdict, Watch};
 
 use super::prepare::Prepared;
 use crate::finding::Decided;
 use crate::label::{Labels, Plan};
-use crate::trail::{Entry, Trail};
+use crate::trail::Trail;
 
 /// Properties that look at the same events.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Panel {
         ruling.take(decided, Decided::Deadline, &self.properties, prepared);
     }
 
-    /// Reads an event that was just labeled.
+    /// Reads an event that was labeled.
     pub(crate) fn observe(
         &mut self,
         standing: &mut Standing,
@@ -106,27 +106,20 @@ impl Panel {
         ruling.take(decided, Decided::Event, &self.properties, prepared);
     }
 
-    /// Reads the facts of an event.
-    pub(crate) fn step(&mut self, standing: &mut Standing, facts: &Facts, prepared: &Prepared, ruling: &mut Ruling) {
-        let decided = self.watch.step(standing, facts);
-        ruling.take(decided, Decided::Event, &self.properties, prepared);
-    }
-
-    /// The properties, by number, of which nobody can tell whether some events break them.
+    /// The properties, by number, of which nobody can tell whether an event behind a trail breaks them.
     pub(crate) fn doubts(
         &self,
         standing: &Standing,
         trail: &Trail,
-        later: &[Entry],
+        (labels, time): (&Labels, Option<Time>),
         ruling: &Ruling,
         prepared: &Prepared,
     ) -> Vec<usize> {
-        let is_known = |(moment, _): &Entry| !matches!(moment, Moment::Position(facts) if !facts.unknown.is_empty());
-        let all_is_known = trail.unknown.is_empty() && later.iter().all(is_known);
+        let has_unknown = trail.has_unknown(labels);
         let is_broken = |property: usize| ruling.broken.iter().any(|broken| broken.property == property);
         let is_doubtful = |property: usize| {
             self.watch.is_full(standing, prepared.monitors[property])
-                || !all_is_known && trail.is_doubtful(&prepared.formulas[property], later)
+                || has_unknown && trail.is_doubtful(prepared, property, labels, time)
         };
         let properties = self.properties.iter().copied();
         properties.filter(|property| !is_broken(*property) && is_doubtful(*property)).collect()

@@ -7,7 +7,7 @@ use lictor_logic::{After, Arena, Formula, Limits, Monitor, MonitorId, Prover, Sp
 
 use super::panel::Panel;
 use crate::json::Text;
-use crate::label::{Plan, collect_names};
+use crate::label::{NameId, Plan, collect_names};
 use crate::policy::{History, Policy, Problem, Property, Suppression};
 
 /// A policy made ready for judging.
@@ -20,8 +20,8 @@ pub(crate) struct Prepared {
     /// The monitor of each property in the panel of its history.
     pub(crate) monitors: Vec<MonitorId>,
     pub(crate) plan: Plan,
-    /// The names of the facts that properties with a history beyond the session ask for.
-    pub(crate) wide: BTreeSet<Arc<str>>,
+    /// For each name of facts, whether properties with a history beyond the session ask for it.
+    pub(crate) wide: Vec<bool>,
 }
 
 /// The formula of a property.
@@ -78,6 +78,7 @@ impl Prepared {
             }
         };
         panels.values_mut().for_each(|panel| panel.learn(&plan));
+        let wide = plan.names.iter().map(|name| wide.contains(name)).collect();
         let prepared = Prepared {
             name: policy.name.clone(),
             properties: policy.properties.clone(),
@@ -88,6 +89,11 @@ impl Prepared {
             wide,
         };
         Ok((prepared, panels))
+    }
+
+    /// The names of the facts that a property asks for.
+    pub(crate) fn asked(&self, property: usize) -> Vec<NameId> {
+        self.formulas[property].names().iter().filter_map(|name| self.plan.id(name)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The facts of one event, in a buffer that is filled again and again.
+//! The facts of one event, in a buffer that is filled again and again; or those of many events, one behind the other.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use lictor_logic::{Atom, Fact, Facts, Name, Observation, Term, Time, Value};
 /// The number of a fact's name among those that a policy asks for.
 pub(crate) type NameId = u32;
 
-/// The facts of one event.
+/// The facts of one event, or of many.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
     /// Each fact's name, and where its values end.
@@ -15,6 +15,20 @@ pub(crate) struct Labels {
     values: Vec<Value>,
     /// What could not be told.
     pub(crate) unknown: Vec<(NameId, Vec<Option<Value>>)>,
+}
+
+/// A place between the facts of one event and those of the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    facts: u32,
+    unknown: u32,
+}
+
+impl Mark {
+    /// The same place when what stood before another is gone.
+    pub(crate) fn behind(self, gone: Mark) -> Mark {
+        Mark { facts: self.facts - gone.facts, unknown: self.unknown - gone.unknown }
+    }
 }
 
 impl Labels {
@@ -45,12 +59,48 @@ impl Labels {
     }
 
     fn iter(&self) -> impl Iterator<Item = (NameId, &[Value])> {
-        let mut start = 0;
-        self.facts.iter().map(move |(name, end)| {
+        self.between(Mark::default(), self.end())
+    }
+
+    /// The facts between two places.
+    fn between(&self, from: Mark, to: Mark) -> impl Iterator<Item = (NameId, &[Value])> {
+        let facts = &self.facts[from.facts as usize..to.facts as usize];
+        let mut start = from.facts.checked_sub(1).map_or(0, |last| self.facts[last as usize].1 as usize);
+        facts.iter().map(move |(name, end)| {
             let values = &self.values[start..*end as usize];
             start = *end as usize;
             (*name, values)
         })
+    }
+
+    /// The place behind all that is here.
+    pub(crate) fn end(&self) -> Mark {
+        Mark { facts: self.facts.len() as u32, unknown: self.unknown.len() as u32 }
+    }
+
+    /// Adds the facts of another event behind those that are here.
+    pub(crate) fn append(&mut self, other: &Labels) {
+        let before = self.values.len() as u32;
+        self.facts.extend(other.facts.iter().map(|(name, end)| (*name, before + end)));
+        self.values.extend_from_slice(&other.values);
+        self.unknown.extend_from_slice(&other.unknown);
+    }
+
+    /// Forgets what stands before a place.
+    pub(crate) fn forget(&mut self, until: Mark) {
+        let gone = until.facts.checked_sub(1).map_or(0, |last| self.facts[last as usize].1);
+        self.values.drain(..gone as usize);
+        self.facts.drain(..until.facts as usize);
+        self.facts.iter_mut().for_each(|(_, end)| *end -= gone);
+        self.unknown.drain(..until.unknown as usize);
+    }
+
+    /// The facts of those names alone.
+    pub(crate) fn only(&self, is_asked: impl Fn(NameId) -> bool) -> Labels {
+        let mut asked = Labels::default();
+        self.iter().filter(|(name, _)| is_asked(*name)).for_each(|(name, values)| asked.push(name, values));
+        asked.unknown.extend(self.unknown.iter().filter(|(name, _)| is_asked(*name)).cloned());
+        asked
     }
 
     /// Marks the names that hold.
@@ -71,11 +121,25 @@ impl Labels {
 
     /// As a value of their own.
     pub(crate) fn facts(&self, time: Option<Time>, names: &[Arc<str>]) -> Facts {
-        let known = self.iter().map(|(name, values)| Fact::new(Arc::clone(&names[name as usize]), values)).collect();
+        self.facts_between(Mark::default(), self.end(), time, names, |_| true)
+    }
+
+    /// The facts of those names between two places, as a value of their own.
+    pub(crate) fn facts_between(
+        &self,
+        from: Mark,
+        to: Mark,
+        time: Option<Time>,
+        names: &[Arc<str>],
+        is_asked: impl Fn(NameId) -> bool,
+    ) -> Facts {
+        let known = self.between(from, to).filter(|(name, _)| is_asked(*name));
+        let known = known.map(|(name, values)| Fact::new(Arc::clone(&names[name as usize]), values)).collect();
         let term = |value: &Option<Value>| value.clone().map_or(Term::Any, Term::Value);
         let atom = |(name, values): &(NameId, Vec<Option<Value>>)| {
             Atom::new(Arc::clone(&names[*name as usize]), values.iter().map(term).collect::<Vec<_>>())
         };
-        Facts { time, known, unknown: self.unknown.iter().map(atom).collect() }
+        let unknown = self.unknown[from.unknown as usize..to.unknown as usize].iter();
+        Facts { time, known, unknown: unknown.filter(|(name, _)| is_asked(*name)).map(atom).collect() }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lictor_logic::{After, Moment, Value};
 
-use super::{Brief, Entry, Trail, only};
+use super::{Brief, Later, Trail};
 use crate::event::{Kind, Source};
 use crate::finding::{Decided, Finding, Proof};
 use crate::json::Text;
@@ -13,8 +13,7 @@ use crate::judge::{Broken, Provers};
 /// Everything a finding is made of.
 pub(super) struct Case<'a> {
     pub(super) trail: &'a Trail,
-    /// What comes behind the trail: the proposed event, the time that passed.
-    pub(super) later: &'a [Entry],
+    pub(super) later: Later<'a>,
     pub(super) broken: &'a Broken,
 }
 
@@ -34,23 +33,21 @@ impl Case<'_> {
         };
         let from = from.max(self.trail.begun.get(&self.broken.property).copied().unwrap_or(0));
         // The formula asks for a few facts of each event: no others are copied.
-        let names = parsed.names();
-        let asked = |moment: &Moment| match moment {
-            Moment::Position(facts) => Moment::Position(only(facts, |name| names.contains(name))),
-            Moment::Tick(now) => Moment::Tick(*now),
-        };
+        let (names, asked) = (&prepared.plan.names, prepared.asked(self.broken.property));
+        let is_asked = |name| asked.contains(&name);
+        let mut later = self.later.moments(names, is_asked);
         // A deadline is decided by the time that passed, not by the event behind it.
-        let later = match self.broken.by {
-            Decided::Deadline => &self.later[..self.later.len().min(1)],
-            Decided::Event | Decided::End => self.later,
-        };
-        let later = later.iter().map(|(moment, _)| moment);
-        let trace: Vec<Moment> = self.trail.moments[from..].iter().chain(later).map(asked).collect();
+        if self.broken.by == Decided::Deadline {
+            later.truncate(1);
+        }
+        let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
         let at_end = self.broken.by == Decided::End;
         let witness = provers.of(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
-        let brief = |entry: usize| match (from + entry).checked_sub(recorded) {
-            Some(place) => self.later.get(place).and_then(|(_, brief)| brief.as_ref()),
-            None => self.trail.briefs.get(from + entry).and_then(Option::as_ref),
+        // What passed before the event behind the trail is a moment without an event.
+        let event = recorded + usize::from(self.later.passed().is_some());
+        let brief = |entry: usize| match from + entry {
+            place if place == event => self.later.brief(),
+            place => self.trail.moments.brief(place),
         };
         let at = self.at();
         let proofs = witness.iter().flat_map(|witness| &witness.steps).filter_map(|step| {
@@ -94,9 +91,9 @@ impl Case<'_> {
     /// The event at which it was decided.
     fn at(&self) -> Option<&Brief> {
         match self.broken.by {
-            Decided::Event => self.later.iter().rev().find_map(|(_, brief)| brief.as_ref()),
+            Decided::Event => self.later.brief(),
             // The last event before the time that passed.
-            Decided::Deadline | Decided::End => self.trail.briefs.iter().flatten().next_back(),
+            Decided::Deadline | Decided::End => self.trail.moments.last(),
         }
     }
 }

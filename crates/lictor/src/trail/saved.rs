@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{Atom, Fact, Facts, Moment, Term, Time, Value};
+use lictor_logic::{Fact, Moment, Term, Time, Value};
 use serde::{Deserialize, Serialize};
 
-use super::{Brief, Entry, Trail};
+use super::{Brief, Trail};
 use crate::event::{Kind, Source};
 use crate::json::Text;
 use crate::judge::Prepared;
+use crate::label::{Labels, Plan};
 
 /// A trail without the session it belongs to.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -76,12 +77,8 @@ impl Trail {
             (prepared.properties[*property].id.clone(), binding.clone(), *place)
         };
         SavedTrail {
-            moments: self
-                .moments
-                .iter()
-                .zip(&self.briefs)
-                .skip(from.saturating_sub(self.forgotten))
-                .filter_map(saved_moment)
+            moments: (from.saturating_sub(self.forgotten)..self.moments.len())
+                .filter_map(|place| self.saved_moment(place, &prepared.plan))
                 .collect(),
             resets: resets.into_iter().map(named).collect(),
             begun: begun
@@ -105,7 +102,7 @@ impl Trail {
     /// What is said of properties that the policy does not have is left out.
     pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Trail {
         let mut trail = Trail::of(session);
-        trail.append(saved.moments.iter().map(restored_moment).collect(), &[]);
+        saved.moments.iter().for_each(|moment| trail.restore(moment, &prepared.plan));
         let known = |id: &Text| prepared.properties.iter().position(|property| property.id == *id);
         for (id, binding, place) in &saved.resets {
             if let Some(property) = known(id) {
@@ -120,58 +117,62 @@ impl Trail {
         trail.forgotten = saved.forgotten;
         trail
     }
+
+    fn saved_moment(&self, place: usize, plan: &Plan) -> Option<SavedMoment> {
+        let facts = match self.moments.moment(place, &plan.names, |_| true) {
+            Moment::Tick(now) => return Some(SavedMoment::Tick(now)),
+            Moment::Position(facts) => facts,
+        };
+        let brief = self.moments.brief(place)?;
+        let value = |term: &Term| match term {
+            Term::Value(value) => Some(value.clone()),
+            Term::Any | Term::Var(_) => None,
+        };
+        let unknown = facts.unknown.iter().map(|atom| (atom.name.clone(), atom.terms.iter().map(value).collect()));
+        Some(SavedMoment::Event(SavedEvent {
+            session: brief.session.clone(),
+            step: brief.step,
+            kind: brief.kind.name().into(),
+            tool: brief.tool.clone(),
+            time: facts.time,
+            file: Arc::clone(&brief.source.file),
+            line: brief.source.line,
+            record: brief.source.record,
+            content: brief.content.clone(),
+            unknown: unknown.collect(),
+            facts: facts.known,
+        }))
+    }
+
+    /// Adds a moment. Facts that the policy does not ask for are left out: no property of it looks at them.
+    fn restore(&mut self, moment: &SavedMoment, plan: &Plan) {
+        let event = match moment {
+            SavedMoment::Tick(now) => return self.moments.pass(*now),
+            SavedMoment::Event(event) => event,
+        };
+        let mut labels = Labels::default();
+        for fact in &event.facts {
+            labels.add(plan.id(&fact.name), &fact.values);
+        }
+        for (name, values) in &event.unknown {
+            if let Some(name) = plan.id(name) {
+                labels.doubt(name, values.clone());
+            }
+        }
+        let brief = Brief {
+            session: event.session.clone(),
+            step: event.step,
+            kind: Kind::named(&event.kind),
+            tool: event.tool.clone(),
+            time: event.time,
+            source: Source { file: Arc::clone(&event.file), line: event.line, record: event.record },
+            content: event.content.clone(),
+        };
+        self.add(&labels, brief);
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
-}
-
-fn saved_moment((moment, brief): (&Moment, &Option<Brief>)) -> Option<SavedMoment> {
-    let facts = match moment {
-        Moment::Tick(now) => return Some(SavedMoment::Tick(*now)),
-        Moment::Position(facts) => facts,
-    };
-    let brief = brief.as_ref()?;
-    let value = |term: &Term| match term {
-        Term::Value(value) => Some(value.clone()),
-        Term::Any | Term::Var(_) => None,
-    };
-    let unknown = facts.unknown.iter().map(|atom| (atom.name.clone(), atom.terms.iter().map(value).collect()));
-    Some(SavedMoment::Event(SavedEvent {
-        session: brief.session.clone(),
-        step: brief.step,
-        kind: brief.kind.name().into(),
-        tool: brief.tool.clone(),
-        time: facts.time,
-        file: Arc::clone(&brief.source.file),
-        line: brief.source.line,
-        record: brief.source.record,
-        content: brief.content.clone(),
-        facts: facts.known.clone(),
-        unknown: unknown.collect(),
-    }))
-}
-
-fn restored_moment(moment: &SavedMoment) -> Entry {
-    let event = match moment {
-        SavedMoment::Tick(now) => return (Moment::Tick(*now), None),
-        SavedMoment::Event(event) => event,
-    };
-    let atom = |(name, values): &(Arc<str>, Vec<Option<Value>>)| {
-        let terms = values.iter().map(|value| value.clone().map_or(Term::Any, Term::Value));
-        Atom::new(Arc::clone(name), terms.collect::<Vec<_>>())
-    };
-    let unknown = event.unknown.iter().map(atom).collect();
-    let facts = Facts { time: event.time, known: event.facts.clone(), unknown };
-    let brief = Brief {
-        session: event.session.clone(),
-        step: event.step,
-        kind: Kind::named(&event.kind),
-        tool: event.tool.clone(),
-        time: event.time,
-        source: Source { file: Arc::clone(&event.file), line: event.line, record: event.record },
-        content: event.content.clone(),
-    };
-    (Moment::Position(facts), Some(brief))
 }
