@@ -39,11 +39,11 @@ impl Verdict {
     fn of_decision(decision: &Decision) -> Verdict {
         let properties = decision.objections.iter().map(|objection| objection.property.id.to_string());
         let settled = decision.settled.iter().filter_map(|settled| {
-            Some((settled.settles.as_ref()?.to_string(), settled.action, settled.rewritten.clone()))
+            Some((settled.settles.as_ref()?.to_string(), settled.action, settled.rewritten.as_deref().cloned()))
         });
         Verdict {
             action: decision.action,
-            rewritten: decision.rewritten.clone(),
+            rewritten: decision.rewritten.as_deref().cloned(),
             message: decision.message.clone(),
             waits_as: decision.waits_as.as_ref().map(ToString::to_string),
             until: decision.until.map(lictor::event::write_time),

@@ -127,7 +127,9 @@ impl Ruling {
     /// What was decided; for an event that was decided before, what was said then.
     fn of(answer: Answer) -> Ruling {
         let (action, message, rewritten) = match answer.decision {
-            Some(decision) => (Text::new(decision.action.name()), decision.message, decision.rewritten),
+            Some(decision) => {
+                (Text::new(decision.action.name()), decision.message, decision.rewritten.map(|event| *event))
+            }
             None => {
                 let line = json::parse_str(&answer.line).unwrap_or_default();
                 let rewritten = line.get("rewritten").cloned().and_then(|value| {

@@ -73,9 +73,15 @@ impl Default for Means {
 /// Decides on the events of any number of sessions.
 #[derive(Debug)]
 pub struct Guard {
+    court: Court,
+    sessions: HashMap<Text, Box<Guarded>>,
+}
+
+/// What decides on an event of a session that it is given.
+#[derive(Debug)]
+struct Court {
     judge: Judge,
     options: Options,
-    sessions: HashMap<Text, Box<Guarded>>,
 }
 
 /// How one event is decided.
@@ -97,17 +103,17 @@ struct Guarded {
 impl Guard {
     /// A guard by a judge, with no session yet.
     pub fn new(judge: Judge, options: Options) -> Guard {
-        Guard { judge, options, sessions: HashMap::new() }
+        Guard { court: Court { judge, options }, sessions: HashMap::new() }
     }
 
     /// The judge it decides by.
     pub fn judge(&self) -> &Judge {
-        &self.judge
+        &self.court.judge
     }
 
     /// The same, to save and restore what it remembers across sessions.
     pub fn judge_mut(&mut self) -> &mut Judge {
-        &mut self.judge
+        &mut self.court.judge
     }
 
     /// Decides on an event, which the decision takes along. An event without a session belongs to the one without a name;
@@ -118,25 +124,15 @@ impl Guard {
 
     /// The same for somebody who cannot do everything about the event.
     pub fn decide_within(&mut self, means: Means, event: impl Into<Event>, now: Option<Time>) -> Decision {
-        let event = event.into();
+        let (event, Guard { court, sessions }) = (event.into(), self);
         let name = event.session.clone().unwrap_or_default();
-        let mut guarded = self.sessions.remove(&name).unwrap_or_else(|| Box::new(self.begin(&name)));
-        let now = event.time.max(now);
-        let mut settled = guarded.expire(now);
-        let mut decision = self.judged(&mut guarded, event, Turn { means, now, waived: &[] });
-        let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
-        if is_answer && let Some(pending) = guarded.answered(&decision.event) {
-            settled.push(self.settle(&mut guarded, pending, &decision.event, means, now));
-        }
-        decision.settled = settled;
-        guarded.session.keep(MOST_MOMENTS);
-        self.sessions.insert(name, guarded);
-        decision
+        let guarded = sessions.entry(name).or_insert_with_key(|name| Box::new(court.begin(name)));
+        court.decide(guarded, event, means, now)
     }
 
     /// Lets time pass: what was due by then is late, and what waited for a person too long is refused.
     pub fn tick(&mut self, now: Time) -> (Vec<Finding>, Vec<Decision>) {
-        let (mut late, mut settled) = (self.judge.tick_histories(now), Vec::new());
+        let (mut late, mut settled) = (self.court.judge.tick_histories(now), Vec::new());
         let mut names: Vec<&Text> = self.sessions.keys().collect();
         names.sort_unstable();
         for name in names.into_iter().cloned().collect::<Vec<_>>() {
@@ -150,7 +146,7 @@ impl Guard {
     /// The same in one session, whose events may go by another clock than the persons who are asked.
     pub fn tick_session(&mut self, name: &str, clock: Time, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let Some(guarded) = self.sessions.get_mut(name) else { return (Vec::new(), Vec::new()) };
-        (guarded.session.tick(&mut self.judge, clock), guarded.expire(Some(now)))
+        (guarded.session.tick(&mut self.court.judge, clock), guarded.expire(Some(now)))
     }
 
     /// When time that passes next changes something in a session: by the clock of its events, and by that of the persons
@@ -158,19 +154,19 @@ impl Guard {
     pub fn due(&self, name: &str) -> (Option<Time>, Option<Time>) {
         let Some(guarded) = self.sessions.get(name) else { return (None, None) };
         let waits = guarded.pending.iter().filter_map(|pending| pending.until).min();
-        (guarded.session.deadline(&self.judge), waits)
+        (guarded.session.deadline(&self.court.judge), waits)
     }
 
     /// Ends a session: what was owed in it and never came is found now, and what waits is refused.
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused = guarded.pending.drain(..).map(|pending| pending.refused("the session ended")).collect();
-        (guarded.session.finish(&mut self.judge), refused)
+        (guarded.session.finish(&mut self.court.judge), refused)
     }
 
     /// What is still owed in a session: what [`finish`](Guard::finish) would find if it ended now. Nothing ends.
     pub fn owed(&mut self, name: &str) -> Vec<Finding> {
-        self.sessions.get(name).map(|guarded| guarded.session.owed(&mut self.judge)).unwrap_or_default()
+        self.sessions.get(name).map(|guarded| guarded.session.owed(&mut self.court.judge)).unwrap_or_default()
     }
 
     /// Whether something waits for a person by this id.
@@ -181,7 +177,7 @@ impl Guard {
     /// The persons that an event is about: those it names, and those recognised in it.
     pub fn subjects(&self, event: &Event) -> Vec<String> {
         let mut found = Found::default();
-        let recogniser = &self.judge.prepared().plan.recogniser;
+        let recogniser = &self.court.judge.prepared().plan.recogniser;
         event.text.iter().for_each(|text| recogniser.text(text, &mut found));
         match &event.args {
             Some(Payload::Value(value)) => recogniser.value(value, &mut found),
@@ -199,6 +195,21 @@ impl Guard {
     /// The names of the sessions that have begun and not ended.
     pub fn sessions(&self) -> impl Iterator<Item = &Text> {
         self.sessions.keys()
+    }
+}
+
+impl Court {
+    fn decide(&mut self, guarded: &mut Guarded, event: Event, means: Means, now: Option<Time>) -> Decision {
+        let now = event.time.max(now);
+        let mut settled = guarded.expire(now);
+        let mut decision = self.judged(guarded, event, Turn { means, now, waived: &[] });
+        let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
+        if is_answer && let Some(pending) = guarded.answered(&decision.event) {
+            settled.push(self.settle(guarded, pending, &decision.event, means, now));
+        }
+        decision.settled = settled;
+        guarded.session.keep(MOST_MOMENTS);
+        decision
     }
 
     fn begin(&mut self, name: &Text) -> Guarded {
@@ -248,12 +259,12 @@ impl Guard {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
                 decision.action = Action::Redact;
                 decision.redactions = redactions;
-                decision.rewritten = Some(rewritten);
+                decision.rewritten = Some(Box::new(rewritten));
             }
             Response::Ask => {
                 self.asked(guarded, &rewritten, turn, decision);
                 decision.redactions = redactions;
-                decision.rewritten = Some(rewritten);
+                decision.rewritten = Some(Box::new(rewritten));
             }
             Response::Redact | Response::Block => decision.action = Action::Block,
         }

@@ -280,7 +280,7 @@ proptest! {
             for decision in std::iter::once(&decision).chain(&decision.settled) {
                 prop_assert_eq!(decision.step.is_some(), decision.action.goes_on());
                 if decision.action.goes_on() {
-                    let event = decision.rewritten.as_ref().unwrap_or(&decision.event).clone();
+                    let event = decision.rewritten.as_deref().unwrap_or(&decision.event).clone();
                     let name = event.session.clone().unwrap_or_default().to_string();
                     let before = accepted.iter().filter(|(session, _)| *session == name).count();
                     prop_assert_eq!(decision.step, Some(before as u32 + 1));
@@ -341,7 +341,7 @@ proptest! {
     fn redaction_is_done_once(lines in lines()) {
         for decision in decisions(&mut guard(RULES), &lines) {
             if let Some(rewritten) = decision.rewritten.filter(|_| decision.action == Action::Redact) {
-                let again = guard(RULES).decide(&rewritten, None);
+                let again = guard(RULES).decide(&*rewritten, None);
                 prop_assert!(again.redactions.is_empty(), "{:?}", again.redactions);
             }
         }

@@ -215,7 +215,7 @@ impl Turn<'_> {
                 Action::Steer => advice = Some(message),
                 Action::Redact => {
                     advice = Some(message);
-                    rewritten = decision.rewritten.map(Box::new);
+                    rewritten = decision.rewritten;
                 }
                 Action::Ask => return Ruling::Ask(Box::new(decision)),
                 Action::Block => return Ruling::Stop(message),

@@ -75,7 +75,7 @@ pub struct Decision {
     /// The event, as it was given.
     pub event: Event,
     /// The event as it goes on, if it was rewritten.
-    pub rewritten: Option<Event>,
+    pub rewritten: Option<Box<Event>>,
     /// What was taken out.
     pub redactions: Vec<Redaction>,
     /// What stands against it, as it was given.

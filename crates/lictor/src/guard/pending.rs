@@ -50,6 +50,9 @@ impl Guarded {
 
     /// Refuses what has waited too long.
     pub(super) fn expire(&mut self, now: Option<Time>) -> Vec<Decision> {
+        if self.pending.is_empty() {
+            return Vec::new();
+        }
         let is_late = |pending: &Pending| matches!((pending.until, now), (Some(until), Some(now)) if until < now);
         let (late, waiting) = std::mem::take(&mut self.pending).into_iter().partition(is_late);
         self.pending = waiting;

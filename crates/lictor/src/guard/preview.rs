@@ -24,19 +24,16 @@ impl Guard {
     /// What would be decided about an event if it came now. Nothing changes.
     pub fn preview(&mut self, event: &Event) -> Preview {
         let name = event.session.clone().unwrap_or_default();
-        let guarded = self.sessions.remove(&name);
-        let is_new = guarded.is_none();
-        let guarded = guarded.unwrap_or_else(|| Box::new(self.begin(&name)));
-        let proposal = guarded.session.propose(&mut self.judge, event);
-        if !is_new {
-            self.sessions.insert(name, guarded);
-        }
+        let proposal = match self.sessions.get(&name) {
+            Some(guarded) => guarded.session.propose(&mut self.court.judge, event),
+            None => self.court.begin(&name).session.propose(&mut self.court.judge, event),
+        };
         let objections = objections(&proposal, &[]);
         let response = strongest(&objections);
         let mut masks: Vec<Range<usize>> = Vec::new();
         if let Some(text) = event.text.as_ref().filter(|_| response >= Response::Redact) {
             let offence = redact::Offence::of(&objections);
-            for (range, _) in offence.places(&self.judge.prepared().plan.recogniser, text) {
+            for (range, _) in offence.places(&self.court.judge.prepared().plan.recogniser, text) {
                 match masks.last_mut().filter(|last| range.start <= last.end) {
                     Some(last) => last.end = last.end.max(range.end),
                     None => masks.push(range),

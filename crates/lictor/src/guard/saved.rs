@@ -54,20 +54,20 @@ impl Guard {
                 until: pending.until,
             }
         });
-        let session = guarded.session.save(&self.judge, from);
+        let session = guarded.session.save(&self.court.judge, from);
         Some((SavedGuarded { session, pending: pending.collect() }, guarded.session.moments()))
     }
 
     /// Goes on with a session, in place of what is known of it here.
     pub fn restore(&mut self, saved: &SavedGuarded) -> Result<(), RestoreError> {
-        let session = Session::restore(&mut self.judge, &saved.session)?;
+        let session = Session::restore(&mut self.court.judge, &saved.session)?;
         self.take_over(session, saved)
     }
 
     /// Goes on with a session that was judged by another policy, and names the properties that [begin
     /// here](Session::migrate).
     pub fn migrate(&mut self, saved: &SavedGuarded) -> Result<Vec<Text>, RestoreError> {
-        let (session, begun) = Session::migrate(&mut self.judge, &saved.session)?;
+        let (session, begun) = Session::migrate(&mut self.court.judge, &saved.session)?;
         self.take_over(session, saved)?;
         Ok(begun)
     }

@@ -107,7 +107,7 @@ impl<'a> DecisionView<'a> {
                 .iter()
                 .map(|redaction| RedactionView { path: &redaction.path, what: &redaction.what })
                 .collect(),
-            rewritten: decision.rewritten.as_ref().and_then(raw),
+            rewritten: decision.rewritten.as_deref().and_then(raw),
             message: decision.message.as_deref(),
             waits_as: decision.waits_as.as_deref(),
             until: decision.until.map(write_time),

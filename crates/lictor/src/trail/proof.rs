@@ -1,5 +1,6 @@
 //! Why a property is broken: the finding with its witness.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lictor_logic::{After, Moment, Value};
@@ -67,7 +68,7 @@ impl Case<'_> {
                 content: brief.content.clone(),
             })
         });
-        let proofs = condensed(proofs.collect());
+        let proofs = condensed(gathered(proofs.collect()));
         let binding: Vec<(Text, Value)> = match witness.filter(|_| bound.is_empty()) {
             Some(witness) => witness.binding.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
             None => bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
@@ -96,6 +97,35 @@ impl Case<'_> {
             Decided::Deadline | Decided::End => self.trail.moments.last(),
         }
     }
+}
+
+/// The same witness with what is missing everywhere told once: of a sum, the events that add to it are what one wants to
+/// read, and not the stretches between them at which nothing was added.
+fn gathered(mut proofs: Vec<Proof>) -> Vec<Proof> {
+    const MANY: usize = 3;
+    let Some(last) = proofs.last() else { return proofs };
+    let is_one_session = proofs.iter().all(|proof| proof.session == last.session);
+    let missing: BTreeSet<String> = proofs.iter().flat_map(|proof| &proof.absent).cloned().collect();
+    for fact in missing.into_iter().filter(|_| is_one_session) {
+        let name = fact.split('(').next().unwrap_or_default();
+        let is_missing = |proof: &Proof| proof.absent.contains(&fact);
+        let steps: Vec<u32> = proofs.iter().filter(|proof| is_missing(proof)).map(|proof| proof.step).collect();
+        let stretches = steps.windows(2).filter(|pair| pair[0] + 1 < pair[1]).count() + 1;
+        let (Some(first), Some(end)) = (steps.first().copied(), steps.last().copied()) else { continue };
+        // Where it is not missing, it holds: then "all other steps" says the same as the list.
+        let holds = |proof: &Proof| proof.present.iter().any(|held| held.split('(').next() == Some(name));
+        let within = proofs.iter().filter(|proof| (first..=end).contains(&proof.step));
+        let told = within.filter(|proof| is_missing(proof) || holds(proof)).count();
+        if stretches < MANY || told != (end - first + 1) as usize {
+            continue;
+        }
+        proofs.iter_mut().for_each(|proof| proof.absent.retain(|other| *other != fact));
+        if let Some(last) = proofs.last_mut() {
+            last.absent.push(format!("{fact} (at all other steps from {first} to {end})"));
+        }
+        proofs.retain(|proof| !proof.present.is_empty() || !proof.absent.is_empty());
+    }
+    proofs
 }
 
 /// The same witness with stretches told as one: where a fact was missing at event after event and nothing else matters,
@@ -160,6 +190,17 @@ mod tests {
         ]);
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].absent, ["legitimate", "consent (steps 1 to 3)"]);
+    }
+
+    #[test]
+    fn what_is_missing_everywhere_is_told_once() {
+        let paid = |step| proof(step, &["paid(\"p\",20)"], &[]);
+        let other = |step| proof(step, &[], &["paid(\"p\",_)"]);
+        let told = gathered(vec![other(1), paid(2), other(3), other(4), paid(5), other(6), paid(7)]);
+        assert_eq!(told.iter().map(|proof| proof.step).collect::<Vec<_>>(), [2, 5, 7]);
+        assert_eq!(told[2].absent, ["paid(\"p\",_) (at all other steps from 1 to 6)"]);
+        let told = gathered(vec![other(1), paid(2), other(4), paid(5), other(6), paid(7)]);
+        assert_eq!(told.len(), 6, "step 3 does not matter, so the list says more");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::formula::Arena;
 use crate::interval::Time;
 use crate::letter::read;
 use crate::monitor::Monitor;
+use crate::observation::Observation;
 use crate::sentence::{Sentence, residual_of};
 use crate::standing::Standing;
 use crate::state::Point;
@@ -24,16 +25,24 @@ pub(super) trait Engine {
     /// Where a trace stands.
     type Stand: Clone;
 
+    /// What there is to read at a position, made ready to be read again and again.
+    type Reading;
+
     /// Before the first entry.
     fn start(&mut self) -> Self::Stand;
 
-    fn step(&mut self, stand: &mut Self::Stand, moment: &Moment);
+    fn ready(&mut self, facts: &Facts) -> Self::Reading;
 
-    /// The letter that is read from a position, if it is all that is.
-    fn letter(&self, facts: &Facts) -> Option<Letter>;
+    fn step(&mut self, stand: &mut Self::Stand, reading: &Self::Reading);
 
-    /// Reads a position of which the letter is known.
-    fn step_letter(&mut self, stand: &mut Self::Stand, letter: Letter, time: Option<Time>);
+    /// Lets time pass.
+    fn pass(&mut self, stand: &mut Self::Stand, now: Time);
+
+    /// The letter that is read, if it is all that is and the next state depends on it and the state alone.
+    fn letter(&self, reading: &Self::Reading) -> Option<Letter>;
+
+    /// Whether what must still hold tells one position from another.
+    fn has_residuals(&self) -> bool;
 
     fn verdict(&mut self, stand: &mut Self::Stand, at_end: bool) -> Verdict;
 
@@ -42,9 +51,6 @@ pub(super) trait Engine {
 
     /// The number of the state where a trace stands, if that is all there is to it.
     fn state(&self, stand: &Self::Stand) -> Option<u32>;
-
-    /// Whether the next state depends on the state and the letter alone.
-    fn is_timeless(&self) -> bool;
 }
 
 /// One binding by itself: all bindings of a formula move by the same table, and so does a formula that has none.
@@ -102,7 +108,13 @@ impl Alone {
         };
         let mut place = self.start();
         for (index, moment) in trace.iter().enumerate() {
-            self.step(&mut place, moment);
+            match moment {
+                Moment::Position(facts) => {
+                    let reading = self.ready(facts);
+                    self.step(&mut place, &reading);
+                }
+                Moment::Tick(now) => self.pass(&mut place, *now),
+            }
             let verdict = self.verdict(&mut place, false);
             if decides(verdict) {
                 return Some((verdict, index + 1));
@@ -125,34 +137,35 @@ impl Alone {
 
 impl Engine for Alone {
     type Stand = Place;
+    type Reading = (Letter, Option<Time>);
 
     fn start(&mut self) -> Place {
         Place { point: self.start.clone(), clock: None }
     }
 
-    fn step(&mut self, place: &mut Place, moment: &Moment) {
-        match moment {
-            Moment::Position(facts) => {
-                let letter = read(&self.monitor, facts, &self.binding);
-                self.step_letter(place, letter, facts.time);
-            }
-            Moment::Tick(now) => {
-                let after = Time(now.0.saturating_add(1));
-                if place.clock.is_none_or(|clock| clock < after) {
-                    self.advance(place, after);
-                }
-            }
+    fn ready(&mut self, facts: &Facts) -> Self::Reading {
+        (read(&self.monitor, facts, &self.binding), facts.time)
+    }
+
+    fn step(&mut self, place: &mut Place, ((bits, unknown), time): &Self::Reading) {
+        let now = time.iter().copied().chain(place.clock).max().unwrap_or_default();
+        self.advance(place, now);
+        place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, *bits, *unknown, now);
+    }
+
+    fn pass(&mut self, place: &mut Place, now: Time) {
+        let after = Time(now.0.saturating_add(1));
+        if place.clock.is_none_or(|clock| clock < after) {
+            self.advance(place, after);
         }
     }
 
-    fn letter(&self, facts: &Facts) -> Option<Letter> {
-        Some(read(&self.monitor, facts, &self.binding))
+    fn letter(&self, (letter, _): &Self::Reading) -> Option<Letter> {
+        (!self.monitor.is_timed()).then_some(*letter)
     }
 
-    fn step_letter(&mut self, place: &mut Place, (bits, unknown): Letter, time: Option<Time>) {
-        let now = time.into_iter().chain(place.clock).max().unwrap_or_default();
-        self.advance(place, now);
-        place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, bits, unknown, now);
+    fn has_residuals(&self) -> bool {
+        true
     }
 
     fn verdict(&mut self, place: &mut Place, at_end: bool) -> Verdict {
@@ -172,10 +185,6 @@ impl Engine for Alone {
 
     fn state(&self, place: &Place) -> Option<u32> {
         place.point.id()
-    }
-
-    fn is_timeless(&self) -> bool {
-        !self.monitor.is_timed()
     }
 }
 
@@ -215,25 +224,53 @@ impl Together {
     }
 }
 
+/// A position as a watch reads it fastest.
+#[derive(Debug)]
+pub(super) enum Ready {
+    Certain(Observation),
+    /// Something is unknown.
+    Doubtful(Facts),
+}
+
 impl Engine for Together {
     type Stand = Standing;
+    type Reading = Ready;
 
     fn start(&mut self) -> Standing {
         self.watch.start()
     }
 
-    fn step(&mut self, standing: &mut Standing, moment: &Moment) {
-        match moment {
-            Moment::Position(facts) => self.watch.step(standing, facts),
-            Moment::Tick(now) => self.watch.tick(standing, *now),
+    fn ready(&mut self, facts: &Facts) -> Ready {
+        if !facts.unknown.is_empty() {
+            return Ready::Doubtful(facts.clone());
+        }
+        let mut observation = Observation::new();
+        observation.time = facts.time;
+        for fact in &facts.known {
+            observation.push(self.watch.name(&fact.name), &fact.values);
+        }
+        Ready::Certain(observation)
+    }
+
+    fn step(&mut self, standing: &mut Standing, reading: &Ready) {
+        match reading {
+            Ready::Certain(observation) => self.watch.observe(standing, observation),
+            Ready::Doubtful(facts) => self.watch.step(standing, facts),
         };
     }
 
-    fn letter(&self, _: &Facts) -> Option<Letter> {
+    fn pass(&mut self, standing: &mut Standing, now: Time) {
+        self.watch.tick(standing, now);
+    }
+
+    fn letter(&self, _: &Ready) -> Option<Letter> {
         None
     }
 
-    fn step_letter(&mut self, _: &mut Standing, _: Letter, _: Option<Time>) {}
+    /// A formula about data looks back only: what must still hold is what had to hold.
+    fn has_residuals(&self) -> bool {
+        self.watch.monitor(self.id).is_none_or(|monitor| monitor.data.is_none())
+    }
 
     fn verdict(&mut self, standing: &mut Standing, at_end: bool) -> Verdict {
         match at_end {
@@ -248,9 +285,5 @@ impl Engine for Together {
 
     fn state(&self, standing: &Standing) -> Option<u32> {
         self.watch.state(standing, self.id)
-    }
-
-    fn is_timeless(&self) -> bool {
-        false
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::engine::{Engine, Letter};
+use super::engine::Engine;
 use super::{Moment, WitnessStep, collect_atoms, mask};
 use crate::facts::{Fact, Facts, fits};
 use crate::sentence::Sentence;
@@ -10,7 +10,7 @@ use crate::term::Atom;
 use crate::verdict::Verdict;
 
 /// Looks for a small part of a trace that still decides.
-pub(super) struct Search<'a, E> {
+pub(super) struct Search<'a, E: Engine> {
     engine: &'a mut E,
     ground: &'a Sentence,
     /// The trace, without the facts that no atom asks for.
@@ -21,8 +21,8 @@ pub(super) struct Search<'a, E> {
     atoms: Vec<Atom>,
     /// For each entry, which atoms are kept.
     kept: Vec<Vec<bool>>,
-    /// For each entry, the letter it read last, and what was kept then.
-    read: Vec<(Vec<bool>, Letter)>,
+    /// For each entry, what was read of it last, and which atoms were kept then.
+    read: Vec<Option<(Vec<bool>, E::Reading)>>,
     /// How many positions have been read in search of less.
     spent: usize,
 }
@@ -51,7 +51,7 @@ impl<'a, E: Engine> Search<'a, E> {
             Moment::Tick(now) => Moment::Tick(*now),
         };
         let trace: Vec<Moment> = trace.iter().map(asked).collect();
-        let read = vec![(Vec::new(), (0, 0)); trace.len()];
+        let read = trace.iter().map(|_| None).collect();
         Search { engine, ground, trace, verdict, at_end, atoms, kept, read, spent: 0 }
     }
 
@@ -73,16 +73,30 @@ impl<'a, E: Engine> Search<'a, E> {
 
     /// For each entry, whether the residual changed at it.
     fn changes(&mut self) -> Vec<bool> {
+        if !self.engine.has_residuals() {
+            return vec![true; self.trace.len()];
+        }
         let mut stand = self.engine.start();
         let mut before = self.residue(&mut stand);
         let mut changes = Vec::with_capacity(self.trace.len());
         for entry in 0..self.trace.len() {
-            self.engine.step(&mut stand, &self.trace[entry]);
+            self.step(&mut stand, entry);
             let after = self.residue(&mut stand);
             changes.push(after != before);
             before = after;
         }
         changes
+    }
+
+    /// Reads an entry with all its facts.
+    fn step(&mut self, stand: &mut E::Stand, entry: usize) {
+        match &self.trace[entry] {
+            Moment::Position(facts) => {
+                let reading = self.engine.ready(facts);
+                self.engine.step(stand, &reading);
+            }
+            Moment::Tick(now) => self.engine.pass(stand, *now),
+        }
     }
 
     fn residue(&mut self, stand: &mut E::Stand) -> Residue {
@@ -202,51 +216,45 @@ impl<'a, E: Engine> Search<'a, E> {
     fn decides(&mut self) -> bool {
         self.spent += self.trace.len();
         let mut stand = self.engine.start();
-        let is_timeless = self.engine.is_timeless();
         // A letter that left the state where it was; read again, it does so again.
         let mut idle = None;
-        for entry in 0..self.trace.len() {
-            let Moment::Position(facts) = &self.trace[entry] else {
-                self.engine.step(&mut stand, &self.trace[entry]);
-                continue;
-            };
-            // Entries are read over and over, and few of them otherwise than the time before.
-            let kept = &self.kept[entry];
-            let (then, letter) = &mut self.read[entry];
-            if then != kept {
-                let masked = mask(facts, &self.atoms, kept);
-                let Some(read) = self.engine.letter(&masked) else {
-                    self.engine.step(&mut stand, &Moment::Position(masked));
-                    continue;
-                };
-                *letter = read;
-                then.clone_from(kept);
-            }
-            if idle == Some(*letter) {
-                continue;
-            }
-            let before = self.engine.state(&stand);
-            self.engine.step_letter(&mut stand, *letter, facts.time);
-            let is_idle = is_timeless && before.is_some() && before == self.engine.state(&stand);
-            idle = is_idle.then_some(*letter);
-        }
-        self.engine.verdict(&mut stand, self.at_end) == self.verdict
-    }
-
-    fn steps(self) -> Vec<WitnessStep> {
-        let mut stand = self.engine.start();
-        let mut steps = Vec::new();
-        let mut position = 0;
         for (entry, moment) in self.trace.iter().enumerate() {
             let facts = match moment {
-                Moment::Tick(_) => {
-                    self.engine.step(&mut stand, moment);
+                Moment::Tick(now) => {
+                    self.engine.pass(&mut stand, *now);
                     continue;
                 }
                 Moment::Position(facts) => facts,
             };
+            // Entries are read over and over, and few of them otherwise than the time before.
+            let (kept, read) = (&self.kept[entry], &mut self.read[entry]);
+            let reading = match read {
+                Some((then, reading)) if then == kept => reading,
+                _ => {
+                    let reading = self.engine.ready(&mask(facts, &self.atoms, kept));
+                    &mut read.insert((kept.clone(), reading)).1
+                }
+            };
+            let letter = self.engine.letter(reading);
+            if letter.is_some() && idle == letter {
+                continue;
+            }
+            let before = self.engine.state(&stand);
+            self.engine.step(&mut stand, reading);
+            let is_idle = before.is_some() && before == self.engine.state(&stand);
+            idle = letter.filter(|_| is_idle);
+        }
+        self.engine.verdict(&mut stand, self.at_end) == self.verdict
+    }
+
+    fn steps(mut self) -> Vec<WitnessStep> {
+        let mut stand = self.engine.start();
+        let mut steps = Vec::new();
+        let mut position = 0;
+        for entry in 0..self.trace.len() {
+            self.step(&mut stand, entry);
+            let Moment::Position(facts) = &self.trace[entry] else { continue };
             position += 1;
-            self.engine.step(&mut stand, moment);
             let atoms: Vec<&Atom> =
                 self.atoms.iter().zip(&self.kept[entry]).filter(|(_, kept)| **kept).map(|(atom, _)| atom).collect();
             if atoms.is_empty() {
