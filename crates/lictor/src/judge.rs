@@ -7,7 +7,7 @@ mod saved;
 
 use std::sync::Arc;
 
-use lictor_logic::{Facts, Limits, Standing, Time, Verdict};
+use lictor_logic::{Facts, Limits, Observation, Standing, Time, Verdict};
 
 use crate::event::Event;
 use crate::finding::Finding;
@@ -33,8 +33,9 @@ pub struct Judge {
     /// The others, and the histories they are judged over.
     chronicles: Chronicles,
     labeler: Labeler,
-    /// The facts of the event that was judged last, whose memory the next one gets.
+    /// The facts of the event that was judged last, and the same as the engine reads them; the next one gets the memory.
     labels: Labels,
+    observation: Observation,
     provers: Provers,
     /// Counts what was labeled, to tell one event from another.
     turn: u64,
@@ -46,7 +47,8 @@ pub(crate) struct Labeled {
     /// What it adds to what is remembered of the session.
     pub(crate) notes: Notes,
     pub(crate) labels: Labels,
-    time: Option<Time>,
+    /// The same as the engine reads them, and when they were.
+    pub(crate) observation: Observation,
 }
 
 /// Where a session stands.
@@ -87,6 +89,7 @@ impl Judge {
             chronicles,
             labeler: Labeler::default(),
             labels: Labels::default(),
+            observation: Observation::new(),
             provers: Provers::new(prepared),
             turn: 0,
         }
@@ -127,7 +130,8 @@ impl Judge {
     pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> Ruling {
         let labeled = self.label(track, event);
         let ruling = self.read(&mut track.standing, &labeled);
-        self.labels = track.take(labeled, &ruling);
+        track.take(labeled.notes, &ruling);
+        self.recycle(labeled.labels, labeled.observation);
         ruling
     }
 
@@ -135,20 +139,22 @@ impl Judge {
     pub(crate) fn label(&mut self, track: &Track, event: &Event) -> Labeled {
         self.turn += 1;
         let mut labels = std::mem::take(&mut self.labels);
+        let mut observation = std::mem::take(&mut self.observation);
         let notes = self.labeler.label(&self.provers.prepared.plan, &track.context, event, &mut labels);
-        Labeled { notes, labels, time: event.time }
+        self.panel.make_ready(&labels, event.time, &mut observation);
+        Labeled { notes, labels, observation }
     }
 
-    /// Gets the memory of labels back that nobody needs any more.
-    pub(crate) fn recycle(&mut self, labels: Labels) {
-        self.labels = labels;
+    /// Gets memory back that nobody needs any more.
+    pub(crate) fn recycle(&mut self, labels: Labels, observation: Observation) {
+        (self.labels, self.observation) = (labels, observation);
     }
 
     /// Moves a standing along by an event, and says what that breaks.
-    pub(crate) fn read(&mut self, standing: &mut Standing, Labeled { labels, time, .. }: &Labeled) -> Ruling {
+    pub(crate) fn read(&mut self, standing: &mut Standing, event: &Labeled) -> Ruling {
         let (panel, prepared, mut ruling) = (&mut self.panel, &*self.provers.prepared, Ruling::default());
-        panel.expire(standing, *time, prepared, &mut ruling);
-        panel.observe(standing, labels, *time, prepared, &mut ruling);
+        panel.expire(standing, event.observation.time, prepared, &mut ruling);
+        panel.observe(standing, &event.labels, &event.observation, prepared, &mut ruling);
         ruling
     }
 
@@ -192,7 +198,7 @@ impl Judge {
 
     /// The properties, by number, of which nobody can tell whether an event breaks them in a session.
     pub(crate) fn doubts(&self, standing: &Standing, trail: &Trail, event: &Labeled, ruling: &Ruling) -> Vec<usize> {
-        self.panel.doubts(standing, trail, (&event.labels, event.time), ruling, self.prepared())
+        self.panel.doubts(standing, trail, (&event.labels, event.observation.time), ruling, self.prepared())
     }
 
     /// What an event would newly break in the histories it belongs to, which stay as they are, and the properties of which
@@ -301,12 +307,11 @@ impl Track {
         }
     }
 
-    /// Makes an event part of the session whose standing has been moved by it; gives its labels back.
-    pub(crate) fn take(&mut self, labeled: Labeled, ruling: &Ruling) -> Labels {
+    /// Makes an event part of the session whose standing has been moved by it.
+    pub(crate) fn take(&mut self, notes: Notes, ruling: &Ruling) {
         self.steps += 1;
         self.count(ruling);
-        self.context.remember(labeled.notes);
-        labeled.labels
+        self.context.remember(notes);
     }
 
     /// Whose history its last event belongs to.

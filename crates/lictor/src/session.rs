@@ -108,9 +108,10 @@ impl Session {
         let mut behind = std::mem::replace(&mut self.track.standing, proposal.standing);
         judge.read(&mut behind, &proposal.labeled);
         *self.spare.get_mut() = Some(behind);
-        let labels = self.track.take(proposal.labeled, &proposal.ruling);
-        self.trail.append(&labels, proposal.brief, &proposal.ruling);
-        judge.recycle(labels);
+        let Labeled { notes, mut labels, observation } = proposal.labeled;
+        self.track.take(notes, &proposal.ruling);
+        self.trail.append(&mut labels, proposal.brief, &proposal.ruling);
+        judge.recycle(labels, observation);
         let mut findings = proposal.findings;
         findings.truncate(proposal.own);
         self.remember(judge, proposal.happening, &mut findings);
@@ -119,25 +120,34 @@ impl Session {
 
     /// The same as proposing and committing at once, without a copy of where the session stands.
     pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
-        let mut findings = self.observe_alone(judge, event);
-        let (whose, step) = (self.track.whose(), self.track.steps);
-        let happening = judge.happening(whose, judge.labels(), event, step, || self.name().clone(), self.shows_content);
+        let (mut findings, happening) = self.step(judge, event, true);
         self.remember(judge, happening, &mut findings);
         findings
     }
 
     /// The same, as far as the session alone can tell.
     pub(crate) fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
+        self.step(judge, event, false).0
+    }
+
+    /// Makes an event part of the session; beside what it broke there, the same event for histories across sessions.
+    fn step(&mut self, judge: &mut Judge, event: &Event, is_wide: bool) -> (Vec<Finding>, Option<Happening>) {
         *self.spare.get_mut() = None;
         let labeled = judge.label(&self.track, event);
         let ruling = judge.read(&mut self.track.standing, &labeled);
-        let labels = self.track.take(labeled, &ruling);
-        let brief = Brief::new(event, self.track.steps, self.shows_content);
+        let Labeled { notes, mut labels, observation } = labeled;
+        self.track.take(notes, &ruling);
+        let (whose, step, name) = (self.track.whose(), self.track.steps, || self.name().clone());
+        let happening = match is_wide {
+            true => judge.happening(whose, &labels, event, step, name, self.shows_content),
+            false => None,
+        };
+        let brief = Brief::new(event, step, self.shows_content);
         let later = Later::event(&labels, &brief, &ruling);
         let findings = told(self.trail.findings(judge.provers(), &ruling.broken, later));
-        self.trail.append(&labels, brief, &ruling);
-        judge.recycle(labels);
-        findings
+        self.trail.append(&mut labels, brief, &ruling);
+        judge.recycle(labels, observation);
+        (findings, happening)
     }
 
     /// The next moment at which something is due.

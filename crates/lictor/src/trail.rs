@@ -67,8 +67,8 @@ impl Trail {
         Trail { session, ..Trail::default() }
     }
 
-    /// Adds an event, and before it the time that passed if something was due in it.
-    pub(crate) fn append(&mut self, labels: &Labels, brief: Brief, ruling: &Ruling) {
+    /// Adds an event, and before it the time that passed if something was due in it. The facts are moved here.
+    pub(crate) fn append(&mut self, labels: &mut Labels, brief: Brief, ruling: &Ruling) {
         if let Some(passed) = Later::event(labels, &brief, ruling).passed() {
             self.moments.pass(passed);
         }
@@ -82,7 +82,7 @@ impl Trail {
         self.start_anew(&ruling.restarts);
     }
 
-    fn add(&mut self, labels: &Labels, brief: Brief) {
+    fn add(&mut self, labels: &mut Labels, brief: Brief) {
         self.unknown.extend(labels.unknown.iter().map(|(name, _)| *name));
         self.moments.add(labels, brief);
     }

@@ -130,7 +130,7 @@ impl Chronicles {
                 let ruling = rule(panel, &mut chronicle.standing, &labels, brief.time, provers);
                 let later = Later::event(&labels, &brief, &ruling);
                 findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, later));
-                chronicle.trail.append(&labels, brief.clone(), &ruling);
+                chronicle.trail.append(&mut labels.clone(), brief.clone(), &ruling);
                 chronicle.trail.keep(MOST_RECORDED);
             }
         }
@@ -163,6 +163,6 @@ impl Chronicles {
 fn rule(panel: &mut Panel, standing: &mut Standing, labels: &Labels, time: Option<Time>, provers: &Provers) -> Ruling {
     let mut ruling = Ruling::default();
     panel.expire(standing, time, &provers.prepared, &mut ruling);
-    panel.observe(standing, labels, time, &provers.prepared, &mut ruling);
+    panel.observe_labels(standing, labels, time, &provers.prepared, &mut ruling);
     ruling
 }

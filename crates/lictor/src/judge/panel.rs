@@ -88,8 +88,29 @@ impl Panel {
         ruling.take(decided, Decided::Deadline, &self.properties, prepared);
     }
 
-    /// Reads an event that was labeled.
+    /// Makes an event that was labeled ready to be read, once or several times.
+    pub(crate) fn make_ready(&self, labels: &Labels, time: Option<Time>, observation: &mut Observation) {
+        labels.fill(observation, time, &self.names);
+    }
+
+    /// Reads an event that was made ready.
     pub(crate) fn observe(
+        &mut self,
+        standing: &mut Standing,
+        labels: &Labels,
+        observation: &Observation,
+        prepared: &Prepared,
+        ruling: &mut Ruling,
+    ) {
+        let decided = match labels.unknown.is_empty() {
+            true => self.watch.observe(standing, observation),
+            false => self.watch.step(standing, &labels.facts(observation.time, &prepared.plan.names)),
+        };
+        ruling.take(decided, Decided::Event, &self.properties, prepared);
+    }
+
+    /// Makes an event ready and reads it.
+    pub(crate) fn observe_labels(
         &mut self,
         standing: &mut Standing,
         labels: &Labels,
@@ -97,13 +118,10 @@ impl Panel {
         prepared: &Prepared,
         ruling: &mut Ruling,
     ) {
-        let decided = if labels.unknown.is_empty() {
-            labels.fill(&mut self.observation, time, &self.names);
-            self.watch.observe(standing, &self.observation)
-        } else {
-            self.watch.step(standing, &labels.facts(time, &prepared.plan.names))
-        };
-        ruling.take(decided, Decided::Event, &self.properties, prepared);
+        let mut observation = std::mem::take(&mut self.observation);
+        self.make_ready(labels, time, &mut observation);
+        self.observe(standing, labels, &observation, prepared, ruling);
+        self.observation = observation;
     }
 
     /// The properties, by number, of which nobody can tell whether an event behind a trail breaks them.

@@ -78,12 +78,12 @@ impl Labels {
         Mark { facts: self.facts.len() as u32, unknown: self.unknown.len() as u32 }
     }
 
-    /// Adds the facts of another event behind those that are here.
-    pub(crate) fn append(&mut self, other: &Labels) {
+    /// Adds the facts of another event behind those that are here, and leaves none there.
+    pub(crate) fn append(&mut self, other: &mut Labels) {
         let before = self.values.len() as u32;
-        self.facts.extend(other.facts.iter().map(|(name, end)| (*name, before + end)));
-        self.values.extend_from_slice(&other.values);
-        self.unknown.extend_from_slice(&other.unknown);
+        self.facts.extend(other.facts.drain(..).map(|(name, end)| (name, before + end)));
+        self.values.append(&mut other.values);
+        self.unknown.append(&mut other.unknown);
     }
 
     /// Forgets what stands before a place.

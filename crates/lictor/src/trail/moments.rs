@@ -41,7 +41,7 @@ impl Moments {
         self.slots.push(Slot { what: What::Passed(now), end: self.labels.end() });
     }
 
-    pub(crate) fn add(&mut self, labels: &Labels, brief: Brief) {
+    pub(crate) fn add(&mut self, labels: &mut Labels, brief: Brief) {
         self.labels.append(labels);
         self.slots.push(Slot { what: What::Event(brief), end: self.labels.end() });
     }

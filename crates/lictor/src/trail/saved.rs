@@ -168,7 +168,7 @@ impl Trail {
             source: Source { file: Arc::clone(&event.file), line: event.line, record: event.record },
             content: event.content.clone(),
         };
-        self.add(&labels, brief);
+        self.add(&mut labels, brief);
     }
 }
 
