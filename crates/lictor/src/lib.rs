@@ -40,6 +40,7 @@ pub mod input;
 pub mod json;
 pub mod judge;
 mod label;
+pub mod order;
 pub mod pack;
 pub mod policy;
 pub mod recognise;

@@ -1,5 +1,6 @@
 //! One session of an agent, judged step by step, with its history at hand for witnesses.
 
+mod missing;
 mod saved;
 mod summary;
 
@@ -81,12 +82,13 @@ impl Session {
     pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
         let mut standing = self.spare.take().unwrap_or_else(|| self.track.standing.clone());
         let (labeled, step) = (judge.label(&self.track, event), self.track.steps + 1);
-        let ruling = judge.read(&mut standing, &labeled);
+        let mut ruling = judge.read(&mut standing, &labeled);
+        let mut doubts = self.track.spare_lost(&mut ruling);
         let whose = labeled.notes.whose.as_ref().unwrap_or(self.track.whose());
         let happening = judge.happening(whose, event, step, || self.name().clone(), self.shows_content);
         let (entries, mut findings) = self.found(judge, event, &ruling, step);
         let own = findings.len();
-        let mut doubts = judge.doubts(&standing, &self.trail, &entries, &ruling);
+        doubts.append(&mut judge.doubts(&standing, &self.trail, &entries, &ruling));
         if let Some(happening) = &happening {
             let (foreseen, mut doubtful) = judge.foresee(happening);
             findings.extend(foreseen.into_iter().map(|(_, finding)| finding));

@@ -12,6 +12,7 @@ use lictor::audit::{AuditError, Options, audit};
 use lictor::decode::{Fault, Format};
 use lictor::input::{self, Limits};
 use lictor::judge::Judge;
+use lictor::order::Window;
 use lictor::policy::{Mode, Severity};
 use lictor::report::{self, Report};
 
@@ -82,9 +83,21 @@ fn options(args: &AuditArgs) -> anyhow::Result<Options> {
         content: args.show_content,
         as_of,
         today: Some(today()),
+        reorder: window(args)?,
         baseline,
         limits: Limits::default(),
     })
+}
+
+/// How far events may come out of order.
+fn window(args: &AuditArgs) -> anyhow::Result<Option<Window>> {
+    if args.reorder == "off" {
+        return Ok(None);
+    }
+    let events = args.reorder.parse();
+    let events = events.with_context(|| format!("--reorder {}: not a number of events, nor `off`", args.reorder))?;
+    let time = args.reorder_time.map(|seconds| lictor_logic::Span::from_seconds(u64::from(seconds)));
+    Ok(Some(Window { events, time }))
 }
 
 /// The format of a name.
@@ -176,7 +189,8 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     if args.strict && !report.faults.is_empty() {
         outcome = outcome.max(Outcome::Unjudged);
     }
-    if args.strict && is_open {
+    let is_torn = report.gaps().any(|(_, gap)| gap.cause.is_serious());
+    if args.strict && (is_open || is_torn) {
         outcome = outcome.max(Outcome::Inconclusive);
     }
     outcome
