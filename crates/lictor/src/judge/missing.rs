@@ -41,6 +41,12 @@ impl Judge {
         ruling
     }
 
+    /// The properties, by number, that are judged over more than a session.
+    pub(crate) fn beyond_sessions(&self) -> impl Iterator<Item = usize> {
+        let properties = self.properties().iter().enumerate();
+        properties.filter(|(_, property)| property.history != History::Session).map(|(place, _)| place)
+    }
+
     /// The names of the properties of which nothing can be told any more.
     pub(super) fn lost_names(&self, track: &Track) -> Vec<Text> {
         let properties = self.properties().iter().enumerate();

@@ -17,6 +17,7 @@ impl Session {
     /// behind them. What is found, they broke whatever they were.
     pub fn miss(&mut self, judge: &mut Judge, count: u64, next: Option<Time>) -> Vec<Finding> {
         *self.spare.get_mut() = None;
+        self.is_torn = true;
         let ruling = judge.miss(&mut self.track, count, next);
         let unknown = |name: &std::sync::Arc<str>| Atom::new(name.clone(), []);
         let unknown: Vec<Atom> = judge.prepared().plan.names.iter().map(unknown).collect();
