@@ -251,6 +251,11 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) as_of: Option<String>,
 
+    /// By how much the clock of each source may be wrong: a bound in time is broken or kept only if it is so however wrong
+    /// the clocks were, and else inconclusive
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) skew: Option<f64>,
+
     /// How many events wait at most for one with a smaller `seq` that comes behind them: what comes within that is put in
     /// order, and what comes later or never makes inconclusive what depends on it. `off`: events are judged as they come,
     /// whatever their numbers

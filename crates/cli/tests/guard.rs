@@ -58,7 +58,7 @@ fn event(number: u64, seed: &mut u64) -> String {
             next(seed) % 20
         ),
     };
-    format!(r#"{{"session":"s{}","turn":{number},"time":{},{what}}}"#, next(seed) % 3, 1_700_000_000 + number)
+    format!(r#"{{"session":"s{}","seq":{number},"time":{},{what}}}"#, next(seed) % 3, 1_700_000_000 + number)
 }
 
 /// What was decided, without the line of the input that it came from.

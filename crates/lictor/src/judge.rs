@@ -20,7 +20,7 @@ use chronicle::Chronicles;
 pub(crate) use chronicle::Happening;
 use panel::Panel;
 pub(crate) use panel::{Broken, Restart, Ruling};
-pub(crate) use prepare::{Parsed, Prepared, Provers};
+pub(crate) use prepare::{Parsed, Prepared, Provers, measures_time};
 pub(crate) use saved::SavedTrack;
 pub use saved::{RestoreError, SavedHistories};
 

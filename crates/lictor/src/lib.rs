@@ -47,5 +47,6 @@ pub mod recognise;
 pub mod report;
 pub mod schema;
 pub mod session;
+pub mod skew;
 mod trail;
 pub mod trial;

@@ -126,7 +126,7 @@ fn has(arena: &Arena, formula: Formula, sort: &dyn Fn(&Node) -> bool) -> bool {
 }
 
 /// A bound in time.
-fn measures_time(node: &Node) -> bool {
+pub(crate) fn measures_time(node: &Node) -> bool {
     fn of_measure(measure: &Measure) -> bool {
         match measure {
             Measure::Term(_) => false,
