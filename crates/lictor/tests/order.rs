@@ -6,6 +6,8 @@
 use std::fmt::Write;
 
 use lictor::audit::{Options, audit};
+use lictor::event::{Event, Kind};
+use lictor::guard::{Decision, Guard, Why};
 use lictor::input::{Input, Limits};
 use lictor::judge::Judge;
 use lictor::order::{Cause, Window};
@@ -340,4 +342,55 @@ fn a_line_without_a_number_is_judged_as_it_comes() {
         [line("s", 1, 0, EVENTS[0]), r#"{"session":"s","kind":"approval"}"#.to_owned(), line("s", 2, 0, EVENTS[1])];
     let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
     assert_eq!((report.sessions[0].steps, report.gaps().count()), (3, 0));
+}
+
+/// Decides on events of one session, of that number and kind; gives the decisions.
+fn decided(policy: &str, events: &[(i64, &str)], is_restored: bool) -> Vec<Decision> {
+    let mut guard = Guard::new(judge(policy), lictor::guard::Options::default());
+    let mut decisions = Vec::new();
+    for (number, kind) in events {
+        let event = Event { session: Some("s".into()), seq: Some(*number), ..Event::new(Kind::named(kind)) };
+        decisions.push(guard.decide(event, None));
+        if is_restored {
+            let (saved, _) = guard.save("s", 0).unwrap();
+            guard = Guard::new(judge(policy), lictor::guard::Options::default());
+            guard.restore(&saved).unwrap();
+        }
+    }
+    decisions
+}
+
+const LIVE: &str = "
+lictor: 1
+name: live
+properties:
+  - {id: asked, formula: 'always (pay implies once approval)', unknown: block}
+  - {id: tolerant, formula: 'always (pay implies once user_message)', unknown: observe}
+  - {id: wide, formula: 'always (look implies not once erase)', unknown: steer, history: global}
+";
+
+#[test]
+fn a_live_event_that_comes_too_early_is_answered_as_what_is_unknown() {
+    let events = [(1, "greet"), (4, "pay"), (5, "approval"), (6, "pay"), (3, "look"), (9, "look"), (10, "look")];
+    for is_restored in [false, true] {
+        let decisions = decided(LIVE, &events, is_restored);
+        let told: Vec<String> = decisions
+            .iter()
+            .map(|decision| {
+                let gap = decision.gap.as_ref().map(|gap| format!(" {} {}-{}", gap.cause.name(), gap.first, gap.last));
+                format!("{}{}", decision.action.name(), gap.unwrap_or_default())
+            })
+            .collect();
+        // The approval may be missing, and then it is there; what comes late is decided on as it comes. Histories across
+        // sessions are in doubt behind a gap until an event went on.
+        let expected =
+            ["forward", "block missing 2-3", "steer", "forward", "forward late 3-3", "steer missing 7-8", "forward"];
+        assert_eq!(told, expected);
+        let line: serde_json::Value = serde_json::from_str(&decisions[1].line()).unwrap();
+        assert_eq!(line["gap"], serde_json::json!({"cause": "missing", "first": 2, "last": 3}));
+        let objections: Vec<&str> =
+            decisions[1].objections.iter().map(|objection| objection.property.id.as_str()).collect();
+        assert!(decisions[1].objections.iter().all(|objection| matches!(objection.why, Why::Unknown)));
+        assert_eq!(objections, ["asked", "tolerant", "wide"]);
+    }
 }
