@@ -185,8 +185,11 @@ fn a_replay_goes_on_behind_a_missing_file_and_tells_the_gap() {
     let folder = tempfile::tempdir().unwrap();
     let (log, policy) = (folder.path().join("log"), folder.path().join("policy.yaml"));
     let formula = r#"always (tool_call("pay") implies once approval)"#;
-    fs::write(&policy, format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}'}}\n"))
-        .unwrap();
+    fs::write(
+        &policy,
+        format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}', respond: block}}\n"),
+    )
+    .unwrap();
     let key = decisions(&log);
     let arguments = ["replay", log.to_str().unwrap(), "--policy", policy.to_str().unwrap()];
     let whole = lictor(&arguments);

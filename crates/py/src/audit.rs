@@ -44,7 +44,7 @@ impl Wanted<'_> {
             as_of: self.as_of.as_ref().map(value::time).transpose()?,
             today: Some(jiff::Zoned::now().date()),
             baseline: self.baseline.into_iter().collect(),
-            limits: Limits::default(),
+            ..Options::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::json::Text;
 use crate::judge::Judge;
 use crate::trail::{Brief, Entry};
 
-/// How many missing events are kept one by one in a trail; more are as good as that many.
+/// How many missing events a trail keeps at a time: enough for witnesses, and verdicts do not need it.
 const MOST_KEPT: u64 = 64;
 
 impl Session {
