@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lictor::audit::{AuditError, Options, audit};
 use lictor::decode::Format;
-use lictor::input::{self, Input, Limits};
+use lictor::input::{self, Input};
 use lictor::judge::Judge;
 use lictor::report::{self, Report as Found, markdown, text};
 use pyo3::exceptions::PyValueError;
