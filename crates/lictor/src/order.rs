@@ -6,6 +6,7 @@
 //! Nothing waits in a session whose events come as they are numbered.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use lictor_logic::{Span, Time};
@@ -162,10 +163,13 @@ impl<T> Order<T> {
         let mut turns = Vec::new();
         if number < first_or(self.next) {
             turns.push(if rest.give_up(number) { Turn::Late(event) } else { Turn::Again(event) });
-        } else if rest.waiting.contains_key(&number) {
-            turns.push(Turn::Again(event));
         } else {
-            rest.waiting.insert(number, (time, event));
+            match rest.waiting.entry(number) {
+                Entry::Vacant(place) => {
+                    place.insert((time, event));
+                }
+                Entry::Occupied(_) => turns.push(Turn::Again(event)),
+            }
         }
         self.release(&mut turns, |rest| rest.is_too_much(window));
         turns

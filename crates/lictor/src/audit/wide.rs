@@ -22,6 +22,10 @@ pub(super) struct Seen {
 }
 
 /// What happened to histories.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are events, and a box for each would cost more than it saves"
+)]
 pub(super) enum What {
     /// An event.
     Happened(Happening),
