@@ -151,16 +151,16 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-/// A ledger in several files, of the decisions on two sessions: `a` approves a payment at its second event, which is the
-/// record 2, and pays at its last; `b` begins at record 7.
+/// A ledger in several files, of the decisions on two sessions: `a` approves a payment at its third event, which is the
+/// record 3, and pays at record 6; `b` begins at record 7.
 fn decisions(log: &Path) -> String {
     let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
     let options = Options::new(jiff::Timestamp::now).segment_bytes(900);
     let ledger = Ledger::open(log, options).unwrap();
     let events = [
         ("a", 1, r#""kind":"user_message","text":"pay""#),
-        ("a", 2, r#""kind":"approval""#),
-        ("a", 3, r#""kind":"user_message","text":"now""#),
+        ("a", 2, r#""kind":"user_message","text":"now""#),
+        ("a", 3, r#""kind":"approval""#),
         ("a", 4, r#""kind":"user_message","text":"please""#),
         ("a", 5, r#""kind":"user_message","text":"go on""#),
         ("a", 6, r#""kind":"tool_call","tool":"pay","args":{}"#),
@@ -203,11 +203,11 @@ fn a_replay_goes_on_behind_a_missing_file_and_tells_the_gap() {
     assert!(files.len() > 2, "{files:?}");
     let lines = fs::read_to_string(&files[1]).unwrap().lines().count() as u64;
     let first: u64 = files[1].file_stem().unwrap().to_str().unwrap().parse().unwrap();
-    assert!(first == 2 && first + lines <= 6, "{first} {lines}");
+    assert!(first == 3 && first + lines <= 6, "{first} {lines}");
     fs::remove_file(&files[1]).unwrap();
     let torn = lictor(&arguments);
     let text = told(&torn);
-    assert!(text.starts_with(&format!("gap: records 2 to {} are missing\n", first + lines - 1)), "{text}");
+    assert!(text.starts_with(&format!("gap: records 3 to {} are missing\n", first + lines - 1)), "{text}");
     assert!(text.contains("record 6: forward, now block (approved); events of its session are missing\n"), "{text}");
     assert!(text.contains("record 7: forward, now block (approved)\n"), "{text}");
     assert!(text.ends_with("1 change, 0 were erased, 1 cannot be told\n"), "{text}");
@@ -215,5 +215,5 @@ fn a_replay_goes_on_behind_a_missing_file_and_tells_the_gap() {
     let verified = lictor(&["verify", log.to_str().unwrap(), "--key", key.trim()]);
     assert!(!verified.status.success());
     let complaint = String::from_utf8_lossy(&verified.stderr).into_owned() + &told(&verified);
-    assert!(complaint.contains("record 2"), "{complaint}");
+    assert!(complaint.contains("record 3"), "{complaint}");
 }
