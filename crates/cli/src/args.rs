@@ -251,6 +251,21 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) as_of: Option<String>,
 
+    /// By how much the clock of each source may be wrong: a bound in time is broken or kept only if it is so however wrong
+    /// the clocks were, and else inconclusive
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) skew: Option<f64>,
+
+    /// How many events wait at most for one with a smaller `seq` that comes behind them: what comes within that is put in
+    /// order, and what comes later or never makes inconclusive what depends on it. `off`: events are judged as they come,
+    /// whatever their numbers
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub(crate) reorder: String,
+
+    /// For how long they wait at most, by the times of the events
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) reorder_time: Option<u32>,
+
     /// Where properties that look beyond the session keep their histories: read first, if it is there, and written
     /// behind the audit, so that the next one goes on from it
     #[arg(long, value_name = "FILE")]

@@ -47,7 +47,7 @@ fn next(seed: &mut u64) -> u64 {
     *seed >> 33
 }
 
-fn event(number: u64, seed: &mut u64) -> String {
+fn event(number: u64, numbers: &mut [u64; 3], seed: &mut u64) -> String {
     let what = match next(seed) % 6 {
         0 => r#""kind":"user_message","text":"go on""#.to_owned(),
         1 => format!(r#""kind":"tool_call","id":"d{number}","tool":"delete","args":{{}}"#),
@@ -58,7 +58,10 @@ fn event(number: u64, seed: &mut u64) -> String {
             next(seed) % 20
         ),
     };
-    format!(r#"{{"session":"s{}","seq":{number},"time":{},{what}}}"#, next(seed) % 3, 1_700_000_000 + number)
+    let session = (next(seed) % 3) as usize;
+    numbers[session] += 1;
+    let (seq, time) = (numbers[session], 1_700_000_000 + number);
+    format!(r#"{{"session":"s{session}","seq":{seq},"time":{time},{what}}}"#)
 }
 
 /// What was decided, without the line of the input that it came from.
@@ -108,8 +111,8 @@ fn run(folder: &Path, events: &[String], kills: u64) -> Vec<String> {
 #[test]
 fn killed_at_any_moment_it_goes_on() {
     let kills = std::env::var("LICTOR_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
-    let mut seed = 7;
-    let events: Vec<String> = (0..kills * 8).map(|number| event(number, &mut seed)).collect();
+    let (mut seed, mut numbers) = (7, [0; 3]);
+    let events: Vec<String> = (0..kills * 8).map(|number| event(number, &mut numbers, &mut seed)).collect();
     let folder = tempfile::tempdir().unwrap();
     let (calm, torn) = (folder.path().join("calm"), folder.path().join("torn"));
     let expected = run(&calm, &events, 0);

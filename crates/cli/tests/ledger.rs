@@ -150,3 +150,70 @@ fn copy_all(from: &Path, to: &Path) {
         }
     }
 }
+
+/// A ledger in several files, of the decisions on two sessions: `a` approves a payment at its third event, which is the
+/// record 3, and pays at record 6; `b` begins at record 7.
+fn decisions(log: &Path) -> String {
+    let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
+    let options = Options::new(jiff::Timestamp::now).segment_bytes(900);
+    let ledger = Ledger::open(log, options).unwrap();
+    let events = [
+        ("a", 1, r#""kind":"user_message","text":"pay""#),
+        ("a", 2, r#""kind":"user_message","text":"now""#),
+        ("a", 3, r#""kind":"approval""#),
+        ("a", 4, r#""kind":"user_message","text":"please""#),
+        ("a", 5, r#""kind":"user_message","text":"go on""#),
+        ("a", 6, r#""kind":"tool_call","tool":"pay","args":{}"#),
+        ("b", 1, r#""kind":"tool_call","tool":"pay","args":{}"#),
+        ("a", 7, r#""kind":"user_message","text":"thanks""#),
+    ];
+    for (session, step, event) in events {
+        let mut draft = Draft::default();
+        for (name, value) in [("type", Value::from("decision")), ("action", "forward".into()), ("step", step.into())] {
+            draft.body.insert(name.to_owned(), value);
+        }
+        let payload = format!(r#"{{"event":{{"session":"{session}",{event}}},"decision":{{}}}}"#);
+        draft.payload = Some(Payload::Sealed(payload.into_bytes()));
+        ledger.append(draft).unwrap().wait().unwrap();
+    }
+    ledger.close().unwrap();
+    key
+}
+
+#[test]
+fn a_replay_goes_on_behind_a_missing_file_and_tells_the_gap() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, policy) = (folder.path().join("log"), folder.path().join("policy.yaml"));
+    let formula = r#"always (tool_call("pay") implies once approval)"#;
+    fs::write(
+        &policy,
+        format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}', respond: block}}\n"),
+    )
+    .unwrap();
+    let key = decisions(&log);
+    let arguments = ["replay", log.to_str().unwrap(), "--policy", policy.to_str().unwrap()];
+    let whole = lictor(&arguments);
+    let told = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(told(&whole), "record 7: forward, now block (approved)\n7 decisions stay, 1 change, 0 were erased\n");
+    assert_eq!(whole.status.code(), Some(1));
+
+    // Without the file of the approval, nobody knows whether the payment of `a` was approved; that of `b` was not.
+    let mut files: Vec<_> = fs::read_dir(log.join("records")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 2, "{files:?}");
+    let lines = fs::read_to_string(&files[1]).unwrap().lines().count() as u64;
+    let first: u64 = files[1].file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    assert!(first == 3 && first + lines <= 6, "{first} {lines}");
+    fs::remove_file(&files[1]).unwrap();
+    let torn = lictor(&arguments);
+    let text = told(&torn);
+    assert!(text.starts_with(&format!("gap: records 3 to {} are missing\n", first + lines - 1)), "{text}");
+    assert!(text.contains("record 6: forward, now block (approved); events of its session are missing\n"), "{text}");
+    assert!(text.contains("record 7: forward, now block (approved)\n"), "{text}");
+    assert!(text.ends_with("1 change, 0 were erased, 1 cannot be told\n"), "{text}");
+    assert_eq!(torn.status.code(), Some(2));
+    let verified = lictor(&["verify", log.to_str().unwrap(), "--key", key.trim()]);
+    assert!(!verified.status.success());
+    let complaint = String::from_utf8_lossy(&verified.stderr).into_owned() + &told(&verified);
+    assert!(complaint.contains("record 3"), "{complaint}");
+}

@@ -23,6 +23,7 @@ use crate::finding::Finding;
 use crate::glob::Glob;
 use crate::input::{Input, InputError, Limits};
 use crate::judge::Judge;
+use crate::order::Window;
 use crate::policy::Suppression;
 use crate::report::{FileReport, Report};
 pub use coverage::{Untested, untested};
@@ -33,7 +34,7 @@ use shard::{Closed, Shard};
 use wide::Seen;
 
 /// How an audit is done.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The format of all files; none is found out for each.
     pub format: Option<Format>,
@@ -45,10 +46,28 @@ pub struct Options {
     pub as_of: Option<Time>,
     /// Today, for suppressions that expire.
     pub today: Option<jiff::civil::Date>,
+    /// How far numbered events may come out of order; none if their numbers are not looked at, and events are judged as
+    /// they come.
+    pub reorder: Option<Window>,
     /// Fingerprints of findings that are known and not told again.
     pub baseline: HashSet<String>,
     /// What is too much.
     pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            format: None,
+            threads: None,
+            content: false,
+            as_of: None,
+            today: None,
+            reorder: Some(Window::default()),
+            baseline: HashSet::new(),
+            limits: Limits::default(),
+        }
+    }
 }
 
 /// Why nothing could be judged.
@@ -131,18 +150,18 @@ fn run(
     let mut batches = Batches::new(inputs, options);
     // Session names come from the log: with a seed of its own, nobody can make them collide.
     let hasher = RandomState::new();
-    let mut shards: Vec<Shard> =
-        (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone(), options.content)).collect();
+    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone(), options)).collect();
     let mut faults = crew::work(&mut batches, &mut shards, &hasher, progress);
     let (files, mut unreadable) = batches.into_files();
     faults.append(&mut unreadable);
     if files.iter().flatten().all(|file| file.events == 0) {
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }
+    shards.par_iter_mut().for_each(Shard::settle);
     let seen: Vec<Seen> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.seen)).collect();
     let mut closed: Vec<Closed> = shards.into_par_iter().flat_map_iter(|shard| shard.close(options.as_of)).collect();
     closed.par_sort_unstable_by_key(|session| session.order);
-    let mut findings = second::findings(judge, inputs, &files, &closed, options)?;
+    let mut findings = second::findings(judge, inputs, &files, &mut closed, options)?;
     wide::judge(judge, seen, &mut closed, &mut findings, options.as_of);
     let (findings, known) = without_known(findings, &options.baseline);
     let mut report = Report {

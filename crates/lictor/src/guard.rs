@@ -11,6 +11,7 @@
 
 mod decision;
 mod denial;
+mod numbers;
 mod pending;
 mod preview;
 mod redact;
@@ -98,6 +99,8 @@ struct Turn<'a> {
 struct Guarded {
     session: Session,
     pending: Vec<Pending>,
+    /// The number of the next event, where events are numbered.
+    next: Option<i64>,
 }
 
 impl Guard {
@@ -202,12 +205,14 @@ impl Court {
     fn decide(&mut self, guarded: &mut Guarded, event: Event, means: Means, now: Option<Time>) -> Decision {
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
+        let gap = self.number(guarded, &event);
         let mut decision = self.judged(guarded, event, Turn { means, now, waived: &[] });
         let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
         if is_answer && let Some(pending) = guarded.answered(&decision.event) {
             settled.push(self.settle(guarded, pending, &decision.event, means, now));
         }
         decision.settled = settled;
+        decision.gap = gap;
         guarded.session.keep(MOST_MOMENTS);
         decision
     }
@@ -215,7 +220,7 @@ impl Court {
     fn begin(&mut self, name: &Text) -> Guarded {
         let session = Session::new(&mut self.judge, name.clone());
         let session = if self.options.content { session.showing_content() } else { session };
-        Guarded { session, pending: Vec::new() }
+        Guarded { session, pending: Vec::new(), next: None }
     }
 
     fn judged(&mut self, guarded: &mut Guarded, event: Event, turn: Turn<'_>) -> Decision {

@@ -1,6 +1,7 @@
 //! Judges events by a policy: labels them, and moves the properties along.
 
 mod chronicle;
+mod missing;
 mod panel;
 mod prepare;
 mod saved;
@@ -19,7 +20,7 @@ use chronicle::Chronicles;
 pub(crate) use chronicle::Happening;
 use panel::Panel;
 pub(crate) use panel::{Broken, Restart, Ruling};
-pub(crate) use prepare::{Prepared, Provers};
+pub(crate) use prepare::{Prepared, Provers, measures_time};
 pub(crate) use saved::SavedTrack;
 pub use saved::{RestoreError, SavedHistories};
 
@@ -60,6 +61,8 @@ pub(crate) struct Track {
     pub(crate) steps: u32,
     /// For each property, at which event it was first broken, and how often.
     pub(crate) tallies: Vec<Tally>,
+    /// The properties of which nothing can be told any more, where there are any.
+    lost: Option<Box<[bool]>>,
 }
 
 /// How often a session broke a property.
@@ -123,13 +126,14 @@ impl Judge {
     /// The beginning of a session.
     pub(crate) fn start(&mut self) -> Track {
         let tallies = vec![Tally::default(); self.properties().len()];
-        Track { standing: self.panel.start(), context: Context::default(), steps: 0, tallies }
+        Track { standing: self.panel.start(), context: Context::default(), steps: 0, tallies, lost: None }
     }
 
     /// Moves a session along by an event, and says what it broke of the properties that are judged over sessions.
     pub(crate) fn step(&mut self, track: &mut Track, event: &Event) -> Ruling {
         let labeled = self.label(track, event);
-        let ruling = self.read(&mut track.standing, &labeled);
+        let mut ruling = self.read(&mut track.standing, &labeled);
+        track.spare_lost(&mut ruling);
         track.take(labeled.notes, &ruling);
         self.recycle(labeled.labels, labeled.observation);
         ruling
@@ -167,6 +171,7 @@ impl Judge {
     pub(crate) fn tick(&mut self, track: &mut Track, now: Time) -> Ruling {
         let mut ruling = Ruling::default();
         self.panel.tick(&mut track.standing, now, &self.provers.prepared, &mut ruling);
+        track.spare_lost(&mut ruling);
         track.count(&ruling);
         ruling
     }
@@ -210,6 +215,16 @@ impl Judge {
     /// Makes an event part of the histories it belongs to, and says what it broke in them.
     pub(crate) fn remember(&mut self, happening: Happening) -> Vec<(usize, Finding)> {
         self.chronicles.observe(happening, &mut self.provers)
+    }
+
+    /// Whether some property is judged over more than a session.
+    pub(crate) fn looks_beyond(&self) -> bool {
+        !self.chronicles.is_empty()
+    }
+
+    /// Notes that events are missing which may belong to any history across sessions.
+    pub(crate) fn miss_histories(&mut self, count: u64) {
+        self.chronicles.miss(count, self.provers.prepared.as_ref());
     }
 
     /// Lets time pass in all histories that go on across sessions: what was due by then is late.
@@ -265,7 +280,7 @@ impl Judge {
         if track.tallies[property].count > 0 {
             return Verdict::Violated;
         }
-        match self.monitor(property) {
+        match self.monitor(property).filter(|_| !track.is_lost(property)) {
             Some(id) => self.panel.verdict(&mut track.standing, id),
             None => Verdict::Inconclusive,
         }
@@ -276,7 +291,7 @@ impl Judge {
     pub(crate) fn end(&mut self, track: &mut Track, property: usize) -> Verdict {
         let verdict = self.verdict(track, property);
         match self.monitor(property) {
-            _ if verdict != Verdict::Inconclusive => verdict,
+            _ if verdict != Verdict::Inconclusive || track.is_lost(property) => verdict,
             None => Verdict::Satisfied,
             Some(id) => match self.panel.end(&mut track.standing, id) {
                 Verdict::Violated if self.prepared().formulas[property].is_timed => Verdict::Inconclusive,

@@ -42,6 +42,8 @@ pub(crate) struct Context {
     sayings: Sayings,
     /// Whose history the last event belongs to.
     whose: Whose,
+    /// Whether events are missing, so that a call may have been made that nobody knows of.
+    is_torn: bool,
 }
 
 /// What an event adds to what is remembered of its session, once it is part of it.
@@ -79,6 +81,8 @@ pub(crate) struct SavedContext {
     open: Vec<SavedCall>,
     sayings: Sayings,
     whose: Whose,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_torn: bool,
 }
 
 /// A call that was not answered yet; its arguments as JSON, or as the text that was none.
@@ -101,7 +105,12 @@ impl Context {
                 Some(Payload::Value(_)) | None => None,
             },
         });
-        SavedContext { open: open.collect(), sayings: self.sayings.clone(), whose: self.whose.clone() }
+        SavedContext {
+            open: open.collect(),
+            sayings: self.sayings.clone(),
+            whose: self.whose.clone(),
+            is_torn: self.is_torn,
+        }
     }
 
     pub(crate) fn load(saved: &SavedContext) -> Context {
@@ -111,7 +120,7 @@ impl Context {
             (saved.id.clone(), Call { tool: saved.tool.clone(), args })
         };
         let open = saved.open.iter().map(call).collect();
-        Context { open, sayings: saved.sayings.clone(), whose: saved.whose.clone() }
+        Context { open, sayings: saved.sayings.clone(), whose: saved.whose.clone(), is_torn: saved.is_torn }
     }
 }
 
@@ -125,6 +134,10 @@ impl Labeler {
         let tool = name.map(|name| self.tools.get(plan, name));
         let tool = tool.as_deref();
         self.kind(plan, event, tool, labels);
+        if context.is_torn && tool.is_none() && event.kind == Kind::ToolResult {
+            // It answers a call that is missing: of which tool, and with what arguments, nobody knows.
+            (0..plan.names.len() as u32).for_each(|name| labels.doubt(name, Vec::new()));
+        }
         let Labeler { values, found, purposes, .. } = self;
         recognise(plan, event, found);
         let annotations = Annotations {
@@ -396,6 +409,12 @@ impl Context {
         }
         let id = event.id.as_ref()?;
         self.open.iter().position(|(open, _)| open == id)
+    }
+
+    /// Notes that events are missing here: what later ones refer to may have been among them.
+    pub(crate) fn miss(&mut self) {
+        self.is_torn = true;
+        self.sayings.miss();
     }
 
     /// Remembers what later events may refer to.

@@ -23,6 +23,7 @@ use lictor_logic::Verdict;
 use crate::decode::{Fault, Format};
 use crate::finding::Finding;
 use crate::json::Text;
+use crate::order::Gap;
 use crate::policy::Property;
 
 pub(crate) use totals::SessionPlaces;
@@ -70,6 +71,8 @@ pub struct SessionReport {
     pub steps: u32,
     /// For each property of the report what came out.
     pub outcomes: Vec<Outcome>,
+    /// Events that could not be judged in their place, in the order in which that was found out.
+    pub gaps: Vec<Gap>,
 }
 
 /// What came out for one property in one session.
@@ -89,6 +92,11 @@ impl Report {
     /// The worst verdict of any session, accepted or not; none if there was nothing to judge.
     pub fn verdict(&self) -> Option<Verdict> {
         self.sessions.iter().map(SessionReport::verdict).max()
+    }
+
+    /// The events that could not be judged in their place, with their sessions.
+    pub fn gaps(&self) -> impl Iterator<Item = (&SessionReport, &Gap)> {
+        self.sessions.iter().flat_map(|session| session.gaps.iter().map(move |gap| (session, gap)))
     }
 
     /// What was read and found, in numbers.

@@ -1,5 +1,6 @@
 //! One session of an agent, judged step by step, with its history at hand for witnesses.
 
+mod missing;
 mod saved;
 mod summary;
 
@@ -30,6 +31,8 @@ pub struct Session {
     /// A second standing of the same trace, so that nothing is copied to propose an event. It is only ever taken out and
     /// put back.
     spare: RefCell<Option<Standing>>,
+    /// Whether events are missing right before the next one.
+    is_torn: bool,
 }
 
 /// An event that may become part of a session, and what it would break.
@@ -58,7 +61,7 @@ impl Session {
     }
 
     fn at(track: Track, trail: Trail, shows_content: bool) -> Session {
-        Session { track, trail, shows_content, spare: RefCell::default() }
+        Session { track, trail, shows_content, spare: RefCell::default(), is_torn: false }
     }
 
     /// Lets witnesses show what was said and called, shortened. Without it no content leaves the session.
@@ -82,7 +85,8 @@ impl Session {
     pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
         let mut standing = self.spare.take().unwrap_or_else(|| self.track.standing.clone());
         let (labeled, step) = (judge.label(&self.track, event), self.track.steps + 1);
-        let ruling = judge.read(&mut standing, &labeled);
+        let mut ruling = judge.read(&mut standing, &labeled);
+        let mut doubts = self.track.spare_lost(&mut ruling);
         let (labels, notes) = (&labeled.labels, &labeled.notes);
         let whose = notes.whose.as_ref().unwrap_or(self.track.whose());
         let happening = judge.happening(whose, labels, event, step, || self.name().clone(), self.shows_content);
@@ -90,11 +94,16 @@ impl Session {
         let later = Later::event(labels, &brief, &ruling);
         let mut findings = told(self.trail.findings(judge.provers(), &ruling.broken, later));
         let own = findings.len();
-        let mut doubts = judge.doubts(&standing, &self.trail, &labeled, &ruling);
+        doubts.append(&mut judge.doubts(&standing, &self.trail, &labeled, &ruling));
         if let Some(happening) = &happening {
             let (foreseen, mut doubtful) = judge.foresee(happening);
             findings.extend(foreseen.into_iter().map(|(_, finding)| finding));
             doubts.append(&mut doubtful);
+        }
+        if self.is_torn {
+            // Whosever the missing events were, histories across sessions do not know of them.
+            doubts.extend(judge.beyond_sessions());
+            doubts.retain(|doubt| !findings.iter().any(|finding| finding.property.id == judge.properties()[*doubt].id));
         }
         doubts.sort_unstable();
         doubts.dedup();
@@ -105,6 +114,7 @@ impl Session {
     /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was
     /// proposed: what it breaks in histories across sessions is judged as they are now.
     pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
+        self.is_torn = false;
         let mut behind = std::mem::replace(&mut self.track.standing, proposal.standing);
         judge.read(&mut behind, &proposal.labeled);
         *self.spare.get_mut() = Some(behind);
@@ -133,8 +143,10 @@ impl Session {
     /// Makes an event part of the session; beside what it broke there, the same event for histories across sessions.
     fn step(&mut self, judge: &mut Judge, event: &Event, is_wide: bool) -> (Vec<Finding>, Option<Happening>) {
         *self.spare.get_mut() = None;
+        self.is_torn = false;
         let labeled = judge.label(&self.track, event);
-        let ruling = judge.read(&mut self.track.standing, &labeled);
+        let mut ruling = judge.read(&mut self.track.standing, &labeled);
+        self.track.spare_lost(&mut ruling);
         let Labeled { notes, mut labels, observation } = labeled;
         self.track.take(notes, &ruling);
         let (whose, step, name) = (self.track.whose(), self.track.steps, || self.name().clone());

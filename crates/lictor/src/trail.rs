@@ -46,6 +46,12 @@ pub(crate) enum Later<'a> {
         brief: &'a Brief,
         was_due: bool,
     },
+    /// So many events of which nothing is known but that they are missing.
+    Missing {
+        labels: &'a Labels,
+        brief: &'a Brief,
+        count: usize,
+    },
 }
 
 /// What is told of an event.
@@ -80,6 +86,23 @@ impl Trail {
     pub(crate) fn pass(&mut self, now: Time, ruling: &Ruling) {
         self.moments.pass(now);
         self.start_anew(&ruling.restarts);
+    }
+
+    /// Adds so many events that are missing behind a step, and gives the findings of what they broke whatever they were.
+    /// They are told by the event before them.
+    pub(crate) fn miss(
+        &mut self,
+        provers: &mut Provers,
+        labels: &Labels,
+        count: usize,
+        step: u32,
+        ruling: &Ruling,
+    ) -> Vec<(usize, Finding)> {
+        let brief = self.moments.last().cloned().unwrap_or_else(|| Brief::of_gap(step));
+        let findings = self.findings(provers, &ruling.broken, Later::Missing { labels, brief: &brief, count });
+        (0..count).for_each(|_| self.add(&mut labels.clone(), brief.clone()));
+        self.start_anew(&ruling.restarts);
+        findings
     }
 
     fn add(&mut self, labels: &mut Labels, brief: Brief) {
@@ -152,6 +175,19 @@ impl<'a> Later<'a> {
 }
 
 impl Brief {
+    /// What is told of missing events before which there is none.
+    fn of_gap(step: u32) -> Brief {
+        Brief {
+            session: None,
+            step,
+            kind: Kind::Other(Text::const_new("gap")),
+            tool: None,
+            time: None,
+            source: Source::default(),
+            content: None,
+        }
+    }
+
     pub(crate) fn new(event: &Event, step: u32, shows_content: bool) -> Brief {
         let content = shows_content.then(|| content(event)).flatten();
         let (kind, tool, source) = (event.kind.clone(), event.tool.clone(), event.source.clone());

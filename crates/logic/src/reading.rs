@@ -231,7 +231,7 @@ impl Watch {
     }
 
     #[inline]
-    fn step_one(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
+    pub(crate) fn step_one(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
         let Some(Some(entry)) = self.entries.get(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         if seat.wide.is_none() {

@@ -136,6 +136,12 @@ impl Watch {
         }
         Ok((self.resume(seats, snapshot.positions, snapshot.clock), begun))
     }
+
+    /// Whether two traces stand at the same place with a monitor.
+    pub(crate) fn is_same(&self, one: &Standing, other: &Standing, monitor: usize) -> bool {
+        let state = |standing: &Standing| save(self.entry_at(monitor)?, standing.seats.get(monitor)?);
+        state(one) == state(other)
+    }
 }
 
 fn check_version(snapshot: &Snapshot) -> Result<(), SnapshotError> {

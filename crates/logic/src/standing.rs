@@ -102,6 +102,11 @@ impl Standing {
         self.positions
     }
 
+    /// The time of the last position, or up to when time has passed; none before the first.
+    pub fn clock(&self) -> Option<Time> {
+        self.clock
+    }
+
     pub(crate) fn resumed(seats: Vec<Seat>, positions: u64, clock: Option<Time>) -> Standing {
         let marks = vec![[0; 2]; seats.len().div_ceil(64)];
         Standing { seats, positions, clock, marks }

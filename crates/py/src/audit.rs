@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lictor::audit::{AuditError, Options, audit};
 use lictor::decode::Format;
-use lictor::input::{self, Input, Limits};
+use lictor::input::{self, Input};
 use lictor::judge::Judge;
 use lictor::report::{self, Report as Found, markdown, text};
 use pyo3::exceptions::PyValueError;
@@ -44,7 +44,7 @@ impl Wanted<'_> {
             as_of: self.as_of.as_ref().map(value::time).transpose()?,
             today: Some(jiff::Zoned::now().date()),
             baseline: self.baseline.into_iter().collect(),
-            limits: Limits::default(),
+            ..Options::default()
         })
     }
 }

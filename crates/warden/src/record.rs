@@ -175,5 +175,8 @@ fn body(decision: &Decision) -> Map<String, Json> {
     body.insert("objections".into(), json!(objections));
     body.insert("redactions".into(), json!(decision.redactions.len()));
     body.insert("settles".into(), json!(decision.settles.is_some()));
+    if let Some(gap) = &decision.gap {
+        body.insert("gap".into(), json!({"cause": gap.cause.name(), "first": gap.first, "last": gap.last}));
+    }
     body
 }

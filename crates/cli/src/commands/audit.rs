@@ -12,8 +12,10 @@ use lictor::audit::{AuditError, Options, audit};
 use lictor::decode::{Fault, Format};
 use lictor::input::{self, Limits};
 use lictor::judge::Judge;
+use lictor::order::{Cause, Window};
 use lictor::policy::{Mode, Severity};
 use lictor::report::{self, Report};
+use lictor::skew::Skewed;
 
 use crate::args::{AuditArgs, ReportFormat};
 use crate::complaint;
@@ -24,9 +26,11 @@ use crate::render::paint::Paint;
 /// Judges the logs.
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let skewed = skew(args)?.map(|skew| Skewed::new(&policy, skew));
+    let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
     let limits = lictor_logic::Limits { rows: args.max_rows, ..lictor_logic::Limits::DEFAULT };
     let mut judge =
-        Judge::with_limits(&policy, limits).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+        Judge::with_limits(judged, limits).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let options = options(args)?;
     let inputs = input::find(&args.traces, &options.limits)?;
     if let Some(path) = &args.history {
@@ -35,7 +39,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let bar = progress::Bar::new(&inputs, args.quiet);
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
-    let report = match result {
+    let mut report = match result {
         Ok(report) => report,
         Err(AuditError::NoEvents { faults, files }) => {
             complain(&faults);
@@ -43,6 +47,12 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         }
         Err(error) => return Err(error.into()),
     };
+    if let Some(skewed) = &skewed {
+        skewed.settle(&mut report);
+        for id in &skewed.uncovered {
+            complaint::warn(&format!("{id}: --skew does not cover what is counted within a bound in time"));
+        }
+    }
     if !args.quiet {
         say_formats(&report, args.input_format.is_none());
     }
@@ -56,6 +66,12 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         None => write(&report, args, out, Paint::for_stdout().is_on())?,
     }
     if let Some(path) = &args.history {
+        if report.gaps().any(|(_, gap)| gap.cause == Cause::Missing) {
+            complaint::warn(&format!(
+                "{}: later audits that go on from it do not know that events are missing",
+                path.display()
+            ));
+        }
         history::save(&judge, path)?;
     }
     Ok(outcome(&report, args))
@@ -82,9 +98,30 @@ fn options(args: &AuditArgs) -> anyhow::Result<Options> {
         content: args.show_content,
         as_of,
         today: Some(today()),
+        reorder: window(args)?,
         baseline,
         limits: Limits::default(),
     })
+}
+
+/// By how much clocks may be wrong.
+fn skew(args: &AuditArgs) -> anyhow::Result<Option<lictor_logic::Span>> {
+    let Some(seconds) = args.skew else { return Ok(None) };
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(skew) => Ok(Some(lictor_logic::Span(u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX)))),
+        Err(_) => bail!("--skew {seconds}: not a number of seconds that is zero or more"),
+    }
+}
+
+/// How far events may come out of order.
+fn window(args: &AuditArgs) -> anyhow::Result<Option<Window>> {
+    if args.reorder == "off" {
+        return Ok(None);
+    }
+    let events = args.reorder.parse();
+    let events = events.with_context(|| format!("--reorder {}: not a number of events, nor `off`", args.reorder))?;
+    let time = args.reorder_time.map(|seconds| lictor_logic::Span::from_seconds(u64::from(seconds)));
+    Ok(Some(Window { events, time }))
 }
 
 /// The format of a name.
@@ -176,7 +213,8 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     if args.strict && !report.faults.is_empty() {
         outcome = outcome.max(Outcome::Unjudged);
     }
-    if args.strict && is_open {
+    let is_torn = report.gaps().any(|(_, gap)| gap.cause.is_serious());
+    if args.strict && (is_open || is_torn) {
         outcome = outcome.max(Outcome::Inconclusive);
     }
     outcome

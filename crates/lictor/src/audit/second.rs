@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use lictor_logic::Verdict;
 use rayon::prelude::*;
 
 use super::shard::{Closed, Key};
@@ -11,6 +12,7 @@ use crate::event::Event;
 use crate::finding::Finding;
 use crate::input::{Chunk, Input};
 use crate::judge::Judge;
+use crate::order::{Cause, Order, Turn, Window};
 use crate::report::FileReport;
 use crate::session::Session;
 
@@ -22,25 +24,25 @@ pub(super) fn findings(
     judge: &Judge,
     inputs: &[Input],
     files: &[Option<FileReport>],
-    sessions: &[Closed],
+    sessions: &mut [Closed],
     options: &Options,
 ) -> Result<Vec<Finding>, AuditError> {
-    let broken: Vec<&Closed> = sessions.iter().filter(|session| session.is_broken).collect();
+    let mut suspects: Vec<&mut Closed> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
     let mut findings = Vec::new();
-    let mut rest = &broken[..];
+    let mut rest = &mut suspects[..];
     while !rest.is_empty() {
         let mut events = 0;
-        let fits = |session: &&&Closed| {
+        let fits = |session: &&&mut Closed| {
             let before = events;
             events += u64::from(session.report.steps);
             before == 0 || events <= MOST_EVENTS
         };
         let count = rest.iter().take_while(fits).count().max(1);
-        let (group, later) = rest.split_at(count);
+        let (group, later) = rest.split_at_mut(count);
         rest = later;
         let events = read(inputs, files, group, options)?;
         let found: Vec<Vec<Finding>> = group
-            .par_iter()
+            .par_iter_mut()
             .zip(events)
             .map_init(|| judge.fork(), |judge, (session, events)| replay(judge, session, &events, options))
             .collect();
@@ -53,7 +55,7 @@ pub(super) fn findings(
 fn read(
     inputs: &[Input],
     files: &[Option<FileReport>],
-    group: &[&Closed],
+    group: &[&mut Closed],
     options: &Options,
 ) -> Result<Vec<Vec<Event>>, AuditError> {
     // Records wanted from each file, and the sessions they belong to.
@@ -115,18 +117,79 @@ fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> 
     }
 }
 
-fn replay(judge: &mut Judge, closed: &Closed, events: &[Event], options: &Options) -> Vec<Finding> {
+fn replay(judge: &mut Judge, closed: &mut Closed, events: &[Event], options: &Options) -> Vec<Finding> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();
     }
     let mut findings = Vec::new();
-    for event in events {
-        findings.append(&mut session.observe_alone(judge, event));
+    // A session whose events are all where their numbers say is read as it stands.
+    let numbered = options.reorder.filter(|_| closed.is_unordered);
+    match numbered {
+        Some(window) => {
+            let turns = in_order(events, &window);
+            closed.compare(&turns);
+            for (place, turn) in turns.iter().enumerate() {
+                let next = || {
+                    turns[place..].iter().find_map(|turn| if let Turn::Event(event) = turn { event.time } else { None })
+                };
+                match turn {
+                    Turn::Event(event) => findings.append(&mut session.observe_alone(judge, event)),
+                    Turn::Missing(first, last) => {
+                        findings.append(&mut session.miss(judge, last.abs_diff(*first).saturating_add(1), next()));
+                    }
+                    Turn::Late(_) | Turn::Again(_) => {}
+                }
+            }
+        }
+        None => {
+            for event in events {
+                findings.append(&mut session.observe_alone(judge, event));
+            }
+        }
     }
     if let Some(now) = options.as_of {
         findings.append(&mut session.tick(judge, now));
     }
     findings.append(&mut session.finish(judge));
     findings
+}
+
+/// The events of a session as they were judged.
+fn in_order<'e>(events: &'e [Event], window: &Window) -> Vec<Turn<&'e Event>> {
+    let (mut order, mut turns) = (Order::default(), Vec::with_capacity(events.len()));
+    for event in events {
+        match event.seq {
+            Some(number) if !order.admits(number) => {
+                turns.append(&mut order.take(number, event.time, event, window));
+            }
+            _ => turns.push(Turn::Event(event)),
+        }
+    }
+    turns.append(&mut order.finish());
+    turns
+}
+
+impl Closed {
+    /// Tells events that came twice from two events with one number. Where there are some of these, nobody knows what
+    /// happened, so nothing is said to hold.
+    fn compare(&mut self, turns: &[Turn<&Event>]) {
+        let first = |number: Option<i64>| {
+            turns.iter().find_map(|turn| match turn {
+                Turn::Event(event) | Turn::Late(event) if event.seq == number => Some(*event),
+                _ => None,
+            })
+        };
+        let is_same = |one: &Event, other: &Event| Event { source: one.source.clone(), ..other.clone() } == *one;
+        let mut again = turns.iter().filter_map(|turn| if let Turn::Again(event) = turn { Some(*event) } else { None });
+        for gap in self.report.gaps.iter_mut().filter(|gap| gap.cause == Cause::Repeated) {
+            let Some(event) = again.next() else { break };
+            if !first(event.seq).is_some_and(|first| is_same(first, event)) {
+                gap.cause = Cause::Conflicting;
+                for outcome in self.report.outcomes.iter_mut().filter(|outcome| outcome.verdict == Verdict::Satisfied) {
+                    outcome.verdict = Verdict::Inconclusive;
+                }
+            }
+        }
+    }
 }

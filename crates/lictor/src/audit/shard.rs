@@ -6,19 +6,23 @@ use std::sync::Arc;
 use lictor_logic::{Time, Verdict};
 use rustc_hash::FxHashMap;
 
+use super::Options;
 use super::batch::{Piece, Share, hash_of};
-use super::wide::Seen;
+use super::wide::{Seen, What};
 use crate::decode::{Decoded, Decoder, Fault, Format};
-use crate::event::Event;
+use crate::event::{Event, Source};
 use crate::input::{Chunk, Line};
 use crate::json::Text;
 use crate::judge::{Judge, Track};
+use crate::order::{Cause, Gap, Order, Turn, Window};
 use crate::report::{Outcome, SessionReport};
 
 /// The sessions that one thread judges.
 pub(super) struct Shard {
     judge: Judge,
     shows_content: bool,
+    /// How far numbered events may come out of order; none if their numbers are not looked at.
+    window: Option<Window>,
     sessions: Vec<Open>,
     /// By the hash of the session's name, which is seeded, and then by the name itself.
     places: FxHashMap<u64, Vec<u32>>,
@@ -39,11 +43,25 @@ pub(super) struct Shard {
 struct Open {
     key: Key,
     file: Arc<str>,
-    order: (u32, u32, u32),
+    order: Place,
     track: Track,
-    /// The latest time of an event.
-    latest: Option<Time>,
+    /// The latest time of an event, and the last place of one.
+    latest: (Option<Time>, Place),
     records: Records,
+    numbers: Order<Waiting>,
+    gaps: Vec<Gap>,
+    /// Whether some event was not where its number says.
+    is_unordered: bool,
+}
+
+/// Where an event stands: file, line, place among the events of its piece.
+type Place = (u32, u32, u32);
+
+/// An event that came too early.
+#[derive(Clone, Debug)]
+struct Waiting {
+    event: Event,
+    place: Place,
 }
 
 /// What makes a session that session.
@@ -68,10 +86,13 @@ pub(super) struct Records {
 /// A session that was judged.
 pub(super) struct Closed {
     pub(super) key: Key,
-    /// Where its first event stands: file, line, place among the events of its piece.
-    pub(super) order: (u32, u32, u32),
+    /// Where its first event stands.
+    pub(super) order: Place,
     pub(super) report: SessionReport,
-    pub(super) is_broken: bool,
+    /// Whether there is something to find out by reading it again.
+    pub(super) is_suspect: bool,
+    /// Whether some of its events were not where their numbers say.
+    pub(super) is_unordered: bool,
     pub(super) records: Records,
 }
 
@@ -115,10 +136,11 @@ impl Records {
 }
 
 impl Shard {
-    pub(super) fn new(judge: Judge, hasher: RandomState, shows_content: bool) -> Shard {
+    pub(super) fn new(judge: Judge, hasher: RandomState, options: &Options) -> Shard {
         Shard {
             judge,
-            shows_content,
+            shows_content: options.content,
+            window: options.reorder,
             sessions: Vec::new(),
             places: FxHashMap::default(),
             last: None,
@@ -187,6 +209,21 @@ impl Shard {
         });
         let open = &mut self.sessions[session as usize];
         open.records.add(file, event.source.record);
+        let place = (file, event.source.line, place);
+        match (event.seq, &self.window) {
+            (Some(number), Some(window)) if piece.spans_files && !open.numbers.admits(number) => {
+                open.is_unordered = true;
+                let waiting = Waiting { event: event.clone(), place };
+                let turns = open.numbers.take(number, event.time, waiting, window);
+                self.take_turns(session, turns, &event.source);
+            }
+            _ => self.read(session, event, place),
+        }
+    }
+
+    /// Judges an event in its place.
+    fn read(&mut self, session: u32, event: &Event, place: Place) {
+        let open = &mut self.sessions[session as usize];
         self.judge.step(&mut open.track, event);
         let name = || event.session.clone().unwrap_or_else(|| Text::new(&open.file));
         if let Some(happening) = self.judge.happening(
@@ -197,8 +234,57 @@ impl Shard {
             name,
             self.shows_content,
         ) {
-            open.latest = open.latest.max(event.time);
-            self.seen.push(Seen { time: open.latest, order: (file, event.source.line, place), happening });
+            // Events of one session stay in their order, whatever their lines and times.
+            open.latest = (open.latest.0.max(event.time), open.latest.1.max(place));
+            let (time, order) = open.latest;
+            self.seen.push(Seen { time, order, what: What::Happened(happening) });
+        }
+    }
+
+    /// Judges what could not be judged as it came. What is out of place was found out at an event of that source.
+    #[inline(never)]
+    fn take_turns(&mut self, session: u32, turns: Vec<Turn<Waiting>>, source: &Source) {
+        for place in 0..turns.len() {
+            let open = &mut self.sessions[session as usize];
+            let mut note = |cause: Cause, first: i64, last: i64, source: &Source| {
+                open.gaps.push(Gap { cause, first, last, source: source.clone() });
+            };
+            match &turns[place] {
+                Turn::Event(Waiting { event, place }) => self.read(session, event, *place),
+                Turn::Late(Waiting { event, .. }) => {
+                    let number = event.seq.unwrap_or_default();
+                    note(Cause::Late, number, number, &event.source);
+                }
+                Turn::Again(Waiting { event, .. }) => {
+                    let number = event.seq.unwrap_or_default();
+                    note(Cause::Repeated, number, number, &event.source);
+                }
+                Turn::Missing(first, last) => {
+                    note(Cause::Missing, *first, *last, source);
+                    let next = turns[place..].iter().find_map(|turn| match turn {
+                        Turn::Event(waiting) => Some(waiting),
+                        _ => None,
+                    });
+                    let count = last.abs_diff(*first).saturating_add(1);
+                    self.judge.miss(&mut open.track, count, next.and_then(|next| next.event.time));
+                    if let (true, Some(next)) = (self.judge.looks_beyond(), next) {
+                        let (time, order) = (open.latest.0.max(next.event.time), open.latest.1.max(next.place));
+                        self.seen.push(Seen { time, order, what: What::Missed(count) });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Judges what still waits for events that did not come.
+    pub(super) fn settle(&mut self) {
+        for session in 0..self.sessions.len() {
+            let turns = self.sessions[session].numbers.finish();
+            let source = turns.iter().find_map(|turn| match turn {
+                Turn::Event(waiting) => Some(waiting.event.source.clone()),
+                _ => None,
+            });
+            self.take_turns(session as u32, turns, &source.unwrap_or_default());
         }
     }
 
@@ -207,7 +293,7 @@ impl Shard {
         hash: u64,
         file: Option<u32>,
         name: Option<&Text>,
-        first: impl FnOnce() -> (Arc<str>, (u32, u32, u32)),
+        first: impl FnOnce() -> (Arc<str>, Place),
     ) -> u32 {
         let is_it = |open: &Open| open.key.file == file && open.key.name.as_ref() == name;
         if let Some((last, place)) = self.last
@@ -224,7 +310,17 @@ impl Shard {
             let (named, order) = first();
             let key = Key { file, name: name.cloned() };
             let track = self.judge.start();
-            self.sessions.push(Open { key, file: named, order, track, latest: None, records: Records::default() });
+            self.sessions.push(Open {
+                key,
+                file: named,
+                order,
+                track,
+                latest: Default::default(),
+                records: Records::default(),
+                numbers: Order::default(),
+                gaps: Vec::new(),
+                is_unordered: false,
+            });
             place
         });
         self.last = Some((hash, place));
@@ -238,12 +334,12 @@ impl Shard {
             if let Some(now) = as_of {
                 self.judge.tick(&mut open.track, now);
             }
-            let mut is_broken = false;
+            let mut is_suspect = open.gaps.iter().any(|gap| gap.cause == Cause::Repeated);
             let outcomes = (0..open.track.tallies.len()).map(|property| {
                 let live = self.judge.verdict(&mut open.track, property);
                 let verdict = self.judge.end(&mut open.track, property);
                 let tally = open.track.tallies[property];
-                is_broken |= verdict == Verdict::Violated;
+                is_suspect |= verdict == Verdict::Violated;
                 let at_end = (verdict == Verdict::Violated).then_some(open.track.steps);
                 Outcome {
                     verdict,
@@ -254,8 +350,15 @@ impl Shard {
             });
             let outcomes = outcomes.collect();
             let name = open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
-            let report = SessionReport { name, file: open.file, steps: open.track.steps, outcomes };
-            closed.push(Closed { key: open.key, order: open.order, report, is_broken, records: open.records });
+            let report = SessionReport { name, file: open.file, steps: open.track.steps, outcomes, gaps: open.gaps };
+            closed.push(Closed {
+                key: open.key,
+                order: open.order,
+                report,
+                is_suspect,
+                is_unordered: open.is_unordered,
+                records: open.records,
+            });
         }
         closed
     }

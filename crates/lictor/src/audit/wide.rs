@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::shard::Closed;
 use crate::finding::Finding;
 use crate::judge::{Happening, Judge};
+use crate::policy::History;
 use crate::report::SessionPlaces;
 
 /// An event of a session.
@@ -17,7 +18,19 @@ pub(super) struct Seen {
     pub(super) time: Option<Time>,
     /// Where it stands: file, line, place among the events of its piece.
     pub(super) order: (u32, u32, u32),
-    pub(super) happening: Happening,
+    pub(super) what: What,
+}
+
+/// What happened to histories.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are events, and a box for each would cost more than it saves"
+)]
+pub(super) enum What {
+    /// An event.
+    Happened(Happening),
+    /// So many events of a session are missing: they may have been anybody's.
+    Missed(u64),
 }
 
 /// Judges the histories, and adds what they broke to the findings and to the sessions it happened in.
@@ -33,11 +46,20 @@ pub(super) fn judge(
     }
     seen.par_sort_by_key(|seen| (seen.time, seen.order));
     let mut found: Vec<Finding> = Vec::new();
+    let is_torn = seen.iter().any(|seen| matches!(seen.what, What::Missed(_)));
     for seen in seen {
-        found.extend(judge.remember(seen.happening).into_iter().map(|(_, finding)| finding));
+        match seen.what {
+            What::Happened(happening) => {
+                found.extend(judge.remember(happening).into_iter().map(|(_, finding)| finding));
+            }
+            What::Missed(count) => judge.miss_histories(count),
+        }
     }
     if let Some(now) = as_of {
         found.append(&mut judge.tick_histories(now));
+    }
+    if is_torn {
+        doubt(judge, closed);
     }
     let sessions = SessionPlaces::of(closed.iter().map(|session| &session.report));
     let placed = |finding: Finding| (sessions.find(&finding), finding);
@@ -56,4 +78,16 @@ pub(super) fn judge(
     all.extend(found);
     all.sort_by_key(|(place, finding)| (*place, finding.step));
     findings.extend(all.into_iter().map(|(_, finding)| finding));
+}
+
+/// Whoever's the missing events were, no session can tell that they broke nothing.
+fn doubt(judge: &Judge, closed: &mut [Closed]) {
+    let is_wide: Vec<bool> = judge.properties().iter().map(|property| property.history != History::Session).collect();
+    for session in closed {
+        for (outcome, is_wide) in session.report.outcomes.iter_mut().zip(&is_wide) {
+            if *is_wide && outcome.verdict == Verdict::Satisfied {
+                outcome.verdict = Verdict::Inconclusive;
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::finding::Finding;
 use crate::json::Text;
 use crate::judge::Judge;
+use crate::order::Gap;
 use crate::policy::{Property, Response};
 use crate::session::{Proposal, Session};
 
@@ -94,6 +95,8 @@ pub struct Decision {
     pub refused: Option<String>,
     /// What had waited and was decided along with this.
     pub settled: Vec<Decision>,
+    /// Events that are missing before it, or that it came too late for its place, by its number.
+    pub gap: Option<Gap>,
 }
 
 impl Decision {
@@ -112,6 +115,7 @@ impl Decision {
             settles: None,
             refused: None,
             settled: Vec::new(),
+            gap: None,
         }
     }
 

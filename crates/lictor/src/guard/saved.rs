@@ -18,6 +18,9 @@ use crate::session::{SavedSession, Session};
 pub struct SavedGuarded {
     session: SavedSession,
     pending: Vec<SavedPending>,
+    /// The number of the next event, where events are numbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next: Option<i64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,7 +37,7 @@ impl SavedGuarded {
     /// The session as it was saved later, when only what had happened since then was saved.
     #[must_use]
     pub fn followed_by(self, later: SavedGuarded) -> SavedGuarded {
-        SavedGuarded { session: self.session.followed_by(later.session), pending: later.pending }
+        SavedGuarded { session: self.session.followed_by(later.session), pending: later.pending, next: later.next }
     }
 }
 
@@ -55,7 +58,7 @@ impl Guard {
             }
         });
         let session = guarded.session.save(&self.court.judge, from);
-        Some((SavedGuarded { session, pending: pending.collect() }, guarded.session.moments()))
+        Some((SavedGuarded { session, pending: pending.collect(), next: guarded.next }, guarded.session.moments()))
     }
 
     /// Goes on with a session, in place of what is known of it here.
@@ -83,7 +86,7 @@ impl Guard {
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
             pending.push(Pending { id, event, asked, until });
         }
-        self.sessions.insert(session.name().clone(), Box::new(Guarded { session, pending }));
+        self.sessions.insert(session.name().clone(), Box::new(Guarded { session, pending, next: saved.next }));
         Ok(())
     }
 

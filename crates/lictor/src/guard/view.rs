@@ -44,6 +44,15 @@ struct DecisionView<'a> {
     refused: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     settled: Vec<DecisionView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gap: Option<GapView>,
+}
+
+#[derive(Debug, Serialize)]
+struct GapView {
+    cause: &'static str,
+    first: i64,
+    last: i64,
 }
 
 #[derive(Debug, Serialize)]
@@ -114,6 +123,7 @@ impl<'a> DecisionView<'a> {
             settles: decision.settles.as_deref(),
             refused: decision.refused.as_deref(),
             settled: decision.settled.iter().map(DecisionView::of).collect(),
+            gap: decision.gap.as_ref().map(|gap| GapView { cause: gap.cause.name(), first: gap.first, last: gap.last }),
         }
     }
 }

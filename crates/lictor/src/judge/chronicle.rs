@@ -1,11 +1,11 @@
 //! Histories that go on across sessions: of a person, a principal, an agent, or of all events.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use lictor_logic::{Standing, Time};
 
 use super::panel::{Panel, Ruling};
-use super::prepare::{Panels, Provers};
+use super::prepare::{Panels, Prepared, Provers};
 use crate::finding::Finding;
 use crate::label::{Labels, Owner, Whose};
 use crate::policy::History;
@@ -30,6 +30,10 @@ pub(super) struct Kept {
     pub(super) panel: Panel,
     /// Names come from logs: the table's seed is its own, so nobody can make them collide.
     pub(super) chronicles: HashMap<Owner, Chronicle>,
+    /// How many events are missing that may belong to any of them, known ones and new ones.
+    pub(super) missed: u64,
+    /// The properties of which nothing can be told since then.
+    pub(super) lost: BTreeSet<usize>,
 }
 
 /// One history.
@@ -43,11 +47,13 @@ pub(super) struct Chronicle {
     /// The second standing while it is ahead: by the event of that turn, which may become part of the history or not.
     ahead: Option<(u64, Standing)>,
     pub(super) trail: Trail,
+    /// How many of the missing events it has taken in.
+    missed: u64,
 }
 
 impl Chronicle {
     pub(super) fn new(standing: Standing, trail: Trail) -> Chronicle {
-        Chronicle { is_changed: false, standing, spare: None, ahead: None, trail }
+        Chronicle { is_changed: false, standing, spare: None, ahead: None, trail, missed: 0 }
     }
 }
 
@@ -64,7 +70,8 @@ pub(crate) struct Happening {
 
 impl Chronicles {
     pub(super) fn new(panels: Panels) -> Chronicles {
-        let kept = |(history, panel)| Kept { history, panel, chronicles: HashMap::new() };
+        let kept =
+            |(history, panel)| Kept { history, panel, chronicles: HashMap::new(), missed: 0, lost: BTreeSet::new() };
         Chronicles { kept: panels.into_iter().map(kept).collect(), consulted: Vec::new() }
     }
 
@@ -119,15 +126,17 @@ impl Chronicles {
     pub(super) fn observe(&mut self, happening: Happening, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
         let Happening { owners, labels, brief, turn } = happening;
-        for (Kept { panel, chronicles, .. }, owners) in self.kept.iter_mut().zip(owners) {
+        for (Kept { panel, chronicles, missed, lost, .. }, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
                 let chronicle =
                     chronicles.entry(owner).or_insert_with(|| Chronicle::new(panel.start(), Trail::default()));
                 chronicle.is_changed = true;
+                chronicle.take_in(*missed, panel, lost, &provers.prepared);
                 // What was foreseen has come: both standings have read it.
                 chronicle.spare =
                     chronicle.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
-                let ruling = rule(panel, &mut chronicle.standing, &labels, brief.time, provers);
+                let mut ruling = rule(panel, &mut chronicle.standing, &labels, brief.time, provers);
+                ruling.broken.retain(|broken| !lost.contains(&broken.property));
                 let later = Later::event(&labels, &brief, &ruling);
                 findings.append(&mut chronicle.trail.findings(provers, &ruling.broken, later));
                 chronicle.trail.append(&mut labels.clone(), brief.clone(), &ruling);
@@ -137,13 +146,25 @@ impl Chronicles {
         findings
     }
 
+    /// Notes that events are missing which may belong to any history, or to none that is asked about. As many positions as
+    /// are missing stand for fewer too, but where positions are counted; and when they were is not known at all.
+    pub(super) fn miss(&mut self, count: u64, prepared: &Prepared) {
+        for kept in &mut self.kept {
+            kept.missed = kept.missed.saturating_add(count);
+            kept.lost.extend(kept.panel.properties().iter().copied().filter(|property| {
+                let parsed = &prepared.formulas[*property];
+                parsed.measures_time || parsed.counts_positions
+            }));
+        }
+    }
+
     /// Lets time pass in all histories, and says what was late.
     pub(super) fn tick(&mut self, now: Time, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
-        for Kept { panel, chronicles, .. } in &mut self.kept {
+        for Kept { panel, chronicles, lost, .. } in &mut self.kept {
             let mut owners: Vec<(&Owner, &mut Chronicle)> = chronicles.iter_mut().collect();
             owners.sort_unstable_by_key(|(owner, _)| *owner);
-            for (_, Chronicle { is_changed, standing, spare, ahead, trail }) in owners {
+            for (_, Chronicle { is_changed, standing, spare, ahead, trail, .. }) in owners {
                 if panel.deadline(standing).is_none_or(|due| due > now) {
                     continue;
                 }
@@ -151,11 +172,26 @@ impl Chronicles {
                 (*spare, *ahead) = (None, None);
                 let mut ruling = Ruling::default();
                 panel.tick(standing, now, &provers.prepared, &mut ruling);
+                ruling.broken.retain(|broken| !lost.contains(&broken.property));
                 findings.append(&mut trail.findings(provers, &ruling.broken, Later::Time(now)));
                 trail.pass(now, &ruling);
             }
         }
         findings
+    }
+}
+
+impl Chronicle {
+    /// Takes in the events that went missing since the last event of this history.
+    fn take_in(&mut self, missed: u64, panel: &mut Panel, lost: &mut BTreeSet<usize>, prepared: &Prepared) {
+        if self.missed == missed {
+            return;
+        }
+        (self.spare, self.ahead) = (None, None);
+        // What they broke whatever they were, positions are counted for: those properties are lost.
+        let given_up = panel.miss(&mut self.standing, missed - self.missed, prepared, &mut Ruling::default());
+        lost.extend(given_up);
+        self.missed = missed;
     }
 }
 

@@ -64,6 +64,11 @@ impl Panel {
         self.names = plan.names.iter().map(|name| self.watch.name(name)).collect();
     }
 
+    /// The properties, by number.
+    pub(super) fn properties(&self) -> &[usize] {
+        &self.properties
+    }
+
     pub(crate) fn start(&mut self) -> Standing {
         self.watch.start()
     }
@@ -122,6 +127,20 @@ impl Panel {
         self.make_ready(labels, time, &mut observation);
         self.observe(standing, labels, &observation, prepared, ruling);
         self.observation = observation;
+    }
+
+    /// Reads events that are missing. Gives the properties, by number, of which nothing can be told behind them.
+    pub(crate) fn miss(
+        &mut self,
+        standing: &mut Standing,
+        count: u64,
+        prepared: &Prepared,
+        ruling: &mut Ruling,
+    ) -> Vec<usize> {
+        let missed = self.watch.miss(standing, count);
+        // They come between two events, as time does.
+        ruling.take(&missed.decided, Decided::Deadline, &self.properties, prepared);
+        missed.lost.iter().map(|monitor| self.properties[monitor.index()]).collect()
     }
 
     /// The properties, by number, of which nobody can tell whether an event behind a trail breaks them.

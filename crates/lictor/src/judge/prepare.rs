@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lictor_logic::{After, Arena, Formula, Limits, Monitor, MonitorId, Prover, Spelling};
+use lictor_logic::{
+    After, Arena, Formula, Interval, Limits, Measure, Monitor, MonitorId, Node, Prover, Spelling, Unary,
+};
 
 use super::panel::Panel;
 use crate::json::Text;
@@ -32,6 +34,10 @@ pub(crate) struct Parsed {
     pub(crate) variables: Vec<Arc<str>>,
     pub(crate) after: After,
     pub(crate) is_timed: bool,
+    /// Whether it has a bound in time anywhere, also where nothing falls due by it.
+    pub(crate) measures_time: bool,
+    /// Whether it tells one position from the next even where nothing happens.
+    pub(crate) counts_positions: bool,
     /// For `always f` with an `f` about the past and the present: that `f` holds at the last event of a finite trace.
     pub(crate) at_last: Option<(Arena, Formula)>,
 }
@@ -61,7 +67,19 @@ impl Prepared {
                         collect_names(&arena, formula, &mut wide);
                     }
                     let at_last = at_last(&arena, formula);
-                    formulas.push(Parsed { arena, formula, variables, after: property.after, is_timed, at_last });
+                    let (measures_time, counts_positions) =
+                        (has(&arena, formula, &measures_time), has(&arena, formula, &counts_positions));
+                    let after = property.after;
+                    formulas.push(Parsed {
+                        arena,
+                        formula,
+                        variables,
+                        after,
+                        is_timed,
+                        measures_time,
+                        counts_positions,
+                        at_last,
+                    });
                     let panel = panels.entry(property.history).or_insert_with(|| Panel::new(limits));
                     monitors.push(panel.add(number, monitor, property.after));
                 }
@@ -106,6 +124,39 @@ fn at_last(arena: &Arena, formula: Formula) -> Option<(Arena, Formula)> {
     let mut arena = Arena::new();
     let formula = arena.parse(&format!("eventually ((weak_next false) & ({quantifier}({body})))")).ok()?;
     Some((arena, formula))
+}
+
+/// Whether a formula has a part of some sort.
+fn has(arena: &Arena, formula: Formula, sort: &dyn Fn(&Node) -> bool) -> bool {
+    sort(&arena[formula]) || arena[formula].operands().iter().any(|operand| has(arena, *operand, sort))
+}
+
+/// A bound in time.
+pub(crate) fn measures_time(node: &Node) -> bool {
+    fn of_measure(measure: &Measure) -> bool {
+        match measure {
+            Measure::Term(_) => false,
+            Measure::Computed(_, left, right) => of_measure(left) || of_measure(right),
+            Measure::Aggregate(aggregate) => aggregate.interval.is_time(),
+        }
+    }
+    match node {
+        Node::Unary(_, interval, _) | Node::Binary(_, interval, ..) => interval.is_time(),
+        Node::Measure(_, left, right) => of_measure(left) || of_measure(right),
+        _ => false,
+    }
+}
+
+/// What tells one position from the next even where nothing happens: `next`, a bound in positions; and what counts, for a
+/// fact that holds at two positions counts twice.
+fn counts_positions(node: &Node) -> bool {
+    let is_bounded = |interval: &Interval| !interval.is_time() && !interval.is_unbounded();
+    match node {
+        Node::Unary(Unary::Next | Unary::WeakNext | Unary::Previous | Unary::WeakPrevious, ..) => true,
+        Node::Unary(_, interval, _) | Node::Binary(_, interval, ..) => is_bounded(interval),
+        Node::Measure(..) => true,
+        _ => false,
+    }
 }
 
 fn monitor(property: &Property) -> Result<(Monitor, Arena, Formula), String> {

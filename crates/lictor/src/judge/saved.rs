@@ -60,7 +60,7 @@ impl std::error::Error for RestoreError {}
 impl Chronicles {
     pub(super) fn save(&self, prepared: &Prepared) -> SavedHistories {
         let mut histories = Vec::new();
-        for Kept { history, panel, chronicles } in &self.kept {
+        for Kept { history, panel, chronicles, .. } in &self.kept {
             let mut of_kind: Vec<(&Owner, &Chronicle)> = chronicles.iter().collect();
             of_kind.sort_unstable_by_key(|(owner, _)| *owner);
             for (owner, Chronicle { standing, trail, .. }) in of_kind {
@@ -87,7 +87,7 @@ impl Chronicles {
             }
         }
         let saved = |(place, owner): (usize, Owner)| {
-            let Kept { history, panel, chronicles } = &self.kept[place];
+            let Kept { history, panel, chronicles, .. } = &self.kept[place];
             let Chronicle { standing, trail, .. } = chronicles.get(&owner)?;
             let (standing, trail) = (panel.save(standing), trail.save_last(prepared, MOST_SAVED));
             let saved = SavedHistory { history: *history, owner, standing, trail };
@@ -160,6 +160,9 @@ pub(crate) struct SavedTrack {
     steps: u32,
     /// The properties that were broken: at which event first, and how often.
     tallies: Vec<(Text, u32, u32)>,
+    /// The properties of which nothing can be told any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<Text>,
 }
 
 impl Judge {
@@ -170,6 +173,7 @@ impl Judge {
             context: track.context.save(),
             steps: track.steps,
             tallies: broken.map(|(property, tally)| (property.id.clone(), tally.first, tally.count)).collect(),
+            lost: self.lost_names(track),
         }
     }
 
@@ -187,7 +191,8 @@ impl Judge {
             };
             *tally = Tally { first: *first, count: *count };
         }
-        Ok(Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies })
+        let lost = self.lost_places(&saved.lost, &[]);
+        Ok(Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies, lost })
     }
 
     /// The same of another policy: beside it, by number, the properties that begin here.
@@ -201,6 +206,7 @@ impl Judge {
             known.map_or_else(Tally::default, |(_, first, count)| Tally { first: *first, count: *count })
         };
         let tallies = self.properties().iter().enumerate().map(tally).collect();
-        Ok((Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies }, begun))
+        let lost = self.lost_places(&saved.lost, &begun);
+        Ok((Track { standing, context: Context::load(&saved.context), steps: saved.steps, tallies, lost }, begun))
     }
 }

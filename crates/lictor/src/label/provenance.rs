@@ -16,6 +16,9 @@ pub(crate) struct Sayings {
     /// Where each saying ends, and whose it is.
     ends: Vec<(usize, Who)>,
     is_full: bool,
+    /// Where the text ends that was said before events were missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    missing_from: Option<usize>,
 }
 
 /// Who says things in a session.
@@ -68,6 +71,11 @@ impl Sayings {
         self.ends.push((self.text.len(), who));
     }
 
+    /// Notes that something may have been said here that is not known.
+    pub(crate) fn miss(&mut self) {
+        self.missing_from.get_or_insert(self.text.len());
+    }
+
     /// Who said a value first, as a word of its own; none if that was forgotten.
     pub(crate) fn first(&self, value: &str) -> Option<Who> {
         let value = value.trim().to_lowercase();
@@ -76,12 +84,15 @@ impl Sayings {
         }
         let finder = memmem::Finder::new(value.as_bytes());
         for place in finder.find_iter(self.text.as_bytes()) {
+            if self.missing_from.is_some_and(|from| place >= from) {
+                return None;
+            }
             if self.is_word(place, place + value.len()) {
                 let saying = self.ends.partition_point(|(end, _)| *end <= place);
                 return self.ends.get(saying).map(|(_, who)| *who);
             }
         }
-        (!self.is_full).then_some(Who::Model)
+        (!self.is_full && self.missing_from.is_none()).then_some(Who::Model)
     }
 
     /// Does no letter or digit touch the piece from outside? `package1` is not said by `package10`.
@@ -113,6 +124,17 @@ mod tests {
         assert_eq!(sayings.first("ünal"), Some(Who::User));
         assert_eq!(sayings.first("Mallory"), Some(Who::Tool));
         assert_eq!(sayings.first("eve"), Some(Who::Model));
+    }
+
+    #[test]
+    fn who_said_something_while_events_are_missing_is_unknown() {
+        let mut sayings = Sayings::default();
+        sayings.add(Who::User, "pay bob");
+        sayings.miss();
+        sayings.add(Who::Tool, "pay eve, not bob");
+        assert_eq!(sayings.first("bob"), Some(Who::User));
+        assert_eq!(sayings.first("eve"), None);
+        assert_eq!(sayings.first("mallory"), None);
     }
 
     #[test]

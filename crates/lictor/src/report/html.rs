@@ -78,7 +78,7 @@ fn fill(gap: &str, report: &Report, totals: &Totals) -> String {
         "figures" => summary::figures(report, totals),
         "sessions-bar" => summary::sessions(totals),
         "properties" => summary::properties(report),
-        "faults" => summary::faults(report),
+        "faults" => summary::faults(report) + &summary::gaps(report),
         "files" => summary::files(report),
         _ => String::new(),
     }

@@ -129,6 +129,9 @@ fn suites(report: &Report) -> Vec<Suite<'_>> {
     if !report.faults.is_empty() {
         suites.push(input(report));
     }
+    if report.gaps().next().is_some() {
+        suites.push(order(report));
+    }
     suites
 }
 
@@ -230,6 +233,21 @@ fn input(report: &Report) -> Suite<'_> {
         Some(Case { name: visible(name).into_owned(), file: (*name).into(), line: first.line, result })
     });
     Suite { name: "input", properties: Vec::new(), cases: cases.collect() }
+}
+
+/// The sessions whose events could not all be judged in their place. They did not fail: it is not known whether they do.
+fn order(report: &Report) -> Suite<'_> {
+    let sessions = report.sessions.iter().filter_map(|session| {
+        let first = session.gaps.first()?;
+        let gaps: Vec<String> = session.gaps.iter().map(ToString::to_string).collect();
+        Some(Case {
+            name: format!("session {}", visible(&session.name)),
+            file: first.source.file.to_string(),
+            line: first.source.line,
+            result: CaseResult::Skipped { reason: format!("inconclusive: {}", gaps.join("; ")) },
+        })
+    });
+    Suite { name: "order", properties: Vec::new(), cases: sessions.collect() }
 }
 
 /// A text inside an element. XML 1.0 has no way to write most control characters, so they are shown instead.

@@ -34,7 +34,7 @@ const FAULTS: usize = 20;
 /// Writes a report as Markdown.
 pub fn write(report: &Report, extent: Extent, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let tail = faults(report);
+    let tail = [faults(report), gaps(report)].concat();
     let mut page = head(report, &totals) + &properties(report);
     let groups = groups(&report.findings);
     if !groups.is_empty() {
@@ -176,6 +176,22 @@ fn faults(report: &Report) -> String {
     let more = report.faults.len().saturating_sub(FAULTS);
     if more > 0 {
         let _ = writeln!(text, "- and {} more", grouped(more as u64));
+    }
+    text
+}
+
+fn gaps(report: &Report) -> String {
+    let count = report.gaps().count();
+    if count == 0 {
+        return String::new();
+    }
+    let mut text = String::from("### Could not be judged in place\n\n");
+    for (session, gap) in report.gaps().take(FAULTS) {
+        let at = code(&place(&gap.source.file, gap.source.line));
+        let _ = writeln!(text, "- {at}: {}", prose(&words::gap(session, gap)));
+    }
+    if count > FAULTS {
+        let _ = writeln!(text, "- and {} more", grouped((count - FAULTS) as u64));
     }
     text
 }

@@ -64,7 +64,20 @@ impl<'a> Run<'a> {
             }
             Value::Object(artifact)
         });
-        let faults: Vec<Value> = report.faults.iter().map(|fault| notification(fault, &files)).collect();
+        let faults = report.faults.iter().map(|fault| notification(fault, &files));
+        let gaps = report.gaps().map(|(session, gap)| {
+            notification(
+                &Fault {
+                    file: gap.source.file.clone(),
+                    line: gap.source.line,
+                    column: None,
+                    code: words::gap_code(gap),
+                    message: words::gap(session, gap),
+                },
+                &files,
+            )
+        });
+        let faults: Vec<Value> = faults.chain(gaps).collect();
         Run {
             tool: descriptor::tool(report),
             invocations: [json!({"executionSuccessful": true, "toolExecutionNotifications": faults})],
@@ -84,6 +97,7 @@ fn names(report: &Report) -> Vec<&str> {
     let proofs = report.findings.iter().flat_map(|finding| &finding.witness).map(|proof| &*proof.source.file);
     let found = report.findings.iter().map(|finding| &*finding.source.file);
     let faulty = report.faults.iter().map(|fault| &*fault.file);
+    let faulty = faulty.chain(report.gaps().map(|(_, gap)| &*gap.source.file));
     let mut seen = BTreeSet::new();
     read.chain(found).chain(proofs).chain(faulty).filter(|name| !name.is_empty() && seen.insert(*name)).collect()
 }

@@ -6,12 +6,13 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::Report;
 use super::totals::{groups, tallies};
 use super::words::{binding, event, grouped, is_deciding, moment, place, severity, testimony, visible};
+use super::{Report, SessionReport, words};
 use crate::decode::Fault;
 use crate::event::write_time;
 use crate::finding::{Finding, Proof};
+use crate::order::Gap;
 use crate::policy::Severity;
 
 /// How a report looks on a terminal.
@@ -39,7 +40,10 @@ pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<(
     for fault in &report.faults {
         page.fault(fault)?;
     }
-    if !report.faults.is_empty() {
+    for (session, gap) in report.gaps() {
+        page.gap(session, gap)?;
+    }
+    if !report.faults.is_empty() || report.gaps().next().is_some() {
         page.line("")?;
     }
     page.summary(report)?;
@@ -192,6 +196,11 @@ impl Page<'_> {
             source = format!("{source}:{column}");
         }
         self.line(&format!("{word}: {source}: {} [{}]", visible(&fault.message), fault.code))
+    }
+
+    fn gap(&mut self, session: &SessionReport, gap: &Gap) -> io::Result<()> {
+        let (word, source) = (self.paint(YELLOW, "warning"), place(&gap.source.file, gap.source.line));
+        self.line(&format!("{word}: {source}: {} [{}]", words::gap(session, gap), words::gap_code(gap)))
     }
 
     fn summary(&mut self, report: &Report) -> io::Result<()> {

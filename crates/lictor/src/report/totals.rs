@@ -32,6 +32,8 @@ pub struct Totals {
     pub known: usize,
     /// Places that could not be read.
     pub faults: usize,
+    /// How often events could not be judged in their place.
+    pub gaps: usize,
     /// The findings that nobody accepts by severity; every severity is there, the worst first.
     pub severities: Vec<(Severity, usize)>,
 }
@@ -56,6 +58,7 @@ impl Totals {
             suppressed: report.findings.len() - open().count(),
             known: report.known,
             faults: report.faults.len(),
+            gaps: report.gaps().count(),
             severities: SEVERITIES.map(|severity| (severity, count(severity))).to_vec(),
         }
     }
@@ -98,6 +101,9 @@ impl Totals {
         }
         if self.faults > 0 {
             figures.push(("unreadable", count(self.faults as u64, "place")));
+        }
+        if self.gaps > 0 {
+            figures.push(("order", count(self.gaps as u64, "gap")));
         }
         figures
     }

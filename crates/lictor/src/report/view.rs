@@ -9,6 +9,7 @@ use crate::decode::Fault;
 use crate::event::write_time;
 use crate::finding::{Finding, Proof};
 use crate::json::Text;
+use crate::order::Gap;
 use crate::policy::{Mode, Property};
 
 /// The version of every JSON shape of a report.
@@ -113,6 +114,27 @@ pub(super) struct SessionView<'a> {
     verdict: Verdict,
     #[serde(serialize_with = "as_object")]
     outcomes: Vec<(&'a str, OutcomeView)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<GapView<'a>>,
+}
+
+/// Events that could not be judged in their place.
+#[derive(Debug, Serialize)]
+struct GapView<'a> {
+    cause: &'static str,
+    first: i64,
+    last: i64,
+    file: &'a str,
+    line: u32,
+    message: String,
+}
+
+impl<'a> GapView<'a> {
+    fn of(gap: &'a Gap) -> GapView<'a> {
+        let Gap { cause, first, last, source } = gap;
+        let (file, line) = (&*source.file, source.line);
+        GapView { cause: cause.name(), first: *first, last: *last, file, line, message: gap.to_string() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -140,6 +162,7 @@ impl<'a> SessionView<'a> {
             steps: session.steps,
             verdict: session.verdict(),
             outcomes: outcomes.collect(),
+            gaps: session.gaps.iter().map(GapView::of).collect(),
         }
     }
 }

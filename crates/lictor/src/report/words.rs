@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use super::SessionReport;
 use super::view::values;
 use crate::finding::{Decided, Finding, Proof};
+use crate::order::{Cause, Gap};
 use crate::policy::Severity;
 
 /// The name of a severity.
@@ -117,6 +119,21 @@ pub(super) fn step(proof: &Proof) -> String {
     match &proof.session {
         Some(session) => format!("step {} of session {}", proof.step, visible(session)),
         None => format!("step {}", proof.step),
+    }
+}
+
+/// Events that could not be judged in their place: `session s1: gap: events 17 to 19 are missing`.
+pub(super) fn gap(session: &SessionReport, gap: &Gap) -> String {
+    format!("session {}: {gap}", visible(&session.name))
+}
+
+/// The code of what could not be judged in its place.
+pub(super) fn gap_code(gap: &Gap) -> &'static str {
+    match gap.cause {
+        Cause::Missing => "order.missing",
+        Cause::Late => "order.late",
+        Cause::Repeated => "order.repeated",
+        Cause::Conflicting => "order.conflicting",
     }
 }
 

@@ -19,6 +19,9 @@ pub struct SavedSession {
     track: SavedTrack,
     shows_content: bool,
     trail: SavedTrail,
+    /// Whether events are missing right before the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_torn: bool,
 }
 
 impl SavedSession {
@@ -50,6 +53,7 @@ impl Session {
             track: judge.save_track(&self.track),
             shows_content: self.shows_content,
             trail: self.trail.save(judge.prepared(), from),
+            is_torn: self.is_torn,
         }
     }
 
@@ -58,7 +62,7 @@ impl Session {
         saved.check_version()?;
         let track = judge.restore_track(&saved.track)?;
         let trail = Trail::load(saved.name.clone(), &saved.trail, judge.prepared());
-        Ok(Session::at(track, trail, saved.shows_content))
+        Ok(Session { is_torn: saved.is_torn, ..Session::at(track, trail, saved.shows_content) })
     }
 
     /// Goes on with a session that was judged by another policy. Properties whose formulas are in both go on where they
@@ -69,6 +73,6 @@ impl Session {
         let mut trail = Trail::load(saved.name.clone(), &saved.trail, judge.prepared());
         let names = begun.iter().map(|property| judge.properties()[*property].id.clone()).collect();
         trail.begin(begun);
-        Ok((Session::at(track, trail, saved.shows_content), names))
+        Ok((Session { is_torn: saved.is_torn, ..Session::at(track, trail, saved.shows_content) }, names))
     }
 }

@@ -100,6 +100,10 @@ impl<'a> Later<'a> {
         match self {
             Later::Nothing => Vec::new(),
             Later::Time(now) => vec![Moment::Tick(now)],
+            Later::Missing { labels, brief, count } => {
+                let facts = labels.facts_between(Mark::default(), labels.end(), brief.time, names, is_asked);
+                vec![Moment::Position(facts); count]
+            }
             Later::Event { labels, brief, .. } => {
                 let facts = labels.facts_between(Mark::default(), labels.end(), brief.time, names, is_asked);
                 let before = self.passed().map(Moment::Tick);
@@ -112,14 +116,14 @@ impl<'a> Later<'a> {
     pub(super) fn passed(self) -> Option<Time> {
         match self {
             Later::Event { brief, was_due: true, .. } => brief.time.map(|time| Time(time.0.saturating_sub(1))),
-            Later::Event { .. } | Later::Nothing | Later::Time(_) => None,
+            Later::Event { .. } | Later::Missing { .. } | Later::Nothing | Later::Time(_) => None,
         }
     }
 
     /// The event.
     pub(super) fn brief(self) -> Option<&'a Brief> {
         match self {
-            Later::Event { brief, .. } => Some(brief),
+            Later::Event { brief, .. } | Later::Missing { brief, .. } => Some(brief),
             Later::Nothing | Later::Time(_) => None,
         }
     }

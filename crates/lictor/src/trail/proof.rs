@@ -47,7 +47,7 @@ impl Case<'_> {
         // What passed before the event behind the trail is a moment without an event.
         let event = recorded + usize::from(self.later.passed().is_some());
         let brief = |entry: usize| match from + entry {
-            place if place == event => self.later.brief(),
+            place if place >= event => self.later.brief(),
             place => self.trail.moments.brief(place),
         };
         let at = self.at();

@@ -14,6 +14,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use lictor::event::Source;
+use lictor::order::{Cause, Gap};
 use lictor::report::{Report, html, json, jsonl, junit, markdown, sarif, text};
 use serde_json::Value;
 
@@ -34,6 +36,17 @@ fn written(write: Writer, report: &Report) -> String {
     let mut out = Vec::new();
     write(report, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn each_format_tells_which_events_are_missing() {
+    let mut report = sample::small();
+    let source = Source { file: "shop.jsonl".into(), line: 20, record: 19 };
+    report.sessions[0].gaps.push(Gap { cause: Cause::Missing, first: 17, last: 19, source });
+    for (name, write) in FORMATS.into_iter().chain([("report.html", html::write as Writer)]) {
+        let text = written(write, &report);
+        assert!(text.contains("gap: events 17 to 19 are missing"), "{name} does not tell:\n{text}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lictor::decode::{Fault, Format};
 use lictor::event::{Kind, Source};
 use lictor::finding::{Decided, Finding, Proof};
+use lictor::order::{Cause, Gap};
 use lictor::policy::{After, History, Mode, Place, Property, Response, Severity};
 use lictor::report::{FileReport, Outcome, Report, SessionReport};
 use lictor_logic::{Time, Value, Verdict};
@@ -201,6 +202,7 @@ pub(crate) fn small() -> Report {
         file: file.into(),
         steps,
         outcomes: outcomes.to_vec(),
+        gaps: Vec::new(),
     };
     let mut sessions = vec![
         session("s1", shop, 11, [broken(9, 2), holds, holds, holds, holds]),
@@ -284,6 +286,12 @@ pub(crate) fn hostile() -> Report {
             file: attack.into(),
             steps: line,
             outcomes: vec![broken(line, 1); ATTACKS.len()],
+            gaps: vec![Gap {
+                cause: Cause::Missing,
+                first: 2,
+                last: i64::from(line) + 2,
+                source: Source { file: attack.into(), line, record: 0 },
+            }],
         });
         let fault = Fault { file: attack.into(), line, column: Some(1), code: "json.syntax", message: attack.into() };
         report.faults.push(fault);
@@ -350,7 +358,13 @@ pub(crate) fn large(sessions: u32) -> Report {
             report.findings.push(finding);
             outcomes.push(broken(late, 1));
         }
-        report.sessions.push(SessionReport { name: name.into(), file: file.as_str().into(), steps, outcomes });
+        report.sessions.push(SessionReport {
+            name: name.into(),
+            file: file.as_str().into(),
+            steps,
+            outcomes,
+            gaps: Vec::new(),
+        });
         match report.files.last_mut() {
             Some(last) if *last.name == *file => last.events += u64::from(steps),
             _ => {

@@ -6,6 +6,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod generate;
+mod missing;
 mod replay;
 mod shrink;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{first_upper, fragment, shown};
 use crate::policy::{Mode, Severity};
 use crate::report::totals::{Tally, tallies};
-use crate::report::words::{count, grouped, place, severity};
+use crate::report::words::{self, count, grouped, place, severity};
 use crate::report::{Report, Totals};
 
 /// How many unreadable places a page lists.
@@ -49,6 +49,9 @@ pub(super) fn figures(report: &Report, totals: &Totals) -> String {
             totals.faults as u64,
             "<dd class=\"note\"><a href=\"#faults\">places in the logs</a></dd>",
         );
+    }
+    if totals.gaps > 0 {
+        figure("gaps", totals.gaps as u64, "<dd class=\"note\"><a href=\"#gaps\">events out of place</a></dd>");
     }
     text
 }
@@ -140,6 +143,27 @@ fn table(tallies: &[Tally<'_>]) -> String {
         let _ = write!(text, "<td class=\"number strong\">{}{suppressed}</td></tr>", grouped(tally.findings as u64));
     }
     text.push_str("</tbody></table>");
+    text
+}
+
+/// The events that could not be judged in their place.
+pub(super) fn gaps(report: &Report) -> String {
+    let count = report.gaps().count();
+    if count == 0 {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<section aria-labelledby=\"gaps\"><div class=\"heading\"><h2 id=\"gaps\">Could not be judged in place</h2></div>\
+         <ul class=\"faults\">",
+    );
+    for (session, gap) in report.gaps().take(FAULTS) {
+        let (at, message) = (shown(&place(&gap.source.file, gap.source.line)), shown(&words::gap(session, gap)));
+        let _ = write!(text, "<li><code><bdi>{at}</bdi></code> <span>{message}</span></li>");
+    }
+    if count > FAULTS {
+        let _ = write!(text, "<li>and {} more</li>", grouped((count - FAULTS) as u64));
+    }
+    text.push_str("</ul></section>");
     text
 }
 
