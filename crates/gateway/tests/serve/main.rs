@@ -5,6 +5,8 @@
 mod control;
 mod crossing;
 mod faults;
+mod frameworks;
+mod libraries;
 mod operations;
 mod sdk;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
@@ -12,6 +14,7 @@ mod sdk;
 mod server;
 mod sessions;
 mod shopper;
+mod small_model;
 mod strict;
 mod vendor;
 mod world;
