@@ -26,9 +26,8 @@ pub(crate) fn python() -> Option<PathBuf> {
 
 /// The Python that has a model.
 pub(crate) fn python_with_model() -> Option<PathBuf> {
-    let folder = made_once("model-venv", &OF_MODEL.join(" "), |folder| {
-        venv(folder, &["--no-deps", OF_MODEL[0], OF_MODEL[1]])
-    })?;
+    let folder =
+        made_once("model-venv", &OF_MODEL.join(" "), |folder| venv(folder, &["--no-deps", OF_MODEL[0], OF_MODEL[1]]))?;
     Some(folder.join("bin/python"))
 }
 

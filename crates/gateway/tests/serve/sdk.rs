@@ -13,7 +13,8 @@ const LOG: &str = "consent-bypass.jsonl";
 /// Runs the agent with the model alone, and with the gateway before it.
 async fn both(command: impl Fn() -> Command) -> (Vec<Value>, Vec<Value>) {
     let turns: Vec<Value> = turns(LOG).iter().map(|(user, steps)| json!([user, steps.len()])).collect();
-    let given = |address, is_strict: bool| json!({"address": format!("http://{address}"), "strict": is_strict, "turns": turns});
+    let given =
+        |address, is_strict: bool| json!({"address": format!("http://{address}"), "strict": is_strict, "turns": turns});
     let model = model(LOG).await;
     let without = run(command(), given(model.address, false)).await;
     let world = plan(&model, &example("policy.yaml")).start().await;

@@ -62,14 +62,17 @@ async fn what_a_real_model_wants_to_do_is_judged() {
     assert_eq!(decided("delete_file", "forward"), 0);
     for line in &told {
         let (calls, said) = (line["calls"].as_array().unwrap(), line["said"].as_str().unwrap_or_default());
-        match line["wanted"] == "delete_file" {
-            true => assert!(calls.is_empty() && said.contains("keep-files"), "{line}"),
-            false => assert_eq!(calls.len(), 1, "{line}"),
+        let is_odd = line["api"] == "responses" && line["stream"] == true;
+        match (is_odd, line["wanted"] == "delete_file") {
+            // This server does not say at which place of the output an item stands: what nobody can place is refused.
+            (true, _) => assert!(calls.is_empty() && said.starts_with("stream.shape: "), "{line}"),
+            (false, true) => assert!(calls.is_empty() && said.contains("keep-files"), "{line}"),
+            (false, false) => assert_eq!(calls.len(), 1, "{line}"),
         }
     }
-    let (streamed, blocked) = (told.iter().filter(|line| line["stream"] == true).count(), decided("delete_file", "block"));
-    assert_eq!((streamed, blocked), (6, 6));
+    assert_eq!((arrived.len(), decided("delete_file", "block")), (5, 5), "three interfaces, but for one way of one");
     let exchanges = of_type(&records, "exchange");
     assert_eq!(exchanges.len(), told.len());
-    assert!(exchanges.iter().all(|record| record["outcome"] == "done"), "{exchanges:#?}");
+    let ended = |outcome: &str| exchanges.iter().filter(|record| record["outcome"] == outcome).count();
+    assert_eq!((ended("done"), ended("refused")), (10, 2), "{exchanges:#?}");
 }

@@ -1,7 +1,7 @@
 """Asks a small model that is real, through the vendors' libraries, with two worked turns before each question.
 
 Standard input holds {"address"}. A line of JSON for each question says which calls arrived. A model that may only call one
-tool, and must, calls that one.
+tool, and must, calls that one. What the gateway refuses is told by its error.
 """
 
 import json
@@ -62,8 +62,9 @@ def responses(address, key, wanted, stream):
     }
     if stream:
         with client.responses.stream(**asked) as events:
-            for _ in events:
-                pass
+            for event in events:
+                if event.type == "error":
+                    return [], f"{event.code}: {event.message}"
             reply = events.get_final_response()
     else:
         reply = client.responses.create(**asked)
