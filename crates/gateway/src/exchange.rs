@@ -25,6 +25,7 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
 use lictor::glob::Glob;
+use lictor_store::Change;
 use lictor_wire::{Api, Route};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -34,7 +35,7 @@ use crate::body::{self, AnswerBody};
 use crate::gateway::Gateway;
 use crate::identity::Caller;
 use crate::judges::Unavailable;
-use crate::sessions::hex;
+use crate::sessions::{hex, unavailable};
 use crate::telemetry::Outcome;
 use crate::told::{EXCHANGE_HEADER, SESSION_NAME_HEADER, Told};
 use crate::upstream;
@@ -116,6 +117,9 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     while let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record.clone()).await {
         gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
         tokio::time::sleep(AGAIN).await;
+    }
+    if let version @ 1.. = account.under_way.load(Ordering::Relaxed) {
+        gateway.under_way.end(&account.id, version);
     }
     gateway.journal.say(&gateway.metrics, "exchange", line);
 }
@@ -215,6 +219,10 @@ impl Exchange {
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
         read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.told().into()))?;
+        if let Some(row) = self.under_way() {
+            let saved = self.gateway.sessions.blocking(move |store| store.save(&[row])).await?;
+            self.account.under_way.store(saved.map_err(unavailable)?, Ordering::Relaxed);
+        }
         let response = self.ask_upstream(bytes).await?;
         let (head, body) = response.into_parts();
         let (bytes, read) = body::read(body, limits.body, limits.answer).await;
@@ -228,6 +236,12 @@ impl Exchange {
         self.give_whole(head.status, &head.headers, bytes)?;
         self.account.ends(ended, None);
         Ok(())
+    }
+
+    /// What the store is told before something goes on.
+    fn under_way(&self) -> Option<Change> {
+        let record = || self.account.cut_off(&self.gateway.judges.in_force().fingerprint);
+        self.gateway.under_way.begin(&self.account.id, record)
     }
 
     /// The upstream's answer to what goes on.

@@ -1,0 +1,150 @@
+//! Exchanges under way, as the store knows them: what a process that was killed has left unfinished, the next one tells.
+//!
+//! An exchange is put down before its request goes on and crossed out behind its record. The rows are those of a ledger,
+//! to which one process at a time can write: what stands there when a gateway begins, nobody is at any more. What is
+//! crossed out is forgotten from time to time, many at once; so a row may be left of an exchange that has its record, and
+//! the ledger itself says which.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use lictor_ledger::{Ledger, Reader};
+use lictor_store::{Change, Expected, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::gateway::Gateway;
+use crate::judges::Unavailable;
+use crate::prefixed::escaped;
+use crate::sessions::unavailable;
+use crate::start::StartError;
+
+/// How often what was crossed out is forgotten.
+const TIDY: Duration = Duration::from_secs(1);
+
+/// How many rows are looked at in one go.
+const AT_ONCE: usize = 256;
+
+/// Exchanges under way.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    /// Where they stand. Nothing is put down where nothing is written down.
+    place: Option<(String, Reader)>,
+    /// Those that have their record: the id, and the version of the row.
+    finished: Mutex<Vec<(String, u64)>>,
+    /// The records of those that begin now are behind this place of the ledger.
+    from: AtomicU64,
+}
+
+/// What is put down of an exchange.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    from: u64,
+    /// The record to be written if no other is.
+    record: Map<String, Value>,
+}
+
+impl UnderWay {
+    pub(crate) fn new(ledger: Option<&Ledger>) -> Result<UnderWay, StartError> {
+        let wrong = |error: lictor_ledger::Error| StartError::new(error.to_string());
+        let place = ledger.map(|ledger| -> Result<_, StartError> {
+            let reader = ledger.reader();
+            let key = reader.first_key().map_err(wrong)?.to_string();
+            Ok((format!("gateway/under-way/{}/", escaped(&key)), reader))
+        });
+        let under_way = UnderWay { place: place.transpose()?, finished: Mutex::default(), from: AtomicU64::new(0) };
+        under_way.look();
+        Ok(under_way)
+    }
+
+    /// The change that puts an exchange down, with the record that is written if the exchange never ends.
+    pub(crate) fn begin(&self, id: &str, record: impl FnOnce() -> Map<String, Value>) -> Option<Change> {
+        let (place, _) = self.place.as_ref()?;
+        let row = Row { from: self.from.load(Ordering::Relaxed), record: record() };
+        let value = serde_json::to_vec(&row).ok()?;
+        Some(Change::put(format!("{place}{id}"), Expected::Absent, value))
+    }
+
+    /// Crosses out an exchange that has its record.
+    pub(crate) fn end(&self, id: &str, version: u64) {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push((id.to_owned(), version));
+    }
+
+    /// Forgets what was crossed out, from time to time.
+    pub(crate) async fn tidy(gateway: &Gateway) {
+        loop {
+            tokio::time::sleep(TIDY).await;
+            gateway.under_way.forget(gateway).await;
+        }
+    }
+
+    /// Forgets what was crossed out. What cannot be forgotten now is forgotten at the next start.
+    pub(crate) async fn forget(&self, gateway: &Gateway) {
+        self.look();
+        let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some((place, _)) = self.place.as_ref().filter(|_| !finished.is_empty()) else { return };
+        let row = |(id, version): (String, u64)| Change::delete(format!("{place}{id}"), Expected::Version(version));
+        let changes: Vec<Change> = finished.into_iter().map(row).collect();
+        let _ = gateway.sessions.blocking(move |store| store.save(&changes)).await;
+    }
+
+    fn look(&self) {
+        let size = self.place.as_ref().and_then(|(_, reader)| reader.size().ok());
+        self.from.store(size.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Writes a record for each exchange that a process before this one left without. Says how many there were.
+    pub(crate) async fn cut_off(gateway: &Gateway) -> Result<usize, Unavailable> {
+        let Some((place, reader)) = gateway.under_way.place.clone() else { return Ok(0) };
+        let rows = gateway.sessions.blocking(move |store| left(store, &place)).await?.map_err(unavailable)?;
+        let from = rows.iter().map(|(_, _, row)| row.from).min();
+        let recorded = match from {
+            Some(from) => tokio::task::spawn_blocking(move || recorded(&reader, from)).await,
+            None => return Ok(0),
+        };
+        let recorded = recorded.map_err(|_| Unavailable { reason: "the ledger cannot be read".to_owned() })??;
+        let mut count = 0;
+        for (key, version, row) in rows {
+            if !row.record.get("exchange").and_then(Value::as_str).is_some_and(|id| recorded.contains(id)) {
+                gateway.judges.note_late(row.record).await?;
+                count += 1;
+            }
+            let gone = Change::delete(key, Expected::Version(version));
+            gateway.sessions.blocking(move |store| store.save(&[gone])).await?.map_err(unavailable)?;
+        }
+        Ok(count)
+    }
+}
+
+/// The rows that are left, with their keys and versions.
+fn left(store: &dyn Store, place: &str) -> Result<Vec<(String, u64, Row)>, StoreError> {
+    let (mut rows, mut last) = (Vec::new(), None);
+    loop {
+        let keys = store.keys(place, last.as_deref(), AT_ONCE)?;
+        let Some(end) = keys.last() else { return Ok(rows) };
+        last = Some(end.clone());
+        for key in keys {
+            let Some(stored) = store.load(&key)? else { continue };
+            if let Ok(row) = serde_json::from_slice(&stored.value) {
+                rows.push((key, stored.version, row));
+            }
+        }
+    }
+}
+
+/// The exchanges that have a record from a place of the ledger on.
+fn recorded(reader: &Reader, from: u64) -> Result<HashSet<String>, Unavailable> {
+    let wrong = |error: lictor_ledger::Error| Unavailable { reason: error.to_string() };
+    let mut ids = HashSet::new();
+    for record in reader.records(from).map_err(wrong)? {
+        let Some(body) = record.map_err(wrong)?.body else { continue };
+        if body.get("type").and_then(Value::as_str) == Some("exchange")
+            && let Some(id) = body.get("exchange").and_then(Value::as_str)
+        {
+            ids.insert(id.to_owned());
+        }
+    }
+    Ok(ids)
+}
