@@ -6,6 +6,7 @@ mod control;
 mod crossing;
 mod faults;
 mod frameworks;
+mod hostile;
 mod libraries;
 mod operations;
 mod sdk;

@@ -121,7 +121,7 @@ async fn what_is_wrong_with_chunks_ends_the_request() {
 async fn many_requests_in_a_row_are_answered_in_their_order_with_a_record_each() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
-    let count = 200;
+    let count = 1000;
     let mut sent = Vec::new();
     for number in 0..count {
         let body = request(Api::Chat, &format!("number {number}"), false).to_string();
