@@ -301,9 +301,15 @@ async fn a_vendor_who_keeps_the_history_gets_answers_to_denied_calls() {
             assert!(input[0]["output"].as_str().unwrap().contains("no-drop"), "{round}");
             assert_eq!(input.as_array().unwrap().len(), 3);
         }
+        // So does one whose client only says a text.
+        next["input"] = json!("and then?");
+        let got = world.post(path(Api::Responses), "s", &next).await;
+        assert_eq!(got.status, 200, "{}", got.text());
+        let input = model.seen().pop().unwrap().json()["input"].clone();
+        assert_eq!((&input[0]["call_id"], &input[1]["content"]), (&json!("c1"), &json!("and then?")), "{input}");
         let records = world.end().await;
         let said = of_type(&records, "decision").iter().filter(|record| record["kind"] == "user_message").count();
-        assert_eq!(said, 3, "the same words said twice are said twice");
+        assert_eq!(said, 4, "the same words said twice are said twice");
     }
 }
 
