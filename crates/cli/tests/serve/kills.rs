@@ -74,7 +74,7 @@ fn client(number: u64, address: &Mutex<String>, got: &Mutex<Got>, is_over: &Atom
         }
         let tool = if round % 3 == 2 { "drop".to_owned() } else { format!("look-{number}-{round}") };
         let at = address.lock().unwrap().clone();
-        match ask(&at, &format!("client-{number}-{}", round % 7), &tool, number % 2 == 0) {
+        match ask(&at, &format!("client-{number}-{}", round % 7), &tool, number.is_multiple_of(2)) {
             Some(heard) => got.lock().unwrap().hear(&tool, &heard),
             None => std::thread::sleep(Duration::from_millis(5)),
         }
