@@ -7,7 +7,7 @@ use lictor_wire::Api;
 use serde_json::json;
 
 use crate::crossing::{NOTHING, POLICY, saying};
-use crate::vendor::{call, hear, hear_stream, path, reply, request, stream};
+use crate::vendor::{call, hear, hear_stream, history, path, reply, request, result_item, said_items, stream, text};
 use crate::world::{Model, Play, of_type, plan};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,6 +160,56 @@ async fn a_person_who_was_erased_is_known_in_disguise() {
             let heard = if streams { hear_stream(Api::Chat, &got.body) } else { hear(Api::Chat, &got.body) };
             assert_eq!(heard.calls.is_empty(), disguise != bob, "{disguise:?}: {heard:?}");
         }
+        // Nor is the model told of them by a tool.
+        let mut items = vec![json!({"role": "user", "content": "hi"})];
+        items.extend(said_items(Api::Chat, &[call("c2", "look", json!({}))]));
+        items.push(result_item(Api::Chat, "c2", &format!("found {disguise} here")));
+        let got = world.post(path(Api::Chat), "t", &history(Api::Chat, &items, false)).await;
+        assert_eq!(got.status, 200, "{}", got.text());
+        let told = model.seen().pop().unwrap().json()["messages"][2].to_string();
+        assert!(told.contains("found"), "it is another session: {told}");
+        let got = world.post(path(Api::Chat), "s", &history(Api::Chat, &items, false)).await;
+        assert_eq!(got.status, 200, "{}", got.text());
+        let told = model.seen().pop().unwrap().json()["messages"][2].to_string();
+        assert_eq!(told.contains("found"), disguise == bob, "{disguise:?}: {told}");
         world.end().await;
     }
+}
+
+/// What the reference says is not caught. Where one of these is caught one day, the reference is to say so.
+#[tokio::test(flavor = "multi_thread")]
+async fn known_ways_past_are_still_open() {
+    let secret = "The patient has diabetes.";
+    let thinking = reply(Api::Chat, &[text("Fine.")])
+        .replace("\"content\":\"Fine.\"", &format!("\"content\":\"Fine.\",\"reasoning_content\":\"{secret}\""));
+    let (first, second) = secret.split_at(20);
+    for (what, said, wanted) in [
+        ("said", reply(Api::Chat, &[text(secret)]), "The patient has [redacted]."),
+        ("thought", thinking, secret),
+        ("encoded twice", reply(Api::Chat, &[text("WkdsaFltVjBaWE09")]), "WkdsaFltVjBaWE09"),
+        ("reversed", reply(Api::Chat, &[text("setebaid")]), "setebaid"),
+    ] {
+        let model = Model::start(move |_| Play::json(said.clone())).await;
+        let world = plan(&model, POLICY).start().await;
+        let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+        assert!(got.text().contains(wanted), "{what}: {}", got.text());
+        world.end().await;
+    }
+    // In two messages, one after the other.
+    let model = Model::start(move |seen| {
+        let said = if seen.json()["messages"].as_array().unwrap().len() == 1 { first } else { second };
+        Play::json(reply(Api::Chat, &[text(said)]))
+    })
+    .await;
+    let world = plan(&model, POLICY).start().await;
+    let mut items = vec![json!({"role": "user", "content": "hi"})];
+    let mut heard = String::new();
+    for _ in 0..2 {
+        let got = world.post(path(Api::Chat), "s", &history(Api::Chat, &items, false)).await;
+        let said = hear(Api::Chat, &got.body).text;
+        items.extend([json!({"role": "assistant", "content": said}), json!({"role": "user", "content": "go on"})]);
+        heard.push_str(&said);
+    }
+    assert_eq!(heard, secret);
+    world.end().await;
 }
