@@ -21,6 +21,9 @@ use crate::prefixed::escaped;
 use crate::sessions::unavailable;
 use crate::start::StartError;
 
+/// How an exchange ended whose process was killed.
+pub(crate) const CUT_OFF: &str = "cut_off";
+
 /// How often what was crossed out is forgotten.
 const TIDY: Duration = Duration::from_secs(1);
 
@@ -46,6 +49,16 @@ struct Row {
     record: Map<String, Value>,
 }
 
+impl Row {
+    /// What a row that cannot be read still says: which exchange it was.
+    fn damaged(key: &str) -> Row {
+        let id = key.rsplit('/').next().unwrap_or_default();
+        let member = |name: &str, value: &str| (name.to_owned(), Value::from(value));
+        let record = [member("type", "exchange"), member("exchange", id), member("outcome", CUT_OFF)];
+        Row { from: 0, record: record.into_iter().collect() }
+    }
+}
+
 impl UnderWay {
     pub(crate) fn new(ledger: Option<&Ledger>) -> Result<UnderWay, StartError> {
         let wrong = |error: lictor_ledger::Error| StartError::new(error.to_string());
@@ -54,9 +67,9 @@ impl UnderWay {
             let key = reader.first_key().map_err(wrong)?.to_string();
             Ok((format!("gateway/under-way/{}/", escaped(&key)), reader))
         });
-        let under_way = UnderWay { place: place.transpose()?, finished: Mutex::default(), from: AtomicU64::new(0) };
-        under_way.look();
-        Ok(under_way)
+        let place = place.transpose()?;
+        let size = place.as_ref().and_then(|(_, reader)| reader.size().ok());
+        Ok(UnderWay { place, finished: Mutex::default(), from: AtomicU64::new(size.unwrap_or(0)) })
     }
 
     /// The change that puts an exchange down, with the record that is written if the exchange never ends.
@@ -82,17 +95,14 @@ impl UnderWay {
 
     /// Forgets what was crossed out. What cannot be forgotten now is forgotten at the next start.
     pub(crate) async fn forget(&self, gateway: &Gateway) {
-        self.look();
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
-        let Some((place, _)) = self.place.as_ref().filter(|_| !finished.is_empty()) else { return };
+        let Some((place, reader)) = self.place.clone().filter(|_| !finished.is_empty()) else { return };
         let row = |(id, version): (String, u64)| Change::delete(format!("{place}{id}"), Expected::Version(version));
         let changes: Vec<Change> = finished.into_iter().map(row).collect();
-        let _ = gateway.sessions.blocking(move |store| store.save(&changes)).await;
-    }
-
-    fn look(&self) {
-        let size = self.place.as_ref().and_then(|(_, reader)| reader.size().ok());
-        self.from.store(size.unwrap_or(0), Ordering::Relaxed);
+        let forgotten = gateway.sessions.blocking(move |store| (store.save(&changes).is_ok(), reader.size().ok()));
+        if let Ok((_, Some(size))) = forgotten.await {
+            self.from.store(size, Ordering::Relaxed);
+        }
     }
 
     /// Writes a record for each exchange that a process before this one left without. Says how many there were.
@@ -127,9 +137,8 @@ fn left(store: &dyn Store, place: &str) -> Result<Vec<(String, u64, Row)>, Store
         last = Some(end.clone());
         for key in keys {
             let Some(stored) = store.load(&key)? else { continue };
-            if let Ok(row) = serde_json::from_slice(&stored.value) {
-                rows.push((key, stored.version, row));
-            }
+            let row = serde_json::from_slice(&stored.value).unwrap_or_else(|_| Row::damaged(&key));
+            rows.push((key, stored.version, row));
         }
     }
 }
@@ -147,4 +156,24 @@ fn recorded(reader: &Reader, from: u64) -> Result<HashSet<String>, Unavailable> 
         }
     }
     Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use lictor_store::MemoryStore;
+
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_damaged_still_says_which_exchange_it_was() {
+        let store = MemoryStore::new();
+        let row = Row { from: 7, record: [("exchange".to_owned(), "a".into())].into_iter().collect() };
+        let whole = Change::put("rows/a", Expected::Absent, serde_json::to_vec(&row).unwrap());
+        let damaged = Change::put("rows/b", Expected::Absent, "{");
+        store.save(&[whole, damaged, Change::put("rowt/c", Expected::Absent, "{")]).unwrap();
+        let rows = left(&store, "rows/").unwrap();
+        let told: Vec<_> = rows.iter().map(|(_, _, row)| (row.from, row.record["exchange"].as_str())).collect();
+        assert_eq!(told, [(7, Some("a")), (0, Some("b"))]);
+        assert_eq!(rows[1].2.record["outcome"], CUT_OFF);
+    }
 }

@@ -11,9 +11,7 @@ use sha2::Sha256;
 use crate::identity::{EVERYBODY, Origin};
 use crate::sessions::hex;
 use crate::telemetry::Outcome;
-
-/// How an exchange ended whose process was killed: the next one says so.
-const CUT_OFF: &str = "cut_off";
+use crate::under_way::CUT_OFF;
 
 /// What crossed in an exchange.
 #[derive(Debug)]
