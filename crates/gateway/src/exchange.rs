@@ -9,7 +9,7 @@
 //! An exchange is a task of its own: it is finished, and its record written, whether or not the client stays. A failure
 //! within it is the end of this exchange and of no other.
 
-mod account;
+pub(crate) mod account;
 mod ask;
 mod flow;
 mod reply;
@@ -25,7 +25,6 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
 use lictor::glob::Glob;
-use lictor_store::Change;
 use lictor_wire::{Api, Route};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -35,9 +34,10 @@ use crate::body::{self, AnswerBody};
 use crate::gateway::Gateway;
 use crate::identity::Caller;
 use crate::judges::Unavailable;
-use crate::sessions::{hex, unavailable};
+use crate::sessions::hex;
 use crate::telemetry::Outcome;
 use crate::told::{EXCHANGE_HEADER, SESSION_NAME_HEADER, Told};
+use crate::under_way::UnderWay;
 use crate::upstream;
 use account::Account;
 
@@ -219,10 +219,6 @@ impl Exchange {
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
         read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.told().into()))?;
-        if let Some(row) = self.under_way() {
-            let saved = self.gateway.sessions.blocking(move |store| store.save(&[row])).await?;
-            self.account.under_way.store(saved.map_err(unavailable)?, Ordering::Relaxed);
-        }
         let response = self.ask_upstream(bytes).await?;
         let (head, body) = response.into_parts();
         let (bytes, read) = body::read(body, limits.body, limits.answer).await;
@@ -238,14 +234,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// What the store is told before something goes on.
-    fn under_way(&self) -> Option<Change> {
-        let record = || self.account.cut_off(&self.gateway.judges.in_force().fingerprint);
-        self.gateway.under_way.begin(&self.account.id, record)
+    /// The upstream's answer to what goes on. Meanwhile the store is told that the exchange is under way: nothing comes
+    /// back before it knows.
+    async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
+        let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
+        let begun = async move { UnderWay::begin(&gateway, &account).await };
+        let (begun, answered) = tokio::join!(begun, self.forward(bytes));
+        begun?;
+        answered
     }
 
-    /// The upstream's answer to what goes on.
-    async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
+    async fn forward(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let gateway = Arc::clone(&self.gateway);
         self.account.sent_up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let path = self.head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();

@@ -91,11 +91,6 @@ impl Memory {
         self.version.is_none()
     }
 
-    /// The version of what was loaded or saved last.
-    pub(crate) fn version(&self) -> Option<u64> {
-        self.version
-    }
-
     /// How an item of this hash goes on, if other than it is sent.
     pub(crate) fn alteration(&self, hash: &[u8]) -> Option<Ruling> {
         let hash = hex(hash);
@@ -221,16 +216,6 @@ impl Sessions {
 
     /// Saves a memory. `false` if somebody else was faster: load it and do it again.
     pub(crate) async fn save(&self, session: &str, memory: &mut Memory) -> Result<bool, Unavailable> {
-        self.save_with(session, memory, None).await
-    }
-
-    /// The same along with something else: both are saved or neither is.
-    pub(crate) async fn save_with(
-        &self,
-        session: &str,
-        memory: &mut Memory,
-        more: Option<Change>,
-    ) -> Result<bool, Unavailable> {
         let kept = Kept {
             known: hex(&memory.known.to_bytes()),
             altered: memory.altered.clone(),
@@ -242,8 +227,7 @@ impl Sessions {
         };
         let value = serde_json::to_vec(&kept).map_err(|error| Unavailable { reason: error.to_string() })?;
         let change = Change::put(key(session), Expected::of_version(memory.version), value);
-        let changes: Vec<Change> = more.into_iter().chain([change]).collect();
-        match self.blocking(move |store| store.save(&changes)).await? {
+        match self.blocking(move |store| store.save(&[change])).await? {
             Ok(version) => {
                 memory.version = Some(version);
                 Ok(true)

@@ -1,9 +1,9 @@
 //! Exchanges under way, as the store knows them: what a process that was killed has left unfinished, the next one tells.
 //!
-//! An exchange is put down before its request goes on and crossed out behind its record. The rows are those of a ledger,
-//! to which one process at a time can write: what stands there when a gateway begins, nobody is at any more. What is
-//! crossed out is forgotten from time to time, many at once; so a row may be left of an exchange that has its record, and
-//! the ledger itself says which.
+//! An exchange is put down while its request goes on, before anything comes back, and crossed out behind its record. The
+//! rows are those of a ledger, to which one process at a time can write: what stands there when a gateway begins, nobody is
+//! at any more. What is crossed out is forgotten from time to time, many at once; so a row may be left of an exchange that
+//! has its record, and the ledger itself says which.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,7 @@ use lictor_store::{Change, Expected, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::exchange::account::Account;
 use crate::gateway::Gateway;
 use crate::judges::Unavailable;
 use crate::prefixed::escaped;
@@ -72,12 +73,17 @@ impl UnderWay {
         Ok(UnderWay { place, finished: Mutex::default(), from: AtomicU64::new(size.unwrap_or(0)) })
     }
 
-    /// The change that puts an exchange down, with the record that is written if the exchange never ends.
-    pub(crate) fn begin(&self, id: &str, record: impl FnOnce() -> Map<String, Value>) -> Option<Change> {
-        let (place, _) = self.place.as_ref()?;
-        let row = Row { from: self.from.load(Ordering::Relaxed), record: record() };
-        let value = serde_json::to_vec(&row).ok()?;
-        Some(Change::put(format!("{place}{id}"), Expected::Absent, value))
+    /// Puts an exchange down, with the record that is written if it never ends.
+    pub(crate) async fn begin(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
+        let under_way = &gateway.under_way;
+        let Some((place, _)) = &under_way.place else { return Ok(()) };
+        let record = account.cut_off(&gateway.judges.in_force().fingerprint);
+        let row = Row { from: under_way.from.load(Ordering::Relaxed), record };
+        let value = serde_json::to_vec(&row).map_err(|error| Unavailable { reason: error.to_string() })?;
+        let put = Change::put(format!("{place}{}", account.id), Expected::Absent, value);
+        let saved = gateway.sessions.blocking(move |store| store.save(&[put])).await?;
+        account.under_way.store(saved.map_err(unavailable)?, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Crosses out an exchange that has its record.

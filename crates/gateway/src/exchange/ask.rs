@@ -157,12 +157,7 @@ impl Exchange {
             self.alter_again(&memory, request, &mut changes);
             memory.known = fold.known;
             let denied = std::mem::take(&mut memory.denied);
-            let row = self.under_way();
-            let is_known = row.is_some();
-            if gateway.sessions.save_with(&session.name, &mut memory, row).await? {
-                if let Some(version) = memory.version().filter(|_| is_known) {
-                    self.account.under_way.store(version, Ordering::Relaxed);
-                }
+            if gateway.sessions.save(&session.name, &mut memory).await? {
                 let answers = denied.into_iter().filter(|_| !request.carries_history());
                 let answers = answers.map(|(id, text)| (id.into(), text)).collect();
                 return Ok((memory, Changes { items: changes, answers }));
