@@ -23,11 +23,11 @@ pub(crate) struct Gateway {
     pub(crate) upstream: Upstream,
     pub(crate) judges: Judges,
     pub(crate) sessions: Arc<Sessions>,
-    pub(crate) under_way: UnderWay,
     pub(crate) namer: Namer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
+    pub(crate) under_way: UnderWay,
     /// Exchanges that may still begin.
     pub(crate) room: Arc<Semaphore>,
     /// Rings when a person has answered something.
