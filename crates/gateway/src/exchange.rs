@@ -273,7 +273,7 @@ impl Exchange {
     /// Gives the client a whole answer.
     fn give_whole(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
         self.account.sent_down(&bytes);
-        let mut response = Response::new(body::whole(bytes));
+        let mut response = Response::new(body::whole_within(bytes, self.gateway.config.limits.write));
         *response.status_mut() = status;
         *response.headers_mut() = upstream::back(headers);
         response.headers_mut().remove("content-encoding");

@@ -78,6 +78,19 @@ async fn what_nobody_objects_to_crosses_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_answer_crosses_byte_for_byte() {
+    let said = vec![text(&"many words ".repeat(60_000)), call("c1", "look", json!({}))];
+    let model = saying(said.clone()).await;
+    let world = plan(&model, NOTHING).start().await;
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+    let wanted = reply(Api::Chat, &said);
+    assert!(got.is_whole && got.body == wanted);
+    assert_eq!(got.headers["content-length"], wanted.len().to_string().as_str());
+    let records = world.end().await;
+    assert_eq!(of_type(&records, "exchange")[0]["sent_down"], wanted.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_blocked_is_replaced_by_a_denial() {
     for (api, streams) in ALL {
         let model = saying(vec![text("Now."), call("c1", "drop", json!({"x": 1}))]).await;

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// What agents in Python are made with, pinned. One environment holds them all.
+/// What agents in Python are made with, pinned. One environment holds them all, and serves the tests of the wire too, which
+/// want the first two.
 const OF_PYTHON: [&str; 5] =
     ["openai==3.49.0", "anthropic==2.8.0", "openai-agents==0.24.0", "langgraph==1.2.20", "langchain-openai==1.7.3"];
 const OF_NODE: [&str; 1] = ["openai@6.49.0"];
