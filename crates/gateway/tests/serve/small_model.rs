@@ -74,5 +74,6 @@ async fn what_a_real_model_wants_to_do_is_judged() {
     let exchanges = of_type(&records, "exchange");
     assert_eq!(exchanges.len(), told.len());
     let ended = |outcome: &str| exchanges.iter().filter(|record| record["outcome"] == outcome).count();
-    assert_eq!((ended("done"), ended("refused")), (10, 2), "{exchanges:#?}");
+    // A library may hang up as soon as it has read the last event.
+    assert_eq!((ended("done") + ended("client_gone"), ended("refused")), (10, 2), "{exchanges:#?}");
 }
