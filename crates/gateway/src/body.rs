@@ -31,6 +31,32 @@ pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnswerBody {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
+/// From how many bytes on a body that is there is sent piece by piece, and how many a piece has.
+const LARGE: usize = 256 << 10;
+const PIECE: usize = 16 << 10;
+
+/// A body that is there, for a client that takes it in time: one that takes no piece for so long is given up. In HTTP/2 a
+/// client says itself how much it takes; without this it could have us keep what it asked for as long as it likes.
+pub(crate) fn whole_within(bytes: Bytes, patience: Duration) -> AnswerBody {
+    if bytes.len() <= LARGE {
+        return whole(bytes);
+    }
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let (pieces, size) = (Pieces { sender }, bytes.len() as u64);
+    tokio::spawn(async move {
+        for piece in bytes.chunks(PIECE) {
+            // A copy: a piece that waits must not keep all of it.
+            let sent = tokio::time::timeout(patience, pieces.send(Bytes::copy_from_slice(piece))).await;
+            if !matches!(sent, Ok(Ok(()))) {
+                return;
+            }
+        }
+        // Whoever has gone needs no end.
+        let _ = pieces.end().await;
+    });
+    Flow { receiver, is_over: false, left: Some(size) }.boxed_unsync()
+}
+
 /// How many pieces may wait for a client that is slow to take them.
 const WAITING: usize = 8;
 
@@ -38,7 +64,7 @@ const WAITING: usize = 8;
 /// [`Pieces::end`] leaves the body broken off.
 pub(crate) fn pieces() -> (Pieces, AnswerBody) {
     let (sender, receiver) = mpsc::channel(WAITING);
-    (Pieces { sender }, Flow { receiver, is_over: false }.boxed_unsync())
+    (Pieces { sender }, Flow { receiver, is_over: false, left: None }.boxed_unsync())
 }
 
 /// Where the pieces of a body are put.
@@ -74,6 +100,8 @@ impl Pieces {
 struct Flow {
     receiver: mpsc::Receiver<Option<Bytes>>,
     is_over: bool,
+    /// How many bytes are to come, if that is known.
+    left: Option<u64>,
 }
 
 impl Body for Flow {
@@ -88,7 +116,10 @@ impl Body for Flow {
             return Poll::Ready(None);
         }
         self.receiver.poll_recv(context).map(|piece| match piece {
-            Some(Some(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(Some(bytes)) => {
+                self.left = self.left.map(|left| left.saturating_sub(bytes.len() as u64));
+                Some(Ok(Frame::data(bytes)))
+            }
             Some(None) => {
                 self.is_over = true;
                 None
@@ -105,7 +136,7 @@ impl Body for Flow {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
+        self.left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 
@@ -193,6 +224,33 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap().into()
+    }
+
+    #[tokio::test]
+    async fn a_large_body_is_kept_only_as_long_as_the_client_takes_it() {
+        /// Bytes that say when they are let go of.
+        struct Told(Vec<u8>, Option<tokio::sync::oneshot::Sender<()>>);
+        impl AsRef<[u8]> for Told {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+        impl Drop for Told {
+            fn drop(&mut self) {
+                let _ = self.1.take().map(|sender| sender.send(()));
+            }
+        }
+        let text: Vec<u8> = (0..LARGE + 7).map(|place| (place % 251) as u8).collect();
+        let patience = Duration::from_millis(50);
+        let taken = whole_within(text.clone().into(), patience);
+        assert_eq!(taken.size_hint().exact(), Some(text.len() as u64));
+        assert_eq!(taken.collect().await.unwrap().to_bytes(), text);
+        let (sender, freed) = tokio::sync::oneshot::channel();
+        let mut left_lying = whole_within(Bytes::from_owner(Told(text.clone(), Some(sender))), patience);
+        assert!(left_lying.frame().await.unwrap().is_ok());
+        freed.await.unwrap();
+        // Who comes back after that finds that it broke off.
+        assert!(left_lying.collect().await.is_err());
     }
 
     #[test]

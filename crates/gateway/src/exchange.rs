@@ -9,7 +9,7 @@
 //! An exchange is a task of its own: it is finished, and its record written, whether or not the client stays. A failure
 //! within it is the end of this exchange and of no other.
 
-mod account;
+pub(crate) mod account;
 mod ask;
 mod flow;
 mod reply;
@@ -37,6 +37,7 @@ use crate::judges::Unavailable;
 use crate::sessions::hex;
 use crate::telemetry::Outcome;
 use crate::told::{EXCHANGE_HEADER, SESSION_NAME_HEADER, Told};
+use crate::under_way::UnderWay;
 use crate::upstream;
 use account::Account;
 
@@ -116,6 +117,9 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     while let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record.clone()).await {
         gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
         tokio::time::sleep(AGAIN).await;
+    }
+    if let version @ 1.. = account.under_way.load(Ordering::Relaxed) {
+        gateway.under_way.end(&account.id, version);
     }
     gateway.journal.say(&gateway.metrics, "exchange", line);
 }
@@ -230,8 +234,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// The upstream's answer to what goes on.
+    /// The upstream's answer to what goes on. Meanwhile the store is told that the exchange is under way: nothing comes
+    /// back before it knows.
     async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
+        let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
+        let begun = async move { UnderWay::begin(&gateway, &account).await };
+        let (begun, answered) = tokio::join!(begun, self.forward(bytes));
+        begun?;
+        answered
+    }
+
+    async fn forward(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let gateway = Arc::clone(&self.gateway);
         self.account.sent_up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let path = self.head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
@@ -260,7 +273,7 @@ impl Exchange {
     /// Gives the client a whole answer.
     fn give_whole(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
         self.account.sent_down(&bytes);
-        let mut response = Response::new(body::whole(bytes));
+        let mut response = Response::new(body::whole_within(bytes, self.gateway.config.limits.write));
         *response.status_mut() = status;
         *response.headers_mut() = upstream::back(headers);
         response.headers_mut().remove("content-encoding");

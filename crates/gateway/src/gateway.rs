@@ -13,6 +13,7 @@ use crate::reload::{PolicySource, Reload};
 use crate::sessions::{Sessions, unavailable};
 use crate::start::{Foundation, StartError};
 use crate::telemetry::{Journal, Metrics, Spans};
+use crate::under_way::UnderWay;
 use crate::upstream::Upstream;
 
 /// All that exchanges share.
@@ -26,6 +27,7 @@ pub(crate) struct Gateway {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
+    pub(crate) under_way: UnderWay,
     /// Exchanges that may still begin.
     pub(crate) room: Arc<Semaphore>,
     /// Rings when a person has answered something.
@@ -49,11 +51,25 @@ impl Gateway {
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();
+        let under_way = UnderWay::new(foundation.ledger.as_ref())?;
         let judges = Judges::open(foundation, tenants.into_iter(), &metrics, &journal)?;
         let spans = Spans::new(config.collector.as_ref(), &upstream, &metrics);
         let room = Arc::new(Semaphore::new(config.limits.exchanges));
         let (answered, reload) = (Notify::new(), Reload::from(source));
-        Ok(Gateway { config, upstream, judges, sessions, namer, metrics, journal, spans, room, answered, reload })
+        Ok(Gateway {
+            config,
+            upstream,
+            judges,
+            sessions,
+            under_way,
+            namer,
+            metrics,
+            journal,
+            spans,
+            room,
+            answered,
+            reload,
+        })
     }
 }
 

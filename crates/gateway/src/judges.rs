@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::identity::EVERYBODY;
 use crate::in_force::InForce;
 use crate::prefixed::Prefixed;
 use crate::start::{Foundation, StartError};
@@ -110,6 +111,13 @@ impl Judges {
     /// Writes down something that is no decision: what crossed in an exchange, what an operator did.
     pub(crate) async fn note(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
         self.ask(tenant, |desk, then| desk.note(body, then)).await
+    }
+
+    /// Writes down what was left unwritten about a tenant, who may not be one any more.
+    pub(crate) async fn note_late(&self, body: Map<String, Value>) -> Result<(), Unavailable> {
+        let tenant = body.get("tenant").and_then(Value::as_str).filter(|tenant| self.desks.contains_key(*tenant));
+        let tenant = tenant.unwrap_or(EVERYBODY).to_owned();
+        self.note(&tenant, body).await
     }
 
     /// Puts another policy in force for all tenants: what was asked before is decided by the old one, and sessions go on

@@ -13,6 +13,7 @@
 //! - `listen` accepts connections and lets no request through that two readers could read differently.
 //! - `exchange` is one request and its reply; `identity` says whose, `sessions` what was judged of it before.
 //! - `judges` decides: a desk for each tenant.
+//! - `under_way` knows which exchanges have no record yet, also after the process was killed.
 //! - `upstream` is the way to the model, `told` what the gateway says itself.
 //! - `control` has the endpoints for operators and for the application's own records of consents.
 //! - `telemetry` is what operators see.
@@ -37,6 +38,7 @@ mod sessions;
 mod start;
 mod telemetry;
 mod told;
+mod under_way;
 mod upstream;
 mod verdict;
 mod waiting;

@@ -21,6 +21,7 @@ use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{Foundation, StartError};
 use crate::telemetry::Journal;
+use crate::under_way::UnderWay;
 
 /// How often sessions are looked through for those that are over.
 const SWEEP: Duration = Duration::from_secs(600);
@@ -65,6 +66,10 @@ impl Server {
         let address = listener.local_addr().map_err(cannot)?;
         let opened = tokio::task::spawn_blocking(move || Gateway::new(config, foundation, source, journal)).await;
         let gateway = Arc::new(opened.map_err(|_| StartError::new("the gateway failed while it opened its store"))??);
+        let cut_off = UnderWay::cut_off(&gateway).await.map_err(|unavailable| StartError::new(unavailable.reason))?;
+        if cut_off > 0 {
+            gateway.journal.say(&gateway.metrics, "cut_off", json!({"exchanges": cut_off}));
+        }
         Ok(Server { gateway, listener, tls, address })
     }
 
@@ -90,8 +95,11 @@ impl Server {
         let (stopping, stopped) = watch::channel(false);
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
         let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
+        let shared = Arc::clone(&gateway);
+        let tidying = tokio::spawn(async move { UnderWay::tidy(&shared).await });
         stop.await;
         sweeping.abort();
+        tidying.abort();
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         // Nobody listens to it any more if all connections are over already.
         let _ = stopping.send(true);
@@ -101,6 +109,7 @@ impl Server {
             }
         });
         let left = drained.await.err().map(|_| gateway.metrics.under_way.load(Ordering::Relaxed));
+        gateway.under_way.forget(&gateway).await;
         accepting.abort();
         gateway.journal.say(&gateway.metrics, "stopped", json!({"cut_off": left.unwrap_or(0)}));
         let shared = Arc::clone(&gateway);

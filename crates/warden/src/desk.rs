@@ -4,6 +4,7 @@
 //! to be durable is paid once for all of them. When nobody asks, the desk lets time pass: deadlines fire by themselves.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -59,7 +60,7 @@ impl Desk {
         told: impl FnMut(Result<Notice, WardenError>) + Send + 'static,
     ) -> Result<Desk, std::io::Error> {
         let (questions, asked) = channel();
-        let work = move || work(warden, &asked, &clock, told);
+        let work = move || keep_working(warden, &asked, &clock, told);
         let thread = std::thread::Builder::new().name("lictor-desk".into()).spawn(work)?;
         Ok(Desk { questions, thread: Arc::new(Mutex::new(Some(thread))) })
     }
@@ -117,19 +118,44 @@ impl Desk {
     }
 }
 
-/// Answers questions until the desk is closed or nobody can ask any more.
-fn work(
+/// Answers questions until the desk is closed. A panic is the end of what was being answered, and of nothing else: whoever
+/// waited for it is not answered, and what is in memory is read anew.
+fn keep_working(
     mut warden: Warden,
     asked: &Receiver<Question>,
     clock: &impl Fn() -> Time,
     mut told: impl FnMut(Result<Notice, WardenError>),
 ) -> Result<(), WardenError> {
+    while catch_unwind(AssertUnwindSafe(|| work(&mut warden, asked, clock, &mut told))).is_err() {
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| warden.start_over())) {
+                Ok(Ok(())) => break,
+                Ok(Err(error)) => told(Err(error)),
+                Err(_) => told(Err(WardenError::Broken)),
+            }
+            // Until then nothing is decided: a question that is dropped is one that is not answered.
+            match asked.recv_timeout(BEAT) {
+                Ok(Question::Close) | Err(RecvTimeoutError::Disconnected) => return warden.close(),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+    warden.close()
+}
+
+/// Answers questions until the desk is closed or nobody can ask any more.
+fn work(
+    warden: &mut Warden,
+    asked: &Receiver<Question>,
+    clock: &impl Fn() -> Time,
+    told: &mut impl FnMut(Result<Notice, WardenError>),
+) {
     let mut last_beat = clock();
     loop {
         let first = match asked.recv_timeout(BEAT) {
             Ok(question) => Some(question),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return warden.close(),
+            Err(RecvTimeoutError::Disconnected) => return,
         };
         let nobody_asks = first.is_none();
         let mut batch = Batch::default();
@@ -146,21 +172,21 @@ fn work(
                     batch.records.push((warden.begin(draft), then));
                 }
                 Question::Preview(event, then) => {
-                    std::mem::take(&mut batch).answer(&mut warden, clock());
+                    std::mem::take(&mut batch).answer(warden, clock());
                     then(warden.preview(&event).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
-                    std::mem::take(&mut batch).answer(&mut warden, clock());
+                    std::mem::take(&mut batch).answer(warden, clock());
                     then(warden.change_policy(*guard, fingerprint).map_err(Arc::new));
                 }
                 Question::Close => {
-                    batch.answer(&mut warden, clock());
-                    return warden.close();
+                    batch.answer(warden, clock());
+                    return;
                 }
             }
             next = if batch.is_full() { None } else { asked.try_recv().ok() };
         }
-        batch.answer(&mut warden, clock());
+        batch.answer(warden, clock());
         let now = clock();
         if nobody_asks || now >= last_beat.plus(Span(BEAT.as_nanos() as u64)) {
             match warden.tick(now) {

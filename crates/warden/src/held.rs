@@ -111,6 +111,23 @@ impl Warden {
         self.load_histories()
     }
 
+    /// Forgets everything, after something failed at a place that nobody knows: what is in memory may be half done. What
+    /// is in the store and not in the ledger is written.
+    pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
+        let all: Vec<String> = self.held.keys().cloned().collect();
+        self.let_go(&all)?;
+        self.unwritten.clear();
+        self.written.clear();
+        // What the ledger was handed is in it, or will never be: nothing is written twice.
+        if let Some(ledger) = &self.ledger
+            && ledger.checkpoint().is_err()
+        {
+            ledger.recover()?;
+            ledger.checkpoint()?;
+        }
+        self.catch_up()
+    }
+
     /// Brings the histories across sessions into memory, as the store knows them.
     pub(crate) fn load_histories(&mut self) -> Result<(), WardenError> {
         self.histories.clear();

@@ -105,17 +105,10 @@ impl Request {
     /// the history knows of a call that the client never saw, and refuses to go on without its answer. Only for requests
     /// that do not carry the history, others need none.
     pub fn answered(&self, changes: &[(usize, Ruling)], answers: &[(Text, String)]) -> Result<Vec<u8>, Refused> {
-        let mut edits = Vec::new();
-        if !answers.is_empty() {
-            if self.carries_history() {
-                return Err(shape("a request that carries its history holds no call that was denied"));
-            }
-            let answer = |(id, text): &(Text, String)| {
-                let kind = ("type", "function_call_output".into());
-                object(&[kind, ("call_id", id.clone().into()), ("output", text.as_str().into())]).into()
-            };
-            edits.push((at!["input"], Edit::Prepend(answers.iter().map(answer).collect())));
+        if !answers.is_empty() && self.carries_history() {
+            return Err(shape("a request that carries its history holds no call that was denied"));
         }
+        let mut edits = Vec::new();
         for (index, ruling) in changes {
             let segment = self.segments.get(*index).ok_or_else(|| shape("there is no such item"))?;
             match ruling {
@@ -124,9 +117,34 @@ impl Request {
                 Ruling::Deny { text } => edits.extend(segment.deny(text)?),
             }
         }
-        let text = splice::edited(&self.text, &edits).ok_or_else(|| shape("an item is not where it was"))?;
-        Ok(text.into_bytes())
+        let lost = || shape("an item is not where it was");
+        let text = splice::edited(&self.text, &edits).ok_or_else(lost)?;
+        if answers.is_empty() {
+            return Ok(text.into_bytes());
+        }
+        let edit = answering(&text, answers).ok_or_else(lost)?;
+        Ok(splice::edited(&text, &[(at!["input"], edit)]).ok_or_else(lost)?.into_bytes())
     }
+}
+
+/// The edit of its input by which a body answers calls before it says anything else. An input that is a text is the
+/// message of a user, and is written as one where something has to stand before it.
+fn answering(text: &str, answers: &[(Text, String)]) -> Option<Edit> {
+    let answer = |(id, text): &(Text, String)| -> Json {
+        let kind = ("type", "function_call_output".into());
+        object(&[kind, ("call_id", id.clone().into()), ("output", text.as_str().into())]).into()
+    };
+    let mut items: Vec<Json> = answers.iter().map(answer).collect();
+    let body = json::parse_str(text).ok()?;
+    match body.get("input") {
+        Some(Json::Array(_)) => return Some(Edit::Prepend(items)),
+        Some(said @ Json::String(_)) => {
+            items.push(object(&[("role", "user".into()), ("content", said.clone())]).into());
+        }
+        None | Some(Json::Null) => {}
+        Some(_) => return None,
+    }
+    Some(Edit::Set(items.into()))
 }
 
 /// The hash of what an event says.

@@ -11,6 +11,7 @@ use sha2::Sha256;
 use crate::identity::{EVERYBODY, Origin};
 use crate::sessions::hex;
 use crate::telemetry::Outcome;
+use crate::under_way::CUT_OFF;
 
 /// What crossed in an exchange.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(crate) struct Account {
     /// How many events were decided on, and how many of them did not simply go on.
     pub(crate) decisions: AtomicU64,
     pub(crate) changed: AtomicU64,
+    /// The version of the row by which the store knows that it is under way; zero while it does not.
+    pub(crate) under_way: AtomicU64,
     more: Mutex<More>,
 }
 
@@ -67,6 +70,7 @@ impl Account {
             status: AtomicU16::new(0),
             decisions: zero(),
             changed: zero(),
+            under_way: zero(),
             more: Mutex::new(More {
                 api: None,
                 tenant: EVERYBODY.to_owned(),
@@ -137,6 +141,25 @@ impl Account {
 
     pub(crate) fn outcome(&self) -> Outcome {
         self.with(|more| more.outcome).unwrap_or(Outcome::Failed)
+    }
+
+    /// The record of an exchange of which nothing more will be known than what is known now.
+    pub(crate) fn cut_off(&self, policy: &str) -> Map<String, Value> {
+        const UNKNOWN: [&str; 9] = [
+            "sent_up",
+            "got",
+            "sent_down",
+            "sent_hash",
+            "upstream_status",
+            "status",
+            "decisions",
+            "changed",
+            "streams",
+        ];
+        let mut body = self.record(policy);
+        body.retain(|key, _| !UNKNOWN.contains(&key.as_str()));
+        body.insert("outcome".into(), json!(CUT_OFF));
+        body
     }
 
     /// The record of it. There is nothing in it of what was said.

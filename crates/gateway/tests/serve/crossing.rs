@@ -78,6 +78,19 @@ async fn what_nobody_objects_to_crosses_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_answer_crosses_byte_for_byte() {
+    let said = vec![text(&"many words ".repeat(60_000)), call("c1", "look", json!({}))];
+    let model = saying(said.clone()).await;
+    let world = plan(&model, NOTHING).start().await;
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+    let wanted = reply(Api::Chat, &said);
+    assert!(got.is_whole && got.body == wanted);
+    assert_eq!(got.headers["content-length"], wanted.len().to_string().as_str());
+    let records = world.end().await;
+    assert_eq!(of_type(&records, "exchange")[0]["sent_down"], wanted.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_blocked_is_replaced_by_a_denial() {
     for (api, streams) in ALL {
         let model = saying(vec![text("Now."), call("c1", "drop", json!({"x": 1}))]).await;
@@ -301,9 +314,15 @@ async fn a_vendor_who_keeps_the_history_gets_answers_to_denied_calls() {
             assert!(input[0]["output"].as_str().unwrap().contains("no-drop"), "{round}");
             assert_eq!(input.as_array().unwrap().len(), 3);
         }
+        // So does one whose client only says a text.
+        next["input"] = json!("and then?");
+        let got = world.post(path(Api::Responses), "s", &next).await;
+        assert_eq!(got.status, 200, "{}", got.text());
+        let input = model.seen().pop().unwrap().json()["input"].clone();
+        assert_eq!((&input[0]["call_id"], &input[1]["content"]), (&json!("c1"), &json!("and then?")), "{input}");
         let records = world.end().await;
         let said = of_type(&records, "decision").iter().filter(|record| record["kind"] == "user_message").count();
-        assert_eq!(said, 3, "the same words said twice are said twice");
+        assert_eq!(said, 4, "the same words said twice are said twice");
     }
 }
 

@@ -5,6 +5,9 @@
 mod control;
 mod crossing;
 mod faults;
+mod frameworks;
+mod hostile;
+mod libraries;
 mod operations;
 mod sdk;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
@@ -12,6 +15,7 @@ mod sdk;
 mod server;
 mod sessions;
 mod shopper;
+mod small_model;
 mod strict;
 mod vendor;
 mod world;

@@ -267,6 +267,7 @@ impl Failing {
         let mode = *self.mode.lock().unwrap();
         match mode {
             "panic" if key.contains("session") => panic!("as told"),
+            "panic while deciding" if key.starts_with("tenant/") => panic!("as told"),
             "error" => Err(StoreError::Unavailable { place: "store".into(), reason: "as told".into() }),
             _ => Ok(()),
         }
@@ -316,6 +317,32 @@ async fn a_store_that_fails_stops_what_would_go_on_and_nothing_else() {
     *mode.lock().unwrap() = "";
     assert_eq!(ask(Api::Chat).await.status, 200, "it goes on when the store does");
     assert_eq!(world.ask(Method::GET, "/lictor/ready", &[], "").await.status, 200);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_while_deciding_is_the_end_of_one_request() {
+    let mode = Arc::new(Mutex::new(""));
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut failing = plan(&model, POLICY);
+    failing.store = Some(Arc::new(Failing { inner: MemoryStore::new(), mode: Arc::clone(&mode) }));
+    let world = failing.start().await;
+    let user = json!({"role": "user", "content": "hi"});
+    assert_eq!(pays(&world, std::slice::from_ref(&user)).await, 1);
+    for streams in [false, true] {
+        *mode.lock().unwrap() = "panic while deciding";
+        let reached = model.seen().len();
+        for _ in 0..3 {
+            let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "again", streams)).await;
+            assert_eq!((got.status, got.code()), (503, "audit.unavailable"), "{}", got.text());
+        }
+        assert_eq!(model.seen().len(), reached, "nothing went on");
+        *mode.lock().unwrap() = "";
+        // It goes on, and knows what was before.
+        let got = world.post(path(Api::Chat), "t", &request(Api::Chat, "hello", streams)).await;
+        assert_eq!(got.status, 200, "{}", got.text());
+        assert_eq!(pays(&world, std::slice::from_ref(&user)).await, 0, "it was paid before");
+    }
     world.end().await;
 }
 

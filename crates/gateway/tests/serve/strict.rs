@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use lictor_wire::Api;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::crossing::{NOTHING, saying};
 use crate::vendor::{path, request, text};
-use crate::world::{World, of_type, plan};
+use crate::world::{Model, Play, World, of_type, plan};
 
 /// Sends bytes and reads until the gateway ends the connection, or is silent for a while.
 async fn talk(world: &World, sent: &[u8]) -> (String, bool) {
@@ -121,7 +122,7 @@ async fn what_is_wrong_with_chunks_ends_the_request() {
 async fn many_requests_in_a_row_are_answered_in_their_order_with_a_record_each() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
-    let count = 200;
+    let count = 1000;
     let mut sent = Vec::new();
     for number in 0..count {
         let body = request(Api::Chat, &format!("number {number}"), false).to_string();
@@ -164,6 +165,34 @@ async fn whoever_is_slow_does_not_wait_for_ever() {
     assert_eq!(statuses(&heard), ["408"], "a body that does not end: {heard}");
     assert!(model.seen().is_empty());
     world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_does_not_read_is_given_up() {
+    // More than the system takes for somebody who does not read.
+    let model = Model::start(|_| {
+        let delta = json!({"index": 0, "delta": {"content": "word ".repeat(13 << 10)}, "finish_reason": null});
+        let chunk =
+            json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [delta]});
+        Play::stream(&vec![format!("data: {chunk}\n\n"); 250])
+    })
+    .await;
+    let mut plan = plan(&model, NOTHING);
+    plan.config.limits.write = Duration::from_millis(300);
+    let world = plan.start().await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(world.address).await.unwrap();
+    let body = request(Api::Chat, "hi", true).to_string();
+    let head = format!("POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", path(Api::Chat), body.len());
+    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    while model.seen().is_empty() || world.figure("lictor_exchanges_under_way").await > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let records = world.end().await;
+    let exchange = of_type(&records, "exchange")[0];
+    assert_eq!(exchange["outcome"], "client_gone");
+    assert!(exchange["sent_down"].as_u64().unwrap() < 16_000_000, "{exchange}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

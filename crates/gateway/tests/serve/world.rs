@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::service::service_fn;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use lictor::policy::{Files, Policy};
@@ -204,8 +204,12 @@ pub(crate) fn policy(text: &str) -> Policy {
 
 /// A plan of a gateway to this model.
 pub(crate) fn plan(model: &Model, policy: &str) -> Plan {
-    let upstream: Uri = format!("http://{}", model.address).parse().unwrap();
-    let mut config = Config::new(upstream);
+    plan_to(&format!("http://{}", model.address), policy)
+}
+
+/// A plan of a gateway to whatever answers at this address.
+pub(crate) fn plan_to(upstream: &str, policy: &str) -> Plan {
+    let mut config = Config::new(upstream.parse().unwrap());
     config.listen = "127.0.0.1:0".parse().unwrap();
     config.control_keys = vec![KeyHash::of(CONTROL)];
     config.limits.drain = Duration::from_secs(2);

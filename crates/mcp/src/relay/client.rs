@@ -4,7 +4,7 @@ use lictor::decode::Side;
 use lictor::guard::Means;
 use lictor::json::{Json, Object, Text};
 
-use super::{Asked, Relay, Ruling, Turn, key};
+use super::{Asked, Crossing, Relay, Ruling, Turn, key};
 use crate::message::{self, INVALID, Message, NO_METHOD, NOT_ALLOWED, Sort, error};
 use crate::{methods, outcome};
 
@@ -52,19 +52,18 @@ impl Relay {
         if let Some(held) = message.params().text("requestState").and_then(|state| self.held.remove(state)) {
             return self.called_again(turn, held, message, id);
         }
-        if !is_known {
-            self.asked.insert(name, asked);
-            return turn.outs.push(super::Out::Server(bytes));
-        }
-        let events = match self.events(Side::Client, message, &event) {
+        // One that the operator listed is not looked into.
+        let events = if is_known { self.events(Side::Client, message, &event) } else { Ok(Vec::new()) };
+        let events = match events {
             Ok(events) => events,
             Err(reason) => {
                 turn.refuse("mcp.message", &bytes);
                 return turn.client(&error(id, INVALID, &reason));
             }
         };
+        let crossing = Crossing { from: Side::Client, method, size: bytes.len() };
         let means = Means { rewrite: method == "tools/call", ask: method == "tools/call" && self.can_ask };
-        match turn.decide(means, &events) {
+        match turn.decide(means, &events, &crossing) {
             Ruling::Pass { rewritten, advice } => {
                 self.asked.insert(name, Asked { advice, ..asked });
                 match rewritten.and_then(|event| event.args?.value().cloned()) {
@@ -101,21 +100,18 @@ impl Relay {
     pub(super) fn told(&mut self, turn: &mut Turn<'_>, side: Side, message: &Message, bytes: Vec<u8>) {
         let method = message.value.text("method").unwrap_or_default();
         let id = self.next_id("note");
-        if !methods::is_notification(side, method) {
-            // One that the operator listed.
-            return turn.outs.push(match side {
-                Side::Client => super::Out::Server(bytes),
-                Side::Server => super::Out::Client(bytes),
-            });
-        }
-        let events = match self.events(side, message, &id) {
+        // One that the operator listed is not looked into.
+        let is_known = methods::is_notification(side, method);
+        let events = if is_known { self.events(side, message, &id) } else { Ok(Vec::new()) };
+        let events = match events {
             Ok(events) => events,
             Err(reason) => {
                 turn.refuse("mcp.message", &bytes);
                 return turn.note(reason);
             }
         };
-        match turn.decide(Means { rewrite: false, ask: false }, &events) {
+        let crossing = Crossing { from: side, method, size: bytes.len() };
+        match turn.decide(Means { rewrite: false, ask: false }, &events, &crossing) {
             Ruling::Pass { .. } if side == Side::Client => turn.outs.push(super::Out::Server(bytes)),
             Ruling::Pass { .. } => turn.outs.push(super::Out::Client(bytes)),
             Ruling::Ask(_) => {}
@@ -129,18 +125,20 @@ impl Relay {
             turn.refuse("mcp.unknown_id", &bytes);
             return turn.note(format!("the client answered {id}, which nobody had asked"));
         };
-        if is_error || !asked.is_known {
+        let is_open = !is_error && asked.is_known;
+        if !is_open {
             self.exchange.forget(Side::Server, id);
-            return turn.outs.push(super::Out::Server(bytes));
         }
-        let events = match self.events(Side::Client, message, &asked.event) {
+        let events = if is_open { self.events(Side::Client, message, &asked.event) } else { Ok(Vec::new()) };
+        let events = match events {
             Ok(events) => events,
             Err(reason) => {
                 turn.refuse("mcp.message", &bytes);
                 return turn.server(&error(id, INVALID, &reason));
             }
         };
-        match turn.decide(Means { rewrite: false, ask: false }, &events) {
+        let crossing = Crossing { from: Side::Client, method: &asked.method, size: bytes.len() };
+        match turn.decide(Means { rewrite: false, ask: false }, &events, &crossing) {
             Ruling::Pass { .. } => turn.outs.push(super::Out::Server(bytes)),
             Ruling::Ask(_) => turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
             Ruling::Stop(reason) => turn.server(&error(id, NOT_ALLOWED, &reason)),

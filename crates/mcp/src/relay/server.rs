@@ -6,7 +6,7 @@ use lictor::guard::Means;
 use lictor::json::{Json, Text};
 
 use super::client::denied;
-use super::{Asked, Out, Relay, Ruling, Turn, key};
+use super::{Asked, Crossing, Out, Relay, Ruling, Turn, key};
 use crate::message::{INVALID, Message, NO_METHOD, NOT_ALLOWED, Sort, answer, error};
 use crate::{definitions, methods, outcome};
 
@@ -52,21 +52,22 @@ impl Relay {
             is_known,
             is_first_page: true,
         };
-        if is_known {
-            let events = match self.events(Side::Server, message, &event) {
-                Ok(events) => events,
-                Err(reason) => {
-                    turn.refuse("mcp.message", &bytes);
-                    return turn.server(&error(id, INVALID, &reason));
-                }
-            };
-            match turn.decide(Means { rewrite: false, ask: false }, &events) {
-                Ruling::Pass { .. } => {}
-                Ruling::Ask(_) => return turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
-                Ruling::Stop(reason) => {
-                    self.exchange.forget(Side::Server, id);
-                    return turn.server(&error(id, NOT_ALLOWED, &reason));
-                }
+        // One that the operator listed is not looked into.
+        let events = if is_known { self.events(Side::Server, message, &event) } else { Ok(Vec::new()) };
+        let events = match events {
+            Ok(events) => events,
+            Err(reason) => {
+                turn.refuse("mcp.message", &bytes);
+                return turn.server(&error(id, INVALID, &reason));
+            }
+        };
+        let crossing = Crossing { from: Side::Server, method, size: bytes.len() };
+        match turn.decide(Means { rewrite: false, ask: false }, &events, &crossing) {
+            Ruling::Pass { .. } => {}
+            Ruling::Ask(_) => return turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
+            Ruling::Stop(reason) => {
+                self.exchange.forget(Side::Server, id);
+                return turn.server(&error(id, NOT_ALLOWED, &reason));
             }
         }
         self.asked_back.insert(name, asked);
@@ -78,10 +79,8 @@ impl Relay {
             turn.refuse("mcp.unknown_id", &bytes);
             return turn.note(format!("the server answered {id}, which nobody had asked"));
         };
-        if !asked.is_known {
-            return turn.outs.push(Out::Client(bytes));
-        }
-        let mut events = match self.events(Side::Server, message, &asked.event) {
+        let events = if asked.is_known { self.events(Side::Server, message, &asked.event) } else { Ok(Vec::new()) };
+        let mut events = match events {
             Ok(events) => events,
             Err(reason) => {
                 turn.refuse("mcp.message", &bytes);
@@ -94,7 +93,8 @@ impl Relay {
         }
         let means = Means { rewrite: !is_error, ask: false };
         let result = message.value.get("result");
-        match turn.decide(means, &events) {
+        let crossing = Crossing { from: Side::Server, method: &asked.method, size: bytes.len() };
+        match turn.decide(means, &events, &crossing) {
             Ruling::Pass { rewritten, advice } => {
                 let words = asked.advice.iter().chain(&advice).cloned().collect::<Vec<_>>().join("\n");
                 let mut given = None;

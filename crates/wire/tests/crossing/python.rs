@@ -10,7 +10,9 @@ const LIBRARIES: [&str; 2] = ["openai==3.49.0", "anthropic==2.8.0"];
 /// Runs a script with the libraries at hand and gives its output; none, loudly, where they cannot be had.
 pub(crate) fn run(script: &str, input: &str) -> Option<String> {
     let Some(python) = with_libraries() else {
-        eprintln!("SKIPPED: no Python with {} can be had here", LIBRARIES.join(" and "));
+        let missing = format!("no Python with {} can be had here", LIBRARIES.join(" and "));
+        assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{missing}");
+        eprintln!("SKIPPED: {missing}");
         return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crossing").join(script);
@@ -27,7 +29,8 @@ fn with_libraries() -> Option<PathBuf> {
     let python = folder.join("bin/python");
     // Written last, so that a folder that was left half made is made again.
     let mark = folder.join("libraries");
-    if std::fs::read_to_string(&mark).ok().as_deref() == Some(&LIBRARIES.join(" ")) {
+    // The tests of the gateway make the same folder, with more in it.
+    if std::fs::read_to_string(&mark).is_ok_and(|held| held.starts_with(&LIBRARIES.join(" "))) {
         return Some(python);
     }
     let succeeds = |command: &mut Command| command.stdout(Stdio::null()).status().is_ok_and(|status| status.success());

@@ -120,6 +120,24 @@ fn a_vendor_who_keeps_the_history_gets_the_answer_to_a_denied_call() {
     let output = r#"{"type":"function_call_output","call_id":"c1","output":"denied"},"#;
     let expected = body.replace("[ {", &format!("[{output} {{")).replace("go on", "stop");
     assert_eq!(String::from_utf8(answered).unwrap(), expected);
+    // An input that is a text is the message of a user, also when the text is another.
+    let body = r#"{"previous_response_id":"r1", "input": "go \u006fn","temperature":0.50}"#;
+    let request = read(Api::Responses, body);
+    let answered = request.answered(&[], std::slice::from_ref(&answer)).unwrap();
+    let said = |text: &str| format!(r#"[{output}{{"role":"user","content":"{text}"}}]"#);
+    assert_eq!(String::from_utf8(answered).unwrap(), body.replace(r#""go \u006fn""#, &said("go on")));
+    let event = Event { text: Some("stop\n".into()), ..request.items[0].event.clone() };
+    let answered = request.answered(&[(0, Ruling::Rewrite(Box::new(event)))], std::slice::from_ref(&answer)).unwrap();
+    assert_eq!(String::from_utf8(answered).unwrap(), body.replace(r#""go \u006fn""#, &said("stop\\n")));
+    let denied = Ruling::Deny { text: "withheld".to_owned() };
+    let answered = request.answered(&[(0, denied)], std::slice::from_ref(&answer)).unwrap();
+    assert_eq!(String::from_utf8(answered).unwrap(), body.replace(r#""go \u006fn""#, &said("withheld")));
+    // Where nothing is said, the answers are all there is.
+    for body in [r#"{"previous_response_id":"r1"}"#, r#"{"previous_response_id":"r1","input":null}"#] {
+        let answered = read(Api::Responses, body).answered(&[], std::slice::from_ref(&answer)).unwrap();
+        let expected = format!(r#"{{"previous_response_id":"r1","input":[{}]}}"#, output.trim_end_matches(','));
+        assert_eq!(String::from_utf8(answered).unwrap(), expected);
+    }
     let whole = read(Api::Responses, r#"{"input":[]}"#);
     assert_eq!(whole.answered(&[], &[answer]).unwrap_err().code, "request.shape");
 }

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod abuse;
+mod kills;
+mod model;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -18,6 +22,32 @@ fn refused(folder: &std::path::Path, args: &[&str], key: Option<&str>) -> String
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     String::from_utf8(output.stderr).unwrap()
+}
+
+/// What `deploy/` holds is taken by those who are to take it.
+#[test]
+fn what_is_there_to_be_deployed_is_sound() {
+    let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    let checked = lictor(&deploy, &["check", "lictor.yaml"]).output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    // systemd wants the program to be there.
+    let unit = std::fs::read_to_string(deploy.join("lictor.service")).unwrap();
+    let (installed, built) = ("/usr/local/bin/lictor", env!("CARGO_BIN_EXE_lictor"));
+    assert!(unit.contains(installed));
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("lictor.service");
+    std::fs::write(&copy, unit.replace(installed, built)).unwrap();
+    match Command::new("systemd-analyze").arg("verify").arg(&copy).output() {
+        Ok(verified) => {
+            let said = String::from_utf8_lossy(&verified.stderr);
+            assert!(verified.status.success() && !said.contains("lictor.service"), "{said}");
+        }
+        // Past the test harness, which would keep it to itself.
+        Err(error) => {
+            let message = format!("\nSKIPPED: systemd-analyze cannot be run, so nobody verified the unit: {error}\n");
+            std::io::stderr().write_all(message.as_bytes()).unwrap();
+        }
+    }
 }
 
 #[test]

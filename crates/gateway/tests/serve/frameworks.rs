@@ -1,0 +1,86 @@
+//! Agents of all makes, changed in nothing but their base URL: asynchronous clients, OpenAI's Agents SDK, LangGraph.
+//!
+//! The model goes on by what the history says, so that nobody has to tell it where it is. Each agent is run with the model
+//! alone first: what it would have done is what must not happen.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::crossing::{POLICY, told};
+use crate::libraries::{python, run, script};
+use crate::vendor::{call, text};
+use crate::world::{Model, Seen, of_type, plan};
+
+/// A model that takes three steps and then says that it is done; how far it is, it knows from the answers of tools.
+async fn model() -> Model {
+    Model::start(|seen: &Seen| {
+        let step = answers(&seen.json());
+        let said = match step {
+            0 => call("c1", "look", json!({"what": "orders"})),
+            1 => call("c2", "note", json!({"text": "three", "diagnosis": "asthma"})),
+            2 => call("c3", "drop", json!({"x": 1})),
+            _ => text("Done."),
+        };
+        // A library may take two replies of one id for the same.
+        let mut play = told(seen, &[said]);
+        for piece in &mut play.pieces {
+            let text = std::str::from_utf8(piece).unwrap();
+            *piece = text.replace("\"resp_1\"", &format!("\"resp_{step}\"")).into();
+        }
+        play
+    })
+    .await
+}
+
+/// How many answers of tools a request holds, in whichever interface.
+fn answers(body: &Value) -> usize {
+    let items = body["messages"].as_array().or(body["input"].as_array()).unwrap();
+    let parts = items.iter().filter_map(|item| item["content"].as_array()).flatten();
+    let is_answer = |item: &&Value| item["role"] == "tool" || item["type"] == "function_call_output";
+    items.iter().filter(is_answer).count() + parts.filter(|part| part["type"] == "tool_result").count()
+}
+
+/// Runs an agent without and with the gateway, which must change what the policy wants changed and nothing else.
+async fn is_held_to_the_policy(name: &str, runs: usize) {
+    let Some(python) = python() else { return };
+    let model = model().await;
+    let world = plan(&model, POLICY).start().await;
+    let mut agent = Command::new(&python);
+    agent.arg(script(name));
+    let addresses = [format!("http://{}", model.address), format!("http://{}", world.address)];
+    let told = run(agent, json!({"addresses": addresses})).await;
+    assert_eq!(told.len(), 2 * runs);
+    let (without, with) = told.split_at(runs);
+    let look = json!(["look", {"what": "orders"}]);
+    for line in without {
+        let note = json!(["note", {"text": "three", "diagnosis": "asthma"}]);
+        assert_eq!(line["entered"], json!([look, note, ["drop", {"x": 1}]]), "{line}");
+        assert_eq!(line["said"], "Done.", "{line}");
+    }
+    for line in with {
+        let note = json!(["note", {"text": "three", "diagnosis": ""}]);
+        assert_eq!(line["entered"], json!([look, note]), "{line}");
+        let said = line["said"].as_str().unwrap();
+        assert!(said.contains("no-drop") && said.contains("Archive it."), "{line}");
+    }
+    let records = world.end().await;
+    let decided = |action: &str| of_type(&records, "decision").iter().filter(|it| it["action"] == action).count();
+    assert_eq!((decided("redact"), decided("block")), (runs, runs), "{records:#?}");
+    assert_eq!(of_type(&records, "exchange").len(), 3 * runs, "one for each step that was taken");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asynchronous_clients_are_held_to_the_policy() {
+    is_held_to_the_policy("asynchronous.py", 6).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_sdk_is_held_to_the_policy() {
+    is_held_to_the_policy("openai_agents.py", 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn langgraph_is_held_to_the_policy() {
+    is_held_to_the_policy("langgraph_agent.py", 4).await;
+}
