@@ -1,10 +1,11 @@
-//! `lictor-bench ledger`: durable appends against the bare writing and syncing of the very same batches, on the same
-//! disk in the same run; how long opening a ledger takes; and its verification.
+//! `lictor-bench ledger`: durable appends against the bare writing and syncing of the very same bytes, on the same disk
+//! in the same run; how long opening a ledger takes; and its verification.
+
+mod bare;
 
 use std::collections::VecDeque;
 use std::error::Error;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -42,44 +43,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir_in(".")?;
     let mut logs = Vec::new();
     for (place, load) in LOADS.iter().enumerate() {
-        let mut log = PathBuf::new();
-        let (mut ours, mut bare, mut batches, mut work) = (f64::MAX, f64::MAX, 0, f64::MAX);
-        let mut ratios = Vec::new();
-        for round in 0..ROUNDS {
-            log = folder.path().join(format!("log {place} {round}"));
-            let ledger = Ledger::create(&log, "example.com/bench", Options::new(jiff::Timestamp::now))?;
-            let drafts = drafts_of(load);
-            let before = cpu(ClockId::ProcessCPUTime);
-            let appended = appended(ledger, drafts, load)?;
-            work = work.min(cpu(ClockId::ProcessCPUTime) - before);
-            let written = batches_of(&log)?;
-            batches = written.len();
-            let written = written_bare(&folder.path().join("bare"), &written)?;
-            (ours, bare) = (ours.min(appended), bare.min(written));
-            ratios.push(written / appended);
-        }
-        // Each round against the bare writing right after it: the disk is not the same from one second to the next.
-        ratios.sort_by(f64::total_cmp);
-        let size = bytes_in(&log)? / load.records;
-        let mut section = Section::new(format!("{} records of {size} bytes, {}", load.records, load.what));
-        let per = |seconds: f64| seconds * 1e9 / load.records as f64;
-        section.time("the same batches, written and synced", per(bare), format!("{batches} batches"));
-        section.time("a ledger, each record acknowledged", per(ours), "with its tree and checkpoints");
-        section
-            .figure("of the speed of the bare writing", ratios[ROUNDS / 2], "", format!("median of {ROUNDS} rounds"))
-            .target(Target::AtLeast(0.5));
-        section.time(
-            "processor time of the ledger, all threads",
-            work / load.records as f64,
-            "and of those who append",
-        );
-        section.time(
-            "of which two hashes a record need",
-            hashed(&log)? / load.records as f64,
-            "its own and one of the tree",
-        );
-        table.print(&section);
-        logs.push(log);
+        logs.push(appending(&mut table, folder.path(), place, load)?);
     }
     for log in &logs {
         opening(&mut table, log)?;
@@ -89,6 +53,53 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     }
     table.finish();
     Ok(())
+}
+
+/// Appends as a load does, in rounds; the last ledger stays. Each round is compared with the bare writing right behind it,
+/// for the disk is not the same from one second to the next.
+fn appending(table: &mut Table, folder: &Path, place: usize, load: &Load) -> Result<PathBuf, Box<dyn Error>> {
+    let mut log = PathBuf::new();
+    let [mut ours, mut by_hand, mut bare, mut work] = [f64::MAX; 4];
+    let (mut batches, mut to_appends, mut to_batches) = (0, Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        log = folder.join(format!("log {place} {round}"));
+        let ledger = Ledger::create(&log, "example.com/bench", Options::new(jiff::Timestamp::now))?;
+        let drafts = drafts_of(load);
+        let before = cpu(ClockId::ProcessCPUTime);
+        let appended = appended(ledger, drafts, load)?;
+        work = work.min(cpu(ClockId::ProcessCPUTime) - before);
+        let (lines, written) = written(&log)?;
+        let gathered = bare::appends(&folder.join("bare"), &lines, load)?;
+        batches = written.len();
+        let written = bare::batches(&folder.join("bare"), &written)?;
+        (ours, by_hand, bare) = (ours.min(appended), by_hand.min(gathered), bare.min(written));
+        to_appends.push(gathered / appended);
+        to_batches.push(written / appended);
+    }
+    let median = |mut ratios: Vec<f64>| {
+        ratios.sort_by(f64::total_cmp);
+        ratios[ROUNDS / 2]
+    };
+    let size = bytes_in(&log)? / load.records;
+    let mut section = Section::new(format!("{} records of {size} bytes, {}", load.records, load.what));
+    let per = |seconds: f64| seconds * 1e9 / load.records as f64;
+    let note = format!("median of {ROUNDS} rounds");
+    section.time(
+        "the same lines appended in the same way, bare",
+        per(by_hand),
+        "gathered, written, synced, acknowledged",
+    );
+    section.time("the same batches, written and synced", per(bare), format!("{batches} batches that nobody waits for"));
+    section.time("a ledger, each record acknowledged", per(ours), "with its tree and checkpoints");
+    section
+        .figure("of the speed of the bare appends", median(to_appends), "", note.clone())
+        .target(Target::AtLeast(0.5));
+    section.figure("of the speed of the bare batches", median(to_batches), "", note);
+    section.time("processor time of the ledger, all threads", work / load.records as f64, "and of those who append");
+    let hashed = hashed(&log)? / load.records as f64;
+    section.time("of which two hashes a record need", hashed, "its own and one of the tree");
+    table.print(&section);
+    Ok(log)
 }
 
 /// A record as a gateway writes it: a decision about a call, with a commitment to its arguments.
@@ -151,33 +162,23 @@ fn append_some(ledger: &Ledger, drafts: Vec<Draft>, on_the_way: usize) -> Result
     waiting.into_iter().try_for_each(|ticket| ticket.wait().map(|_| ()))
 }
 
-/// The batches as they were written: all records of one have the same time.
-fn batches_of(log: &Path) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
-    let mut batches: Vec<Vec<u8>> = Vec::new();
+/// The lines of a log, and the batches as they were written: all records of one have the same time.
+fn written(log: &Path) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>), Box<dyn Error>> {
+    let (mut lines, mut batches): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
     let mut last = String::new();
     for record in Reader::open(log).records(0)? {
         let record = record?;
+        let line = [record.line.as_bytes(), b"\n"].concat();
         if record.time != last {
             last.clone_from(&record.time);
             batches.push(Vec::new());
         }
         if let Some(batch) = batches.last_mut() {
-            batch.extend_from_slice(record.line.as_bytes());
-            batch.push(b'\n');
+            batch.extend_from_slice(&line);
         }
+        lines.push(line);
     }
-    Ok(batches)
-}
-
-/// Seconds for writing batches to a file and syncing each.
-fn written_bare(path: &Path, batches: &[Vec<u8>]) -> Result<f64, Box<dyn Error>> {
-    let mut file = File::create(path)?;
-    let start = Instant::now();
-    for batch in batches {
-        file.write_all(batch)?;
-        file.sync_data()?;
-    }
-    Ok(start.elapsed().as_secs_f64())
+    Ok((lines, batches))
 }
 
 fn bytes_in(log: &Path) -> Result<usize, Box<dyn Error>> {
