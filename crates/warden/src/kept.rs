@@ -19,6 +19,11 @@ use crate::error::WardenError;
 /// All keys that say when a session is due begin so.
 pub(crate) const DUE: &str = "due/";
 
+/// Whether a key is one of those above, rather than one that somebody else saves along.
+pub(crate) fn is_own(key: &str) -> bool {
+    ["session/", "history/", DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
+}
+
 /// Where a session stands, without what happened in it before the last save.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptSession {

@@ -25,15 +25,17 @@ struct Saved {
 }
 
 impl Warden {
-    /// Saves the sessions that were decided on, those that ended, and the histories that this touched. Nothing is changed
-    /// if somebody else was faster.
+    /// Saves the sessions that were decided on, those that ended, the histories that this touched, and what somebody else
+    /// wants saved along with it. Nothing is changed if somebody else was faster. Gives the records that are to be written
+    /// now, and the version of what was saved.
     pub(crate) fn save(
         &mut self,
         sessions: &BTreeSet<String>,
         ended: &BTreeSet<String>,
         records: Vec<(String, Outgoing)>,
-    ) -> Result<Vec<Waiting>, WardenError> {
-        let mut changes = Vec::new();
+        along: Vec<Change>,
+    ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
+        let mut changes = along;
         let mut saved = Vec::new();
         for session in sessions.difference(ended) {
             saved.extend(self.changes_of(session, &mut changes)?);
@@ -64,7 +66,7 @@ impl Warden {
         let written = std::mem::take(&mut self.written);
         changes.extend(written.iter().map(|(key, version)| Change::delete(key.clone(), Expected::Version(*version))));
         if changes.is_empty() {
-            return Ok(outgoing);
+            return Ok((outgoing, None));
         }
         let version = match self.store.save(&changes) {
             Ok(version) => version,
@@ -86,7 +88,7 @@ impl Warden {
             self.held.remove(session);
         }
         outgoing.iter_mut().for_each(|waiting| waiting.version = version);
-        Ok(outgoing)
+        Ok((outgoing, Some(version)))
     }
 
     /// The changes that save a session; none if it is not here.
