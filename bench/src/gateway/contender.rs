@@ -9,6 +9,9 @@ use super::process::{Process, free_port};
 /// The release that is measured. What is installed with it is as its package says.
 const LITELLM: &str = "litellm[proxy]==1.106.2";
 
+/// What clients say they are entitled by; LiteLLM's proxy wants to be told.
+pub(super) const KEY: &str = "sk-0c9f5d1e7a3b48269f04d8e6c2b1a7f35e90d4c8b6a217f3";
+
 /// Where the command `lictor` is, as built for release; `cargo xtask bench gateway` says so.
 const COMMAND: &str = "LICTOR_COMMAND";
 
@@ -112,7 +115,7 @@ pub(super) fn litellm(upstream: u16, folder: &Path) -> Result<Contender, Box<dyn
     let mut command = Command::new(binary);
     command.args(["--config", "litellm.yaml", "--host", "127.0.0.1", "--port", &port.to_string()]);
     command.args(["--num_workers", &workers, "--telemetry", "False"]);
-    command.current_dir(folder).env("LITELLM_LOG", "ERROR").stderr(Stdio::null());
+    command.current_dir(folder).env("LITELLM_LOG", "ERROR").env("LITELLM_MASTER_KEY", KEY).stderr(Stdio::null());
     Ok(Contender { name: LITELLM_PROXY, process: Process::start(command, port)? })
 }
 

@@ -13,6 +13,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use super::contender::KEY;
 use super::conversation;
 
 /// What goes wrong may go wrong in a task.
@@ -88,7 +89,7 @@ impl Client {
     async fn ask(&mut self, session: &str, body: Bytes) -> Result<Incoming, Failure> {
         let request = Request::post("/v1/chat/completions")
             .header("host", format!("127.0.0.1:{}", self.port))
-            .header("authorization", "Bearer sk-bench")
+            .header("authorization", format!("Bearer {KEY}"))
             .header("content-type", "application/json")
             .header("x-lictor-session", session)
             .body(Full::new(body))?;

@@ -22,7 +22,7 @@ use copies::Copies;
 pub(crate) use memory::{Grant, Memory, Note, hex, line};
 
 /// Under which keys of a tenant memories are kept, and how many are looked at in one go.
-const KEYS: &str = "memory/";
+const KEYS: &str = "gateway/session/";
 const AT_ONCE: usize = 256;
 
 /// All sessions: their memories in the store, and one exchange at a time with each.

@@ -84,10 +84,8 @@ impl Warden {
             held.version = Some(stored.version);
             (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
             (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
-            let whole = match whole {
-                Some(before) => before.followed_by(last.session),
-                None => last.session,
-            };
+            let damaged = || WardenError::Damaged { key: key.clone(), reason: "its trail is missing".to_owned() };
+            let whole = whole.ok_or_else(damaged)?;
             let restore = |error| WardenError::Restore { key: key.clone(), error };
             if last.policy == self.options.policy || !self.options.migrates {
                 self.guard.restore(&whole).map_err(restore)?;

@@ -98,7 +98,6 @@ impl Warden {
         let is_joined = held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
         let from = if is_joined { 0 } else { held.moments };
         let Some((added, moments)) = self.guard.save(session, from) else { return Ok(None) };
-        let Some((standing, _)) = self.guard.save(session, moments) else { return Ok(None) };
         let saves = held.saves + 1;
         let due = self.due(session);
         let state = KeptSession {
@@ -109,11 +108,10 @@ impl Warden {
             lag: held.lag,
             used: held.used,
             due,
-            session: standing,
         };
         let key = kept::state(session);
         changes.push(Change::put(key.clone(), Expected::of_version(held.version), kept::written(&state, &key)?));
-        // What happened is kept apart from where the session stands, so that a save costs what it adds.
+        // What happened is kept in parts, so that a save costs what it adds; the last says where the session stands.
         let first = if is_joined { 0 } else { held.answered.len().saturating_sub(held.fresh) };
         let part = KeptPart { answered: held.answered[first..].to_vec(), session: added };
         let key = kept::part(session, saves);
