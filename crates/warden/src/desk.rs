@@ -40,9 +40,12 @@ type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 /// Decisions that somebody waits for.
 struct Asked {
     events: Vec<Event>,
-    along: Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>,
+    along: Others,
     then: Then<Decided>,
 }
+
+/// What else is saved, by what was decided.
+type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
 
 /// What was decided, and the version under which it was saved.
 type Decided = (Vec<Answer>, Option<u64>);
