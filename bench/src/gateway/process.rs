@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How long a process may take to begin, and to end.
-const BEGIN: Duration = Duration::from_secs(120);
+const BEGIN: Duration = Duration::from_secs(300);
 const END: Duration = Duration::from_secs(10);
 
 /// A process that listens at a port of this machine; it ends when this is dropped.
