@@ -153,6 +153,9 @@ impl Memory {
 
     /// How an item of this hash goes on, if other than it is sent.
     pub(crate) fn alteration(&self, hash: &[u8]) -> Option<Ruling> {
+        if self.altered.is_empty() {
+            return None;
+        }
         let hash = hex(hash);
         match &self.altered.iter().find(|(known, _)| *known == hash)?.1 {
             Altered::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
