@@ -2,6 +2,7 @@
 //! `lictor-bench data`: properties about sums and several people, against engines of policies.
 //! `lictor-bench audit`: an audit of whole logs against the mere parsing of them.
 //! `lictor-bench guard`: what a decision on one event costs.
+//! `lictor-bench gateway`: what the gateway adds, beside other proxies.
 //! `lictor-bench ledger`: durable appends against bare writing, and verification.
 //! `lictor-bench store`: engines that keep sessions on disk.
 //!
@@ -11,6 +12,7 @@
 mod audit;
 mod data;
 mod floor;
+mod gateway;
 mod guard;
 mod ledger;
 mod letters;
@@ -33,7 +35,7 @@ use crate::table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | ledger | store";
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | gateway | ledger | store";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,6 +43,11 @@ fn main() -> ExitCode {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
         Some((name, [])) if name == "data" => finish(data::run()),
         Some((name, [])) if name == "guard" => finish(guard::run()),
+        Some((name, [])) if name == "gateway" => finish(gateway::run()),
+        Some((name, [port])) if name == "gateway-upstream" => finish(number(port).and_then(gateway::upstream::run)),
+        Some((name, [port, upstream])) if name == "gateway-plain" => {
+            finish(number(port).and_then(|port| gateway::plain::run(port, number(upstream)?)))
+        }
         Some((name, [])) if name == "ledger" => finish(ledger::run()),
         Some((name, [])) if name == "audit" => finish(audit::run()),
         Some((name, [path])) if name == "audit-file" => finish(audit::file(path)),
@@ -54,6 +61,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn number(port: &str) -> Result<u16, Box<dyn Error>> {
+    port.parse().map_err(|_| format!("`{port}` is not a port").into())
 }
 
 fn finish(result: Result<(), Box<dyn Error>>) -> ExitCode {

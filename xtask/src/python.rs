@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{Cargo, root};
+use crate::cargo::{Cargo, root, target};
 use crate::step::Outcome;
 
 /// Builds the wheel, installs it, and runs its tests and the checks of its types.
@@ -69,10 +69,6 @@ fn package() -> PathBuf {
 /// Where everything of Python is kept.
 fn home() -> PathBuf {
     target().join("python")
-}
-
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn profile_folder(profile: &str) -> PathBuf {

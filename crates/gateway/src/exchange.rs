@@ -104,11 +104,13 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
 
 /// Writes down what crossed.
 async fn close(gateway: &Gateway, account: &Account, time: Duration) {
-    let in_force = gateway.judges.in_force();
-    let record = account.record(&in_force.fingerprint);
     gateway.metrics.exchange(account.api(), account.outcome());
     gateway.metrics.bytes_in.fetch_add(account.received.load(Ordering::Relaxed), Ordering::Relaxed);
     gateway.metrics.bytes_out.fetch_add(account.sent_down.load(Ordering::Relaxed), Ordering::Relaxed);
+    if gateway.judges.ledger().is_none() && !gateway.journal.is_kept() {
+        return;
+    }
+    let record = account.record(&gateway.judges.in_force().fingerprint);
     let mut line = serde_json::Value::Object(record.clone());
     if let Some(line) = line.as_object_mut() {
         line.insert("milliseconds".into(), json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));

@@ -22,7 +22,7 @@ pub(crate) struct Gateway {
     pub(crate) config: Config,
     pub(crate) upstream: Upstream,
     pub(crate) judges: Judges,
-    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) sessions: Sessions,
     pub(crate) namer: Namer,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
@@ -47,7 +47,7 @@ impl Gateway {
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*foundation.store)?);
-        let sessions = Arc::new(Sessions::new(Arc::clone(&foundation.store), foundation.warden.idle));
+        let sessions = Sessions::new(Arc::clone(&foundation.store), foundation.warden.idle);
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();

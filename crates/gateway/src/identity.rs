@@ -12,6 +12,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use hyper::HeaderMap;
 use sha2::{Digest, Sha256};
 
+use crate::sessions::hex;
+
 /// The header by which an application names the session.
 pub(crate) const SESSION_HEADER: &str = "x-lictor-session";
 
@@ -191,7 +193,7 @@ impl Namer {
             mac.update(part.as_bytes());
         }
         let bytes = mac.finalize().into_bytes();
-        bytes.iter().take(16).fold(String::with_capacity(32), |text, byte| format!("{text}{byte:02x}"))
+        hex(bytes.get(..16).unwrap_or_default())
     }
 }
 

@@ -12,7 +12,7 @@ use lictor::judge::Judge;
 use lictor::policy::Policy;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
-use lictor_store::Store;
+use lictor_store::{Store, StoreError};
 use lictor_warden::{Answer, Desk, Notice, Warden, WardenError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use crate::identity::EVERYBODY;
 use crate::in_force::InForce;
 use crate::prefixed::Prefixed;
+use crate::sessions::Save;
 use crate::start::{Foundation, StartError};
 use crate::telemetry::{Journal, Metrics};
 use crate::verdict::Verdict;
@@ -30,6 +31,16 @@ use crate::verdict::Verdict;
 pub(crate) struct Unavailable {
     /// What is wrong, for operators.
     pub(crate) reason: String,
+}
+
+/// What was decided, with what is known of the session saved along.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Whether all goes on as it came.
+    pub(crate) all_forwarded: bool,
+    /// The version of what was saved.
+    pub(crate) version: u64,
 }
 
 /// The desks of all tenants.
@@ -96,6 +107,32 @@ impl Judges {
         Ok(verdicts)
     }
 
+    /// The same, and saves what is known of the session along with it; none if somebody else has changed that meanwhile:
+    /// nothing is decided then.
+    pub(crate) async fn decide_saving(
+        &self,
+        tenant: &str,
+        events: Vec<Event>,
+        save: &Arc<Save>,
+    ) -> Result<Option<Decided>, Unavailable> {
+        let count = events.len();
+        let begun = Instant::now();
+        let saved = Arc::clone(save);
+        let along = move |answers: &[Answer]| vec![saved.change(answers.iter().all(Verdict::is_forward))];
+        let asked = self.wait(tenant, |desk, then| desk.decide_along(events, along, then)).await?;
+        self.metrics.waited(begun.elapsed());
+        let (answers, version) = match asked {
+            Ok((answers, Some(version))) if answers.len() == count => (answers, version),
+            Ok(_) => return Err(Unavailable { reason: "the desk answered other than it was asked".to_owned() }),
+            Err(error) if matches!(*error, WardenError::Store(StoreError::Conflict { .. })) => return Ok(None),
+            Err(error) => return Err(Unavailable { reason: error.to_string() }),
+        };
+        let all_forwarded = answers.iter().all(Verdict::is_forward);
+        let verdicts: Vec<Verdict> = answers.iter().map(Verdict::of).collect();
+        verdicts.iter().for_each(|verdict| self.metrics.decision(verdict.action));
+        Ok(Some(Decided { verdicts, all_forwarded, version }))
+    }
+
     /// What would be decided about a text that is still being said.
     pub(crate) async fn preview(&self, tenant: &str, event: Event) -> Result<Preview, Unavailable> {
         self.ask(tenant, |desk, then| desk.preview(event, then)).await
@@ -110,6 +147,10 @@ impl Judges {
 
     /// Writes down something that is no decision: what crossed in an exchange, what an operator did.
     pub(crate) async fn note(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
+        // Where nothing is written down, the desk need not be asked to.
+        if self.ledger.is_none() {
+            return Ok(());
+        }
         self.ask(tenant, |desk, then| desk.note(body, then)).await
     }
 
@@ -156,16 +197,21 @@ impl Judges {
         tenant: &str,
         question: impl FnOnce(&Desk, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
     ) -> Result<T, Unavailable> {
+        self.wait(tenant, question).await?.map_err(|error| Unavailable { reason: error.to_string() })
+    }
+
+    /// Waits for what the desk answers.
+    async fn wait<T: Send + 'static>(
+        &self,
+        tenant: &str,
+        question: impl FnOnce(&Desk, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
+    ) -> Result<Result<T, Arc<WardenError>>, Unavailable> {
         let unavailable = |reason: String| Unavailable { reason };
         let desk = self.desks.get(tenant).ok_or_else(|| unavailable("there is no desk for the tenant".to_owned()))?;
         let (sender, receiver) = oneshot::channel();
         // Whoever asked may have gone meanwhile; what was decided stands.
         question(desk, Box::new(move |answer| drop(sender.send(answer))));
-        match receiver.await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(unavailable(error.to_string())),
-            Err(_) => Err(unavailable("the desk is closed".to_owned())),
-        }
+        receiver.await.map_err(|_| unavailable("the desk is closed".to_owned()))
     }
 }
 

@@ -66,10 +66,11 @@ pub(crate) async fn accept(
         tokio::spawn(async move {
             gateway.metrics.connections.fetch_add(1, Ordering::Relaxed);
             let limit = gateway.config.limits.head;
+            // Apart, so that a connection takes no more memory than what it speaks.
             let served = match tls {
-                None => serve(&gateway, stream, stopping).await,
-                Some(tls) => match tokio::time::timeout(limit, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => serve(&gateway, stream, stopping).await,
+                None => Box::pin(serve(&gateway, stream, stopping)).await,
+                Some(tls) => match tokio::time::timeout(limit, Box::pin(tls.accept(stream))).await {
+                    Ok(Ok(stream)) => Box::pin(serve(&gateway, stream, stopping)).await,
                     Ok(Err(error)) => Err(error),
                     Err(_) => Err(io::ErrorKind::TimedOut.into()),
                 },
@@ -114,7 +115,7 @@ where
             .keep_alive_interval(limits.idle)
             .keep_alive_timeout(limits.head)
             .serve_connection(stream, service);
-        let mut connection = pin!(connection);
+        let mut connection = Box::pin(connection);
         until(connection.as_mut(), &mut stopping, |connection| connection.graceful_shutdown()).await
     } else {
         let connection = hyper::server::conn::http1::Builder::new()
@@ -166,7 +167,7 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
     });
     if let Some(fault) = fault {
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
-        let told = match gateway.judges.refuse(EVERYBODY, fault.code, Vec::new()).await {
+        let told = match Box::pin(gateway.judges.refuse(EVERYBODY, fault.code, Vec::new())).await {
             Ok(()) => Told::new(fault.status, fault.code, fault.message),
             Err(_) => Told::unavailable(),
         };
@@ -178,7 +179,7 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
         return response;
     }
     if request.uri().path().starts_with(control::PREFIX) {
-        return control::answer(gateway, request).await;
+        return Box::pin(control::answer(gateway, request)).await;
     }
     exchange::answer(gateway, request).await
 }

@@ -13,7 +13,7 @@ pub(crate) struct Prefixed {
 impl Prefixed {
     /// The part of a tenant. Names are written so that no one's prefix begins another's.
     pub(crate) fn new(inner: Arc<dyn Store>, tenant: &str) -> Prefixed {
-        Prefixed { inner, prefix: format!("tenant/{}/", escaped(tenant)) }
+        Prefixed { inner, prefix: prefix(tenant) }
     }
 
     fn own(&self, key: &str) -> String {
@@ -56,10 +56,19 @@ impl Store for Prefixed {
     }
 }
 
+/// With what all keys of a tenant begin.
+pub(crate) fn prefix(tenant: &str) -> String {
+    format!("tenant/{}/", escaped(tenant))
+}
+
 /// A name as a part of a key: letters, digits and `-` as they are, everything else by its bytes.
 pub(crate) fn escaped(name: &str) -> String {
-    name.bytes().fold(String::new(), |text, byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => text + &char::from(byte).to_string(),
-        _ => format!("{text}%{byte:02x}"),
-    })
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    text
 }

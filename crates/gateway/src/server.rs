@@ -123,8 +123,10 @@ impl Server {
 async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        if let Err(unavailable) = gateway.sessions.sweep().await {
-            gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
+        for tenant in gateway.judges.tenants() {
+            if let Err(unavailable) = gateway.sessions.sweep(tenant).await {
+                gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
+            }
         }
     }
 }

@@ -1,163 +1,29 @@
 //! What the gateway itself knows of a session from one exchange to the next: which part of a history that is sent again
 //! it has judged, what became of it, and what a person has allowed.
 //!
-//! It is kept in the store and read anew for every exchange, so that several gateways over one store behave as one. The
-//! content of what was said is not in it, but for items that go on rewritten, as they go on.
+//! It is kept in the store, among what the session's tenant has there, so that several gateways over one store behave as
+//! one. What was last seen of it is at hand as well. That may be out of date where there are other gateways; so it is saved
+//! together with what was decided by it, and where somebody else was faster, nothing was decided. The content of what was
+//! said is not in it, but for items that go on rewritten, as they go on.
+
+mod copies;
+mod memory;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use lictor::event::Event;
-use lictor::json;
-use lictor_logic::{Span, Time};
+use lictor_logic::Span;
 use lictor_store::{Change, Expected, Store, StoreError};
-use lictor_wire::{Known, Ruling};
-use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::judges::{Unavailable, now};
-use crate::prefixed::escaped;
-use crate::verdict;
+use crate::prefixed::{escaped, prefix};
+use copies::Copies;
+pub(crate) use memory::{Grant, Memory, Note, hex, line};
 
-/// Allowed calls, notes and rewritten items that a session remembers at most.
-const MOST_KEPT: usize = 1000;
-
-/// Under which keys memories are kept, and how many are looked at in one go.
-const PREFIX: &str = "gateway/session/";
+/// Under which keys of a tenant memories are kept, and how many are looked at in one go.
+const KEYS: &str = "gateway/session/";
 const AT_ONCE: usize = 256;
-
-/// What is known of a session.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Memory {
-    /// The history, by hashes.
-    pub(crate) known: Known,
-    /// Items that go on other than they are sent, each time they are sent: by the hash of what is sent.
-    altered: Vec<(String, Altered)>,
-    /// Calls that a person has allowed and that were not made since.
-    pub(crate) granted: Vec<Grant>,
-    /// What the model is still to be told.
-    pub(crate) notes: Vec<Note>,
-    /// Calls of the last reply that were denied: a vendor who keeps the history still waits for their answers.
-    pub(crate) denied: Vec<(String, String)>,
-    /// How often something that a request said was refused: to say it again is to ask again.
-    refused: Vec<(i64, u32)>,
-    version: Option<u64>,
-}
-
-/// How an item goes on.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Altered {
-    /// As this event says it, a line of Lictor's own format.
-    Rewritten(String),
-    /// This text goes on instead.
-    Denied(String),
-}
-
-/// A call that a person has allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Grant {
-    /// The hash of its tool and its arguments.
-    pub(crate) call: String,
-    /// By which id it was asked about.
-    pub(crate) id: String,
-    /// The call as it goes on, if it was rewritten: a line of Lictor's own format.
-    pub(crate) rewritten: Option<String>,
-}
-
-/// Something that the model is to be told.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Note {
-    /// The call that it is about.
-    pub(crate) call: Option<String>,
-    pub(crate) text: String,
-}
-
-/// What is kept, in the form in which it is kept.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    known: String,
-    altered: Vec<(String, Altered)>,
-    granted: Vec<Grant>,
-    notes: Vec<Note>,
-    denied: Vec<(String, String)>,
-    refused: Vec<(i64, u32)>,
-    /// When it was last saved, in nanoseconds since 1970.
-    used: i64,
-}
-
-impl Memory {
-    /// Whether the session has just begun.
-    pub(crate) fn is_new(&self) -> bool {
-        self.version.is_none()
-    }
-
-    /// How an item of this hash goes on, if other than it is sent.
-    pub(crate) fn alteration(&self, hash: &[u8]) -> Option<Ruling> {
-        let hash = hex(hash);
-        match &self.altered.iter().find(|(known, _)| *known == hash)?.1 {
-            Altered::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
-            Altered::Rewritten(line) => json::parse_str(line).ok().as_ref().and_then(verdict::event).map_or_else(
-                // What cannot be read any more must not go on as it was.
-                || Some(Ruling::Deny { text: "[withheld]".to_owned() }),
-                |event| Some(Ruling::Rewrite(Box::new(event))),
-            ),
-        }
-    }
-
-    /// Remembers how an item goes on.
-    pub(crate) fn alter(&mut self, hash: &[u8], ruling: &Ruling) {
-        let altered = match ruling {
-            Ruling::Forward => return,
-            Ruling::Rewrite(event) => Altered::Rewritten(line(event)),
-            Ruling::Deny { text } => Altered::Denied(text.clone()),
-        };
-        let hash = hex(hash);
-        self.altered.retain(|(known, _)| *known != hash);
-        self.altered.push((hash, altered));
-        trim(&mut self.altered);
-    }
-
-    /// How often this was refused.
-    pub(crate) fn refusals(&self, said: i64) -> u32 {
-        self.refused.iter().find(|(known, _)| *known == said).map_or(0, |(_, count)| *count)
-    }
-
-    /// Remembers that this was refused once more.
-    pub(crate) fn refuse(&mut self, said: i64) {
-        let count = self.refusals(said);
-        self.refused.retain(|(known, _)| *known != said);
-        self.refused.push((said, count + 1));
-        trim(&mut self.refused);
-    }
-
-    /// Remembers that a call was allowed.
-    pub(crate) fn grant(&mut self, grant: Grant) {
-        self.granted.push(grant);
-        trim(&mut self.granted);
-    }
-
-    /// Remembers something for the model.
-    pub(crate) fn note(&mut self, note: Note) {
-        self.notes.push(note);
-        trim(&mut self.notes);
-    }
-
-    /// Takes the permission to make a call, if there is one: it is good for one call.
-    pub(crate) fn spend(&mut self, call: &str) -> Option<Grant> {
-        let place = self.granted.iter().position(|grant| grant.call == call)?;
-        Some(self.granted.remove(place))
-    }
-}
-
-/// An event as a line of Lictor's own format.
-pub(crate) fn line(event: &Event) -> String {
-    event.to_json().to_string()
-}
-
-fn trim<T>(list: &mut Vec<T>) {
-    let surplus = list.len().saturating_sub(MOST_KEPT);
-    list.drain(..surplus);
-}
 
 /// All sessions: their memories in the store, and one exchange at a time with each.
 pub(crate) struct Sessions {
@@ -165,6 +31,7 @@ pub(crate) struct Sessions {
     /// After which time without an exchange a session is over, and what is known of it is forgotten.
     idle: Option<Span>,
     busy: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    copies: Mutex<Copies>,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -177,9 +44,28 @@ impl std::fmt::Debug for Sessions {
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 
+/// How a memory is saved together with decisions.
+#[derive(Debug)]
+pub(crate) struct Save {
+    /// If all that was decided on goes on as it came.
+    forwarded: Option<(Memory, Change)>,
+    /// Otherwise: it is as it was, and that is made sure of.
+    unchanged: (Memory, Change),
+}
+
+impl Save {
+    /// The change, by whether all goes on as it came.
+    pub(crate) fn change(&self, all_forwarded: bool) -> Change {
+        match &self.forwarded {
+            Some((_, change)) if all_forwarded => change.clone(),
+            _ => self.unchanged.1.clone(),
+        }
+    }
+}
+
 impl Sessions {
     pub(crate) fn new(store: Arc<dyn Store>, idle: Option<Span>) -> Sessions {
-        Sessions { store, idle, busy: Mutex::default() }
+        Sessions { store, idle, busy: Mutex::default(), copies: Mutex::default() }
     }
 
     /// Waits for the turn of a session.
@@ -199,37 +85,45 @@ impl Sessions {
         Turn(lock.lock_owned().await)
     }
 
+    fn copies(&self) -> std::sync::MutexGuard<'_, Copies> {
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The memory of a session, as it was last seen here; whoever decides by it saves it along.
+    pub(crate) async fn load(&self, tenant: &str, session: &str) -> Result<Memory, Unavailable> {
+        let copy = self.copies().get(session);
+        match copy {
+            Some(memory) => Ok(self.unless_over(memory)),
+            None => self.load_anew(tenant, session).await,
+        }
+    }
+
     /// The memory of a session, as it is now.
-    pub(crate) async fn load(&self, session: &str) -> Result<Memory, Unavailable> {
-        let key = key(session);
+    pub(crate) async fn load_anew(&self, tenant: &str, session: &str) -> Result<Memory, Unavailable> {
+        self.copies().remove(session);
+        let key = key(tenant, session);
         let stored = self.blocking(move |store| store.load(&key)).await?.map_err(unavailable)?;
         let Some(stored) = stored else { return Ok(Memory::default()) };
         let damaged = || Unavailable { reason: "what is kept of a session is damaged".to_owned() };
-        let kept: Kept = serde_json::from_slice(&stored.value).map_err(|_| damaged())?;
-        if self.is_over(&kept) {
-            return Ok(Memory { version: Some(stored.version), ..Memory::default() });
-        }
-        let known = unhex(&kept.known).and_then(|bytes| Known::from_bytes(&bytes)).ok_or_else(damaged)?;
-        let Kept { altered, granted, notes, denied, refused, .. } = kept;
-        Ok(Memory { known, altered, granted, notes, denied, refused, version: Some(stored.version) })
+        let memory = Memory::from_bytes(stored.version, stored.value).ok_or_else(damaged)?;
+        self.copies().insert(session, &memory);
+        Ok(self.unless_over(memory))
+    }
+
+    fn unless_over(&self, memory: Memory) -> Memory {
+        if memory.is_over(self.idle, now()) { memory.forgotten() } else { memory }
     }
 
     /// Saves a memory. `false` if somebody else was faster: load it and do it again.
-    pub(crate) async fn save(&self, session: &str, memory: &mut Memory) -> Result<bool, Unavailable> {
-        let kept = Kept {
-            known: hex(&memory.known.to_bytes()),
-            altered: memory.altered.clone(),
-            granted: memory.granted.clone(),
-            notes: memory.notes.clone(),
-            denied: memory.denied.clone(),
-            refused: memory.refused.clone(),
-            used: now().0,
-        };
-        let value = serde_json::to_vec(&kept).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let change = Change::put(key(session), Expected::of_version(memory.version), value);
+    pub(crate) async fn save(&self, tenant: &str, session: &str, memory: &mut Memory) -> Result<bool, Unavailable> {
+        let used = now();
+        let bytes = memory.to_bytes(used).map_err(|error| Unavailable { reason: error.to_string() })?;
+        let change = Change::put(key(tenant, session), Expected::of_version(memory.version()), bytes.clone());
+        self.copies().remove(session);
         match self.blocking(move |store| store.save(&[change])).await? {
             Ok(version) => {
-                memory.version = Some(version);
+                memory.is_kept(version, bytes, used);
+                self.copies().insert(session, memory);
                 Ok(true)
             }
             Err(StoreError::Conflict { .. }) => Ok(false),
@@ -237,25 +131,65 @@ impl Sessions {
         }
     }
 
-    fn is_over(&self, kept: &Kept) -> bool {
-        self.idle.is_some_and(|idle| Time(kept.used).plus(idle) <= now())
+    /// How the tenant's desk saves a memory together with what it decides by it: as `next` if all goes on as it came.
+    pub(crate) fn saving(&self, session: &str, memory: &Memory, next: Option<Memory>) -> Result<Save, Unavailable> {
+        let used = now();
+        let key = format!("{KEYS}{}", escaped(session));
+        let expected = Expected::of_version(memory.version());
+        let unchanged = match memory.version() {
+            Some(_) => Change::put(key.clone(), expected, memory.bytes().to_vec()),
+            None => Change::delete(key.clone(), expected),
+        };
+        let forwarded = match next {
+            Some(mut next) => {
+                let bytes = next.to_bytes(used).map_err(|error| Unavailable { reason: error.to_string() })?;
+                // The version is learnt when it is saved.
+                next.is_kept(0, bytes.as_slice(), used);
+                Some((next, Change::put(key, expected, bytes)))
+            }
+            None => None,
+        };
+        Ok(Save { forwarded, unchanged: (memory.clone(), unchanged) })
     }
 
-    /// Forgets the sessions that are over. Says how many there were.
-    pub(crate) async fn sweep(self: &Arc<Self>) -> Result<usize, Unavailable> {
-        if self.idle.is_none() {
-            return Ok(0);
+    /// The memory as it was saved under this version, and whether it is the one for when all goes on as it came.
+    pub(crate) fn saved(&self, session: &str, save: &Save, all_forwarded: bool, version: u64) -> (Memory, bool) {
+        let (mut memory, is_next) = match &save.forwarded {
+            Some((next, _)) if all_forwarded => (next.clone(), true),
+            _ => (save.unchanged.0.clone(), false),
+        };
+        if is_next || !memory.is_new() {
+            memory.is_kept_under(version);
+            self.copies().insert(session, &memory);
         }
-        let sessions = Arc::clone(self);
+        (memory, is_next)
+    }
+
+    /// Makes sure that a memory is as it was: what was saved with it could not be written down, so nobody was answered.
+    pub(crate) async fn take_back(&self, tenant: &str, session: &str, memory: &Memory) -> Result<(), Unavailable> {
+        let stored = self.load_anew(tenant, session).await?;
+        if stored.version() != memory.version() {
+            let mut before = memory.clone();
+            before.stands_for(&stored);
+            self.save(tenant, session, &mut before).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the sessions of a tenant that are over. Says how many there were.
+    pub(crate) async fn sweep(&self, tenant: &str) -> Result<usize, Unavailable> {
+        let Some(idle) = self.idle else { return Ok(0) };
+        let prefix = format!("{}{KEYS}", prefix(tenant));
         let swept = self.blocking(move |store| {
             let (mut last, mut swept) = (None, 0);
             loop {
-                let keys = store.keys(PREFIX, last.as_deref(), AT_ONCE)?;
+                let keys = store.keys(&prefix, last.as_deref(), AT_ONCE)?;
                 let Some(end) = keys.last() else { return Ok(swept) };
                 last = Some(end.clone());
                 for key in keys {
                     let Some(stored) = store.load(&key)? else { continue };
-                    if serde_json::from_slice(&stored.value).is_ok_and(|kept: Kept| sessions.is_over(&kept)) {
+                    let memory = Memory::from_bytes(stored.version, stored.value);
+                    if memory.is_some_and(|memory| memory.is_over(Some(idle), now())) {
                         // Whoever began it again meanwhile keeps it.
                         swept +=
                             usize::from(store.save(&[Change::delete(key, Expected::Version(stored.version))]).is_ok());
@@ -281,17 +215,6 @@ pub(crate) fn unavailable(error: StoreError) -> Unavailable {
     Unavailable { reason: error.to_string() }
 }
 
-fn key(session: &str) -> String {
-    format!("{PREFIX}{}", escaped(session))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(*DIGITS.get(usize::from(half)).unwrap_or(&b'0'));
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+fn key(tenant: &str, session: &str) -> String {
+    format!("{}{KEYS}{}", prefix(tenant), escaped(session))
 }

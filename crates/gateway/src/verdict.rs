@@ -36,6 +36,11 @@ impl Verdict {
         }
     }
 
+    /// Whether an event was decided on now and simply goes on.
+    pub(crate) fn is_forward(answer: &Answer) -> bool {
+        answer.decision.as_ref().is_some_and(|decision| decision.action == Action::Forward)
+    }
+
     fn of_decision(decision: &Decision) -> Verdict {
         let properties = decision.objections.iter().map(|objection| objection.property.id.to_string());
         let settled = decision.settled.iter().filter_map(|settled| {

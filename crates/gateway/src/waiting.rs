@@ -122,9 +122,9 @@ impl Waiting {
                 let grant = Grant { call: self.call.clone(), id: self.id.clone(), rewritten };
                 loop {
                     let _turn = gateway.sessions.turn(&self.session).await;
-                    let mut memory = gateway.sessions.load(&self.session).await?;
+                    let mut memory = gateway.sessions.load(&self.tenant, &self.session).await?;
                     memory.grant(grant.clone());
-                    if gateway.sessions.save(&self.session, &mut memory).await? {
+                    if gateway.sessions.save(&self.tenant, &self.session, &mut memory).await? {
                         break;
                     }
                 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use lictor::event::Event;
 use lictor::guard::{Guard, Preview};
 use lictor_logic::{Span, Time};
+use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
@@ -37,8 +38,21 @@ type Worker = JoinHandle<Result<(), WardenError>>;
 
 type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 
+/// Decisions that somebody waits for.
+struct Asked {
+    events: Vec<Event>,
+    along: Others,
+    then: Then<Decided>,
+}
+
+/// What else is saved, by what was decided.
+type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
+
+/// What was decided, and the version under which it was saved.
+type Decided = (Vec<Answer>, Option<u64>);
+
 enum Question {
-    Decide(Vec<Event>, Then<Vec<Answer>>),
+    Decide(Asked),
     Refuse(String, Vec<u8>, Then<()>),
     Note(Map<String, Json>, Then<()>),
     Preview(Box<Event>, Then<Preview>),
@@ -72,8 +86,18 @@ impl Desk {
         events: Vec<Event>,
         then: impl FnOnce(Result<Vec<Answer>, Arc<WardenError>>) + Send + 'static,
     ) {
+        self.decide_along(events, |_| Vec::new(), |decided| then(decided.map(|(answers, _)| answers)));
+    }
+
+    /// The same, and saves [something else](crate::Along) along with it.
+    pub fn decide_along(
+        &self,
+        events: Vec<Event>,
+        along: impl Fn(&[Answer]) -> Vec<Change> + Send + 'static,
+        then: impl FnOnce(Result<Decided, Arc<WardenError>>) + Send + 'static,
+    ) {
         // A desk that is closed drops what it is asked, and with it whoever waits.
-        let _ = self.questions.send(Question::Decide(events, Box::new(then)));
+        let _ = self.questions.send(Question::Decide(Asked { events, along: Box::new(along), then: Box::new(then) }));
     }
 
     /// Writes down something that is no event and does not go on.
@@ -162,7 +186,7 @@ fn work(
         let mut next = first;
         while let Some(question) = next.take() {
             match question {
-                Question::Decide(events, then) => batch.decisions.push((events, then)),
+                Question::Decide(asked) => batch.decisions.push(asked),
                 Question::Refuse(reason, bytes, then) => {
                     let draft = warden.refusal(&reason, &bytes, clock());
                     batch.records.push((warden.begin(draft), then));
@@ -201,14 +225,14 @@ fn work(
 /// What is answered together.
 #[derive(Default)]
 struct Batch {
-    decisions: Vec<(Vec<Event>, Then<Vec<Answer>>)>,
+    decisions: Vec<Asked>,
     /// Records that the ledger has been handed and that are durable along with those of the decisions.
     records: Vec<(Begun, Then<()>)>,
 }
 
 impl Batch {
     fn is_full(&self) -> bool {
-        let events: usize = self.decisions.iter().map(|(events, _)| events.len()).sum();
+        let events: usize = self.decisions.iter().map(|asked| asked.events.len()).sum();
         events + self.records.len() >= MOST_TOGETHER
     }
 
@@ -221,30 +245,40 @@ impl Batch {
 }
 
 /// Decides on what several have asked. If that fails, each is decided alone: what is wrong with one must not harm another.
-fn decide(warden: &mut Warden, batch: Vec<(Vec<Event>, Then<Vec<Answer>>)>, now: Time) {
+fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
     if batch.is_empty() {
         return;
     }
     if batch.len() > 1 {
-        let events: Vec<Event> = batch.iter().flat_map(|(events, _)| events).cloned().collect();
-        match warden.decide_all(&events, Some(now)) {
-            Ok(answers) => {
+        let events: Vec<Event> = batch.iter().flat_map(|asked| &asked.events).cloned().collect();
+        let along = |answers: &[Answer]| {
+            let mut rest = answers;
+            let mut changes = Vec::new();
+            for asked in &batch {
+                let (own, others) = rest.split_at(asked.events.len().min(rest.len()));
+                changes.extend((asked.along)(own));
+                rest = others;
+            }
+            changes
+        };
+        match warden.decide_along(&events, &along, Some(now)) {
+            Ok((answers, version)) => {
                 let mut answers = answers.into_iter();
-                for (events, then) in batch {
-                    then(Ok(answers.by_ref().take(events.len()).collect()));
+                for Asked { events, then, .. } in batch {
+                    then(Ok((answers.by_ref().take(events.len()).collect(), version)));
                 }
                 return;
             }
             // It is decided and saved, so to ask again gives the same; but nobody is answered before it is written.
             Err(error @ WardenError::Ledger(_)) => {
                 let error = Arc::new(error);
-                batch.into_iter().for_each(|(_, then)| then(Err(Arc::clone(&error))));
+                batch.into_iter().for_each(|asked| (asked.then)(Err(Arc::clone(&error))));
                 return;
             }
             Err(_) => {}
         }
     }
-    for (events, then) in batch {
-        then(warden.decide_all(&events, Some(now)).map_err(Arc::new));
+    for Asked { events, along, then } in batch {
+        then(warden.decide_along(&events, &*along, Some(now)).map_err(Arc::new));
     }
 }

@@ -35,18 +35,18 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Remembers what was said about an event.
-    pub(crate) fn answer(&mut self, event: &Event, line: String) {
-        if let Some(name) = name_of(event) {
+    /// Remembers what was said about an event of this name.
+    pub(crate) fn answer(&mut self, name: Option<String>, line: String) {
+        if let Some(name) = name {
             self.answered.push((name, line));
             self.fresh += 1;
         }
     }
 
-    /// What was said before about the same event.
-    pub(crate) fn answered(&self, event: &Event) -> Option<&str> {
-        let name = name_of(event)?;
-        self.answered.iter().find(|(known, _)| *known == name).map(|(_, line)| line.as_str())
+    /// What was said before about an event of this name.
+    pub(crate) fn answered(&self, name: Option<&str>) -> Option<&str> {
+        let name = name?;
+        self.answered.iter().find(|(known, _)| known == name).map(|(_, line)| line.as_str())
     }
 
     /// Forgets the oldest answers.
@@ -84,10 +84,8 @@ impl Warden {
             held.version = Some(stored.version);
             (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
             (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
-            let whole = match whole {
-                Some(before) => before.followed_by(last.session),
-                None => last.session,
-            };
+            let damaged = || WardenError::Damaged { key: key.clone(), reason: "its trail is missing".to_owned() };
+            let whole = whole.ok_or_else(damaged)?;
             let restore = |error| WardenError::Restore { key: key.clone(), error };
             if last.policy == self.options.policy || !self.options.migrates {
                 self.guard.restore(&whole).map_err(restore)?;
@@ -159,7 +157,7 @@ impl Warden {
 
 /// What makes an event the same as another of its session: its number there, or its id and kind, and all that it says.
 /// An id that comes again with something else is another event; whoever sends it must not get the old answer.
-fn name_of(event: &Event) -> Option<String> {
+pub(crate) fn name_of(event: &Event) -> Option<String> {
     let name = match (event.seq, &event.id) {
         (Some(seq), _) => format!("#{seq}"),
         (None, Some(id)) => format!("{}/{id}", event.kind),

@@ -2,8 +2,8 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `session/NAME/state` | where a session stands |
-//! | `session/NAME/trail/N` | what happened from one save to the next, and what was answered |
+//! | `session/NAME/state` | what is known of a session |
+//! | `session/NAME/trail/N` | what happened from one save to the next, what was answered, and where the session stood then |
 //! | `history/KEY` | where a history across sessions stands |
 //! | `due/TIME/NAME` | when a session must be looked at although nothing happens in it |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
@@ -19,7 +19,12 @@ use crate::error::WardenError;
 /// All keys that say when a session is due begin so.
 pub(crate) const DUE: &str = "due/";
 
-/// Where a session stands, without what happened in it before the last save.
+/// Whether a key is one of those above, rather than one that somebody else saves along.
+pub(crate) fn is_own(key: &str) -> bool {
+    ["session/", "history/", DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// What is known of a session beside where it stands, which the last part of its trail says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptSession {
     /// The fingerprint of the policy it is judged by.
@@ -36,7 +41,6 @@ pub(crate) struct KeptSession {
     pub(crate) used: Option<Time>,
     /// Under which time it stands among those that are due.
     pub(crate) due: Option<Time>,
-    pub(crate) session: SavedGuarded,
 }
 
 /// What happened in a session from one save to the next.

@@ -23,4 +23,4 @@ mod warden;
 pub use crate::desk::Desk;
 pub use crate::error::WardenError;
 pub use crate::record::Keep;
-pub use crate::warden::{Answer, News, Notice, Options, Warden};
+pub use crate::warden::{Along, Answer, News, Notice, Options, Warden};

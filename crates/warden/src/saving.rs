@@ -25,15 +25,17 @@ struct Saved {
 }
 
 impl Warden {
-    /// Saves the sessions that were decided on, those that ended, and the histories that this touched. Nothing is changed
-    /// if somebody else was faster.
+    /// Saves the sessions that were decided on, those that ended, the histories that this touched, and what somebody else
+    /// wants saved along with it. Nothing is changed if somebody else was faster. Gives the records that are to be written
+    /// now, and the version of what was saved.
     pub(crate) fn save(
         &mut self,
         sessions: &BTreeSet<String>,
         ended: &BTreeSet<String>,
         records: Vec<(String, Outgoing)>,
-    ) -> Result<Vec<Waiting>, WardenError> {
-        let mut changes = Vec::new();
+        along: Vec<Change>,
+    ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
+        let mut changes = along;
         let mut saved = Vec::new();
         for session in sessions.difference(ended) {
             saved.extend(self.changes_of(session, &mut changes)?);
@@ -64,7 +66,7 @@ impl Warden {
         let written = std::mem::take(&mut self.written);
         changes.extend(written.iter().map(|(key, version)| Change::delete(key.clone(), Expected::Version(*version))));
         if changes.is_empty() {
-            return Ok(outgoing);
+            return Ok((outgoing, None));
         }
         let version = match self.store.save(&changes) {
             Ok(version) => version,
@@ -86,7 +88,7 @@ impl Warden {
             self.held.remove(session);
         }
         outgoing.iter_mut().for_each(|waiting| waiting.version = version);
-        Ok(outgoing)
+        Ok((outgoing, Some(version)))
     }
 
     /// The changes that save a session; none if it is not here.
@@ -96,7 +98,6 @@ impl Warden {
         let is_joined = held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
         let from = if is_joined { 0 } else { held.moments };
         let Some((added, moments)) = self.guard.save(session, from) else { return Ok(None) };
-        let Some((standing, _)) = self.guard.save(session, moments) else { return Ok(None) };
         let saves = held.saves + 1;
         let due = self.due(session);
         let state = KeptSession {
@@ -107,11 +108,10 @@ impl Warden {
             lag: held.lag,
             used: held.used,
             due,
-            session: standing,
         };
         let key = kept::state(session);
         changes.push(Change::put(key.clone(), Expected::of_version(held.version), kept::written(&state, &key)?));
-        // What happened is kept apart from where the session stands, so that a save costs what it adds.
+        // What happened is kept in parts, so that a save costs what it adds; the last says where the session stands.
         let first = if is_joined { 0 } else { held.answered.len().saturating_sub(held.fresh) };
         let part = KeptPart { answered: held.answered[first..].to_vec(), session: added };
         let key = kept::part(session, saves);

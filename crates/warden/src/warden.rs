@@ -12,7 +12,7 @@ use lictor_store::{Change, Expected, Store, StoreError};
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
-use crate::held::Held;
+use crate::held::{self, Held};
 use crate::kept;
 use crate::outbox::Waiting;
 use crate::record::{self, Keep, Outgoing};
@@ -75,6 +75,11 @@ pub struct Answer {
     /// What the end of the session left undone, if the event was its end.
     pub owed: Vec<Notice>,
 }
+
+/// What else is saved together with decisions, once it is known what they are: all of it is, or nothing. It may be asked
+/// several times, and is for keys that are none of the warden's own. Where it loses against somebody else, nothing is decided
+/// and the conflict is told.
+pub type Along<'a> = dyn Fn(&[Answer]) -> Vec<Change> + 'a;
 
 /// Something that time brought about, not an event.
 #[derive(Debug)]
@@ -156,7 +161,7 @@ impl Warden {
 
     /// The same for somebody who cannot do everything about the event.
     pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
-        let mut answers = self.decide_each(means, std::slice::from_ref(event), now)?;
+        let (mut answers, _) = self.decide_each(means, std::slice::from_ref(event), &|_| Vec::new(), now)?;
         answers
             .pop()
             .ok_or_else(|| WardenError::Crowded { session: event.session.clone().unwrap_or_default().to_string() })
@@ -165,20 +170,38 @@ impl Warden {
     /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
     /// durable is paid once.
     pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
-        self.decide_each(Means::default(), events, now)
+        Ok(self.decide_along(events, &|_| Vec::new(), now)?.0)
     }
 
-    fn decide_each(&mut self, means: Means, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
+    /// The same, and saves something else along with it. Gives the version of the save too, if there was one.
+    pub fn decide_along(
+        &mut self,
+        events: &[Event],
+        along: &Along<'_>,
+        now: Option<Time>,
+    ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
+        self.decide_each(Means::default(), events, along, now)
+    }
+
+    fn decide_each(
+        &mut self,
+        means: Means,
+        events: &[Event],
+        along: &Along<'_>,
+        now: Option<Time>,
+    ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
         self.write_rest()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
         for _ in 0..MOST_TURNS {
-            match self.decide_once(means, events, &sessions, now) {
+            match self.decide_once(means, events, &sessions, along, now) {
                 Ok(answers) => {
                     self.make_room();
                     return Ok(answers);
                 }
                 // Somebody else was faster: what was decided here is void, and decided again as things are now.
-                Err(WardenError::Store(StoreError::Conflict { .. })) => self.let_go(&sessions)?,
+                Err(WardenError::Store(StoreError::Conflict { key })) if kept::is_own(&key) => {
+                    self.let_go(&sessions)?
+                }
                 // It is saved and will be written down before anything else is decided.
                 Err(error @ WardenError::Ledger(_)) => return Err(error),
                 Err(error) => {
@@ -195,8 +218,9 @@ impl Warden {
         means: Means,
         events: &[Event],
         sessions: &BTreeSet<String>,
+        along: &Along<'_>,
         now: Option<Time>,
-    ) -> Result<Vec<Answer>, WardenError> {
+    ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
         for session in sessions {
             self.turn += 1;
             self.hold(session)?;
@@ -206,13 +230,14 @@ impl Warden {
         for event in events {
             let session = session_of(event);
             let Some(held) = self.held.get_mut(&session) else { continue };
-            if let Some(line) = held.answered(event) {
+            let name = held::name_of(event);
+            if let Some(line) = held.answered(name.as_deref()) {
                 answers.push(Answer { line: line.to_owned(), decision: None, owed: Vec::new() });
                 continue;
             }
             let (time, is_strange) = self.time_of(event, now);
             let Some(held) = self.held.get_mut(&session) else { continue };
-            let (given, event) = (event, Event { time, ..event.clone() });
+            let event = Event { time, ..event.clone() };
             held.decided += 1;
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
@@ -226,7 +251,7 @@ impl Warden {
             let decision = self.guard.decide_within(means, event, now);
             let line = decision.line();
             if let Some(held) = self.held.get_mut(&session) {
-                held.answer(given, line.clone());
+                held.answer(name, line.clone());
             }
             if self.ledger.is_some() {
                 for decision in std::iter::once(&decision).chain(&decision.settled) {
@@ -242,9 +267,9 @@ impl Warden {
             answers.push(Answer { line, decision: Some(decision), owed });
             decided_on.insert(session);
         }
-        let outgoing = self.save(&decided_on, &BTreeSet::new(), records)?;
+        let (outgoing, version) = self.save(&decided_on, &BTreeSet::new(), records, along(&answers))?;
         self.write(outgoing)?;
-        Ok(answers)
+        Ok((answers, version))
     }
 
     /// When an event was: when it says, unless that is too far from our time; and whether it is.
@@ -374,7 +399,7 @@ impl Warden {
                 notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
             }
         }
-        let outgoing = self.save(due, &ended, records)?;
+        let (outgoing, _) = self.save(due, &ended, records, Vec::new())?;
         self.write(outgoing)?;
         Ok(notices)
     }
@@ -387,8 +412,8 @@ impl Warden {
         }
         let mut records = Vec::new();
         let notices = self.late("", late, Some(now), &mut records);
-        match self.save(&BTreeSet::new(), &BTreeSet::new(), records) {
-            Ok(outgoing) => self.write(outgoing).map(|()| notices),
+        match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
+            Ok((outgoing, _)) => self.write(outgoing).map(|()| notices),
             // Somebody else was faster, and tells it.
             Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
             Err(error) => Err(error),

@@ -10,6 +10,7 @@ use lictor::json::{Json, Text};
 use lictor_wire::{Api, Fold, Refused, Request, Ruling};
 use sha2::{Digest, Sha256};
 
+use super::ruling::Saved;
 use super::{Exchange, Stop};
 use crate::body::{self, Unread};
 use crate::identity::SessionKey;
@@ -116,7 +117,7 @@ impl Exchange {
         let gateway = std::sync::Arc::clone(&self.gateway);
         for _ in 0..MOST_TURNS {
             let _turn = gateway.sessions.turn(&session.name).await;
-            let mut memory = gateway.sessions.load(&session.name).await?;
+            let memory = gateway.sessions.load(&self.caller.tenant, &session.name).await?;
             if memory.is_new() {
                 gateway.metrics.sessions_begun.fetch_add(1, Ordering::Relaxed);
             }
@@ -128,7 +129,10 @@ impl Exchange {
             }
             let fresh = self.events_of(session, &memory, request, &fold);
             let events = fresh.iter().map(|fresh| fresh.event.clone()).collect();
-            let verdicts = self.decide(&session.name, events, true).await?;
+            // Where something waits to be told, what is known of the session depends on more than what is decided.
+            let next = memory.owes_nothing().then(|| memory.after_request(&fold.known));
+            let Some(saved) = self.decide_saving(&session.name, events, true, &memory, next).await? else { continue };
+            let Saved { verdicts, mut memory, is_next } = saved;
             let (mut changes, mut blocked) = (Vec::new(), None);
             for (fresh, verdict) in fresh.iter().zip(&verdicts) {
                 let Some(place) = fresh.place else { continue };
@@ -142,7 +146,7 @@ impl Exchange {
             }
             if let Some(told) = blocked {
                 // Nothing goes on, so nothing of the history is known to the model.
-                if !gateway.sessions.save(&session.name, &mut memory).await? {
+                if !gateway.sessions.save(&self.caller.tenant, &session.name, &mut memory).await? {
                     continue;
                 }
                 return Err(Stop::Tell(Outcome::Refused, told));
@@ -155,9 +159,12 @@ impl Exchange {
                 }
             }
             self.alter_again(&memory, request, &mut changes);
+            if is_next {
+                return Ok((memory, Changes { items: changes, answers: Vec::new() }));
+            }
             memory.known = fold.known;
             let denied = std::mem::take(&mut memory.denied);
-            if gateway.sessions.save(&session.name, &mut memory).await? {
+            if gateway.sessions.save(&self.caller.tenant, &session.name, &mut memory).await? {
                 let answers = denied.into_iter().filter(|_| !request.carries_history());
                 let answers = answers.map(|(id, text)| (id.into(), text)).collect();
                 return Ok((memory, Changes { items: changes, answers }));

@@ -90,7 +90,14 @@ impl Exchange {
             }
             Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
         };
-        let rulings = self.rule_all(&begun.session.name, reply.events()).await?;
+        let forwarded = match reply.settle(&[]) {
+            Ok(forwarded) => forwarded,
+            Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
+        };
+        let (rulings, is_remembered) = self.rule_all(&begun, reply.events(), &forwarded.sent).await?;
+        if is_remembered {
+            return self.give_whole(head.status, &head.headers, bytes);
+        }
         let denied =
             reply.events().iter().zip(&rulings).filter_map(|(event, ruling)| denied_call(event, ruling)).collect();
         let settled = match reply.settle(&rulings) {
@@ -108,16 +115,16 @@ impl Exchange {
         sent: &[Vec<Sent>],
         denied: Vec<(String, String)>,
     ) -> Result<(), Stop> {
-        let (sessions, name) = (&self.gateway.sessions, begun.session.name);
+        let (sessions, tenant, name) = (&self.gateway.sessions, &self.caller.tenant, begun.session.name);
         let mut known = begun.memory.known;
         known.replied(sent);
         loop {
             let _turn = sessions.turn(&name).await;
             // Others may have changed the rest meanwhile; of the history, this exchange is the latest.
-            let mut memory = sessions.load(&name).await?;
+            let mut memory = sessions.load(tenant, &name).await?;
             memory.known = known.clone();
             memory.denied = denied.clone();
-            if sessions.save(&name, &mut memory).await? {
+            if sessions.save(tenant, &name, &mut memory).await? {
                 return Ok(());
             }
         }

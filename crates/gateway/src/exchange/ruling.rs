@@ -7,20 +7,29 @@ use std::time::Duration;
 use lictor::event::{Event, Kind, Payload};
 use lictor::guard::Action;
 use lictor_logic::Time;
-use lictor_wire::Ruling;
+use lictor_wire::{Ruling, Sent};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::ask::number;
+use super::ask::{Begun, number};
 use super::{Exchange, Stop};
 use crate::judges::{Unavailable, now};
-use crate::sessions::{Grant, Note, hex, line};
+use crate::sessions::{Grant, Memory, Note, hex, line};
 use crate::telemetry::Span;
 use crate::verdict::Verdict;
 use crate::waiting::Waiting;
 
 /// How often a call that waits is looked at, for answers that another gateway was given.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// What was decided, and what is known of the session now.
+#[derive(Debug)]
+pub(super) struct Saved {
+    pub(super) verdicts: Vec<Verdict>,
+    pub(super) memory: Memory,
+    /// Whether all goes on as it came, and that is remembered.
+    pub(super) is_next: bool,
+}
 
 impl Exchange {
     /// Decides on events of the session; they are written down when this returns.
@@ -30,26 +39,69 @@ impl Exchange {
         events: Vec<Event>,
         is_input: bool,
     ) -> Result<Vec<Verdict>, Unavailable> {
-        let gateway = &self.gateway;
-        let from = now();
-        let about: Vec<(String, Option<String>)> = match gateway.spans.are_wanted() {
-            true => events
-                .iter()
-                .map(|event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string)))
-                .collect(),
-            false => Vec::new(),
+        let (from, about) = (now(), self.about(&events));
+        let verdicts = self.gateway.judges.decide(&self.caller.tenant, events).await?;
+        self.count(session, from, is_input, about, &verdicts);
+        Ok(verdicts)
+    }
+
+    /// The same, and saves what is known of the session along with it: as `next` if all goes on as it came, otherwise it
+    /// stays as it is. None if somebody else has changed it meanwhile: nothing is decided then.
+    pub(super) async fn decide_saving(
+        &self,
+        session: &str,
+        events: Vec<Event>,
+        is_input: bool,
+        memory: &Memory,
+        next: Option<Memory>,
+    ) -> Result<Option<Saved>, Unavailable> {
+        let (sessions, tenant) = (&self.gateway.sessions, &self.caller.tenant);
+        let save = Arc::new(sessions.saving(session, memory, next)?);
+        let (from, about) = (now(), self.about(&events));
+        let decided = match self.gateway.judges.decide_saving(tenant, events, &save).await {
+            Ok(Some(decided)) => decided,
+            Ok(None) => {
+                sessions.load_anew(tenant, session).await?;
+                return Ok(None);
+            }
+            // Whoever asks again finds things as they were.
+            Err(unavailable) => {
+                sessions.take_back(tenant, session, memory).await?;
+                return Err(unavailable);
+            }
         };
-        let verdicts = gateway.judges.decide(&self.caller.tenant, events).await?;
+        self.count(session, from, is_input, about, &decided.verdicts);
+        let (memory, is_next) = sessions.saved(session, &save, decided.all_forwarded, decided.version);
+        Ok(Some(Saved { verdicts: decided.verdicts, memory, is_next }))
+    }
+
+    /// The kinds and ids of events, for spans.
+    fn about(&self, events: &[Event]) -> Vec<(String, Option<String>)> {
+        let about = |event: &Event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string));
+        match self.gateway.spans.are_wanted() {
+            true => events.iter().map(about).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    fn count(
+        &self,
+        session: &str,
+        from: Time,
+        is_input: bool,
+        about: Vec<(String, Option<String>)>,
+        verdicts: &[Verdict],
+    ) {
+        let gateway = &self.gateway;
         let changed = verdicts.iter().filter(|verdict| verdict.action != Action::Forward).count();
         self.account.decisions.fetch_add(verdicts.len() as u64, Ordering::Relaxed);
         self.account.changed.fetch_add(changed as u64, Ordering::Relaxed);
         if gateway.config.shadow {
             gateway.metrics.unchecked.fetch_add(changed as u64, Ordering::Relaxed);
         }
-        for ((kind, id), verdict) in about.into_iter().zip(&verdicts) {
+        for ((kind, id), verdict) in about.into_iter().zip(verdicts) {
             gateway.spans.add(self.span(session, (from, now()), is_input, kind, id, verdict));
         }
-        Ok(verdicts)
     }
 
     fn span(
@@ -80,23 +132,42 @@ impl Exchange {
     }
 
     /// Decides on all that a reply says and does, and says what becomes of it. What can be decided together is: it is
-    /// written down once.
-    pub(super) async fn rule_all(&self, session: &str, events: &[Event]) -> Result<Vec<Ruling>, Stop> {
-        let memory = self.gateway.sessions.load(session).await?;
-        let mut rulings = Vec::with_capacity(events.len());
-        if !memory.granted.is_empty() {
-            for (place, event) in events.iter().enumerate() {
-                rulings.push(self.rule(session, event, place).await?);
-            }
-            return Ok(rulings);
-        }
-        let events: Vec<Event> =
+    /// written down once. If all goes on as it came, that the client gets it (`sent`) is remembered as well, which is said.
+    pub(super) async fn rule_all(
+        &self,
+        begun: &Begun,
+        events: &[Event],
+        sent: &[Vec<Sent>],
+    ) -> Result<(Vec<Ruling>, bool), Stop> {
+        let session = &begun.session.name;
+        let numbered: Vec<Event> =
             events.iter().enumerate().map(|(place, event)| self.numbered(session, event, place)).collect();
-        let verdicts = self.decide(session, events.clone(), false).await?;
-        for (event, verdict) in events.iter().zip(&verdicts) {
-            rulings.push(self.ruled(session, event, verdict).await?);
+        let saved = loop {
+            let _turn = self.gateway.sessions.turn(session).await;
+            let memory = self.gateway.sessions.load(&self.caller.tenant, session).await?;
+            if !memory.granted.is_empty() {
+                break None;
+            }
+            let next = memory.after_reply(&begun.memory, sent);
+            if let Some(saved) = self.decide_saving(session, numbered.clone(), false, &memory, Some(next)).await? {
+                break Some(saved);
+            }
+        };
+        let mut rulings = Vec::with_capacity(events.len());
+        match saved {
+            None => {
+                for (place, event) in events.iter().enumerate() {
+                    rulings.push(self.rule(session, event, place).await?);
+                }
+                Ok((rulings, false))
+            }
+            Some(saved) => {
+                for (event, verdict) in numbered.iter().zip(&saved.verdicts) {
+                    rulings.push(self.ruled(session, event, verdict).await?);
+                }
+                Ok((rulings, saved.is_next))
+            }
         }
-        Ok(rulings)
     }
 
     /// Decides on something that a model said or did, the `place`th of the exchange, and says what becomes of it.
@@ -139,9 +210,10 @@ impl Exchange {
         let gateway = &self.gateway;
         loop {
             let _turn = gateway.sessions.turn(session).await;
-            let mut memory = gateway.sessions.load(session).await?;
+            // A person may have answered by way of another gateway.
+            let mut memory = gateway.sessions.load_anew(&self.caller.tenant, session).await?;
             let Some(grant) = memory.spend(call) else { return Ok(None) };
-            if !gateway.sessions.save(session, &mut memory).await? {
+            if !gateway.sessions.save(&self.caller.tenant, session, &mut memory).await? {
                 continue;
             }
             let mut record = serde_json::Map::new();
@@ -160,9 +232,9 @@ impl Exchange {
         let note = Note { call: event.id.as_ref().map(ToString::to_string), text };
         loop {
             let _turn = gateway.sessions.turn(session).await;
-            let mut memory = gateway.sessions.load(session).await?;
+            let mut memory = gateway.sessions.load(&self.caller.tenant, session).await?;
             memory.note(note.clone());
-            if gateway.sessions.save(session, &mut memory).await? {
+            if gateway.sessions.save(&self.caller.tenant, session, &mut memory).await? {
                 return Ok(());
             }
         }

@@ -201,6 +201,7 @@ impl<T> Vetted<T> {
                 },
             }
             if self.raw.is_empty() {
+                self.raw = Vec::new();
                 return;
             }
         }
@@ -258,7 +259,8 @@ impl<T: AsyncRead + Unpin> AsyncRead for Vetted<T> {
                 buffer.put_slice(ready.get(..length).unwrap_or_default());
                 this.taken += length;
                 if this.taken == this.ready.len() {
-                    this.ready.clear();
+                    // A connection that waits holds nothing.
+                    this.ready = Vec::new();
                     this.taken = 0;
                 }
                 return Poll::Ready(Ok(()));

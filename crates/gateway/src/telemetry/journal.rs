@@ -35,6 +35,11 @@ impl Journal {
         Journal { sender: spawned.is_ok().then_some(sender) }
     }
 
+    /// Whether anybody keeps it.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.sender.is_some()
+    }
+
     /// Writes a line: what happened, with the time before it.
     pub(crate) fn say(&self, metrics: &Arc<Metrics>, what: &str, more: Value) {
         let Some(sender) = &self.sender else { return };

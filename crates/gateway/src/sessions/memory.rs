@@ -1,0 +1,247 @@
+//! What is known of one session, and the form in which it is kept.
+
+use std::sync::Arc;
+
+use lictor::event::Event;
+use lictor::json;
+use lictor_logic::{Span, Time};
+use lictor_wire::{Known, Ruling, Sent};
+use serde::{Deserialize, Serialize};
+
+use crate::verdict;
+
+/// Allowed calls, notes and rewritten items that a session remembers at most.
+const MOST_KEPT: usize = 1000;
+
+/// What is known of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    /// The history, by hashes.
+    pub(crate) known: Known,
+    /// Items that go on other than they are sent, each time they are sent: by the hash of what is sent.
+    altered: Vec<(String, Altered)>,
+    /// Calls that a person has allowed and that were not made since.
+    pub(crate) granted: Vec<Grant>,
+    /// What the model is still to be told.
+    pub(crate) notes: Vec<Note>,
+    /// Calls of the last reply that were denied: a vendor who keeps the history still waits for their answers.
+    pub(crate) denied: Vec<(String, String)>,
+    /// How often something that a request said was refused: to say it again is to ask again.
+    refused: Vec<(i64, u32)>,
+    /// When it was last saved, and how it is kept.
+    used: Time,
+    stored: Option<Stored>,
+}
+
+/// How a memory is kept in the store.
+#[derive(Clone, Debug)]
+struct Stored {
+    version: u64,
+    bytes: Arc<[u8]>,
+}
+
+/// How an item goes on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Altered {
+    /// As this event says it, a line of Lictor's own format.
+    Rewritten(String),
+    /// This text goes on instead.
+    Denied(String),
+}
+
+/// A call that a person has allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    /// The hash of its tool and its arguments.
+    pub(crate) call: String,
+    /// By which id it was asked about.
+    pub(crate) id: String,
+    /// The call as it goes on, if it was rewritten: a line of Lictor's own format.
+    pub(crate) rewritten: Option<String>,
+}
+
+/// Something that the model is to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// The call that it is about.
+    pub(crate) call: Option<String>,
+    pub(crate) text: String,
+}
+
+/// What is kept, in the form in which it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    known: String,
+    altered: Vec<(String, Altered)>,
+    granted: Vec<Grant>,
+    notes: Vec<Note>,
+    denied: Vec<(String, String)>,
+    refused: Vec<(i64, u32)>,
+    /// When it was last saved, in nanoseconds since 1970.
+    used: i64,
+}
+
+impl Memory {
+    /// Whether the session has just begun.
+    pub(crate) fn is_new(&self) -> bool {
+        self.stored.is_none()
+    }
+
+    /// What is kept under this version.
+    pub(super) fn from_bytes(version: u64, bytes: Vec<u8>) -> Option<Memory> {
+        let Kept { known, altered, granted, notes, denied, refused, used } = serde_json::from_slice(&bytes).ok()?;
+        let known = unhex(&known).and_then(|bytes| Known::from_bytes(&bytes))?;
+        let stored = Some(Stored { version, bytes: bytes.into() });
+        Some(Memory { known, altered, granted, notes, denied, refused, used: Time(used), stored })
+    }
+
+    /// It, as it is kept.
+    pub(super) fn to_bytes(&self, used: Time) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&Kept {
+            known: hex(&self.known.to_bytes()),
+            altered: self.altered.clone(),
+            granted: self.granted.clone(),
+            notes: self.notes.clone(),
+            denied: self.denied.clone(),
+            refused: self.refused.clone(),
+            used: used.0,
+        })
+    }
+
+    /// Says that it is kept so.
+    pub(super) fn is_kept(&mut self, version: u64, bytes: impl Into<Arc<[u8]>>, used: Time) {
+        self.stored = Some(Stored { version, bytes: bytes.into() });
+        self.used = used;
+    }
+
+    /// Says that it is kept under this version.
+    pub(super) fn is_kept_under(&mut self, version: u64) {
+        if let Some(stored) = &mut self.stored {
+            stored.version = version;
+        }
+    }
+
+    /// Says that it comes in the place of another.
+    pub(super) fn stands_for(&mut self, other: &Memory) {
+        self.stored.clone_from(&other.stored);
+    }
+
+    /// Whether it was used so long ago that the session is over.
+    pub(super) fn is_over(&self, idle: Option<Span>, now: Time) -> bool {
+        idle.is_some_and(|idle| self.used.plus(idle) <= now)
+    }
+
+    /// A memory of nothing in the place of this one.
+    pub(super) fn forgotten(self) -> Memory {
+        Memory { stored: self.stored, ..Memory::default() }
+    }
+
+    /// Under which version it is kept, if it is.
+    pub(super) fn version(&self) -> Option<u64> {
+        self.stored.as_ref().map(|stored| stored.version)
+    }
+
+    /// The bytes as which it is kept.
+    pub(super) fn bytes(&self) -> Arc<[u8]> {
+        self.stored.as_ref().map(|stored| Arc::clone(&stored.bytes)).unwrap_or_default()
+    }
+
+    /// Whether nothing has to be told or answered with the next request.
+    pub(crate) fn owes_nothing(&self) -> bool {
+        self.notes.is_empty() && self.denied.is_empty()
+    }
+
+    /// How an item of this hash goes on, if other than it is sent.
+    pub(crate) fn alteration(&self, hash: &[u8]) -> Option<Ruling> {
+        if self.altered.is_empty() {
+            return None;
+        }
+        let hash = hex(hash);
+        match &self.altered.iter().find(|(known, _)| *known == hash)?.1 {
+            Altered::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
+            Altered::Rewritten(line) => json::parse_str(line).ok().as_ref().and_then(verdict::event).map_or_else(
+                // What cannot be read any more must not go on as it was.
+                || Some(Ruling::Deny { text: "[withheld]".to_owned() }),
+                |event| Some(Ruling::Rewrite(Box::new(event))),
+            ),
+        }
+    }
+
+    /// What is known once a request has gone on as it came.
+    pub(crate) fn after_request(&self, known: &Known) -> Memory {
+        Memory { known: known.clone(), ..self.clone() }
+    }
+
+    /// What is known once the client got all of a reply. Of the history, the exchange that ends so is the latest, whatever
+    /// others have changed of the rest since it began.
+    pub(crate) fn after_reply(&self, begun: &Memory, sent: &[Vec<Sent>]) -> Memory {
+        let mut next = Memory { known: begun.known.clone(), denied: Vec::new(), ..self.clone() };
+        next.known.replied(sent);
+        next
+    }
+
+    /// Remembers how an item goes on.
+    pub(crate) fn alter(&mut self, hash: &[u8], ruling: &Ruling) {
+        let altered = match ruling {
+            Ruling::Forward => return,
+            Ruling::Rewrite(event) => Altered::Rewritten(line(event)),
+            Ruling::Deny { text } => Altered::Denied(text.clone()),
+        };
+        let hash = hex(hash);
+        self.altered.retain(|(known, _)| *known != hash);
+        self.altered.push((hash, altered));
+        trim(&mut self.altered);
+    }
+
+    /// How often this was refused.
+    pub(crate) fn refusals(&self, said: i64) -> u32 {
+        self.refused.iter().find(|(known, _)| *known == said).map_or(0, |(_, count)| *count)
+    }
+
+    /// Remembers that this was refused once more.
+    pub(crate) fn refuse(&mut self, said: i64) {
+        let count = self.refusals(said);
+        self.refused.retain(|(known, _)| *known != said);
+        self.refused.push((said, count + 1));
+        trim(&mut self.refused);
+    }
+
+    /// Remembers that a call was allowed.
+    pub(crate) fn grant(&mut self, grant: Grant) {
+        self.granted.push(grant);
+        trim(&mut self.granted);
+    }
+
+    /// Remembers something for the model.
+    pub(crate) fn note(&mut self, note: Note) {
+        self.notes.push(note);
+        trim(&mut self.notes);
+    }
+
+    /// Takes the permission to make a call, if there is one: it is good for one call.
+    pub(crate) fn spend(&mut self, call: &str) -> Option<Grant> {
+        let place = self.granted.iter().position(|grant| grant.call == call)?;
+        Some(self.granted.remove(place))
+    }
+}
+
+/// An event as a line of Lictor's own format.
+pub(crate) fn line(event: &Event) -> String {
+    event.to_json().to_string()
+}
+
+fn trim<T>(list: &mut Vec<T>) {
+    let surplus = list.len().saturating_sub(MOST_KEPT);
+    list.drain(..surplus);
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(*DIGITS.get(usize::from(half)).unwrap_or(&b'0'));
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}

@@ -1,0 +1,95 @@
+//! What somebody else saves along with decisions: together with them, or neither.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use lictor::decode::Record;
+use lictor::event::Event;
+use lictor::guard::{Action, Guard, Options as GuardOptions};
+use lictor::json;
+use lictor::judge::Judge;
+use lictor::policy::{Files, Policy};
+use lictor_ledger::Ledger;
+use lictor_logic::Time;
+use lictor_store::{Change, Expected, MemoryStore, Store, StoreError};
+use lictor_warden::{Answer, Desk, Keep, Options, Warden, WardenError};
+
+const POLICY: &str = r#"
+lictor: 1
+name: rules
+properties:
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
+"#;
+
+fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
+    let policy = loaded.policy.fingerprint();
+    let options = Options { keep: Keep::Content, most_sessions: 8, policy, idle: None, skew: None, migrates: true };
+    Warden::open(guard, Arc::clone(store), ledger, options).unwrap()
+}
+
+fn pay(id: &str) -> Event {
+    let line = format!(r#"{{"session":"s","id":"{id}","kind":"tool_call","tool":"pay"}}"#);
+    Record { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+}
+
+fn actions(answers: &[Answer]) -> Vec<Action> {
+    answers.iter().filter_map(|answer| Some(answer.decision.as_ref()?.action)).collect()
+}
+
+#[test]
+fn what_is_saved_along_may_depend_on_what_is_decided_and_has_the_version_that_is_told() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, None);
+    let along = |answers: &[Answer]| {
+        let blocked = answers.iter().filter(|it| it.decision.as_ref().unwrap().action == Action::Block).count();
+        vec![Change::put("mine/note", Expected::Absent, vec![u8::try_from(blocked).unwrap()])]
+    };
+    let (answers, version) = warden.decide_along(&[pay("a"), pay("b")], &along, Some(Time(1))).unwrap();
+    assert_eq!(actions(&answers), [Action::Forward, Action::Block]);
+    let stored = store.load("mine/note").unwrap().unwrap();
+    assert_eq!((Some(stored.version), stored.value), (version, vec![1]));
+}
+
+#[test]
+fn nothing_is_decided_where_what_is_saved_along_comes_too_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+    let ledger = Ledger::open_or_create(folder.path(), "lictor.test/log", options).unwrap();
+    let reader = ledger.reader();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    store.save(&[Change::put("mine/note", Expected::Absent, b"of others".to_vec())]).unwrap();
+    let mut warden = warden(&store, Some(ledger));
+    let before = reader.size().unwrap();
+    let late = |_: &[Answer]| vec![Change::put("mine/note", Expected::Absent, b"mine".to_vec())];
+    let refused = warden.decide_along(&[pay("a")], &late, Some(Time(1)));
+    assert!(matches!(refused, Err(WardenError::Store(StoreError::Conflict { ref key })) if key == "mine/note"));
+    assert_eq!(reader.size().unwrap(), before, "nothing is written down");
+    // Had it been decided, this would be the second payment.
+    let (answers, _) = warden.decide_along(&[pay("b")], &|_| Vec::new(), Some(Time(2))).unwrap();
+    assert_eq!(actions(&answers), [Action::Forward]);
+    assert_eq!(store.load("mine/note").unwrap().unwrap().value, b"of others");
+}
+
+#[test]
+fn one_that_comes_too_late_does_not_harm_those_who_ask_at_the_same_time() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    store.save(&[Change::put("mine/1", Expected::Absent, b"of others".to_vec())]).unwrap();
+    let desk = Desk::open(warden(&store, None), || Time(1), |_| ()).unwrap();
+    let (sender, receiver) = channel();
+    for number in 0..8 {
+        let mut event = pay("a");
+        event.session = Some(format!("session-{number}").as_str().into());
+        let along = move |_: &[Answer]| vec![Change::put(format!("mine/{number}"), Expected::Absent, vec![number])];
+        let sender = sender.clone();
+        desk.decide_along(vec![event], along, move |decided| sender.send((number, decided.is_ok())).unwrap());
+    }
+    let mut told: Vec<(u8, bool)> = receiver.iter().take(8).collect();
+    told.sort_unstable();
+    let expected: Vec<(u8, bool)> = (0..8).map(|number| (number, number != 1)).collect();
+    assert_eq!(told, expected);
+    desk.close().unwrap();
+}
