@@ -31,18 +31,34 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedSeat {
     formula: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
     satisfied: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
     violated: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
     decided_at: u32,
     state: SavedState,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SavedState {
+    /// Where every trace begins: most formulas of a policy have not been touched in most traces.
+    Start,
     Point(SavedPoint),
-    Bindings { residuals: Vec<Portable>, bindings: Vec<SavedBinding> },
-    Data { point: SavedPoint, store: SavedStore },
+    Bindings {
+        residuals: Vec<Portable>,
+        bindings: Vec<SavedBinding>,
+    },
+    Data {
+        point: SavedPoint,
+        store: SavedStore,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +101,7 @@ impl Watch {
                 satisfied: seat.satisfied,
                 violated: seat.violated,
                 decided_at: seat.decided_at,
-                state: save(entry, seat)?,
+                state: if entry.is_at_start(seat) { SavedState::Start } else { save(entry, seat)? },
             })
         });
         Snapshot { version: VERSION, positions: standing.positions, clock: standing.clock, seats: seats.collect() }
@@ -204,6 +220,7 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
     let monitor = entry.monitor.clone();
     let skeleton = &monitor.compiled.skeleton;
     match saved {
+        SavedState::Start => Some(entry.start_state()),
         SavedState::Data { point, store } => {
             let store = Store::load(monitor.data.as_ref()?, store, entry.rows)?;
             let handle = entry.cache.adopt(skeleton, &point.residual)?;

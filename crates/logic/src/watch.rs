@@ -513,4 +513,13 @@ impl Entry {
             Wide::Point(self.start.clone())
         }
     }
+
+    /// Whether a trace stands where all begin. Not seen of one that keeps moments or data: those are told in full.
+    pub(crate) fn is_at_start(&self, seat: &Seat) -> bool {
+        match seat.wide.as_deref() {
+            None => self.start.id() == Some(seat.at),
+            Some(Wide::Bindings(bindings)) => self.fresh.as_ref().is_some_and(|fresh| bindings.is_same(fresh)),
+            Some(Wide::Point(_) | Wide::Data(..) | Wide::Vacant) => false,
+        }
+    }
 }

@@ -192,6 +192,22 @@ fn a_snapshot_of_another_formula_is_refused() {
 }
 
 #[test]
+fn what_no_event_touched_is_saved_in_few_words() {
+    for formula in ["G(a -> F b)", "forall x. G(open(x) -> F close(x))"] {
+        let mut run = run(formula, After::Latch);
+        run.step("c");
+        let untouched = serde_json::to_string(&run.watch.snapshot(&run.standing)).unwrap();
+        assert!(untouched.contains(r#""state":"start""#), "{untouched}");
+        run.standing = run.watch.restore(&serde_json::from_str(&untouched).unwrap()).unwrap();
+        run.step("a open(1)");
+        let touched = serde_json::to_string(&run.watch.snapshot(&run.standing)).unwrap();
+        assert!(!touched.contains("start"), "{touched}");
+        run.standing = run.watch.restore(&serde_json::from_str(&touched).unwrap()).unwrap();
+        assert_eq!(run.end(), Verdict::Violated);
+    }
+}
+
+#[test]
 fn observations_without_strings_mean_the_same() {
     let mut run = run("forall x. G(open(x) -> X close(x))", After::Latch);
     let (open, close) = (run.watch.name("open"), run.watch.name("close"));

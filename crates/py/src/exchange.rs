@@ -59,7 +59,7 @@ fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<lic
     let text = || decision.message.clone().unwrap_or_else(|| WITHHELD.to_owned());
     let ruling = match (decision.action, &decision.rewritten) {
         (Action::Forward | Action::Steer, _) => Ruling::Forward,
-        (Action::Redact, Some(event)) => Ruling::Rewrite(Box::new(event.clone())),
+        (Action::Redact, Some(event)) => Ruling::Rewrite(event.clone()),
         (Action::Redact | Action::Ask | Action::Block, _) => Ruling::Deny { text: text() },
     };
     if decision.action != Action::Forward {
