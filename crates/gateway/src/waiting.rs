@@ -3,6 +3,7 @@
 use lictor::event::{Event, Kind, parse_time};
 use lictor::json::Json;
 use lictor_store::{Change, Expected};
+use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -111,7 +112,7 @@ impl Waiting {
         // Distinct from every other answer, so that it is never taken for one that was given before.
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
-        event.seq = Some(i64::try_from(u64::from_be_bytes(random) >> 1).unwrap_or_default());
+        event.more.insert(DELIVERY, Json::from(u64::from_be_bytes(random).to_string().as_str()));
         let verdicts = gateway.judges.decide(&self.tenant, vec![event]).await?;
         let settled = verdicts.first().into_iter().flat_map(|verdict| &verdict.settled);
         let settled = settled.into_iter().find(|(id, _, _)| *id == self.id).cloned();

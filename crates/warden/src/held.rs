@@ -2,6 +2,7 @@
 
 use lictor::event::{Event, Source};
 use lictor::guard::SavedGuarded;
+use lictor::json::Json;
 use lictor::judge::SavedHistories;
 use lictor_logic::Time;
 use sha2::{Digest, Sha256};
@@ -155,13 +156,19 @@ impl Warden {
     }
 }
 
-/// What makes an event the same as another of its session: its number there, or its id and kind, and all that it says.
+/// A field of events by which whoever drives the warden tells one from another that says the same, where it has no number
+/// of its own: an event that comes again with the same one is the same.
+pub const DELIVERY: &str = "delivery";
+
+/// What makes an event the same as another of its session: its number there, how it was delivered, or its id and kind, and
+/// all that it says.
 /// An id that comes again with something else is another event; whoever sends it must not get the old answer.
 pub(crate) fn name_of(event: &Event) -> Option<String> {
-    let name = match (event.seq, &event.id) {
-        (Some(seq), _) => format!("#{seq}"),
-        (None, Some(id)) => format!("{}/{id}", event.kind),
-        (None, None) => return None,
+    let name = match (event.seq, event.more.get(DELIVERY).and_then(Json::as_str), &event.id) {
+        (Some(seq), _, _) => format!("#{seq}"),
+        (None, Some(delivery), _) => format!("@{delivery}"),
+        (None, None, Some(id)) => format!("{}/{id}", event.kind),
+        (None, None, None) => return None,
     };
     let placeless = Event { source: Source::default(), ..event.clone() };
     let digest = Sha256::digest(placeless.to_json().to_string());

@@ -22,5 +22,6 @@ mod warden;
 
 pub use crate::desk::Desk;
 pub use crate::error::WardenError;
+pub use crate::held::DELIVERY;
 pub use crate::record::Keep;
 pub use crate::warden::{Along, Answer, News, Notice, Options, Warden};

@@ -7,6 +7,7 @@ use hyper::body::Incoming;
 use lictor::event::{Event, Kind};
 use lictor::guard::Action;
 use lictor::json::{Json, Text};
+use lictor_warden::DELIVERY;
 use lictor_wire::{Api, Fold, Refused, Request, Ruling};
 use sha2::{Digest, Sha256};
 
@@ -201,10 +202,10 @@ impl Exchange {
         changed.into_iter().chain(items).collect()
     }
 
-    /// An event with whose it is.
+    /// An event with whose it is, and what tells it from another that says the same.
     pub(super) fn stamped(&self, mut event: Event, session: &str, number: i64) -> Event {
         event.session = Some(session.into());
-        event.seq = Some(number);
+        event.more.insert(DELIVERY, Json::from(number.to_string().as_str()));
         if event.principal.is_none() {
             event.principal = self.caller.principal.as_deref().map(Text::from);
         }
