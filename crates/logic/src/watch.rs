@@ -517,7 +517,8 @@ impl Entry {
     /// Whether a trace stands where all begin. Not seen of one that keeps moments or data: those are told in full.
     pub(crate) fn is_at_start(&self, seat: &Seat) -> bool {
         match seat.wide.as_deref() {
-            None => self.start.id() == Some(seat.at),
+            // A formula with bindings that is decided has no bindings any more.
+            None => !self.monitor.shape.quantified && self.start.id() == Some(seat.at),
             Some(Wide::Bindings(bindings)) => self.fresh.as_ref().is_some_and(|fresh| bindings.is_same(fresh)),
             Some(Wide::Point(_) | Wide::Data(..) | Wide::Vacant) => false,
         }
