@@ -34,8 +34,11 @@
 //!   lacks what it takes.
 //! - Keys of maps are texts. There are no bytes, no unsigned numbers, no messages, no optional fields, no `type`.
 //! - `duration("30d")` counts days, as formulas do.
+//! - `args.anywhere("iban")` is the list of what stands under that name at any depth, whatever its case, with or without
+//!   `_` and `-`.
 //! - Comparisons that no event could decide, such as `tool > 3`, are refused when compiled.
 
+mod anywhere;
 mod arithmetic;
 mod bounds;
 mod call;

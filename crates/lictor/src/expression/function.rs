@@ -1,5 +1,6 @@
 //! The functions of expressions.
 
+use super::anywhere::anywhere;
 use super::conversion;
 use super::evaluate::Run;
 use super::reason::{Doing, Missing, Why};
@@ -17,6 +18,7 @@ pub(super) enum Function {
     UpperAscii,
     Trim,
     Split,
+    Anywhere,
     Join,
     Replace,
     Substring,
@@ -63,7 +65,7 @@ const fn signature(name: &'static str, form: Form, least: usize, most: usize, fu
     Signature { name, form, least, most, function }
 }
 
-const SIGNATURES: [Signature; 28] = [
+const SIGNATURES: [Signature; 29] = [
     signature("size", Form::Both, 1, 1, Function::Size),
     signature("contains", Form::Member, 2, 2, Function::Test(TextTest::Contains)),
     signature("startsWith", Form::Member, 2, 2, Function::Test(TextTest::StartsWith)),
@@ -73,6 +75,7 @@ const SIGNATURES: [Signature; 28] = [
     signature("upperAscii", Form::Member, 1, 1, Function::UpperAscii),
     signature("trim", Form::Member, 1, 1, Function::Trim),
     signature("split", Form::Member, 2, 2, Function::Split),
+    signature("anywhere", Form::Member, 2, 2, Function::Anywhere),
     signature("join", Form::Member, 1, 2, Function::Join),
     signature("replace", Form::Member, 3, 3, Function::Replace),
     signature("substring", Form::Member, 2, 3, Function::Substring),
@@ -124,7 +127,7 @@ impl Function {
             | Function::Replace
             | Function::Substring
             | Function::String => Sort::Text,
-            Function::Split => Sort::List,
+            Function::Split | Function::Anywhere => Sort::List,
             Function::Timestamp => Sort::Time,
             Function::Duration => Sort::Duration,
         })
@@ -174,6 +177,9 @@ impl Function {
     ) -> Result<Value<'a>, Missing> {
         match (self, left, right) {
             (Function::Split, Value::Text(text), Value::Text(by)) => texts::split(run, text, &by, at),
+            (Function::Anywhere, value @ (Value::List(_) | Value::Map(_)), Value::Text(name)) => {
+                anywhere(run, value, &name, at)
+            }
             (Function::Join, Value::List(list), Value::Text(by)) => texts::join(run, &list, &by, at),
             (Function::Substring, Value::Text(text), Value::Number(start)) => {
                 texts::substring(run, text, start, None, at)

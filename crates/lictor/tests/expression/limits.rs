@@ -79,6 +79,7 @@ fn work_is_bounded() {
         "args.list.exists(x, ''.matches(string(x)))",
         "args.list.all(x, args.text.split('').size() > 0)",
         "args.list.all(x, size(args.text + args.text) > 0)",
+        "args.list.all(x, size(args.anywhere('y')) == 0)",
     ];
     for source in endless {
         match Expression::compile(source, &Tables::default()).unwrap().holds(&scope) {
@@ -179,6 +180,7 @@ const PIECES: &[&str] = &[
     "size(",
     ".matches('",
     ".split(",
+    ".anywhere('k')",
     "timestamp(",
     "duration('1h')",
     "call",
