@@ -76,7 +76,8 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     if getrandom::fill(&mut id).is_err() {
         return Told::failed().response(None);
     }
-    let account = Arc::new(Account::new(hex(&id), gateway.namer.key()));
+    let mac = gateway.keeps_records().then(|| gateway.namer.mac());
+    let account = Arc::new(Account::new(hex(&id), mac));
     let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
         let told = Told::new(503, "gateway.busy", "the gateway has as many exchanges under way as it bears");
         return told.response(route(&head).api());
@@ -107,7 +108,7 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     gateway.metrics.exchange(account.api(), account.outcome());
     gateway.metrics.bytes_in.fetch_add(account.received.load(Ordering::Relaxed), Ordering::Relaxed);
     gateway.metrics.bytes_out.fetch_add(account.sent_down.load(Ordering::Relaxed), Ordering::Relaxed);
-    if gateway.judges.ledger().is_none() && !gateway.journal.is_kept() {
+    if !gateway.keeps_records() {
         return;
     }
     let record = account.record(&gateway.judges.in_force().fingerprint);

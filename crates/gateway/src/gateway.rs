@@ -71,6 +71,11 @@ impl Gateway {
             reload,
         })
     }
+
+    /// Whether anything is told of exchanges, in the ledger or in the journal.
+    pub(crate) fn keeps_records(&self) -> bool {
+        self.judges.ledger().is_some() || self.journal.is_kept()
+    }
 }
 
 /// The key by which sessions are named. It lies in the store, where all gateways over it find the same.

@@ -141,7 +141,8 @@ pub(crate) struct SessionKey {
 /// Makes names of sessions, with a key that stays with the store.
 #[derive(Clone)]
 pub(crate) struct Namer {
-    key: [u8; 32],
+    /// Begun with the key, ready to be cloned.
+    mac: Hmac<Sha256>,
 }
 
 impl fmt::Debug for Namer {
@@ -152,12 +153,14 @@ impl fmt::Debug for Namer {
 
 impl Namer {
     pub(crate) fn new(key: [u8; 32]) -> Namer {
-        Namer { key }
+        // A key of any length is taken, so there is always a hash.
+        let mac = Hmac::new_from_slice(&key).unwrap_or_else(|_| Hmac::new(&Default::default()));
+        Namer { mac }
     }
 
-    /// The key itself, for other keyed hashes.
-    pub(crate) fn key(&self) -> &[u8; 32] {
-        &self.key
+    /// A hash under the same key, ready to take something else.
+    pub(crate) fn mac(&self) -> Hmac<Sha256> {
+        self.mac.clone()
     }
 
     /// The session of a request: by the application's header, by the body, by the trace, or by whoever asks.
@@ -186,8 +189,7 @@ impl Namer {
 
     /// A keyed hash of some texts, each delimited by its length.
     pub(crate) fn hash(&self, parts: &[&str]) -> String {
-        // A key of any length is taken, so there is always a hash.
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else { return String::new() };
+        let mut mac = self.mac();
         for part in parts {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());

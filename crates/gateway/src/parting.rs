@@ -47,4 +47,8 @@ impl Store for Parting {
     fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
         self.inner()?.save(changes)
     }
+
+    fn waits(&self) -> bool {
+        self.inner.as_ref().is_none_or(|inner| inner.waits())
+    }
 }

@@ -54,6 +54,10 @@ impl Store for Prefixed {
         let changes: Vec<Change> = changes.iter().map(own).collect();
         self.inner.save(&changes).map_err(|error| self.inside(error))
     }
+
+    fn waits(&self) -> bool {
+        self.inner.waits()
+    }
 }
 
 /// With what all keys of a tenant begin.

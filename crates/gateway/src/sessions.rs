@@ -180,7 +180,8 @@ impl Sessions {
     pub(crate) async fn sweep(&self, tenant: &str) -> Result<usize, Unavailable> {
         let Some(idle) = self.idle else { return Ok(0) };
         let prefix = format!("{}{KEYS}", prefix(tenant));
-        let swept = self.blocking(move |store| {
+        // There may be many, so that it takes a while also where nothing is waited for.
+        let swept = self.apart(move |store| {
             let (mut last, mut swept) = (None, 0);
             loop {
                 let keys = store.keys(&prefix, last.as_deref(), AT_ONCE)?;
@@ -200,8 +201,19 @@ impl Sessions {
         swept.await?.map_err(unavailable)
     }
 
-    /// Asks the store something on a thread that may wait.
+    /// Asks the store something, on a thread that may wait if that may be needed.
     pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Store) -> T + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        match self.store.waits() {
+            true => self.apart(ask).await,
+            false => Ok(ask(&*self.store)),
+        }
+    }
+
+    /// Asks the store something on a thread of its own.
+    async fn apart<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn Store) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {

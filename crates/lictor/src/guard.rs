@@ -31,6 +31,7 @@ pub use crate::label::person;
 use crate::policy::{Mode, Response};
 use crate::recognise::Found;
 use crate::session::{Proposal, Session};
+pub use crate::trail::SavedMoments;
 pub use decision::{Action, Decision, Objection, Why};
 use pending::Pending;
 pub use preview::Preview;

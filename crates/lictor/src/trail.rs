@@ -16,6 +16,7 @@ use crate::judge::{Broken, Provers, Restart, Ruling};
 use crate::label::{Labels, NameId};
 use moments::Moments;
 use proof::Case;
+pub use saved::SavedMoments;
 pub(crate) use saved::SavedTrail;
 
 /// What happened in a history: of a session, or of somebody across sessions.

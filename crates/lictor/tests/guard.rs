@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Means, Options, SavedGuarded, Why, late_line};
+use lictor::guard::{Action, Decision, Guard, Means, Options, SavedGuarded, SavedMoments, Why, late_line};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -129,6 +130,31 @@ fn of_two_calls_that_are_only_wrong_together_the_second_is_refused() {
     );
     assert_eq!(actions(&decided), [Action::Forward, Action::Block, Action::Forward, Action::Block]);
     assert_eq!(decided.iter().map(|decision| decision.step).collect::<Vec<_>>(), [Some(1), None, Some(2), None]);
+}
+
+#[test]
+fn an_argument_is_found_deeper_and_by_another_spelling() {
+    let mut guard = guard(
+        r#"
+lictor: 1
+name: accounts
+facts:
+  pays(account): {on: tool_call(transfer), each: 'args.anywhere("iban") + args.anywhere("account")', account: it}
+properties:
+  - {id: not-there, formula: 'always !pays("X1")', respond: block}
+"#,
+    );
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","tool":"transfer","args":{"iban":"X1"}}
+{"kind":"tool_call","tool":"transfer","args":{"IBAN":"X1"}}
+{"kind":"tool_call","tool":"transfer","args":{"payment":{"to":[{"i_ban":"X1"}]}}}
+{"kind":"tool_call","tool":"transfer","args":{"Account":"X1"}}
+{"kind":"tool_call","tool":"transfer","args":"{\"iban\":\"X1\""}
+{"kind":"tool_call","tool":"transfer","args":{"note":"X1","iban":"X2"}}"#,
+    );
+    let stopped = [Action::Block; 5];
+    assert_eq!(actions(&decided), stopped.into_iter().chain([Action::Forward]).collect::<Vec<_>>());
 }
 
 #[test]
@@ -316,22 +342,22 @@ proptest! {
         let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
         let events = events(&lines);
         let (mut one, mut other) = (guard(RULES), guard(RULES));
-        let mut kept: std::collections::BTreeMap<String, (SavedGuarded, usize)> = std::collections::BTreeMap::new();
+        let mut kept: BTreeMap<String, (SavedGuarded, Vec<SavedMoments>, usize)> = BTreeMap::new();
         for event in &events {
             let name = event.session.clone().unwrap_or_default().to_string();
-            if let Some((saved, _)) = kept.get(&name) {
+            if let Some((saved, parts, total)) = kept.get(&name) {
                 let text = serde_json::to_string(saved).unwrap();
-                other.restore(&serde_json::from_str(&text).unwrap()).unwrap();
+                let mut saved: SavedGuarded = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(saved.clone().put_moments([], *total), *total == 0, "what is missing is noticed");
+                prop_assert!(saved.put_moments(parts.iter().cloned(), *total));
+                other.restore(&saved).unwrap();
             }
             let (first, second) = (one.decide(event, None), other.decide(event, None));
             prop_assert_eq!(told(&first), told(&second));
-            let from = kept.get(&name).map_or(0, |(_, moments)| *moments);
-            let (later, moments) = other.save(&name, from).unwrap();
-            let whole = match kept.remove(&name) {
-                Some((before, _)) => before.followed_by(later),
-                None => later,
-            };
-            kept.insert(name.clone(), (whole, moments));
+            let (parts, from) = kept.remove(&name).map_or((Vec::new(), 0), |(_, parts, total)| (parts, total));
+            let (mut stands, total) = other.save(&name, from).unwrap();
+            let parts = parts.into_iter().chain([stands.take_moments()]).collect();
+            kept.insert(name.clone(), (stands, parts, total));
             other.release(&name);
         }
     }

@@ -30,7 +30,11 @@ pub struct Monitor {
     /// For a formula about data, what finds out where it is broken; the rest then only follows whether it ever was.
     pub(crate) data: Option<Arc<Data>>,
     text: String,
+    mark: Arc<str>,
 }
+
+/// How many digits of its hash a formula is known by.
+const MARK_DIGITS: usize = 32;
 
 /// The fact that excuses a position; no formula and no trace can spell it.
 const EXCUSED: &str = "(excused)";
@@ -102,7 +106,8 @@ impl Monitor {
         let made = |compiled: Compiled, data: Option<Data>| {
             let shape = Shape::new(&compiled);
             let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
-            Monitor { compiled, shape, excuse, data: data.map(Arc::new), text }
+            let mark = blake3::hash(text.as_bytes()).to_hex()[..MARK_DIGITS].into();
+            Monitor { compiled, shape, excuse, data: data.map(Arc::new), text, mark }
         };
         let data = |arena: &Arena| -> Result<Option<(Compiled, Data)>, CompileError> {
             let Some(data) = Data::new(arena, formula)? else { return Ok(None) };
@@ -180,6 +185,11 @@ impl Monitor {
     /// The formula, in ASCII.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// A short hash of the formula, by which it is known where its text would be said over and over.
+    pub(crate) fn mark(&self) -> &Arc<str> {
+        &self.mark
     }
 
     /// The variables whose bindings have a state of their own.

@@ -1,7 +1,8 @@
 //! Where a trace stands, as data that outlives the process.
 //!
 //! A snapshot holds residuals, not numbers of states, so it can be restored by any watch with the same formulas,
-//! whatever that watch has learnt. It names its formulas, and is refused by others.
+//! whatever that watch has learnt. It names its formulas, and is refused by others. In most traces most formulas of a policy
+//! have not been touched: those are named, by a short hash, and nothing else is said of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::term::Value;
 use crate::watch::{Entry, MonitorId, Watch};
 
 /// The version of the format that is written.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A [`Standing`] as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,12 +26,14 @@ pub struct Snapshot {
     version: u32,
     positions: u64,
     clock: Option<Time>,
-    seats: Vec<Option<SavedSeat>>,
+    /// The marks of its formulas, in their order; none where one was removed.
+    formulas: Vec<Option<Arc<str>>>,
+    /// Where it stands with some of them, by their places. With all others it stands where every trace begins.
+    seats: Vec<(u32, SavedSeat)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedSeat {
-    formula: String,
     #[serde(default, skip_serializing_if = "is_zero")]
     satisfied: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -48,7 +51,7 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SavedState {
-    /// Where every trace begins: most formulas of a policy have not been touched in most traces.
+    /// Where every trace begins, after it was elsewhere.
     Start,
     Point(SavedPoint),
     Bindings {
@@ -91,20 +94,34 @@ impl fmt::Display for SnapshotError {
 
 impl std::error::Error for SnapshotError {}
 
+impl Snapshot {
+    /// What was saved of the formula at a place.
+    fn seat(&self, place: usize) -> Option<&SavedSeat> {
+        self.seats.iter().find(|(of, _)| *of as usize == place).map(|(_, seat)| seat)
+    }
+}
+
 impl Watch {
     /// Where a trace stands, as data.
     pub fn snapshot(&self, standing: &Standing) -> Snapshot {
-        let seats = standing.seats.iter().enumerate().map(|(index, seat)| {
-            let entry = self.entry_at(index)?;
-            Some(SavedSeat {
-                formula: entry.monitor.text().to_owned(),
-                satisfied: seat.satisfied,
-                violated: seat.violated,
-                decided_at: seat.decided_at,
-                state: if entry.is_at_start(seat) { SavedState::Start } else { save(entry, seat)? },
-            })
-        });
-        Snapshot { version: VERSION, positions: standing.positions, clock: standing.clock, seats: seats.collect() }
+        let mut formulas = Vec::with_capacity(standing.seats.len());
+        let mut seats = Vec::new();
+        for (index, seat) in standing.seats.iter().enumerate() {
+            let entry = self.entry_at(index);
+            let state = entry.and_then(|entry| match entry.is_at_start(seat) {
+                true => Some(SavedState::Start),
+                false => save(entry, seat),
+            });
+            formulas.push(entry.filter(|_| state.is_some()).map(|entry| Arc::clone(entry.monitor.mark())));
+            let (satisfied, violated, decided_at) = (seat.satisfied, seat.violated, seat.decided_at);
+            match state {
+                None => {}
+                Some(SavedState::Start) if (satisfied, violated, decided_at) == (0, 0, 0) => {}
+                Some(state) => seats.push((index as u32, SavedSeat { satisfied, violated, decided_at, state })),
+            }
+        }
+        let (positions, clock) = (standing.positions, standing.clock);
+        Snapshot { version: VERSION, positions, clock, formulas, seats }
     }
 
     /// The trace of a snapshot, ready to go on. The monitors must be those it was taken with, in the same order.
@@ -112,20 +129,19 @@ impl Watch {
         let refuse = |message: String| Err(SnapshotError { message });
         check_version(snapshot)?;
         let monitors = self.len();
-        if snapshot.seats.len() > monitors {
-            return refuse(format!("the snapshot has {} formulas, there are only {monitors}", snapshot.seats.len()));
+        if snapshot.formulas.len() > monitors {
+            return refuse(format!("the snapshot has {} formulas, there are only {monitors}", snapshot.formulas.len()));
         }
-        let mut seats = Vec::with_capacity(snapshot.seats.len());
-        for (index, saved) in snapshot.seats.iter().enumerate() {
-            let (Some(entry), Some(saved)) = (self.entry_at_mut(index), saved) else {
+        let mut seats = Vec::with_capacity(snapshot.formulas.len());
+        for (index, formula) in snapshot.formulas.iter().enumerate() {
+            let (Some(entry), Some(formula)) = (self.entry_at_mut(index), formula) else {
                 seats.push(Seat::new(Wide::Vacant));
                 continue;
             };
-            let text = entry.monitor.text().to_owned();
-            if saved.formula != text {
-                return refuse(format!("the snapshot is of `{}`, not of `{text}`", saved.formula));
+            if formula != entry.monitor.mark() {
+                return refuse(format!("the snapshot is of another formula than `{}`", entry.monitor.text()));
             }
-            seats.push(seat(entry, saved)?);
+            seats.push(seat(entry, snapshot.seat(index))?);
         }
         Ok(self.resume(seats, snapshot.positions, snapshot.clock))
     }
@@ -141,9 +157,9 @@ impl Watch {
                 seats.push(Seat::new(Wide::Vacant));
                 continue;
             };
-            let same = snapshot.seats.iter().flatten().find(|saved| saved.formula == entry.monitor.text());
+            let same = snapshot.formulas.iter().position(|formula| formula.as_ref() == Some(entry.monitor.mark()));
             seats.push(match same {
-                Some(saved) => seat(entry, saved)?,
+                Some(place) => seat(entry, snapshot.seat(place))?,
                 None => {
                     begun.push(MonitorId(index as u32));
                     Seat::new(entry.start_state())
@@ -167,10 +183,11 @@ fn check_version(snapshot: &Snapshot) -> Result<(), SnapshotError> {
     Err(SnapshotError { message: format!("the snapshot has version {}, this is version {VERSION}", snapshot.version) })
 }
 
-/// Where a trace stands with the monitor that the seat was saved for.
-fn seat(entry: &mut Entry, saved: &SavedSeat) -> Result<Seat, SnapshotError> {
+/// Where a trace stands with a monitor: where every trace begins if nothing was saved of it.
+fn seat(entry: &mut Entry, saved: Option<&SavedSeat>) -> Result<Seat, SnapshotError> {
+    let Some(saved) = saved else { return Ok(Seat::new(entry.start_state())) };
     let Some(state) = load(entry, &saved.state) else {
-        return Err(SnapshotError { message: format!("the snapshot of `{}` is damaged", saved.formula) });
+        return Err(SnapshotError { message: format!("the snapshot of `{}` is damaged", entry.monitor.text()) });
     };
     let mut seat = Seat::new(state);
     seat.satisfied = saved.satisfied;

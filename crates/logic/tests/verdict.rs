@@ -185,10 +185,10 @@ fn a_snapshot_of_another_formula_is_refused() {
     one.step("a");
     let snapshot = one.watch.snapshot(&one.standing);
     let error = two.watch.restore(&snapshot).unwrap_err();
-    assert_eq!(error.to_string(), "the snapshot is of `G(a -> F b)`, not of `G(a -> F c)`");
-    let text = serde_json::to_string(&snapshot).unwrap().replace("\"version\":1", "\"version\":9");
+    assert_eq!(error.to_string(), "the snapshot is of another formula than `G(a -> F c)`");
+    let text = serde_json::to_string(&snapshot).unwrap().replace("\"version\":2", "\"version\":9");
     let error = one.watch.restore(&serde_json::from_str(&text).unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "the snapshot has version 9, this is version 1");
+    assert_eq!(error.to_string(), "the snapshot has version 9, this is version 2");
 }
 
 #[test]
@@ -197,11 +197,11 @@ fn what_no_event_touched_is_saved_in_few_words() {
         let mut run = run(formula, After::Latch);
         run.step("c");
         let untouched = serde_json::to_string(&run.watch.snapshot(&run.standing)).unwrap();
-        assert!(untouched.contains(r#""state":"start""#), "{untouched}");
+        assert!(untouched.ends_with(r#""seats":[]}"#), "{untouched}");
         run.standing = run.watch.restore(&serde_json::from_str(&untouched).unwrap()).unwrap();
         run.step("a open(1)");
         let touched = serde_json::to_string(&run.watch.snapshot(&run.standing)).unwrap();
-        assert!(!touched.contains("start"), "{touched}");
+        assert!(!touched.ends_with(r#""seats":[]}"#), "{touched}");
         run.standing = run.watch.restore(&serde_json::from_str(&touched).unwrap()).unwrap();
         assert_eq!(run.end(), Verdict::Violated);
     }
@@ -353,4 +353,47 @@ fn formulas_with_very_many_states_stay_within_the_limits() {
         run.step("a b");
     }
     assert_eq!(run.step("a"), Verdict::Violated);
+}
+
+/// Whoever writes a policy must not have to know which of two ways to say the same is the cheap one. A step by a transition
+/// that is known costs the same in all formulas, so what counts is how many there are to be learnt.
+#[test]
+fn formulas_that_say_the_same_cost_the_same() {
+    for (one, other) in [
+        ("G(a -> F b)", "!F(a & G !b)"),
+        ("G(a & b) & G c", "G a & (G b & G(c & true))"),
+        ("F(a | b)", "F b | F a | F(a & b)"),
+        ("G(a -> O b)", "G !(a & H !b)"),
+        ("!a W b", "G !a | (!a U b)"),
+        ("G(a -> X(b & c))", "G(a -> X b) & G(!a | X c)"),
+        ("F a & F b & F c", "F(a & (true & F a)) & !(G !b | G !c)"),
+        ("G(a -> (b S c))", "G(!a | c | (b & Y(b S c)))"),
+        ("a U (b U c)", "(a U (b U c)) | c"),
+        ("G(a -> F[0,5s] b)", "!F(a & G[0,5s] !b)"),
+        ("forall x. G(p(x) -> F q(x))", "!exists x. F(p(x) & G !q(x))"),
+        ("G forall x. (p(x) -> O q(x))", "!F exists x. (p(x) & H !q(x))"),
+    ] {
+        let (mut first, mut second) = (run(one, After::Latch), run(other, After::Latch));
+        let mut random = 1u32;
+        for step in 0..6000 {
+            // Many traces: a formula that is decided learns nothing more.
+            if step % 12 == 0 {
+                first.standing = first.watch.start();
+                second.standing = second.watch.start();
+            }
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let known = ["a", "b", "c", "p(1)", "q(1)", "p(2)", "q(2)"];
+            let held = known.into_iter().enumerate().filter(|(place, _)| (random >> (8 + 2 * place)) & 3 == 0);
+            let text: Vec<&str> = held.map(|(_, fact)| fact).collect();
+            assert_eq!(first.step(&text.join(" ")), second.step(&text.join(" ")), "{one} / {other}, step {step}");
+        }
+        let [one_use, other_use] = [&first, &second].map(|run| run.watch.usage(run.id).unwrap());
+        for (one_count, other_count, what) in
+            [(one_use.states, other_use.states, "states"), (one_use.transitions, other_use.transitions, "transitions")]
+        {
+            let is_fair = one_count <= 2 * other_count && other_count <= 2 * one_count;
+            assert!(is_fair, "{one} / {other}: {one_count} and {other_count} {what}");
+        }
+        assert_eq!((one_use.uncached_steps, other_use.uncached_steps), (0, 0), "{one} / {other}");
+    }
 }

@@ -71,4 +71,8 @@ impl Store for MemoryStore {
         }
         Ok(version)
     }
+
+    fn waits(&self) -> bool {
+        false
+    }
 }

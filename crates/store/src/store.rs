@@ -29,6 +29,11 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Conflict`] if a key is not as expected: nothing was changed, load it and decide again.
     /// [`StoreError::Uncertain`] if the store failed in the very moment of saving: load the keys to find out.
     fn save(&self, changes: &[Change]) -> Result<u64, StoreError>;
+
+    /// Whether it may have to wait, for a disk or a server: whoever must not wait asks it on another thread then.
+    fn waits(&self) -> bool {
+        true
+    }
 }
 
 /// What stands under a key.

@@ -1,11 +1,10 @@
 //! The sessions that are in memory; all others are in the store and cost nothing.
 
-use lictor::event::{Event, Source};
-use lictor::guard::SavedGuarded;
+use lictor::decode::print;
+use lictor::event::Event;
 use lictor::json::Json;
 use lictor::judge::SavedHistories;
 use lictor_logic::Time;
-use sha2::{Digest, Sha256};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
@@ -69,24 +68,23 @@ impl Warden {
         let key = kept::state(session);
         let mut held = Held { turn, ..Held::default() };
         if let Some(stored) = self.store.load(&key)? {
-            let last: KeptSession = kept::read(&stored.value, &key)?;
-            let mut whole: Option<SavedGuarded> = None;
+            let mut last: KeptSession = kept::read(&stored.value, &key)?;
+            let mut happened = Vec::new();
             for (key, part) in self.store.scan(&kept::parts(session))? {
                 let number = key.rsplit('/').next().and_then(|number| u64::from_str_radix(number, 16).ok());
                 held.parts.push((number.unwrap_or_default(), part.version));
-                let KeptPart { mut answered, session } = kept::read(&part.value, &key)?;
+                let KeptPart { mut answered, moments } = kept::read(&part.value, &key)?;
                 held.answered.append(&mut answered);
-                whole = Some(match whole {
-                    Some(before) => before.followed_by(session),
-                    None => session,
-                });
+                happened.push(moments);
             }
             held.forget_answers();
             held.version = Some(stored.version);
             (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
             (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
-            let damaged = || WardenError::Damaged { key: key.clone(), reason: "its trail is missing".to_owned() };
-            let whole = whole.ok_or_else(damaged)?;
+            if !last.session.put_moments(happened, last.moments) {
+                return Err(WardenError::Damaged { key, reason: "some of its trail is missing".to_owned() });
+            }
+            let whole = last.session;
             let restore = |error| WardenError::Restore { key: key.clone(), error };
             if last.policy == self.options.policy || !self.options.migrates {
                 self.guard.restore(&whole).map_err(restore)?;
@@ -170,8 +168,7 @@ pub(crate) fn name_of(event: &Event) -> Option<String> {
         (None, None, Some(id)) => format!("{}/{id}", event.kind),
         (None, None, None) => return None,
     };
-    let placeless = Event { source: Source::default(), ..event.clone() };
-    let digest = Sha256::digest(placeless.to_json().to_string());
-    let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Some(format!("{name} {digest}"))
+    // Half of it is enough to tell the events of a session apart.
+    let print = print::whole(event).iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
+    Some(format!("{name} {print:032x}"))
 }

@@ -2,13 +2,13 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `session/NAME/state` | what is known of a session |
-//! | `session/NAME/trail/N` | what happened from one save to the next, what was answered, and where the session stood then |
+//! | `session/NAME/state` | where a session stands |
+//! | `session/NAME/trail/N` | what happened from one save to the next, and what was answered |
 //! | `history/KEY` | where a history across sessions stands |
 //! | `due/TIME/NAME` | when a session must be looked at although nothing happens in it |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
-use lictor::guard::SavedGuarded;
+use lictor::guard::{SavedGuarded, SavedMoments};
 use lictor_logic::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub(crate) fn is_own(key: &str) -> bool {
     ["session/", "history/", DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// What is known of a session beside where it stands, which the last part of its trail says.
+/// Where a session stands: all of it but what happened, which is kept in parts so that a save costs what it adds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptSession {
     /// The fingerprint of the policy it is judged by.
@@ -41,6 +41,7 @@ pub(crate) struct KeptSession {
     pub(crate) used: Option<Time>,
     /// Under which time it stands among those that are due.
     pub(crate) due: Option<Time>,
+    pub(crate) session: SavedGuarded,
 }
 
 /// What happened in a session from one save to the next.
@@ -48,7 +49,7 @@ pub(crate) struct KeptSession {
 pub(crate) struct KeptPart {
     /// What events are known by, and what was said about them: an event that is sent twice is decided once.
     pub(crate) answered: Vec<(String, String)>,
-    pub(crate) session: SavedGuarded,
+    pub(crate) moments: SavedMoments,
 }
 
 /// Longer names are known by their hash.

@@ -97,9 +97,10 @@ impl Warden {
         // A trail of many small parts takes long to load, so they are made one now and then.
         let is_joined = held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
         let from = if is_joined { 0 } else { held.moments };
-        let Some((added, moments)) = self.guard.save(session, from) else { return Ok(None) };
+        let Some((mut stands, moments)) = self.guard.save(session, from) else { return Ok(None) };
         let saves = held.saves + 1;
         let due = self.due(session);
+        let added = stands.take_moments();
         let state = KeptSession {
             policy: self.options.policy.clone(),
             saves,
@@ -108,12 +109,12 @@ impl Warden {
             lag: held.lag,
             used: held.used,
             due,
+            session: stands,
         };
         let key = kept::state(session);
         changes.push(Change::put(key.clone(), Expected::of_version(held.version), kept::written(&state, &key)?));
-        // What happened is kept in parts, so that a save costs what it adds; the last says where the session stands.
         let first = if is_joined { 0 } else { held.answered.len().saturating_sub(held.fresh) };
-        let part = KeptPart { answered: held.answered[first..].to_vec(), session: added };
+        let part = KeptPart { answered: held.answered[first..].to_vec(), moments: added };
         let key = kept::part(session, saves);
         changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&part, &key)?));
         if is_joined {

@@ -463,6 +463,11 @@ impl Warden {
         }
     }
 
+    /// Whether a decision may have to wait for a disk or a server.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.ledger.is_some() || self.store.waits()
+    }
+
     /// How many sessions are held in memory.
     pub fn held(&self) -> usize {
         self.held.len()

@@ -13,7 +13,7 @@ use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
-use lictor_store::{Change, Expected, MemoryStore, Store, StoreError};
+use lictor_store::{Change, EmbeddedStore, Expected, MemoryStore, Store, StoreError};
 use lictor_warden::{Answer, Desk, Keep, Options, Warden, WardenError};
 
 const POLICY: &str = r#"
@@ -76,9 +76,16 @@ fn nothing_is_decided_where_what_is_saved_along_comes_too_late() {
 
 #[test]
 fn one_that_comes_too_late_does_not_harm_those_who_ask_at_the_same_time() {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let folder = tempfile::tempdir().unwrap();
+    // A desk on a thread of its own, and one that is asked directly.
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
+    stores.iter().for_each(come_too_late);
+}
+
+fn come_too_late(store: &Arc<dyn Store>) {
     store.save(&[Change::put("mine/1", Expected::Absent, b"of others".to_vec())]).unwrap();
-    let desk = Desk::open(warden(&store, None), || Time(1), |_| ()).unwrap();
+    let desk = Desk::open(warden(store, None), || Time(1), |_| ()).unwrap();
     let (sender, receiver) = channel();
     for number in 0..8 {
         let mut event = pay("a");
@@ -92,4 +99,24 @@ fn one_that_comes_too_late_does_not_harm_those_who_ask_at_the_same_time() {
     let expected: Vec<(u8, bool)> = (0..8).map(|number| (number, number != 1)).collect();
     assert_eq!(told, expected);
     desk.close().unwrap();
+}
+
+#[test]
+fn a_panic_is_the_end_of_one_question_and_nobody_sees_what_it_left_half_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
+    for store in &stores {
+        let desk = Desk::open(warden(store, None), || Time(1), |_| ()).unwrap();
+        let ask = |along: fn(&[Answer]) -> Vec<Change>| {
+            let (sender, receiver) = channel::<Vec<Action>>();
+            let then = move |decided: Result<(Vec<Answer>, _), _>| sender.send(actions(&decided.unwrap().0)).unwrap();
+            desk.decide_along(vec![pay("a")], along, then);
+            receiver.recv()
+        };
+        assert!(ask(|_| panic!("on purpose")).is_err(), "it is not answered");
+        // Had the first been half decided, this would be the second payment.
+        assert_eq!(ask(|_| Vec::new()).unwrap(), [Action::Forward]);
+        desk.close().unwrap();
+    }
 }

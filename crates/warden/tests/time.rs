@@ -193,12 +193,19 @@ fn a_session_of_many_events_stays_small() {
 
 #[test]
 fn a_desk_answers_many_at_once_and_keeps_time() {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let folder = tempfile::tempdir().unwrap();
+    // A desk on a thread of its own, and one that is asked directly.
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
+    stores.iter().for_each(answer_many_at_once);
+}
+
+fn answer_many_at_once(store: &Arc<dyn Store>) {
     let clock = Arc::new(AtomicI64::new(at(0).0));
     let (hands, told) = (Arc::clone(&clock), Arc::new(Mutex::new(Vec::new())));
     let heard = Arc::clone(&told);
     let desk = Desk::open(
-        warden(&store, None, None),
+        warden(store, None, None),
         move || Time(hands.load(Ordering::SeqCst)),
         move |notice| heard.lock().unwrap().push(notice.unwrap()),
     )

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use lictor_wire::Api;
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
@@ -44,7 +44,8 @@ struct More {
     streams: bool,
     outcome: Option<Outcome>,
     code: Option<String>,
-    hashes: Hashes,
+    /// None where nobody will ever see them.
+    hashes: Option<Hashes>,
 }
 
 /// Hashes of what went in and out, under a key that is in the store: they show nothing to whoever has only the ledger.
@@ -55,10 +56,9 @@ struct Hashes {
 }
 
 impl Account {
-    pub(crate) fn new(id: String, key: &[u8; 32]) -> Account {
-        // Keys of any length are taken.
-        let mac = || Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()));
-        let hashes = Hashes { received: mac(), sent_down: mac() };
+    /// Of an exchange with this id. What crosses is hashed by `mac` if there will be a record of it.
+    pub(crate) fn new(id: String, mac: Option<Hmac<Sha256>>) -> Account {
+        let hashes = mac.map(|mac| Hashes { received: mac.clone(), sent_down: mac });
         let zero = || AtomicU64::new(0);
         Account {
             id,
@@ -118,13 +118,13 @@ impl Account {
     /// Counts bytes from the client.
     pub(crate) fn received(&self, bytes: &[u8]) {
         self.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.with(|more| more.hashes.received.update(bytes));
+        self.with(|more| more.hashes.iter_mut().for_each(|hashes| hashes.received.update(bytes)));
     }
 
     /// Counts bytes to the client.
     pub(crate) fn sent_down(&self, bytes: &[u8]) {
         self.sent_down.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.with(|more| more.hashes.sent_down.update(bytes));
+        self.with(|more| more.hashes.iter_mut().for_each(|hashes| hashes.sent_down.update(bytes)));
     }
 
     pub(crate) fn api(&self) -> Option<Api> {
@@ -191,8 +191,10 @@ impl Account {
             add("outcome", json!(more.outcome.unwrap_or(Outcome::Failed).name()));
             add("code", json!(more.code));
             let hash = |mac: &Hmac<Sha256>| json!(format!("hmac-sha256:{}", hex(&mac.clone().finalize().into_bytes())));
-            add("received_hash", hash(&more.hashes.received));
-            add("sent_hash", hash(&more.hashes.sent_down));
+            if let Some(hashes) = &more.hashes {
+                add("received_hash", hash(&hashes.received));
+                add("sent_hash", hash(&hashes.sent_down));
+            }
         });
         body
     }

@@ -9,7 +9,6 @@ use lictor::guard::Action;
 use lictor::json::{Json, Text};
 use lictor_warden::DELIVERY;
 use lictor_wire::{Api, Fold, Refused, Request, Ruling};
-use sha2::{Digest, Sha256};
 
 use super::ruling::Saved;
 use super::{Exchange, Stop};
@@ -178,17 +177,17 @@ impl Exchange {
     fn events_of(&self, session: &SessionKey, memory: &Memory, request: &Request, fold: &Fold) -> Vec<Fresh> {
         // What comes at the same place behind the same history is the same event, whichever gateway is asked and however
         // often, until it is refused: to say it again then is to ask again.
-        let mut before = Sha256::new();
-        before.update(memory.known.to_bytes());
+        let mut before = blake3::Hasher::new();
+        before.update(&memory.known.to_bytes());
         let said = |place: usize, hash: &[u8]| {
             let mut said = before.clone();
-            said.update((place as u64).to_be_bytes());
+            said.update(&(place as u64).to_be_bytes());
             said.update(hash);
-            number(&said.finalize())
+            number(said.finalize())
         };
         let fresh = |event: Event, place: Option<usize>, said: i64| {
-            let again = Sha256::digest([said.to_be_bytes(), i64::from(memory.refusals(said)).to_be_bytes()].concat());
-            Fresh { event: self.stamped(event, &session.name, number(&again)), place, said }
+            let again = [said.to_be_bytes(), i64::from(memory.refusals(said)).to_be_bytes()].concat();
+            Fresh { event: self.stamped(event, &session.name, number(blake3::hash(&again))), place, said }
         };
         let changed = fold.event().map(|event| {
             self.gateway.metrics.histories_changed.fetch_add(1, Ordering::Relaxed);
@@ -271,7 +270,7 @@ fn with_note(event: &Event, note: &str) -> Ruling {
 }
 
 /// A number made of a hash, never negative.
-pub(super) fn number(hash: &[u8]) -> i64 {
-    let first = hash.iter().take(8).fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
+pub(super) fn number(hash: blake3::Hash) -> i64 {
+    let first = hash.as_bytes().iter().take(8).fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
     i64::try_from(first >> 1).unwrap_or_default()
 }

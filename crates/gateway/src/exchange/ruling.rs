@@ -9,12 +9,11 @@ use lictor::guard::Action;
 use lictor_logic::Time;
 use lictor_wire::{Ruling, Sent};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::ask::{Begun, number};
 use super::{Exchange, Stop};
 use crate::judges::{Unavailable, now};
-use crate::sessions::{Grant, Memory, Note, hex, line};
+use crate::sessions::{Grant, Memory, Note, line};
 use crate::telemetry::Span;
 use crate::verdict::Verdict;
 use crate::waiting::Waiting;
@@ -186,10 +185,10 @@ impl Exchange {
 
     /// The event with its number: that of the exchange, and its place in it.
     fn numbered(&self, session: &str, event: &Event, place: usize) -> Event {
-        let mut hash = Sha256::new();
+        let mut hash = blake3::Hasher::new();
         hash.update(self.account.id.as_bytes());
-        hash.update((place as u64).to_be_bytes());
-        self.stamped(event.clone(), session, number(&hash.finalize()))
+        hash.update(&(place as u64).to_be_bytes());
+        self.stamped(event.clone(), session, number(hash.finalize()))
     }
 
     /// What becomes of something that a model said or did.
@@ -287,9 +286,9 @@ fn call_hash(event: &Event) -> String {
         Some(Payload::Unparsed(text)) => text.to_string(),
         None => String::new(),
     };
-    let mut hash = Sha256::new();
+    let mut hash = blake3::Hasher::new();
     hash.update(event.tool.as_deref().unwrap_or_default().as_bytes());
-    hash.update([0]);
+    hash.update(&[0]);
     hash.update(args.as_bytes());
-    hex(&hash.finalize())
+    hash.finalize().to_string()
 }

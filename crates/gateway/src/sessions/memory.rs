@@ -1,5 +1,6 @@
 //! What is known of one session, and the form in which it is kept.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lictor::event::Event;
@@ -70,13 +71,19 @@ pub(crate) struct Note {
 
 /// What is kept, in the form in which it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
-    known: String,
-    altered: Vec<(String, Altered)>,
-    granted: Vec<Grant>,
-    notes: Vec<Note>,
-    denied: Vec<(String, String)>,
-    refused: Vec<(i64, u32)>,
+struct Kept<'a> {
+    known: Cow<'a, str>,
+    /// Most sessions have nothing in any of these.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    altered: Cow<'a, [(String, Altered)]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    granted: Cow<'a, [Grant]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    notes: Cow<'a, [Note]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    denied: Cow<'a, [(String, String)]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    refused: Cow<'a, [(i64, u32)]>,
     /// When it was last saved, in nanoseconds since 1970.
     used: i64,
 }
@@ -91,19 +98,27 @@ impl Memory {
     pub(super) fn from_bytes(version: u64, bytes: Vec<u8>) -> Option<Memory> {
         let Kept { known, altered, granted, notes, denied, refused, used } = serde_json::from_slice(&bytes).ok()?;
         let known = unhex(&known).and_then(|bytes| Known::from_bytes(&bytes))?;
-        let stored = Some(Stored { version, bytes: bytes.into() });
-        Some(Memory { known, altered, granted, notes, denied, refused, used: Time(used), stored })
+        Some(Memory {
+            known,
+            altered: altered.into_owned(),
+            granted: granted.into_owned(),
+            notes: notes.into_owned(),
+            denied: denied.into_owned(),
+            refused: refused.into_owned(),
+            used: Time(used),
+            stored: Some(Stored { version, bytes: bytes.into() }),
+        })
     }
 
     /// It, as it is kept.
     pub(super) fn to_bytes(&self, used: Time) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Kept {
-            known: hex(&self.known.to_bytes()),
-            altered: self.altered.clone(),
-            granted: self.granted.clone(),
-            notes: self.notes.clone(),
-            denied: self.denied.clone(),
-            refused: self.refused.clone(),
+            known: hex(&self.known.to_bytes()).into(),
+            altered: self.altered.as_slice().into(),
+            granted: self.granted.as_slice().into(),
+            notes: self.notes.as_slice().into(),
+            denied: self.denied.as_slice().into(),
+            refused: self.refused.as_slice().into(),
             used: used.0,
         })
     }
@@ -237,8 +252,11 @@ fn trim<T>(list: &mut Vec<T>) {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(*DIGITS.get(usize::from(half)).unwrap_or(&b'0'));
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.extend([byte >> 4, byte & 15].map(|half| char::from(DIGITS[usize::from(half)])));
+    }
+    text
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -46,6 +46,30 @@ async fn the_session_of_another_tenant_is_out_of_reach() {
     assert_eq!(from, ["header", "header", "header", "header", "body", "header"]);
 }
 
+/// Where nothing is kept, decisions wait for nothing and are made at once; they are the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn without_a_ledger_it_is_decided_all_the_same_also_by_many_at_once() {
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut forgetful = plan(&model, POLICY);
+    forgetful.records = false;
+    let world = std::sync::Arc::new(forgetful.start().await);
+    let mut asked = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let world = std::sync::Arc::clone(&world);
+        let session = format!("s{}", number % 8);
+        asked.spawn(async move { (number % 8, pays(&world, "key", Some(&session), None).await) });
+    }
+    let mut paid = BTreeMap::new();
+    while let Some(done) = asked.join_next().await {
+        let (session, calls) = done.unwrap();
+        *paid.entry(session).or_insert(0) += calls;
+    }
+    assert_eq!(paid, (0..8).map(|session| (session, 1)).collect(), "each session has paid once");
+    let got = world.control(Method::GET, "/lictor/ready", &json!({})).await;
+    assert_eq!(got.status, 200);
+    std::sync::Arc::into_inner(world).unwrap().stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn histories_of_persons_do_not_cross_tenants_and_rotating_sessions_does_not_escape_them() {
     let policy = r#"

@@ -192,6 +192,8 @@ pub(crate) struct Plan {
     pub(crate) policy: String,
     pub(crate) source: Option<PolicySource>,
     pub(crate) keeps: bool,
+    /// Whether there is a ledger.
+    pub(crate) records: bool,
     /// A store that others use too.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) idle: Option<lictor_logic::Span>,
@@ -214,7 +216,16 @@ pub(crate) fn plan_to(upstream: &str, policy: &str) -> Plan {
     config.control_keys = vec![KeyHash::of(CONTROL)];
     config.limits.drain = Duration::from_secs(2);
     let folder = Arc::new(tempfile::tempdir().unwrap());
-    Plan { config, policy: policy.to_owned(), source: None, keeps: false, store: None, idle: None, folder }
+    Plan {
+        config,
+        policy: policy.to_owned(),
+        source: None,
+        keeps: false,
+        records: true,
+        store: None,
+        idle: None,
+        folder,
+    }
 }
 
 impl Plan {
@@ -225,12 +236,12 @@ impl Plan {
             (None, true) => Arc::new(EmbeddedStore::open(&self.folder.path().join("state")).unwrap()),
             (None, false) => Arc::new(MemoryStore::new()),
         };
-        let ledger =
-            Ledger::open_or_create(&log, "test.example/gateway", lictor_ledger::Options::new(jiff::Timestamp::now));
+        let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+        let ledger = self.records.then(|| Ledger::open_or_create(&log, "test.example/gateway", options).unwrap());
         let policy = policy(&self.policy);
         let foundation = Foundation {
             store,
-            ledger: Some(ledger.unwrap()),
+            ledger,
             guard: lictor::guard::Options::default(),
             warden: lictor_warden::Options {
                 keep: Keep::Commitment,

@@ -12,6 +12,7 @@ use crate::event::{Event, Source};
 use crate::json::{self, Text};
 use crate::judge::RestoreError;
 use crate::session::{SavedSession, Session};
+use crate::trail::SavedMoments;
 
 /// A session and what waits in it, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,10 +35,18 @@ struct SavedPending {
 }
 
 impl SavedGuarded {
-    /// The session as it was saved later, when only what had happened since then was saved.
+    /// Takes out what happened, to be kept apart from where the session stands: the one only grows, the other changes
+    /// with every event.
     #[must_use]
-    pub fn followed_by(self, later: SavedGuarded) -> SavedGuarded {
-        SavedGuarded { session: self.session.followed_by(later.session), pending: later.pending, next: later.next }
+    pub fn take_moments(&mut self) -> SavedMoments {
+        self.session.take_moments()
+    }
+
+    /// Puts back what happened, in the parts in which it was saved, when there were so many moments in all. `false` if
+    /// some of them are missing.
+    #[must_use]
+    pub fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
+        self.session.put_moments(parts, total)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Session;
 use crate::json::Text;
 use crate::judge::{Judge, RestoreError, SavedTrack};
-use crate::trail::{SavedTrail, Trail};
+use crate::trail::{SavedMoments, SavedTrail, Trail};
 
 /// The version of the format that is written.
 const VERSION: u32 = 1;
@@ -25,10 +25,14 @@ pub struct SavedSession {
 }
 
 impl SavedSession {
-    /// The session as it was saved later, when only what had happened since then was saved.
-    #[must_use]
-    pub fn followed_by(self, later: SavedSession) -> SavedSession {
-        SavedSession { trail: self.trail.followed_by(later.trail.clone()), ..later }
+    /// Takes out what happened.
+    pub(crate) fn take_moments(&mut self) -> SavedMoments {
+        self.trail.take_moments()
+    }
+
+    /// Puts back what happened in all parts, when there were so many moments in all. `false` if some are missing.
+    pub(crate) fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
+        self.trail.put_moments(parts, total)
     }
 
     fn check_version(&self) -> Result<(), RestoreError> {

@@ -14,6 +14,7 @@ use crate::label::{Labels, Plan};
 /// A trail without the session it belongs to.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SavedTrail {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     moments: Vec<SavedMoment>,
     /// Behind which moment a property, by its name, was last started anew for a binding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,20 +55,28 @@ struct SavedEvent {
     unknown: Vec<(Arc<str>, Vec<Option<Value>>)>,
 }
 
+/// What happened in a session from one save to the next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SavedMoments(Vec<SavedMoment>);
+
 impl SavedTrail {
-    /// The trail with what was saved later.
-    #[must_use]
-    pub(crate) fn followed_by(mut self, later: SavedTrail) -> SavedTrail {
-        self.moments.extend(later.moments);
-        // What was forgotten meanwhile is here still, in front.
-        let gone = later.forgotten.saturating_sub(self.forgotten).min(self.moments.len());
-        self.moments.drain(..gone);
-        SavedTrail { moments: self.moments, ..later }
+    /// Takes out what happened.
+    pub(crate) fn take_moments(&mut self) -> SavedMoments {
+        SavedMoments(std::mem::take(&mut self.moments))
+    }
+
+    /// Puts back what happened in all parts, when there were so many moments in all. `false` if some are missing.
+    pub(crate) fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
+        self.moments = parts.into_iter().flat_map(|part| part.0).collect();
+        // What was forgotten since it was saved is here still, in front.
+        let surplus = self.moments.len().checked_sub(total.saturating_sub(self.forgotten));
+        surplus.map(|surplus| self.moments.drain(..surplus)).is_some()
     }
 }
 
 impl Trail {
-    /// From a moment on, by its number; what was saved before is [put before it](SavedTrail::followed_by).
+    /// From a moment on, by its number; what was saved before is [put before it](SavedTrail::put_moments).
     pub(crate) fn save(&self, prepared: &Prepared, from: usize) -> SavedTrail {
         let mut resets: Vec<_> = self.resets.iter().collect();
         resets.sort_unstable();

@@ -1,0 +1,198 @@
+//! A warden on a thread of its own.
+//!
+//! Whoever asks while the desk is busy waits in a queue; all that wait are decided next, as one batch, and what it costs
+//! to be durable is paid once for all of them. When nobody asks, the desk lets time pass.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+
+use lictor::event::Event;
+use lictor::guard::{Guard, Preview};
+use lictor_logic::{Span, Time};
+use lictor_store::Change;
+use serde_json::{Map, Value as Json};
+
+use super::{BEAT, Decided, Then};
+use crate::error::WardenError;
+use crate::record;
+use crate::warden::{Answer, Begun, Notice, Warden};
+
+/// How many events are decided together: what is one batch is durable at once, and answered at once.
+const MOST_TOGETHER: usize = 512;
+
+/// Where questions are put.
+#[derive(Clone)]
+pub(super) struct Queue(Sender<Question>);
+
+impl Queue {
+    pub(super) fn ask(&self, question: Question) {
+        // A desk that is closed drops what it is asked, and with it whoever waits.
+        let _ = self.0.send(question);
+    }
+}
+
+pub(super) fn new() -> (Queue, Receiver<Question>) {
+    let (questions, asked) = channel();
+    (Queue(questions), asked)
+}
+
+/// Decisions that somebody waits for.
+pub(super) struct Asked {
+    pub(super) events: Vec<Event>,
+    pub(super) along: Others,
+    pub(super) then: Then<Decided>,
+}
+
+/// What else is saved, by what was decided.
+type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
+
+pub(super) enum Question {
+    Decide(Asked),
+    Refuse(String, Vec<u8>, Then<()>),
+    Note(Map<String, Json>, Then<()>),
+    Preview(Box<Event>, Then<Preview>),
+    ChangePolicy(Box<Guard>, String, Then<()>),
+    Close,
+}
+
+/// Answers questions until the desk is closed. A panic is the end of what was being answered, and of nothing else: whoever
+/// waited for it is not answered, and what is in memory is read anew.
+pub(super) fn keep_working(
+    mut warden: Warden,
+    asked: &Receiver<Question>,
+    clock: &impl Fn() -> Time,
+    mut told: impl FnMut(Result<Notice, WardenError>),
+) -> Result<(), WardenError> {
+    while catch_unwind(AssertUnwindSafe(|| work(&mut warden, asked, clock, &mut told))).is_err() {
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| warden.start_over())) {
+                Ok(Ok(())) => break,
+                Ok(Err(error)) => told(Err(error)),
+                Err(_) => told(Err(WardenError::Broken)),
+            }
+            // Until then nothing is decided: a question that is dropped is one that is not answered.
+            match asked.recv_timeout(BEAT) {
+                Ok(Question::Close) | Err(RecvTimeoutError::Disconnected) => return warden.close(),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+    warden.close()
+}
+
+/// Answers questions until the desk is closed or nobody can ask any more.
+fn work(
+    warden: &mut Warden,
+    asked: &Receiver<Question>,
+    clock: &impl Fn() -> Time,
+    told: &mut impl FnMut(Result<Notice, WardenError>),
+) {
+    let mut last_beat = clock();
+    loop {
+        let first = match asked.recv_timeout(BEAT) {
+            Ok(question) => Some(question),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let nobody_asks = first.is_none();
+        let mut batch = Batch::default();
+        let mut next = first;
+        while let Some(question) = next.take() {
+            match question {
+                Question::Decide(asked) => batch.decisions.push(asked),
+                Question::Refuse(reason, bytes, then) => {
+                    let draft = warden.refusal(&reason, &bytes, clock());
+                    batch.records.push((warden.begin(draft), then));
+                }
+                Question::Note(body, then) => {
+                    let draft = record::note(body, Some(clock()));
+                    batch.records.push((warden.begin(draft), then));
+                }
+                Question::Preview(event, then) => {
+                    std::mem::take(&mut batch).answer(warden, clock());
+                    then(warden.preview(&event).map_err(Arc::new));
+                }
+                Question::ChangePolicy(guard, fingerprint, then) => {
+                    std::mem::take(&mut batch).answer(warden, clock());
+                    then(warden.change_policy(*guard, fingerprint).map_err(Arc::new));
+                }
+                Question::Close => {
+                    batch.answer(warden, clock());
+                    return;
+                }
+            }
+            next = if batch.is_full() { None } else { asked.try_recv().ok() };
+        }
+        batch.answer(warden, clock());
+        let now = clock();
+        if nobody_asks || now >= last_beat.plus(Span(BEAT.as_nanos() as u64)) {
+            match warden.tick(now) {
+                Ok(notices) => notices.into_iter().for_each(|notice| told(Ok(notice))),
+                Err(error) => told(Err(error)),
+            }
+            last_beat = now;
+        }
+    }
+}
+
+/// What is answered together.
+#[derive(Default)]
+struct Batch {
+    decisions: Vec<Asked>,
+    /// Records that the ledger has been handed and that are durable along with those of the decisions.
+    records: Vec<(Begun, Then<()>)>,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        let events: usize = self.decisions.iter().map(|asked| asked.events.len()).sum();
+        events + self.records.len() >= MOST_TOGETHER
+    }
+
+    fn answer(self, warden: &mut Warden, now: Time) {
+        decide(warden, self.decisions, now);
+        for (begun, then) in self.records {
+            then(warden.end(begun).map_err(Arc::new));
+        }
+    }
+}
+
+/// Decides on what several have asked. If that fails, each is decided alone: what is wrong with one must not harm another.
+fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
+    if batch.is_empty() {
+        return;
+    }
+    if batch.len() > 1 {
+        let events: Vec<Event> = batch.iter().flat_map(|asked| &asked.events).cloned().collect();
+        let along = |answers: &[Answer]| {
+            let mut rest = answers;
+            let mut changes = Vec::new();
+            for asked in &batch {
+                let (own, others) = rest.split_at(asked.events.len().min(rest.len()));
+                changes.extend((asked.along)(own));
+                rest = others;
+            }
+            changes
+        };
+        match warden.decide_along(&events, &along, Some(now)) {
+            Ok((answers, version)) => {
+                let mut answers = answers.into_iter();
+                for Asked { events, then, .. } in batch {
+                    then(Ok((answers.by_ref().take(events.len()).collect(), version)));
+                }
+                return;
+            }
+            // It is decided and saved, so to ask again gives the same; but nobody is answered before it is written.
+            Err(error @ WardenError::Ledger(_)) => {
+                let error = Arc::new(error);
+                batch.into_iter().for_each(|asked| (asked.then)(Err(Arc::clone(&error))));
+                return;
+            }
+            Err(_) => {}
+        }
+    }
+    for Asked { events, along, then } in batch {
+        then(warden.decide_along(&events, &*along, Some(now)).map_err(Arc::new));
+    }
+}
