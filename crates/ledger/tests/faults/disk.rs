@@ -210,8 +210,9 @@ impl Disk for FaultyDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step()?;
-        fs::rename(from, to)?;
+        // Power goes off before or after it, never between the file and what is known of it.
         let mut state = self.state();
+        fs::rename(from, to)?;
         if let Some(file) = state.names.remove(from) {
             state.names.insert(to.to_owned(), file);
         }
@@ -220,15 +221,17 @@ impl Disk for FaultyDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.step()?;
+        let mut state = self.state();
         fs::remove_file(path)?;
-        self.state().names.remove(path);
+        state.names.remove(path);
         Ok(())
     }
 
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
         self.step()?;
+        let mut state = self.state();
         fs::remove_dir_all(path)?;
-        self.state().names.retain(|name, _| !name.starts_with(path));
+        state.names.retain(|name, _| !name.starts_with(path));
         Ok(())
     }
 
