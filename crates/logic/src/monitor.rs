@@ -30,6 +30,7 @@ pub struct Monitor {
     /// For a formula about data, what finds out where it is broken; the rest then only follows whether it ever was.
     pub(crate) data: Option<Arc<Data>>,
     text: String,
+    /// The beginning of the hash of the text.
     mark: Arc<str>,
 }
 
