@@ -351,10 +351,20 @@ fn a_time_changed_at_the_end_of_a_tile_is_not_blamed_on_the_tile_or_the_next_rec
 #[test]
 fn random_flips_in_a_larger_ledger_are_found() {
     let flips = std::env::var("LICTOR_TAMPER_FLIPS").ok().map_or(2_000, |text| text.parse::<u64>().unwrap());
+    let threads = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || flip_at_random(flips.div_ceil(threads), 20_260_131 + thread));
+        }
+    });
+}
+
+/// Flips bits of a ledger of its own at places that follow from a seed alone, so that a failure comes again.
+fn flip_at_random(flips: u64, seed: u64) {
     let victim = Victim::new(520);
     let total: usize = victim.files.iter().map(|(_, content)| content.len()).sum();
-    // A fixed sequence (splitmix64), so that a failure comes again.
-    let mut state = 20_260_131_u64;
+    // splitmix64, begun far from where the other threads begin.
+    let mut state = seed.wrapping_mul(0xd134_2543_de82_ef95);
     for _ in 0..flips {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut random = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
