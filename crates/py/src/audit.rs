@@ -71,7 +71,7 @@ pub(crate) fn audit_paths(
     policy: &Bound<'_, PyAny>,
     wanted: Wanted<'_>,
 ) -> PyResult<Report> {
-    let judge = Policy::given(policy)?;
+    let judge = Policy::given(policy, Policy::judge)?;
     let options = wanted.options()?;
     py.detach(|| {
         let inputs = input::find(&paths, &options.limits).map_err(|error| Error::Audit.with(error))?;
@@ -87,7 +87,7 @@ pub(crate) fn audit_events(
     policy: &Bound<'_, PyAny>,
     wanted: Wanted<'_>,
 ) -> PyResult<Report> {
-    let judge = Policy::given(policy)?;
+    let judge = Policy::given(policy, Policy::judge)?;
     let options = wanted.options()?;
     let mut inputs = Vec::with_capacity(traces.len());
     for (name, events) in traces {

@@ -10,6 +10,7 @@ pub(crate) enum Error {
     Event,
     Audit,
     State,
+    Log,
 }
 
 impl Error {
@@ -20,6 +21,7 @@ impl Error {
             Error::Event => "EventError",
             Error::Audit => "AuditError",
             Error::State => "StateError",
+            Error::Log => "LogError",
         }
     }
 

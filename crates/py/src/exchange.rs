@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use lictor::event::{Event, Kind};
-use lictor::guard::Action;
+use lictor::guard::{Action, Decision};
 use lictor_wire::{Api, Known, Limits, Move, Refused, Reply, Request, Route, Ruling, Sent, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,6 +17,9 @@ use crate::guard::{GuardCore, Guarding, to_python};
 
 /// What is said in place of something that has no message of its own.
 const WITHHELD: &str = "[withheld]";
+
+/// Why nothing goes on that cannot be written down.
+const UNWRITTEN: &str = "audit.unavailable";
 
 /// One exchange of a session with a model.
 #[pyclass(module = "lictor._lictor", frozen)]
@@ -35,6 +38,8 @@ pub(crate) struct Exchange {
 struct Flow {
     stream: Stream,
     moves: VecDeque<Move>,
+    /// Whether it ended because something could not be written down: nothing leaves any more.
+    is_cut: bool,
 }
 
 /// The status and the body of an answer that never came from the model.
@@ -49,13 +54,15 @@ impl Exchange {
     }
 
     fn refusal<'py>(&self, py: Python<'py>, status: u16, refused: &Refused) -> Answer<'py> {
+        let status = if refused.code == UNWRITTEN { 503 } else { status };
         (status, PyBytes::new(py, &self.api().error(status, refused.code, &refused.message)))
     }
 }
 
 /// Decides on an event and says what becomes of it on the wire.
-fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<lictor::guard::Decision>) -> Ruling {
-    let decision = guarding.decide(event, session);
+fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<Decision>) -> Result<Ruling, Refused> {
+    let decided = guarding.decide(event, session).map_err(|message| Refused::new(UNWRITTEN, message))?;
+    let Some(decision) = decided.decision else { return Ok(Ruling::Deny { text: WITHHELD.to_owned() }) };
     let text = || decision.message.clone().unwrap_or_else(|| WITHHELD.to_owned());
     let ruling = match (decision.action, &decision.rewritten) {
         (Action::Forward | Action::Steer, _) => Ruling::Forward,
@@ -65,17 +72,27 @@ fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<lic
     if decision.action != Action::Forward {
         told.push(decision);
     }
-    ruling
+    Ok(ruling)
 }
 
 /// The same for something that the model said or did.
-fn rule_reply(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<lictor::guard::Decision>) -> Ruling {
+fn rule_reply(
+    guarding: &mut Guarding,
+    session: &str,
+    event: Event,
+    told: &mut Vec<Decision>,
+) -> Result<Ruling, Refused> {
     let call = event.id.clone().filter(|_| event.kind == Kind::ToolCall);
-    let ruling = rule(guarding, session, event, told);
+    let ruling = rule(guarding, session, event, told)?;
     if let (Some(id), Ruling::Deny { text }) = (call, &ruling) {
         guarding.histories.entry(session.to_owned()).or_default().denied.push((id, text.clone()));
     }
-    ruling
+    Ok(ruling)
+}
+
+/// Decisions as Python knows them.
+fn list<'py>(py: Python<'py>, decisions: &[Decision]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    decisions.iter().map(|decision| to_python(py, &decision.line())).collect()
 }
 
 /// What a request says is judged; the body as it may be sent.
@@ -84,17 +101,17 @@ fn ask(
     session: &str,
     api: Api,
     body: &[u8],
-    told: &mut Vec<lictor::guard::Decision>,
+    told: &mut Vec<Decision>,
 ) -> Result<Vec<u8>, Refused> {
     let request = Request::read(api, body)?;
     let mut history = guarding.histories.get(session).cloned().unwrap_or_default();
     let fold = history.known.fold(&request);
     if let Some(event) = fold.event() {
         // That a history was changed is told, and decides nothing by itself.
-        rule(guarding, session, event, told);
+        rule(guarding, session, event, told)?;
     }
     for (index, event) in &fold.fresh {
-        let ruling = rule(guarding, session, event.clone(), told);
+        let ruling = rule(guarding, session, event.clone(), told)?;
         if let (false, Some(item)) = (ruling.is_forward(), request.items.get(*index)) {
             history.changed.insert(item.hash, ruling);
         }
@@ -119,12 +136,7 @@ fn replied(guarding: &mut Guarding, session: &str, sent: &[Vec<Sent>]) {
 
 impl Flow {
     /// Makes the moves that the stream asks for; what may leave.
-    fn play(
-        &mut self,
-        guarding: &mut Guarding,
-        exchange: &Exchange,
-        told: &mut Vec<lictor::guard::Decision>,
-    ) -> Vec<u8> {
+    fn play(&mut self, guarding: &mut Guarding, exchange: &Exchange, told: &mut Vec<Decision>) -> Vec<u8> {
         let mut out = Vec::new();
         while let Some(next) = self.moves.pop_front() {
             let more = match next {
@@ -132,10 +144,16 @@ impl Flow {
                     out.extend(bytes);
                     continue;
                 }
-                Move::Judge(event) => {
-                    let ruling = rule_reply(guarding, &exchange.session, *event, told);
-                    self.stream.rule(ruling)
-                }
+                Move::Judge(event) => match rule_reply(guarding, &exchange.session, *event, told) {
+                    Ok(ruling) => self.stream.rule(ruling),
+                    Err(unwritten) => {
+                        let sequence = self.stream.sequence();
+                        out.extend(exchange.api().error_event(503, unwritten.code, &unwritten.message, sequence));
+                        self.moves.clear();
+                        self.is_cut = true;
+                        continue;
+                    }
+                },
                 Move::Text { .. } => self.stream.mask(&[]),
                 Move::Refuse(refused) => {
                     let sequence = self.stream.sequence();
@@ -183,7 +201,7 @@ impl Exchange {
     fn ask<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Asked<'py>> {
         let mut told = Vec::new();
         let asked = py.detach(|| ask(&mut self.core.lock(), &self.session, self.api(), body, &mut told));
-        let told = told.iter().map(|decision| to_python(py, decision)).collect::<PyResult<_>>()?;
+        let told = list(py, &told)?;
         Ok(match asked {
             Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None, told),
             Err(refused) => (None, Some(self.refusal(py, 400, &refused)), told),
@@ -197,13 +215,13 @@ impl Exchange {
             let reply = Reply::read(self.api(), body)?;
             let guarding = &mut *self.core.lock();
             let events = reply.events().iter();
-            let rulings: Vec<Ruling> =
-                events.map(|event| rule_reply(guarding, &self.session, event.clone(), &mut told)).collect();
+            let rulings = events.map(|event| rule_reply(guarding, &self.session, event.clone(), &mut told));
+            let rulings: Vec<Ruling> = rulings.collect::<Result<_, _>>()?;
             let settled = reply.settle(&rulings)?;
             replied(guarding, &self.session, &settled.sent);
             Ok(settled.body)
         });
-        let told = told.iter().map(|decision| to_python(py, decision)).collect::<PyResult<_>>()?;
+        let told = list(py, &told)?;
         Ok(match settled {
             Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None, told),
             Err(refused) => (None, Some(self.refusal(py, 502, &refused)), told),
@@ -224,20 +242,23 @@ impl Exchange {
             let flow = flow.get_or_insert_with(|| {
                 let hold_back = if self.hold_text { usize::MAX } else { 0 };
                 let limits = Limits { hold_back, ..Limits::default() };
-                Flow { stream: Stream::new(self.api(), limits), moves: VecDeque::new() }
+                Flow { stream: Stream::new(self.api(), limits), moves: VecDeque::new(), is_cut: false }
             });
+            if flow.is_cut {
+                return Vec::new();
+            }
             let moves = match bytes {
                 Some(bytes) => flow.stream.push(bytes),
                 None => flow.stream.end(),
             };
             flow.moves.extend(moves);
             let out = flow.play(guarding, self, &mut told);
-            if bytes.is_none() {
+            if bytes.is_none() && !flow.is_cut {
                 replied(guarding, &self.session, &flow.stream.sent());
             }
             out
         });
-        let told = told.iter().map(|decision| to_python(py, decision)).collect::<PyResult<_>>()?;
+        let told = list(py, &told)?;
         Ok((PyBytes::new(py, &out), told))
     }
 

@@ -1,9 +1,11 @@
 //! The native half of a guard: decisions on events of any number of sessions.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lictor::event::Event;
+use lictor::finding::Finding;
 use lictor::guard::{Decision, Guard, Options};
 use lictor::json::Text;
 use lictor_logic::{Span, Time};
@@ -11,6 +13,7 @@ use lictor_wire::{Known, Ruling};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::decider::{Decided, Decider};
 use crate::error::Error;
 use crate::policy::Policy;
 use crate::session::{self, findings};
@@ -24,7 +27,7 @@ pub(crate) struct GuardCore(pub(crate) Arc<Mutex<Guarding>>);
 /// A guard, and what it knows of the histories that clients send to models.
 #[derive(Debug)]
 pub(crate) struct Guarding {
-    guard: Guard,
+    decider: Decider,
     pub(crate) histories: HashMap<String, History>,
 }
 
@@ -39,10 +42,10 @@ pub(crate) struct History {
 }
 
 impl Guarding {
-    /// Decides on an event of a session, now.
-    pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Decision {
+    /// Decides on an event of a session, now; an error if that cannot be written down.
+    pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Result<Decided, String> {
         event.session = Some(session.into());
-        self.guard.decide(&event, Some(now()))
+        self.decider.decide(event, now())
     }
 }
 
@@ -58,62 +61,78 @@ impl GuardCore {
 }
 
 /// A decision as Python knows it.
-pub(crate) fn to_python<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn to_python<'py>(py: Python<'py>, line: &str) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("lictor.decisions")?.getattr("Decision")?;
-    class.call_method1("from_dict", (value::loads(py, &decision.line())?,))
+    class.call_method1("from_dict", (value::loads(py, line)?,))
 }
 
-fn all<'py>(py: Python<'py>, decisions: &[Decision]) -> PyResult<Bound<'py, PyList>> {
+/// Findings, and decisions, as Python knows them.
+type Told<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
+
+fn told<'py>(py: Python<'py>, told: Result<(Vec<Finding>, Vec<Decision>), String>) -> PyResult<Told<'py>> {
+    let (found, refused) = told.map_err(|message| Error::Log.with(message))?;
     let list = PyList::empty(py);
-    for decision in decisions {
-        list.append(to_python(py, decision)?)?;
+    for decision in refused {
+        list.append(to_python(py, &decision.line())?)?;
     }
-    Ok(list)
+    Ok((findings(py, &found)?, list))
 }
 
 #[pymethods]
 impl GuardCore {
     #[new]
-    fn new(policy: &Bound<'_, PyAny>, patience: f64, content: bool) -> PyResult<GuardCore> {
+    fn new(
+        policy: &Bound<'_, PyAny>,
+        patience: f64,
+        content: bool,
+        log: Option<PathBuf>,
+        origin: &str,
+        keep_content: bool,
+    ) -> PyResult<GuardCore> {
         if !(0.0..1e9).contains(&patience) {
             return Err(Error::State.with("patience is a number of seconds"));
         }
         let options = Options { patience: Span((patience * 1e9) as u64), content };
-        let guard = Guard::new(Policy::given(policy)?, options);
-        Ok(GuardCore(Arc::new(Mutex::new(Guarding { guard, histories: HashMap::new() }))))
+        let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
+        let guard = Guard::new(judge, options);
+        let decider = policy.py().detach(|| match log {
+            Some(folder) => Decider::writing(guard, fingerprint, &folder, origin, keep_content),
+            None => Ok(Decider::Forgetful(Box::new(guard))),
+        });
+        let decider = decider.map_err(|message| Error::Log.with(message))?;
+        Ok(GuardCore(Arc::new(Mutex::new(Guarding { decider, histories: HashMap::new() }))))
     }
 
     /// Decides on an event before it takes effect.
     fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = session::event(event)?;
-        let decision = py.detach(|| self.lock().decide(event, session));
-        to_python(py, &decision)
+        let decided = py.detach(|| self.lock().decide(event, session));
+        to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line)
     }
 
     /// Lets time pass up to now: what is late, and what waited too long.
-    fn tick<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-        let (late, refused) = py.detach(|| self.lock().guard.tick(now()));
-        Ok((findings(py, &late)?, all(py, &refused)?))
+    fn tick<'py>(&self, py: Python<'py>) -> PyResult<Told<'py>> {
+        told(py, py.detach(|| self.lock().decider.tick(now())))
     }
 
     /// What would be found if the session ended here.
     fn owed<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Bound<'py, PyList>> {
-        let found = py.detach(|| self.lock().guard.owed(session));
-        findings(py, &found)
+        let found = py.detach(|| self.lock().decider.owed(session));
+        findings(py, &found.map_err(|message| Error::Log.with(message))?)
     }
 
     /// Ends a session.
-    fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-        let (found, refused) = py.detach(|| {
+    fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Told<'py>> {
+        let ended = py.detach(|| {
             let mut guarding = self.lock();
             guarding.histories.remove(session);
-            guarding.guard.finish(session)
+            guarding.decider.finish(session, now())
         });
-        Ok((findings(py, &found)?, all(py, &refused)?))
+        told(py, ended)
     }
 
-    /// The names of the sessions that have begun and not ended.
-    fn sessions(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.lock().guard.sessions().map(ToString::to_string).collect())
+    /// Ends the writing of the log. Nothing is decided afterwards.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.lock().decider.close()).map_err(|message| Error::Log.with(message))
     }
 }

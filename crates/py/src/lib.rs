@@ -8,6 +8,7 @@
 
 mod audit;
 mod command;
+mod decider;
 mod error;
 mod exchange;
 mod facts;

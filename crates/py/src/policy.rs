@@ -61,16 +61,16 @@ impl Policy {
         self.judge.lock().unwrap_or_else(PoisonError::into_inner).fork()
     }
 
-    /// The judge of a policy, or of a file or packs by their names.
-    pub(crate) fn given(value: &Bound<'_, PyAny>) -> PyResult<Judge> {
+    /// What is wanted of a policy, or of one in a file or of packs by their names.
+    pub(crate) fn given<T: Send>(value: &Bound<'_, PyAny>, wanted: impl FnOnce(&Policy) -> T + Send) -> PyResult<T> {
         let py = value.py();
         if let Ok(policy) = value.cast::<Policy>() {
             let policy = policy.get();
-            return Ok(py.detach(|| policy.judge()));
+            return Ok(py.detach(|| wanted(policy)));
         }
         let source =
             path(value).ok_or_else(|| Error::Policy.with("a policy is a `Policy`, a path, or packs by their names"))?;
-        Ok(Policy::read(py, &source)?.judge())
+        Ok(wanted(&Policy::read(py, &source)?))
     }
 }
 
@@ -134,7 +134,7 @@ impl Policy {
 
     /// A hash of all that it says; the same text gives the same hash.
     #[getter]
-    fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         self.policy.fingerprint()
     }
 

@@ -122,7 +122,7 @@ impl Session {
     #[pyo3(signature = (policy, name = "session", *, content = false))]
     fn new(policy: &Bound<'_, PyAny>, name: &str, content: bool) -> PyResult<Session> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
-        let mut judge = Policy::given(policy)?;
+        let mut judge = Policy::given(policy, Policy::judge)?;
         let session = Judged::new(&mut judge, name);
         let session = if content { session.showing_content() } else { session };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);

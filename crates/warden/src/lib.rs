@@ -18,6 +18,7 @@ mod kept;
 mod outbox;
 mod record;
 mod saving;
+mod time;
 mod warden;
 
 pub use crate::desk::Desk;

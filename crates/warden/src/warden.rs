@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, Means, Preview, late_line};
+use lictor::guard::{Decision, Guard, Means, Preview};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
@@ -18,10 +18,7 @@ use crate::outbox::Waiting;
 use crate::record::{self, Keep, Outgoing};
 
 /// How often a session is tried that somebody else decides on at the same time.
-const MOST_TURNS: usize = 100;
-
-/// How many sessions are looked at in one go when time has passed.
-const MOST_DUE: usize = 256;
+pub(crate) const MOST_TURNS: usize = 100;
 
 /// How a warden works.
 #[derive(Clone, Debug)]
@@ -52,7 +49,7 @@ pub struct Warden {
     /// The versions of the histories across sessions, as far as they are known here.
     pub(crate) histories: HashMap<String, u64>,
     /// By how much the clock of the events, whatever their session, is behind ours.
-    lag: Option<i64>,
+    pub(crate) lag: Option<i64>,
     /// Records that go with the next save of their session.
     pub(crate) announced: Vec<(String, Outgoing)>,
     /// Records that the ledger has, with the versions under which they still stand in the store.
@@ -336,103 +333,6 @@ impl Warden {
     pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
         self.hold(&session_of(event))?;
         Ok(self.guard.preview(event))
-    }
-
-    /// Lets time pass in all sessions, also in those that are only in the store, and in the histories across them. What
-    /// was due and did not happen is saved, written down and told; what waited for a person too long is refused; sessions
-    /// that were idle too long are over.
-    pub fn tick(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
-        self.write_rest()?;
-        let mut notices = self.tick_histories(now)?;
-        let mut last = None;
-        loop {
-            let mut due = BTreeSet::new();
-            for key in self.store.keys(kept::DUE, last.as_deref(), MOST_DUE)? {
-                if kept::due_time(&key).is_none_or(|due| due > now) {
-                    break;
-                }
-                let name = self.store.load(&key)?.map(|stored| String::from_utf8_lossy(&stored.value).into_owned());
-                due.extend(name);
-                last = Some(key);
-            }
-            if due.is_empty() {
-                self.make_room();
-                return Ok(notices);
-            }
-            match self.tick_sessions(&due, now) {
-                Ok(mut found) => notices.append(&mut found),
-                // Somebody else looks after them.
-                Err(WardenError::Store(StoreError::Conflict { .. })) => {
-                    self.let_go(&due)?;
-                    return Ok(notices);
-                }
-                Err(error @ WardenError::Ledger(_)) => return Err(error),
-                Err(error) => {
-                    self.let_go(&due)?;
-                    return Err(error);
-                }
-            }
-        }
-    }
-
-    fn tick_sessions(&mut self, due: &BTreeSet<String>, now: Time) -> Result<Vec<Notice>, WardenError> {
-        let (mut notices, mut records, mut ended) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for session in due {
-            self.hold(session)?;
-            let Some(held) = self.held.get(session) else { continue };
-            let clock = Time(now.0.saturating_sub(held.lag.unwrap_or_default()));
-            let is_over = matches!((held.used, self.options.idle), (Some(used), Some(idle)) if used.plus(idle) <= now);
-            let (mut late, mut settled) = self.guard.tick_session(session, clock, now);
-            if is_over {
-                let (mut owed, mut refused) = self.guard.finish(session);
-                late.append(&mut owed);
-                settled.append(&mut refused);
-                records.push((session.clone(), Outgoing::ended("timeout", &self.options.policy)));
-                ended.insert(session.clone());
-            }
-            notices.append(&mut self.late(session, late, Some(now), &mut records));
-            for decision in settled {
-                let subjects = self.guard.subjects(&decision.event);
-                let number = self.held.get(session).map_or(0, |held| held.decided);
-                let record = Outgoing::decision(&decision, &self.options.policy, number, subjects, Some(now));
-                records.push((session.clone(), record));
-                notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
-            }
-        }
-        let (outgoing, _) = self.save(due, &ended, records, Vec::new())?;
-        self.write(outgoing)?;
-        Ok(notices)
-    }
-
-    fn tick_histories(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
-        let Some(lag) = self.lag else { return Ok(Vec::new()) };
-        let late = self.guard.judge_mut().tick_histories(Time(now.0.saturating_sub(lag)));
-        if late.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut records = Vec::new();
-        let notices = self.late("", late, Some(now), &mut records);
-        match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
-            Ok((outgoing, _)) => self.write(outgoing).map(|()| notices),
-            // Somebody else was faster, and tells it.
-            Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What was late, told and to be written down.
-    fn late(
-        &self,
-        session: &str,
-        late: Vec<Finding>,
-        now: Option<Time>,
-        records: &mut Vec<(String, Outgoing)>,
-    ) -> Vec<Notice> {
-        let told = |finding: Finding| {
-            records.push((session.to_owned(), Outgoing::late(&finding, &self.options.policy, now)));
-            Notice { line: late_line(&finding), news: News::Late(Box::new(finding)) }
-        };
-        late.into_iter().map(told).collect()
     }
 
     /// Goes on by another policy. Every session goes on with the properties that are in both, by their formulas; the

@@ -133,6 +133,29 @@ fn a_session_that_is_idle_too_long_is_over_and_what_it_owes_is_written_down() {
 }
 
 #[test]
+fn a_session_that_is_finished_leaves_records_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger =
+        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
+            .unwrap();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut warden = warden(&store, Some(ledger), None);
+    warden.decide(&event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#), Some(at(0))).unwrap();
+    let delete = event(r#"{"session":"s","id":"d","kind":"tool_call","tool":"delete","args":{}}"#);
+    assert_eq!(warden.decide(&delete, Some(at(1))).unwrap().decision.unwrap().action, Action::Ask);
+    let notices = warden.finish("s", at(2)).unwrap();
+    assert_eq!(late(&notices[..1]), [("s".to_owned(), "settle".to_owned())]);
+    assert!(matches!(&notices[1].news, News::Settled(decision) if decision.action == Action::Block));
+    assert!(store.scan("session/").unwrap().is_empty(), "nothing is left of it");
+    assert!(warden.finish("s", at(3)).unwrap().is_empty(), "it is over");
+    assert!(warden.finish("never begun", at(3)).unwrap().is_empty());
+    warden.close().unwrap();
+    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
+    let types: Vec<String> = bodies.filter_map(|body| Some(body.get("type")?.as_str()?.to_owned())).collect();
+    assert_eq!(types, ["decision", "decision", "ended", "late", "decision"]);
+}
+
+#[test]
 fn the_end_of_a_session_tells_what_it_owes() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, None, None);

@@ -40,6 +40,10 @@ class StateError(LictorError):
     """It is too late for what was asked, or it was asked of the wrong object."""
 
 
+class LogError(LictorError):
+    """The log of a guard cannot be opened or written. Nothing goes on that is not written down."""
+
+
 class Denied(LictorError):
     """A guard did not let a step go on. The message is what the model should be told."""
 

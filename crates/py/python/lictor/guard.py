@@ -11,12 +11,14 @@ import functools
 import inspect
 import itertools
 import json
+import weakref
 from contextvars import ContextVar
+from os import PathLike
 from typing import Any, Awaitable, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union, cast, overload
 
 from . import _lictor
 from .decisions import Decision
-from .errors import Denied
+from .errors import Denied, StateError
 from .findings import Finding
 from .report import Event, PolicyLike
 from .verdicts import Action
@@ -62,6 +64,10 @@ class Guard:
     A call that waits for a person (`ask`) is answered by `approve`, a function from the decision to whether the call may
     go on; without one it is denied. `on_decision` is told every decision that is more than to forward.
 
+    With `log`, the name of a folder, every decision is written to a ledger there before it takes effect, as `lictor guard
+    --log` does: what cannot be written does not go on. `lictor verify` checks it. Of what was said it holds commitments, or
+    with `keep_content` the content, sealed until `lictor erase`. One process writes a log; :meth:`close` signs its end.
+
     Which session a step belongs to is told by :meth:`session`; it follows threads and tasks as context variables do.
     """
 
@@ -74,14 +80,31 @@ class Guard:
         patience: float = 3600.0,
         content: bool = False,
         hold_text: bool = True,
+        log: Union[str, "PathLike[str]", None] = None,
+        origin: str = "lictor.local/python",
+        keep_content: bool = False,
     ) -> None:
-        self.core = _lictor.GuardCore(policy, patience, content)
+        if keep_content and log is None:
+            raise StateError("there is no `log` to keep content in")
+        self.core = _lictor.GuardCore(policy, patience, content, log, origin, keep_content)
+        # A log whose guard is forgotten, or outlived by the interpreter, is closed as well.
+        self._closing = weakref.finalize(self, self.core.close)
         self._approve = approve
         self._on_decision = on_decision
         #: Whether streamed text is held until it is whole and decided. Without it text flows at once, and what a policy
         #: would stop or mask in it has been seen by then.
         self.hold_text = hold_text
         self._session: ContextVar[str] = ContextVar("lictor_session", default=f"session-{next(_numbers)}")
+
+    def close(self) -> None:
+        """Nothing is decided afterwards; the log, if there is one, is signed up to its end."""
+        self._closing()
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # Sessions
 

@@ -1,0 +1,153 @@
+//! Who decides for a guard in Python: a guard that writes nothing down, or a warden that writes down every decision before
+//! it is told.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lictor::event::Event;
+use lictor::finding::Finding;
+use lictor::guard::{Decision, Guard};
+use lictor::json::Json;
+use lictor_ledger::Ledger;
+use lictor_logic::Time;
+use lictor_store::MemoryStore;
+use lictor_warden::{DELIVERY, Keep, News, Notice, Options, Warden};
+
+/// How many sessions are held ready; the others are packed.
+const MOST_SESSIONS: usize = 10_000;
+
+/// Who decides.
+#[derive(Debug)]
+pub(crate) enum Decider {
+    Forgetful(Box<Guard>),
+    Writing(Box<Writing>),
+    /// Nothing is decided any more.
+    Closed,
+}
+
+/// A warden, and what only concerns those who write.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    warden: Warden,
+    /// How many events were decided, by which they are told apart.
+    count: u64,
+    /// Who opened the log. A process that is forked off has no thread that writes.
+    process: u32,
+}
+
+/// A decision: as a line, and as itself unless the very same event was decided before.
+pub(crate) struct Decided {
+    pub(crate) line: String,
+    pub(crate) decision: Option<Decision>,
+}
+
+impl Decider {
+    /// One that writes to the log in a folder, which is created if it is not there.
+    pub(crate) fn writing(
+        guard: Guard,
+        policy: String,
+        log: &Path,
+        origin: &str,
+        keeps_content: bool,
+    ) -> Result<Decider, String> {
+        let ledger = Ledger::open_or_create(log, origin, lictor_ledger::Options::new(jiff::Timestamp::now));
+        let options = Options {
+            keep: if keeps_content { Keep::Content } else { Keep::Commitment },
+            most_sessions: MOST_SESSIONS,
+            policy,
+            idle: None,
+            skew: None,
+            migrates: false,
+        };
+        let ledger = ledger.map_err(|error| error.to_string())?;
+        let warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options);
+        let warden = warden.map_err(|error| error.to_string())?;
+        Ok(Decider::Writing(Box::new(Writing { warden, count: 0, process: std::process::id() })))
+    }
+
+    /// Decides on an event; it is written down when this returns.
+    pub(crate) fn decide(&mut self, mut event: Event, now: Time) -> Result<Decided, String> {
+        match self {
+            Decider::Forgetful(guard) => {
+                let decision = guard.decide(event, Some(now));
+                Ok(Decided { line: decision.line(), decision: Some(decision) })
+            }
+            Decider::Writing(writing) => {
+                // Whoever calls a tool twice means two calls, whatever they call them.
+                writing.count += 1;
+                event.more.insert(DELIVERY, Json::from(writing.count.to_string().as_str()));
+                let answer = writing.warden()?.decide(&event, Some(now)).map_err(|error| error.to_string())?;
+                Ok(Decided { line: answer.line, decision: answer.decision })
+            }
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Lets time pass: what is late, and what waited too long.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(Vec<Finding>, Vec<Decision>), String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.tick(now)),
+            Decider::Writing(writing) => writing.warden()?.tick(now).map(parted).map_err(|error| error.to_string()),
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// What would be found if a session ended here.
+    pub(crate) fn owed(&mut self, session: &str) -> Result<Vec<Finding>, String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.owed(session)),
+            Decider::Writing(writing) => writing.warden()?.owed(session).map_err(|error| error.to_string()),
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Ends a session: what it owed, and what waited in it.
+    pub(crate) fn finish(&mut self, session: &str, now: Time) -> Result<(Vec<Finding>, Vec<Decision>), String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.finish(session)),
+            Decider::Writing(writing) => {
+                writing.warden()?.finish(session, now).map(parted).map_err(|error| error.to_string())
+            }
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Ends the writing: the log is signed up to its end. Nothing is decided afterwards.
+    pub(crate) fn close(&mut self) -> Result<(), String> {
+        match std::mem::replace(self, Decider::Closed) {
+            // Another process writes on.
+            Decider::Writing(writing) if writing.process != std::process::id() => {
+                std::mem::forget(writing);
+                Ok(())
+            }
+            Decider::Writing(writing) => writing.warden.close().map_err(|error| error.to_string()),
+            Decider::Forgetful(_) | Decider::Closed => Ok(()),
+        }
+    }
+}
+
+impl Writing {
+    fn warden(&mut self) -> Result<&mut Warden, String> {
+        if self.process == std::process::id() {
+            return Ok(&mut self.warden);
+        }
+        Err("the log of this guard is written by the process that opened it, of which this one is a copy\nhint: make the \
+             guard after forking, with a log of its own for each process"
+            .to_owned())
+    }
+}
+
+fn closed() -> String {
+    "this guard is closed\nhint: make another; it goes on with the same log".to_owned()
+}
+
+fn parted(notices: Vec<Notice>) -> (Vec<Finding>, Vec<Decision>) {
+    let (mut late, mut settled) = (Vec::new(), Vec::new());
+    for notice in notices {
+        match notice.news {
+            News::Late(finding) => late.push(*finding),
+            News::Settled(decision) => settled.push(*decision),
+        }
+    }
+    (late, settled)
+}

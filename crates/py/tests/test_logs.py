@@ -1,0 +1,188 @@
+"""Guards with a log: nothing goes on that is not written down, and the log verifies."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Dict, List
+
+import anthropic
+import openai
+import pytest
+from scripted_model import scripted_model
+
+from lictor import Denied, Guard, LogError, Policy, StateError
+
+CALL = {"kind": "tool_call", "tool": "look_up"}
+ASK: List[Any] = [{"role": "user", "content": "Where is it?"}]
+#: A process that may write so many bytes to a file, and a guard in it.
+LIMITED = """
+import resource, sys, lictor
+guard = lictor.Guard(sys.argv[1], log=sys.argv[2])
+entered = []
+@guard.tool
+def look_up(order):
+    entered.append(order)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
+for number in range(1000):
+    try:
+        look_up(order=str(number))
+    except lictor.LogError as error:
+        print(number, len(entered), type(error).__name__)
+        break
+"""
+
+
+def verified(log: Path) -> List[Dict[str, Any]]:
+    """The records of a log that the command finds nothing wrong with; those of its author."""
+    run = [sys.executable, "-m", "lictor"]
+    done = subprocess.run([*run, "verify", str(log)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for file in sorted((log / "records").iterdir()) for line in file.read_text().splitlines()]
+    return [record["body"] for record in map(json.loads, lines) if "body" in record]
+
+
+def test_every_decision_is_in_a_log_that_verifies(shop: Policy, tmp_path: Path) -> None:
+    with Guard(shop, log=tmp_path / "log") as guard:
+        assert guard.call("look_up", {"order": "A1"}, lambda order: order) == "A1"
+        with pytest.raises(Denied):
+            guard.call("refund", {"order": "A1"}, lambda order: order)
+        guard.finish()
+    records = verified(tmp_path / "log")
+    assert [(record["type"], record.get("action"), record.get("tool")) for record in records] == [
+        ("decision", "forward", "look_up"),
+        ("decision", "forward", "look_up"),
+        ("decision", "block", "refund"),
+        ("ended", None, None),
+    ]
+    assert {record["policy"] for record in records} == {shop.fingerprint}
+    with pytest.raises(LogError, match="is closed"):
+        guard.decide(CALL)
+
+
+def test_a_log_goes_on_with_the_next_guard(shop: Policy, tmp_path: Path) -> None:
+    for _ in range(3):
+        with Guard(shop, log=tmp_path / "log") as guard, guard.session("the same"):
+            # The same call by the same name is another call.
+            assert guard.call("look_up", {"order": "A1"}, lambda order: order, id="call-1") == "A1"
+            assert guard.call("look_up", {"order": "A1"}, lambda order: order, id="call-1") == "A1"
+    assert len(verified(tmp_path / "log")) == 12
+
+
+def test_nothing_of_what_was_said_is_in_the_log(shop: Policy, tmp_path: Path) -> None:
+    for keep_content in (False, True):
+        log = tmp_path / str(keep_content)
+        with Guard(shop, log=log, keep_content=keep_content) as guard:
+            guard.call("look_up", {"order": "teapot"}, lambda order: order)
+        verified(log)
+        whole = b"".join(file.read_bytes() for file in log.rglob("*") if file.is_file())
+        assert b"teapot" not in whole and (b'"sealed"' in whole) == keep_content
+    with pytest.raises(StateError, match="no `log`"):
+        Guard(shop, keep_content=True)
+
+
+def test_what_cannot_be_written_does_not_go_on(tmp_path: Path) -> None:
+    shop = Path(__file__).resolve().parent.parent / "examples" / "shop.yaml"
+    run = [sys.executable, "-c", LIMITED, str(shop), str(tmp_path / "log"), "20000"]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    number, entered, error = done.stdout.split()
+    assert error == "LogError" and 0 < int(number) < 1000
+    # The call that could not be written was not entered; a result that could not be was not given on.
+    assert int(entered) in (int(number), int(number) + 1)
+    records = [record for record in verified(tmp_path / "log") if record["kind"] == "tool_call"]
+    assert len(records) >= int(entered)
+
+
+def test_a_log_has_one_writer(shop: Policy, tmp_path: Path) -> None:
+    with Guard(shop, log=tmp_path / "log"):
+        with pytest.raises(LogError):
+            Guard(shop, log=tmp_path / "log")
+    Guard(shop, log=tmp_path / "log").close()
+
+
+def test_a_log_that_is_a_file_is_refused(shop: Policy, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("something else")
+    with pytest.raises(LogError):
+        Guard(shop, log=tmp_path / "log")
+
+
+def test_a_process_that_is_forked_off_decides_nothing(shop: Policy, tmp_path: Path) -> None:
+    guard = Guard(shop, log=tmp_path / "log")
+    child = os.fork()
+    if child == 0:
+        try:
+            guard.decide(CALL)
+            os._exit(1)
+        except LogError as error:
+            guard.close()
+            os._exit(0 if "forking" in str(error) else 2)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+    assert guard.decide(CALL).goes_on
+    guard.close()
+    assert len(verified(tmp_path / "log")) == 1
+
+
+def test_a_log_that_nobody_closes_is_closed_at_the_end(tmp_path: Path) -> None:
+    script = f"import lictor; guard = lictor.Guard('agent-safety', log={str(tmp_path / 'log')!r}); guard.decide({CALL!r})"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert len(verified(tmp_path / "log")) == 1
+    assert (tmp_path / "log" / "checkpoint").read_text().splitlines()[1] == "2", "all records are signed for"
+
+
+def test_threads_write_one_log(shop: Policy, tmp_path: Path) -> None:
+    with Guard(shop, log=tmp_path / "log") as guard:
+
+        def steps(name: str) -> None:
+            with guard.session(name):
+                for _ in range(20):
+                    guard.decide(CALL)
+
+        threads = [threading.Thread(target=steps, args=(f"s{number}",)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(verified(tmp_path / "log")) == 160
+
+
+def test_clients_get_an_error_of_their_vendor_when_nothing_can_be_written(shop: Policy, tmp_path: Path) -> None:
+    with scripted_model(["Never asked for."]) as model:
+        guard = Guard(shop, log=tmp_path / "log")
+        chat = guard.wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))
+        messages = guard.wrap(anthropic.Anthropic(api_key="x", base_url=model.url, max_retries=0))
+        guard.close()
+        with pytest.raises(openai.InternalServerError, match="closed"):
+            chat.chat.completions.create(model="m", messages=ASK)
+        with pytest.raises(anthropic.InternalServerError, match="closed"):
+            messages.messages.create(model="m", max_tokens=9, messages=ASK)
+        assert model.requests == []
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_nothing_of_a_reply_leaves_when_it_cannot_be_written(shop: Policy, tmp_path: Path, streams: bool) -> None:
+    secret = "nobody may read this"
+    with scripted_model([secret]) as model:
+        guard = Guard(shop, log=tmp_path / "log")
+        client = guard.wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))
+        answer = model.next
+        # While the model thinks, the log ends.
+        model.next = lambda request: (guard.close(), answer(request))[1]  # type: ignore[method-assign, func-returns-value]
+        said: List[str] = []
+        with pytest.raises(openai.APIError) as error:
+            got = client.chat.completions.create(model="m", messages=ASK, stream=streams)
+            for piece in got if streams else ():
+                said += [choice.delta.content or "" for choice in piece.choices]
+        assert "closed" in str(error.value) and "nobody" not in "".join(said)
+    assert [record["kind"] for record in verified(tmp_path / "log")] == ["user_message"]
+
+
+def test_a_guard_without_a_log_may_be_closed_too(shop: Policy) -> None:
+    with Guard(shop) as guard:
+        assert guard.decide(CALL).goes_on
+    with pytest.raises(LogError, match="closed"):
+        guard.decide(CALL)

@@ -1,0 +1,144 @@
+//! What comes about without an event: time passes, and sessions end.
+
+use std::collections::BTreeSet;
+
+use lictor::finding::Finding;
+use lictor::guard::late_line;
+use lictor_logic::Time;
+use lictor_store::StoreError;
+
+use crate::error::WardenError;
+use crate::kept;
+use crate::record::Outgoing;
+use crate::warden::{MOST_TURNS, News, Notice, Warden};
+
+/// How many sessions are looked at in one go when time has passed.
+const MOST_DUE: usize = 256;
+
+impl Warden {
+    /// Lets time pass in all sessions, also in those that are only in the store, and in the histories across them. What
+    /// was due and did not happen is saved, written down and told; what waited for a person too long is refused; sessions
+    /// that were idle too long are over.
+    pub fn tick(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
+        self.write_rest()?;
+        let mut notices = self.tick_histories(now)?;
+        let mut last = None;
+        loop {
+            let mut due = BTreeSet::new();
+            for key in self.store.keys(kept::DUE, last.as_deref(), MOST_DUE)? {
+                if kept::due_time(&key).is_none_or(|due| due > now) {
+                    break;
+                }
+                let name = self.store.load(&key)?.map(|stored| String::from_utf8_lossy(&stored.value).into_owned());
+                due.extend(name);
+                last = Some(key);
+            }
+            if due.is_empty() {
+                self.make_room();
+                return Ok(notices);
+            }
+            match self.pass_time(&due, now, None) {
+                Ok(mut found) => notices.append(&mut found),
+                // Somebody else looks after them.
+                Err(WardenError::Store(StoreError::Conflict { .. })) => {
+                    self.let_go(&due)?;
+                    return Ok(notices);
+                }
+                Err(error @ WardenError::Ledger(_)) => return Err(error),
+                Err(error) => {
+                    self.let_go(&due)?;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Ends a session: what it owes is told and written down, what waits for a person is refused, and nothing of it is kept.
+    /// An event of the same name begins another.
+    pub fn finish(&mut self, session: &str, now: Time) -> Result<Vec<Notice>, WardenError> {
+        self.write_rest()?;
+        let all = BTreeSet::from([session.to_owned()]);
+        for _ in 0..MOST_TURNS {
+            self.hold(session)?;
+            if self.held.get(session).is_none_or(|held| held.decided == 0) {
+                self.held.remove(session);
+                return Ok(Vec::new());
+            }
+            match self.pass_time(&all, now, Some("finished")) {
+                Err(WardenError::Store(StoreError::Conflict { .. })) => self.let_go(&all)?,
+                Err(error) if !matches!(error, WardenError::Ledger(_)) => {
+                    self.let_go(&all)?;
+                    return Err(error);
+                }
+                ended => return ended,
+            }
+        }
+        Err(WardenError::Crowded { session: session.to_owned() })
+    }
+
+    /// Lets time pass in sessions. They are over if `cause` says why; otherwise those are that were idle too long.
+    fn pass_time(
+        &mut self,
+        due: &BTreeSet<String>,
+        now: Time,
+        cause: Option<&str>,
+    ) -> Result<Vec<Notice>, WardenError> {
+        let (mut notices, mut records, mut ended) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for session in due {
+            self.hold(session)?;
+            let Some(held) = self.held.get(session) else { continue };
+            let clock = Time(now.0.saturating_sub(held.lag.unwrap_or_default()));
+            let is_idle = matches!((held.used, self.options.idle), (Some(used), Some(idle)) if used.plus(idle) <= now);
+            let (mut late, mut settled) = self.guard.tick_session(session, clock, now);
+            if let Some(cause) = cause.or(is_idle.then_some("timeout")) {
+                let (mut owed, mut refused) = self.guard.finish(session);
+                late.append(&mut owed);
+                settled.append(&mut refused);
+                records.push((session.clone(), Outgoing::ended(cause, &self.options.policy)));
+                ended.insert(session.clone());
+            }
+            notices.append(&mut self.late(session, late, Some(now), &mut records));
+            for decision in settled {
+                let subjects = self.guard.subjects(&decision.event);
+                let number = self.held.get(session).map_or(0, |held| held.decided);
+                let record = Outgoing::decision(&decision, &self.options.policy, number, subjects, Some(now));
+                records.push((session.clone(), record));
+                notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
+            }
+        }
+        let (outgoing, _) = self.save(due, &ended, records, Vec::new())?;
+        self.write(outgoing)?;
+        Ok(notices)
+    }
+
+    fn tick_histories(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
+        let Some(lag) = self.lag else { return Ok(Vec::new()) };
+        let late = self.guard.judge_mut().tick_histories(Time(now.0.saturating_sub(lag)));
+        if late.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut records = Vec::new();
+        let notices = self.late("", late, Some(now), &mut records);
+        match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
+            Ok((outgoing, _)) => self.write(outgoing).map(|()| notices),
+            // Somebody else was faster, and tells it.
+            Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was late, told and to be written down.
+    pub(crate) fn late(
+        &self,
+        session: &str,
+        late: Vec<Finding>,
+        now: Option<Time>,
+        records: &mut Vec<(String, Outgoing)>,
+    ) -> Vec<Notice> {
+        let told = |finding: Finding| {
+            records.push((session.to_owned(), Outgoing::late(&finding, &self.options.policy, now)));
+            Notice { line: late_line(&finding), news: News::Late(Box::new(finding)) }
+        };
+        late.into_iter().map(told).collect()
+    }
+}
