@@ -79,6 +79,8 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let mac = gateway.keeps_records().then(|| gateway.namer.mac());
     let account = Arc::new(Account::new(hex(&id), mac));
     let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
+        // Nothing of it is read. A record of each would be work for a gateway that has too much of it already.
+        gateway.metrics.exchange(route(&head).api(), Outcome::Busy);
         let told = Told::new(503, "gateway.busy", "the gateway has as many exchanges under way as it bears");
         return told.response(route(&head).api());
     };

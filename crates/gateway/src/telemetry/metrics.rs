@@ -26,10 +26,12 @@ pub(crate) enum Outcome {
     AuditUnavailable,
     /// The gateway itself failed.
     Failed,
+    /// There was no room for it.
+    Busy,
 }
 
 impl Outcome {
-    pub(crate) const ALL: [Outcome; 8] = [
+    pub(crate) const ALL: [Outcome; 9] = [
         Outcome::Done,
         Outcome::Refused,
         Outcome::UpstreamError,
@@ -38,6 +40,7 @@ impl Outcome {
         Outcome::ClientGone,
         Outcome::AuditUnavailable,
         Outcome::Failed,
+        Outcome::Busy,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -50,6 +53,7 @@ impl Outcome {
             Outcome::ClientGone => "client_gone",
             Outcome::AuditUnavailable => "audit_unavailable",
             Outcome::Failed => "failed",
+            Outcome::Busy => "busy",
         }
     }
 }

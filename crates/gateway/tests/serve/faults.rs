@@ -1,11 +1,14 @@
 //! What happens when somebody fails: the model, the client, the disk.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Method;
+use lictor_ledger::{Disk, DiskFile, RealDisk};
 use lictor_wire::Api;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -223,4 +226,99 @@ async fn every_byte_that_crossed_is_in_the_record_of_its_exchange() {
     assert_eq!(exchanges.len(), EXCHANGES);
     assert_eq!((sum("received"), sum("sent_up")), (sent, sent));
     assert_eq!((sum("got"), sum("sent_down")), (got_bytes, got_bytes));
+}
+
+/// A disk on which nothing more fits while it is full.
+#[derive(Clone, Debug, Default)]
+struct Fills {
+    is_full: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct FillsFile(Fills, Box<dyn DiskFile>);
+
+impl Disk for Fills {
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        RealDisk.create_folder(path)
+    }
+
+    fn open(&self, path: &Path, is_private: bool) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(FillsFile(self.clone(), RealDisk.open(path, is_private)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove_folder(path)
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        RealDisk.sync_folder(path)
+    }
+}
+
+impl DiskFile for FillsFile {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.is_full.load(Ordering::SeqCst) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => self.1.write_at(offset, bytes),
+        }
+    }
+
+    fn set_len(&mut self, length: u64) -> io::Result<()> {
+        self.1.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.1.sync()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_written_down_is_asked_again_as_if_it_had_never_been_answered() {
+    let disk = Fills::default();
+    let (fills, is_armed) = (disk.clone(), AtomicBool::new(true));
+    // While the model thinks about the second question, the disk fills up, once.
+    let model = Model::start(move |seen| {
+        if seen.json()["messages"].as_array().unwrap().len() == 3 && is_armed.swap(false, Ordering::SeqCst) {
+            fills.is_full.store(true, Ordering::SeqCst);
+        }
+        Play::json(reply(Api::Chat, &[text("there")]).to_string())
+    })
+    .await;
+    let mut small = plan(&model, POLICY);
+    small.disk = Arc::new(disk.clone());
+    let world = small.start().await;
+    let ask = async |said: &[&str]| {
+        let roles = ["user", "assistant"].into_iter().cycle();
+        let messages = said.iter().zip(roles).map(|(text, role)| json!({"role": role, "content": text}));
+        let body = json!({"model": "m", "messages": messages.collect::<Vec<_>>()});
+        let got = world.post(path(Api::Chat), "s", &body).await;
+        (got.status, got.code().to_owned())
+    };
+    let unavailable = (503, "audit.unavailable".to_owned());
+    assert_eq!(ask(&["hi"]).await.0, 200);
+    assert_eq!(ask(&["hi", "there", "again"]).await, unavailable, "nobody gets what is not written down");
+    let reached = model.seen().len();
+    assert_eq!(ask(&["hi", "there", "again"]).await, unavailable, "what cannot be written down does not go on");
+    assert_eq!(model.seen().len(), reached);
+    disk.is_full.store(false, Ordering::SeqCst);
+    assert_eq!(ask(&["hi", "there", "again"]).await.0, 200);
+    assert_eq!(ask(&["hi", "there", "again", "there", "bye"]).await.0, 200);
+    quiet(&world).await;
+    // The answer that nobody got is not part of the history which the client sends.
+    assert_eq!(world.figure("lictor_histories_changed_total").await, 0);
+    let records = world.end().await;
+    let questions = of_type(&records, "decision").iter().filter(|record| record["kind"] == "user_message").count();
+    assert_eq!(questions, 3, "each was decided once");
+    let exchanges = of_type(&records, "exchange");
+    let mut outcomes: Vec<&str> = exchanges.iter().map(|record| record["outcome"].as_str().unwrap()).collect();
+    outcomes.sort_unstable();
+    assert_eq!(outcomes, ["audit_unavailable", "audit_unavailable", "done", "done", "done"]);
 }

@@ -21,7 +21,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::crossing::{NOTHING, POLICY, saying};
 use crate::server::Server;
 use crate::vendor::{call, hear, history, path, reply, request, result_item, said_items, stream, text};
-use crate::world::{Model, Play, World, of_type, plan};
+use crate::world::{Model, Play, World, ask_at, of_type, plan};
 
 async fn pays(world: &World, items: &[Value]) -> usize {
     let got = world.post(path(Api::Messages), "s", &history(Api::Messages, items, false)).await;
@@ -254,6 +254,32 @@ async fn what_is_under_way_is_finished_when_the_gateway_ends() {
     assert!(got.is_whole && got.text().ends_with("data: [DONE]\n\n"));
     assert_eq!(of_type(&records, "exchange")[0]["outcome"], "done");
     assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_there_is_no_room_nothing_is_read_and_the_client_is_told() {
+    let model = Model::start(|_| {
+        let events = stream(Api::Chat, &[text(&"word ".repeat(100))], 5);
+        Play { pause: Duration::from_millis(5), ..Play::stream(&events) }
+    })
+    .await;
+    let mut narrow = plan(&model, NOTHING);
+    narrow.config.limits.exchanges = 1;
+    let world = narrow.start().await;
+    let address = world.address;
+    let body = request(Api::Chat, "hi", true).to_string();
+    let asked = tokio::spawn(async move { ask_at(address, Method::POST, path(Api::Chat), &[], body).await });
+    while model.seen().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let got = world.post(path(Api::Messages), "t", &request(Api::Messages, "hi", false)).await;
+    assert_eq!((got.status, got.code()), (503, "gateway.busy"), "{}", got.text());
+    assert_eq!(got.json()["type"], "error", "in the vendor's own shape");
+    assert_eq!(model.seen().len(), 1);
+    let busy = r#"lictor_exchanges_total{api="messages",outcome="busy"}"#;
+    assert_eq!(world.figure(busy).await, 1);
+    assert!(asked.await.unwrap().is_whole, "whoever was there first is not disturbed");
+    assert_eq!(of_type(&world.end().await, "exchange").len(), 1);
 }
 
 /// A store that fails when it is told to, by error or by panic.

@@ -16,7 +16,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use lictor::policy::{Files, Policy};
 use lictor_gateway::{Config, Foundation, Journal, KeyHash, PolicySource, Reloader, Server};
-use lictor_ledger::{Ledger, Reader, verify};
+use lictor_ledger::{Disk, Ledger, Reader, RealDisk, verify};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
 use lictor_warden::Keep;
 use serde_json::Value;
@@ -192,8 +192,9 @@ pub(crate) struct Plan {
     pub(crate) policy: String,
     pub(crate) source: Option<PolicySource>,
     pub(crate) keeps: bool,
-    /// Whether there is a ledger.
+    /// Whether there is a ledger, and on what.
     pub(crate) records: bool,
+    pub(crate) disk: Arc<dyn Disk>,
     /// A store that others use too.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) idle: Option<lictor_logic::Span>,
@@ -222,6 +223,7 @@ pub(crate) fn plan_to(upstream: &str, policy: &str) -> Plan {
         source: None,
         keeps: false,
         records: true,
+        disk: Arc::new(RealDisk),
         store: None,
         idle: None,
         folder,
@@ -236,7 +238,7 @@ impl Plan {
             (None, true) => Arc::new(EmbeddedStore::open(&self.folder.path().join("state")).unwrap()),
             (None, false) => Arc::new(MemoryStore::new()),
         };
-        let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+        let options = lictor_ledger::Options::new(jiff::Timestamp::now).disk(self.disk);
         let ledger = self.records.then(|| Ledger::open_or_create(&log, "test.example/gateway", options).unwrap());
         let policy = policy(&self.policy);
         let foundation = Foundation {

@@ -167,4 +167,14 @@ mod tests {
             assert_eq!(disagreement(&map, &message).is_none(), agrees, "{body} {headers:?}");
         }
     }
+
+    #[test]
+    fn credentials_and_what_a_server_says_about_them_pass() {
+        let with = |name: &'static str| HeaderMap::from_iter([(HeaderName::from_static(name), "x".parse().unwrap())]);
+        assert!(forwarded(&with("authorization"), false).contains_key("authorization"));
+        assert!(returned(&with("www-authenticate")).contains_key("www-authenticate"));
+        assert!(forwarded(&with("proxy-authorization"), false).is_empty(), "that one is for us");
+        assert!(returned(&with("set-cookie")).is_empty());
+        assert!(forwarded(&with("mcp-param-city"), true).is_empty(), "it would tell what was taken out");
+    }
 }
