@@ -29,6 +29,8 @@ pub(crate) enum Decider {
 #[derive(Debug)]
 pub(crate) struct Writing {
     warden: Warden,
+    /// By which the log is verified.
+    key: String,
     /// How many events were decided, by which they are told apart.
     count: u64,
     /// Who opened the log. A process that is forked off has no thread that writes.
@@ -60,9 +62,18 @@ impl Decider {
             migrates: false,
         };
         let ledger = ledger.map_err(|error| error.to_string())?;
+        let key = ledger.reader().first_key().map_err(|error| error.to_string())?.to_string();
         let warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options);
         let warden = warden.map_err(|error| error.to_string())?;
-        Ok(Decider::Writing(Box::new(Writing { warden, count: 0, process: std::process::id() })))
+        Ok(Decider::Writing(Box::new(Writing { warden, key, count: 0, process: std::process::id() })))
+    }
+
+    /// The key by which the log is verified; none where nothing is written.
+    pub(crate) fn key(&self) -> Option<String> {
+        match self {
+            Decider::Writing(writing) => Some(writing.key.clone()),
+            Decider::Forgetful(_) | Decider::Closed => None,
+        }
     }
 
     /// Decides on an event; it is written down when this returns.

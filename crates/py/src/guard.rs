@@ -103,6 +103,11 @@ impl GuardCore {
         Ok(GuardCore(Arc::new(Mutex::new(Guarding { decider, histories: HashMap::new() }))))
     }
 
+    /// The key by which the log is verified.
+    fn log_key(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.lock().decider.key())
+    }
+
     /// Decides on an event before it takes effect.
     fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = session::event(event)?;

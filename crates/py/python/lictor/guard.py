@@ -65,7 +65,7 @@ class Guard:
     go on; without one it is denied. `on_decision` is told every decision that is more than to forward.
 
     With `log`, the name of a folder, every decision is written to a ledger there before it takes effect, as `lictor guard
-    --log` does: what cannot be written does not go on. `lictor verify` checks it. Of what was said it holds commitments, or
+    --log` does: what cannot be written does not go on. `lictor verify LOG --key KEY` checks it, by `log_key`. Of what was said it holds commitments, or
     with `keep_content` the content, sealed until `lictor erase`. One process writes a log; :meth:`close` signs its end.
 
     Which session a step belongs to is told by :meth:`session`; it follows threads and tasks as context variables do.
@@ -89,6 +89,8 @@ class Guard:
         self.core = _lictor.GuardCore(policy, patience, content, log, origin, keep_content)
         # A log whose guard is forgotten, or outlived by the interpreter, is closed as well.
         self._closing = weakref.finalize(self, self.core.close)
+        #: The public key by which the log is verified. Keep it where whoever can change the log cannot change it.
+        self.log_key: Optional[str] = self.core.log_key()
         self._approve = approve
         self._on_decision = on_decision
         #: Whether streamed text is held until it is whole and decided. Without it text flows at once, and what a policy
