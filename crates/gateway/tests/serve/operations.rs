@@ -276,8 +276,8 @@ async fn where_there_is_no_room_nothing_is_read_and_the_client_is_told() {
     assert_eq!((got.status, got.code()), (503, "gateway.busy"), "{}", got.text());
     assert_eq!(got.json()["type"], "error", "in the vendor's own shape");
     assert_eq!(model.seen().len(), 1);
-    let busy = r#"lictor_exchanges_total{api="messages",outcome="busy"}"#;
-    assert_eq!(world.figure(busy).await, 1);
+    let busy = format!(r#"lictor_exchanges_total{{api="{}",outcome="busy"}}"#, Api::Messages.name());
+    assert_eq!(world.figure(&busy).await, 1);
     assert!(asked.await.unwrap().is_whole, "whoever was there first is not disturbed");
     assert_eq!(of_type(&world.end().await, "exchange").len(), 1);
 }
