@@ -239,8 +239,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// The upstream's answer to what goes on. Meanwhile the store is told that the exchange is under way: nothing comes
-    /// back before it knows.
+    /// The upstream's answer to what goes on. Meanwhile the store is told that the exchange is under way, if it does not know:
+    /// nothing comes back before it does.
     async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
         let begun = async move { UnderWay::begin(&gateway, &account).await };

@@ -118,7 +118,7 @@ impl Judges {
         let count = events.len();
         let begun = Instant::now();
         let saved = Arc::clone(save);
-        let along = move |answers: &[Answer]| vec![saved.change(answers.iter().all(Verdict::is_forward))];
+        let along = move |answers: &[Answer]| saved.changes(answers.iter().all(Verdict::is_forward));
         let asked = self.wait(tenant, |desk, then| desk.decide_along(events, along, then)).await?;
         self.metrics.waited(begun.elapsed());
         let (answers, version) = match asked {

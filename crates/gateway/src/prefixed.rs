@@ -1,4 +1,5 @@
-//! A part of a store that looks like a store: everything lies under one prefix.
+//! A part of a store that looks like a store: everything lies under one prefix, but for keys that begin with a `/`: what lies
+//! there is no tenant's, and may be saved together with what is.
 
 use std::sync::Arc;
 
@@ -17,11 +18,11 @@ impl Prefixed {
     }
 
     fn own(&self, key: &str) -> String {
-        format!("{}{key}", self.prefix)
+        key.strip_prefix('/').map_or_else(|| format!("{}{key}", self.prefix), str::to_owned)
     }
 
     fn outer(&self, key: String) -> String {
-        key.strip_prefix(&self.prefix).map_or_else(|| key.clone(), str::to_owned)
+        key.strip_prefix(&self.prefix).map_or_else(|| format!("/{key}"), str::to_owned)
     }
 
     /// A complaint about a key names it as it is known inside.
@@ -75,4 +76,24 @@ pub(crate) fn escaped(name: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use lictor_store::{Expected, MemoryStore};
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_tenants_is_saved_along_with_what_is() {
+        let whole: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let part = Prefixed::new(Arc::clone(&whole), "a/b");
+        let put = |key: &str| Change::put(key, Expected::Absent, "x");
+        part.save(&[put("session/s"), put("/rows/1")]).unwrap();
+        assert_eq!(whole.keys("", None, 9).unwrap(), ["rows/1", "tenant/a%2fb/session/s"]);
+        assert_eq!(part.keys("", None, 9).unwrap(), ["session/s"]);
+        let again = part.save(&[put("/rows/1"), put("session/t")]);
+        assert!(matches!(again, Err(StoreError::Conflict { key }) if key == "/rows/1"));
+        assert_eq!(part.load("session/t").unwrap().map(|stored| stored.version), None, "all of it or nothing");
+    }
 }

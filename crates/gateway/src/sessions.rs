@@ -51,15 +51,18 @@ pub(crate) struct Save {
     forwarded: Option<(Memory, Change)>,
     /// Otherwise: it is as it was, and that is made sure of.
     unchanged: (Memory, Change),
+    /// What else is saved with it, whatever is decided.
+    along: Option<Change>,
 }
 
 impl Save {
-    /// The change, by whether all goes on as it came.
-    pub(crate) fn change(&self, all_forwarded: bool) -> Change {
-        match &self.forwarded {
-            Some((_, change)) if all_forwarded => change.clone(),
-            _ => self.unchanged.1.clone(),
-        }
+    /// The changes, by whether all goes on as it came.
+    pub(crate) fn changes(&self, all_forwarded: bool) -> Vec<Change> {
+        let memory = match &self.forwarded {
+            Some((_, change)) if all_forwarded => change,
+            _ => &self.unchanged.1,
+        };
+        std::iter::once(memory).chain(&self.along).cloned().collect()
     }
 }
 
@@ -131,8 +134,15 @@ impl Sessions {
         }
     }
 
-    /// How the tenant's desk saves a memory together with what it decides by it: as `next` if all goes on as it came.
-    pub(crate) fn saving(&self, session: &str, memory: &Memory, next: Option<Memory>) -> Result<Save, Unavailable> {
+    /// How the tenant's desk saves a memory together with what it decides by it: as `next` if all goes on as it came. What is
+    /// saved `along` is no tenant's.
+    pub(crate) fn saving(
+        &self,
+        session: &str,
+        memory: &Memory,
+        next: Option<Memory>,
+        along: Option<Change>,
+    ) -> Result<Save, Unavailable> {
         let used = now();
         let key = format!("{KEYS}{}", escaped(session));
         let expected = Expected::of_version(memory.version());
@@ -149,7 +159,8 @@ impl Sessions {
             }
             None => None,
         };
-        Ok(Save { forwarded, unchanged: (memory.clone(), unchanged) })
+        let along = along.map(|change| Change { key: format!("/{}", change.key), ..change });
+        Ok(Save { forwarded, unchanged: (memory.clone(), unchanged), along })
     }
 
     /// The memory as it was saved under this version, and whether it is the one for when all goes on as it came.

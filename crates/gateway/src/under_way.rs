@@ -1,6 +1,7 @@
 //! Exchanges under way, as the store knows them: what a process that was killed has left unfinished, the next one tells.
 //!
-//! An exchange is put down while its request goes on, before anything comes back, and crossed out behind its record. The
+//! An exchange is put down together with what is decided on its request, or, where there is nothing to decide, while that goes
+//! on and before anything comes back. It is crossed out behind its record. The
 //! rows are those of a ledger, to which one process at a time can write: what stands there when a gateway begins, nobody is
 //! at any more. What is crossed out is forgotten from time to time, many at once; so a row may be left of an exchange that
 //! has its record, and the ledger itself says which.
@@ -73,16 +74,34 @@ impl UnderWay {
         Ok(UnderWay { place, finished: Mutex::default(), from: AtomicU64::new(size.unwrap_or(0)) })
     }
 
-    /// Puts an exchange down, with the record that is written if it never ends.
-    pub(crate) async fn begin(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
+    /// The change that puts an exchange down, with the record that is written if it never ends; none if it is put down
+    /// already, or nothing is.
+    pub(crate) fn row(gateway: &Gateway, account: &Account) -> Result<Option<Change>, Unavailable> {
         let under_way = &gateway.under_way;
-        let Some((place, _)) = &under_way.place else { return Ok(()) };
+        let Some((place, _)) = &under_way.place else { return Ok(None) };
+        if account.under_way.load(Ordering::Relaxed) != 0 {
+            return Ok(None);
+        }
         let record = account.cut_off(&gateway.judges.in_force().fingerprint);
         let row = Row { from: under_way.from.load(Ordering::Relaxed), record };
         let value = serde_json::to_vec(&row).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let put = Change::put(format!("{place}{}", account.id), Expected::Absent, value);
-        let saved = gateway.sessions.blocking(move |store| store.save(&[put])).await?;
+        Ok(Some(Change::put(format!("{place}{}", account.id), Expected::Absent, value)))
+    }
+
+    /// Puts an exchange down by itself.
+    pub(crate) async fn begin(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
+        let Some(row) = UnderWay::row(gateway, account)? else { return Ok(()) };
+        let saved = gateway.sessions.blocking(move |store| store.save(&[row])).await?;
         account.under_way.store(saved.map_err(unavailable)?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Looks whether an exchange was put down by a save of which nobody knows how it ended.
+    pub(crate) async fn look(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
+        let Some((place, _)) = &gateway.under_way.place else { return Ok(()) };
+        let key = format!("{place}{}", account.id);
+        let row = gateway.sessions.blocking(move |store| store.load(&key)).await?.map_err(unavailable)?;
+        account.under_way.store(row.map_or(0, |row| row.version), Ordering::Relaxed);
         Ok(())
     }
 

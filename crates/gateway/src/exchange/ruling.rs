@@ -15,6 +15,7 @@ use super::{Exchange, Stop};
 use crate::judges::{Unavailable, now};
 use crate::sessions::{Grant, Memory, Note, line};
 use crate::telemetry::Span;
+use crate::under_way::UnderWay;
 use crate::verdict::Verdict;
 use crate::waiting::Waiting;
 
@@ -45,7 +46,8 @@ impl Exchange {
     }
 
     /// The same, and saves what is known of the session along with it: as `next` if all goes on as it came, otherwise it
-    /// stays as it is. None if somebody else has changed it meanwhile: nothing is decided then.
+    /// stays as it is; and that the exchange is under way. None if somebody else has changed the session meanwhile: nothing is
+    /// decided then.
     pub(super) async fn decide_saving(
         &self,
         session: &str,
@@ -55,7 +57,9 @@ impl Exchange {
         next: Option<Memory>,
     ) -> Result<Option<Saved>, Unavailable> {
         let (sessions, tenant) = (&self.gateway.sessions, &self.caller.tenant);
-        let save = Arc::new(sessions.saving(session, memory, next)?);
+        let row = UnderWay::row(&self.gateway, &self.account)?;
+        let is_put_down = row.is_some();
+        let save = Arc::new(sessions.saving(session, memory, next, row)?);
         let (from, about) = (now(), self.about(&events));
         let decided = match self.gateway.judges.decide_saving(tenant, events, &save).await {
             Ok(Some(decided)) => decided,
@@ -65,10 +69,14 @@ impl Exchange {
             }
             // Whoever asks again finds things as they were.
             Err(unavailable) => {
+                UnderWay::look(&self.gateway, &self.account).await?;
                 sessions.take_back(tenant, session, memory).await?;
                 return Err(unavailable);
             }
         };
+        if is_put_down {
+            self.account.under_way.store(decided.version, Ordering::Relaxed);
+        }
         self.count(session, from, is_input, about, &decided.verdicts);
         let (memory, is_next) = sessions.saved(session, &save, decided.all_forwarded, decided.version);
         Ok(Some(Saved { verdicts: decided.verdicts, memory, is_next }))

@@ -1,14 +1,17 @@
 //! A warden on a thread of its own.
 //!
 //! Whoever asks while the desk is busy waits in a queue; all that wait are decided next, as one batch, and what it costs
-//! to be durable is paid once for all of them. When nobody asks, the desk lets time pass.
+//! to be durable is paid once for all of them. Notes, on which nothing waits that should be quick, linger for a moment: mostly
+//! somebody comes whose decision they are durable along with. When nobody asks, the desk lets time pass.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use lictor::event::Event;
 use lictor::guard::{Guard, Preview};
+use lictor_ledger::Draft;
 use lictor_logic::{Span, Time};
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
@@ -20,6 +23,9 @@ use crate::warden::{Answer, Begun, Notice, Warden};
 
 /// How many events are decided together: what is one batch is durable at once, and answered at once.
 const MOST_TOGETHER: usize = 512;
+
+/// How long notes wait for a decision to be durable along with.
+const LINGER: Duration = Duration::from_millis(5);
 
 /// Where questions are put.
 #[derive(Clone)]
@@ -102,15 +108,18 @@ fn work(
             match question {
                 Question::Decide(asked) => batch.decisions.push(asked),
                 Question::Refuse(reason, bytes, then) => {
-                    let draft = warden.refusal(&reason, &bytes, clock());
-                    batch.records.push((warden.begin(draft), then));
+                    batch.refusals.push((warden.refusal(&reason, &bytes, clock()), then));
                 }
                 Question::Note(body, then) => {
-                    let draft = record::note(body, Some(clock()));
-                    batch.records.push((warden.begin(draft), then));
+                    let now = clock();
+                    batch.lingers.get_or_insert(now.plus(Span(LINGER.as_nanos() as u64)));
+                    batch.notes.push((record::note(body, Some(now)), then));
                 }
                 Question::Preview(event, then) => {
-                    std::mem::take(&mut batch).answer(warden, clock());
+                    // A preview is of its session alone; it waits for what was asked about that before, and for nothing else.
+                    if batch.is_about(event.session.as_deref()) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
                     then(warden.preview(&event).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
@@ -122,7 +131,7 @@ fn work(
                     return;
                 }
             }
-            next = if batch.is_full() { None } else { asked.try_recv().ok() };
+            next = batch.next(asked, clock);
         }
         batch.answer(warden, clock());
         let now = clock();
@@ -140,19 +149,40 @@ fn work(
 #[derive(Default)]
 struct Batch {
     decisions: Vec<Asked>,
-    /// Records that the ledger has been handed and that are durable along with those of the decisions.
-    records: Vec<(Begun, Then<()>)>,
+    /// Records that are durable along with those of the decisions.
+    refusals: Vec<(Draft, Then<()>)>,
+    notes: Vec<(Draft, Then<()>)>,
+    /// Until when notes may wait.
+    lingers: Option<Time>,
 }
 
 impl Batch {
-    fn is_full(&self) -> bool {
+    /// What is answered along with it; waits for it where there are only notes.
+    fn next(&self, asked: &Receiver<Question>, clock: &impl Fn() -> Time) -> Option<Question> {
         let events: usize = self.decisions.iter().map(|asked| asked.events.len()).sum();
-        events + self.records.len() >= MOST_TOGETHER
+        if events + self.refusals.len() + self.notes.len() >= MOST_TOGETHER {
+            return None;
+        }
+        match self.lingers {
+            Some(until) if self.decisions.is_empty() && self.refusals.is_empty() => {
+                let left = u64::try_from(until.0.saturating_sub(clock().0)).unwrap_or(0);
+                asked.recv_timeout(Duration::from_nanos(left).min(LINGER)).ok()
+            }
+            _ => asked.try_recv().ok(),
+        }
+    }
+
+    /// Whether somebody waits for a decision on this session.
+    fn is_about(&self, session: Option<&str>) -> bool {
+        self.decisions.iter().flat_map(|asked| &asked.events).any(|event| event.session.as_deref() == session)
     }
 
     fn answer(self, warden: &mut Warden, now: Time) {
+        // What the ledger is handed first is durable along with what comes behind it.
+        let records = self.refusals.into_iter().chain(self.notes);
+        let begun: Vec<(Begun, Then<()>)> = records.map(|(draft, then)| (warden.begin(draft), then)).collect();
         decide(warden, self.decisions, now);
-        for (begun, then) in self.records {
+        for (begun, then) in begun {
             then(warden.end(begun).map_err(Arc::new));
         }
     }
