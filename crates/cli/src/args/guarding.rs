@@ -6,9 +6,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use crate::args::warden::WardenArgs;
 
+// No comment of documentation: it would take the place of what the commands say of themselves.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = GUARD_EXAMPLES)]
-pub(crate) struct GuardArgs {
+pub(crate) struct ByArgs {
     /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
@@ -16,6 +16,13 @@ pub(crate) struct GuardArgs {
     /// Decide by these properties only; `*` stands for any characters
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = GUARD_EXAMPLES)]
+pub(crate) struct GuardArgs {
+    #[command(flatten)]
+    pub(crate) by: ByArgs,
 
     #[command(flatten)]
     pub(crate) warden: WardenArgs,
@@ -128,13 +135,8 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "DIGEST")]
     pub(crate) approve: Vec<String>,
 
-    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
-    #[arg(short, long, value_name = "FILE|PACKS")]
-    pub(crate) policy: Option<String>,
-
-    /// Decide by these properties only; `*` stands for any characters
-    #[arg(long, value_name = "ID")]
-    pub(crate) only: Vec<String>,
+    #[command(flatten)]
+    pub(crate) by: ByArgs,
 
     #[command(flatten)]
     pub(crate) warden: WardenArgs,

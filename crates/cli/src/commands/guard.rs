@@ -39,7 +39,7 @@ struct Said {
 
 /// Decides on the events of standard input.
 pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let policy = policies::load(args.by.policy.as_deref(), &args.by.only)?;
     let warden = wardens::open(&args.warden, &policy, Duration::ZERO)?;
     let (said, to_say) = channel();
     let (waiting, answered) = sync_channel(MOST_WAITING);

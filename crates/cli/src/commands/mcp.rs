@@ -36,7 +36,7 @@ fn name(args: &McpArgs) -> String {
 }
 
 fn open(args: &McpArgs) -> anyhow::Result<Warden> {
-    let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    let policy = policies::load(args.by.policy.as_deref(), &args.by.only)?;
     wardens::open(&args.warden, &policy, Duration::ZERO)
 }
 
