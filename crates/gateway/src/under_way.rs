@@ -1,10 +1,10 @@
 //! Exchanges under way, as the store knows them: what a process that was killed has left unfinished, the next one tells.
 //!
-//! An exchange is put down together with what is decided on its request, or, where there is nothing to decide, while that goes
-//! on and before anything comes back. It is crossed out behind its record. The
-//! rows are those of a ledger, to which one process at a time can write: what stands there when a gateway begins, nobody is
-//! at any more. What is crossed out is forgotten from time to time, many at once; so a row may be left of an exchange that
-//! has its record, and the ledger itself says which.
+//! An exchange is put down together with what is decided on its request, or, where there is nothing to decide, while that
+//! goes on and before anything comes back. It is crossed out behind its record. The rows are those of a ledger, to which one
+//! process at a time can write: what stands there when a gateway begins, nobody is at any more. What is crossed out is
+//! forgotten from time to time, many at once; so a row may be left of an exchange that has its record, and the ledger itself
+//! says which.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
