@@ -13,8 +13,8 @@ use lictor_logic::Time;
 use lictor_store::MemoryStore;
 use lictor_warden::{DELIVERY, Keep, News, Notice, Options, Warden};
 
-/// How many sessions are held ready; the others are packed.
-const MOST_SESSIONS: usize = 10_000;
+/// How many sessions are held in memory: all, for there is nowhere else.
+const MOST_SESSIONS: usize = usize::MAX / 2;
 
 /// Who decides.
 #[derive(Debug)]
@@ -33,8 +33,6 @@ pub(crate) struct Writing {
     key: String,
     /// How many events were decided, by which they are told apart.
     count: u64,
-    /// Who opened the log. A process that is forked off has no thread that writes.
-    process: u32,
 }
 
 /// A decision: as a line, and as itself unless the very same event was decided before.
@@ -65,7 +63,7 @@ impl Decider {
         let key = ledger.reader().first_key().map_err(|error| error.to_string())?.to_string();
         let warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options);
         let warden = warden.map_err(|error| error.to_string())?;
-        Ok(Decider::Writing(Box::new(Writing { warden, key, count: 0, process: std::process::id() })))
+        Ok(Decider::Writing(Box::new(Writing { warden, key, count: 0 })))
     }
 
     /// The key by which the log is verified; none where nothing is written.
@@ -87,7 +85,7 @@ impl Decider {
                 // Whoever calls a tool twice means two calls, whatever they call them.
                 writing.count += 1;
                 event.more.insert(DELIVERY, Json::from(writing.count.to_string().as_str()));
-                let answer = writing.warden()?.decide(&event, Some(now)).map_err(|error| error.to_string())?;
+                let answer = writing.warden.decide(&event, Some(now)).map_err(|error| error.to_string())?;
                 Ok(Decided { line: answer.line, decision: answer.decision })
             }
             Decider::Closed => Err(closed()),
@@ -98,7 +96,7 @@ impl Decider {
     pub(crate) fn tick(&mut self, now: Time) -> Result<(Vec<Finding>, Vec<Decision>), String> {
         match self {
             Decider::Forgetful(guard) => Ok(guard.tick(now)),
-            Decider::Writing(writing) => writing.warden()?.tick(now).map(parted).map_err(|error| error.to_string()),
+            Decider::Writing(writing) => writing.warden.tick(now).map(parted).map_err(|error| error.to_string()),
             Decider::Closed => Err(closed()),
         }
     }
@@ -107,7 +105,7 @@ impl Decider {
     pub(crate) fn owed(&mut self, session: &str) -> Result<Vec<Finding>, String> {
         match self {
             Decider::Forgetful(guard) => Ok(guard.owed(session)),
-            Decider::Writing(writing) => writing.warden()?.owed(session).map_err(|error| error.to_string()),
+            Decider::Writing(writing) => writing.warden.owed(session).map_err(|error| error.to_string()),
             Decider::Closed => Err(closed()),
         }
     }
@@ -117,34 +115,19 @@ impl Decider {
         match self {
             Decider::Forgetful(guard) => Ok(guard.finish(session)),
             Decider::Writing(writing) => {
-                writing.warden()?.finish(session, now).map(parted).map_err(|error| error.to_string())
+                writing.warden.finish(session, now).map(parted).map_err(|error| error.to_string())
             }
             Decider::Closed => Err(closed()),
         }
     }
 
-    /// Ends the writing: the log is signed up to its end. Nothing is decided afterwards.
-    pub(crate) fn close(&mut self) -> Result<(), String> {
-        match std::mem::replace(self, Decider::Closed) {
-            // Another process writes on.
-            Decider::Writing(writing) if writing.process != std::process::id() => {
-                std::mem::forget(writing);
-                Ok(())
-            }
-            Decider::Writing(writing) => writing.warden.close().map_err(|error| error.to_string()),
-            Decider::Forgetful(_) | Decider::Closed => Ok(()),
-        }
-    }
-}
-
-impl Writing {
-    fn warden(&mut self) -> Result<&mut Warden, String> {
-        if self.process == std::process::id() {
-            return Ok(&mut self.warden);
-        }
-        Err("the log of this guard is written by the process that opened it, of which this one is a copy\nhint: make the \
-             guard after forking, with a log of its own for each process"
-            .to_owned())
+    /// Ends the writing: all sessions end, and the log is signed up to its end. Nothing is decided afterwards.
+    pub(crate) fn close(&mut self, now: Time) -> Result<(), String> {
+        let Decider::Writing(writing) = std::mem::replace(self, Decider::Closed) else { return Ok(()) };
+        let mut warden = writing.warden;
+        let ended = warden.names().iter().try_for_each(|session| warden.finish(session, now).map(drop));
+        let closed = warden.close();
+        ended.and(closed).map_err(|error| error.to_string())
     }
 }
 

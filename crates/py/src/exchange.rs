@@ -4,7 +4,7 @@
 //! error in the vendor's own shape, and never passes.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lictor::event::{Event, Kind};
 use lictor::guard::{Action, Decision};
@@ -51,6 +51,10 @@ type Asked<'py> = (Option<Bound<'py, PyBytes>>, Option<Answer<'py>>, Vec<Bound<'
 impl Exchange {
     fn api(&self) -> Api {
         self.api.unwrap_or(Api::Chat)
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Guarding>, Refused> {
+        self.core.lock().map_err(|message| Refused::new(UNWRITTEN, message))
     }
 
     fn refusal<'py>(&self, py: Python<'py>, status: u16, refused: &Refused) -> Answer<'py> {
@@ -200,7 +204,10 @@ impl Exchange {
     /// Judges the body of a request.
     fn ask<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Asked<'py>> {
         let mut told = Vec::new();
-        let asked = py.detach(|| ask(&mut self.core.lock(), &self.session, self.api(), body, &mut told));
+        let asked = py.detach(|| {
+            let mut guarding = self.lock()?;
+            ask(&mut guarding, &self.session, self.api(), body, &mut told)
+        });
         let told = list(py, &told)?;
         Ok(match asked {
             Ok(bytes) => (Some(PyBytes::new(py, &bytes)), None, told),
@@ -213,7 +220,7 @@ impl Exchange {
         let mut told = Vec::new();
         let settled = py.detach(|| {
             let reply = Reply::read(self.api(), body)?;
-            let guarding = &mut *self.core.lock();
+            let guarding = &mut *self.lock()?;
             let events = reply.events().iter();
             let rulings = events.map(|event| rule_reply(guarding, &self.session, event.clone(), &mut told));
             let rulings: Vec<Ruling> = rulings.collect::<Result<_, _>>()?;
@@ -237,7 +244,11 @@ impl Exchange {
     ) -> PyResult<(Bound<'py, PyBytes>, Vec<Bound<'py, PyAny>>)> {
         let mut told = Vec::new();
         let out = py.detach(|| {
-            let guarding = &mut *self.core.lock();
+            let mut guarding = match self.lock() {
+                Ok(guarding) => guarding,
+                Err(refused) => return self.api().error_event(503, refused.code, &refused.message, 0),
+            };
+            let guarding = &mut *guarding;
             let mut flow = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
             let flow = flow.get_or_insert_with(|| {
                 let hold_back = if self.hold_text { usize::MAX } else { 0 };

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use lictor::event::Event;
 use lictor::finding::Finding;
@@ -19,10 +20,19 @@ use crate::policy::Policy;
 use crate::session::{self, findings};
 use crate::value;
 
+/// How often, and for how long, a process that was forked off waits for a lock that may never be given back.
+const MOST_MOMENTS: u32 = 2_000;
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// What `lictor.Guard` decides with.
 #[pyclass(module = "lictor._lictor", frozen)]
 #[derive(Clone, Debug)]
-pub(crate) struct GuardCore(pub(crate) Arc<Mutex<Guarding>>);
+pub(crate) struct GuardCore {
+    guarding: Arc<Mutex<Guarding>>,
+    /// Who made it. In a process that is forked off no thread writes its log, and nobody gives back what was locked.
+    process: u32,
+    writes: bool,
+}
 
 /// A guard, and what it knows of the histories that clients send to models.
 #[derive(Debug)]
@@ -55,8 +65,21 @@ fn now() -> Time {
 }
 
 impl GuardCore {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Guarding> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits for its turn; an error in a process that was forked off and cannot have one.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Guarding>, String> {
+        if self.process == std::process::id() {
+            return Ok(self.guarding.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        for _ in 0..if self.writes { 0 } else { MOST_MOMENTS } {
+            match self.guarding.try_lock() {
+                Ok(guarding) => return Ok(guarding),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+            }
+        }
+        Err("this guard was made by another process, of which this one is a copy\nhint: make the guard after forking, with a \
+             log of its own for each process"
+            .to_owned())
     }
 }
 
@@ -100,36 +123,38 @@ impl GuardCore {
             None => Ok(Decider::Forgetful(Box::new(guard))),
         });
         let decider = decider.map_err(|message| Error::Log.with(message))?;
-        Ok(GuardCore(Arc::new(Mutex::new(Guarding { decider, histories: HashMap::new() }))))
+        let writes = matches!(decider, Decider::Writing(_));
+        let guarding = Arc::new(Mutex::new(Guarding { decider, histories: HashMap::new() }));
+        Ok(GuardCore { guarding, process: std::process::id(), writes })
     }
 
     /// The key by which the log is verified.
     fn log_key(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| self.lock().decider.key())
+        py.detach(|| self.lock().ok()?.decider.key())
     }
 
     /// Decides on an event before it takes effect.
     fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = session::event(event)?;
-        let decided = py.detach(|| self.lock().decide(event, session));
+        let decided = py.detach(|| self.lock()?.decide(event, session));
         to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line)
     }
 
     /// Lets time pass up to now: what is late, and what waited too long.
     fn tick<'py>(&self, py: Python<'py>) -> PyResult<Told<'py>> {
-        told(py, py.detach(|| self.lock().decider.tick(now())))
+        told(py, py.detach(|| self.lock()?.decider.tick(now())))
     }
 
     /// What would be found if the session ended here.
     fn owed<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Bound<'py, PyList>> {
-        let found = py.detach(|| self.lock().decider.owed(session));
+        let found = py.detach(|| self.lock()?.decider.owed(session));
         findings(py, &found.map_err(|message| Error::Log.with(message))?)
     }
 
     /// Ends a session.
     fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Told<'py>> {
         let ended = py.detach(|| {
-            let mut guarding = self.lock();
+            let mut guarding = self.lock()?;
             guarding.histories.remove(session);
             guarding.decider.finish(session, now())
         });
@@ -138,6 +163,10 @@ impl GuardCore {
 
     /// Ends the writing of the log. Nothing is decided afterwards.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.lock().decider.close()).map_err(|message| Error::Log.with(message))
+        // What another process writes, it closes.
+        if self.process != std::process::id() {
+            return Ok(());
+        }
+        py.detach(|| self.lock()?.decider.close(now())).map_err(|message| Error::Log.with(message))
     }
 }

@@ -39,6 +39,14 @@ def test_chat(shop: Policy) -> None:
         check(*chat_calls(client.chat.completions.create(model="m", messages=ASK).choices[0].message))
 
 
+def test_nothing_goes_over_sockets(shop: Policy) -> None:
+    client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url="http://127.0.0.1:9/v1"))
+    for resource in (client.realtime, client.responses):
+        with pytest.raises(lictor.StateError, match="WebSocket"):
+            resource.connect(model="m")
+    assert ".invalid" in str(client.with_options(timeout=3).websocket_base_url)
+
+
 def test_chat_streamed(shop: Policy) -> None:
     with scripted_model(SCRIPT) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))

@@ -114,6 +114,69 @@ def test_steering_goes_on_and_is_told() -> None:
     assert told[0].action is Action.STEER and "Use fast." in (told[0].message or "")
 
 
+def test_only_true_approves() -> None:
+    policy = Policy.parse(ASK)
+
+    async def later(_: Any) -> bool:
+        return True
+
+    for said in ("yes", 1, None, False):
+        with pytest.raises(Denied):
+            Guard(policy, approve=lambda _, said=said: said).call("delete", {}, lambda: "deleted")  # type: ignore[misc]
+    with pytest.raises(lictor.StateError, match="wait"):
+        Guard(policy, approve=later).call("delete", {}, lambda: "deleted")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="approve"):
+        Guard(policy, approve=3)  # type: ignore[arg-type]
+
+
+def test_what_a_tool_yields_is_judged_before_any_of_it_goes_on(shop: Policy) -> None:
+    guard = Guard(shop)
+    secret = "Ada, born 1990-05-17"
+
+    @guard.tool
+    def yields() -> Any:
+        yield secret
+        yield "and more"
+
+    assert list(yields()) == ["Ada, born [redacted]", "and more"]
+    assert list(guard.call("t", {}, lambda: map(str, [secret]))) == ["Ada, born [redacted]"]
+
+    async def waits() -> str:
+        return secret
+
+    with pytest.raises(TypeError, match="wait"):
+        guard.call("t", {}, waits)
+    with pytest.raises(TypeError, match="list"):
+
+        @guard.tool
+        async def streams() -> Any:
+            yield secret
+
+
+def test_an_exception_says_what_the_policy_leaves_of_it(shop: Policy) -> None:
+    guard = Guard(shop)
+
+    def fails(text: str) -> None:
+        raise KeyError(text)
+
+    with pytest.raises(KeyError):
+        guard.call("t", {"text": "no such order"}, fails)
+    with pytest.raises(lictor.ToolError) as error:
+        guard.call("u", {"text": "none"}, lambda text: fails("Ada, born 1990-05-17"))
+    assert "1990" not in str(error.value) and error.value.__suppress_context__
+
+
+def test_an_event_says_its_session(shop: Policy) -> None:
+    guard, refund = Guard(shop), {"kind": "tool_call", "tool": "refund"}
+    guard.decide({"kind": "approval", "session": "B2"})
+    assert not guard.decide(refund).goes_on and guard.decide(refund, "B2").goes_on
+    with pytest.raises(lictor.EventError, match="session"):
+        guard.decide({"kind": "approval", "session": "B2"}, "C3")
+    for wrong in (None, "x", 3, ["kind"]):
+        with pytest.raises(lictor.EventError):
+            guard.decide(wrong)  # type: ignore[arg-type]
+
+
 def test_sessions_are_apart(shop: Policy) -> None:
     guard = Guard(shop)
     with guard.session("one"):

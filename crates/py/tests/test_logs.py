@@ -71,7 +71,7 @@ def test_a_log_goes_on_with_the_next_guard(shop: Policy, tmp_path: Path) -> None
             # The same call by the same name is another call.
             assert guard.call("look_up", {"order": "A1"}, lambda order: order, id="call-1") == "A1"
             assert guard.call("look_up", {"order": "A1"}, lambda order: order, id="call-1") == "A1"
-    assert len(verified(tmp_path / "log")) == 12
+    assert len(verified(tmp_path / "log")) == 15
 
 
 def test_nothing_of_what_was_said_is_in_the_log(shop: Policy, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_cannot_be_written_does_not_go_on(tmp_path: Path) -> None:
     assert error == "LogError" and 0 < int(number) < 1000
     # The call that could not be written was not entered; a result that could not be was not given on.
     assert int(entered) in (int(number), int(number) + 1)
-    records = [record for record in verified(tmp_path / "log") if record["kind"] == "tool_call"]
+    records = [record for record in verified(tmp_path / "log") if record.get("kind") == "tool_call"]
     assert len(records) >= int(entered)
 
 
@@ -125,14 +125,55 @@ def test_a_process_that_is_forked_off_decides_nothing(shop: Policy, tmp_path: Pa
     assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
     assert guard.decide(CALL).goes_on
     guard.close()
-    assert len(verified(tmp_path / "log")) == 1
+    assert [record["type"] for record in verified(tmp_path / "log")] == ["decision", "ended"]
+
+
+def test_a_fork_while_others_decide_does_not_hang(shop: Policy, tmp_path: Path) -> None:
+    guard = Guard(shop, log=tmp_path / "log")
+    is_over = threading.Event()
+
+    def keep_deciding() -> None:
+        while not is_over.is_set():
+            guard.decide(CALL)
+
+    threads = [threading.Thread(target=keep_deciding) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            try:
+                guard.decide(CALL)
+            except LogError:
+                guard.close()
+                os._exit(0)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    guard.close()
+    verified(tmp_path / "log")
+
+
+def test_sessions_end_with_the_guard_and_owe_what_they_owe(tmp_path: Path) -> None:
+    policy = Policy.parse("""
+lictor: 1
+name: duties
+properties: [{id: answered, formula: 'always (user_message implies eventually assistant_message)'}]
+""")
+    for _ in range(2):
+        with Guard(policy, log=tmp_path / "log") as guard:
+            guard.decide({"kind": "user_message", "text": "hi"})
+    assert [record["type"] for record in verified(tmp_path / "log")] == ["decision", "ended", "late"] * 2
 
 
 def test_a_log_that_nobody_closes_is_closed_at_the_end(tmp_path: Path) -> None:
     script = f"import lictor; guard = lictor.Guard('agent-safety', log={str(tmp_path / 'log')!r}); guard.decide({CALL!r})"
     subprocess.run([sys.executable, "-c", script], check=True)
-    assert len(verified(tmp_path / "log")) == 1
-    assert (tmp_path / "log" / "checkpoint").read_text().splitlines()[1] == "2", "all records are signed for"
+    assert len(verified(tmp_path / "log")) == 2
+    assert (tmp_path / "log" / "checkpoint").read_text().splitlines()[1] == "3", "all records are signed for"
 
 
 def test_threads_write_one_log(shop: Policy, tmp_path: Path) -> None:
@@ -148,7 +189,7 @@ def test_threads_write_one_log(shop: Policy, tmp_path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(verified(tmp_path / "log")) == 160
+    assert len(verified(tmp_path / "log")) == 168
 
 
 def test_clients_get_an_error_of_their_vendor_when_nothing_can_be_written(shop: Policy, tmp_path: Path) -> None:
@@ -179,7 +220,7 @@ def test_nothing_of_a_reply_leaves_when_it_cannot_be_written(shop: Policy, tmp_p
             for piece in got if streams else ():
                 said += [choice.delta.content or "" for choice in piece.choices]
         assert "closed" in str(error.value) and "nobody" not in "".join(said)
-    assert [record["kind"] for record in verified(tmp_path / "log")] == ["user_message"]
+    assert [record.get("kind") for record in verified(tmp_path / "log")] == ["user_message", None]
 
 
 def test_a_guard_without_a_log_may_be_closed_too(shop: Policy) -> None:

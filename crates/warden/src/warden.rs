@@ -372,6 +372,11 @@ impl Warden {
     pub fn held(&self) -> usize {
         self.held.len()
     }
+
+    /// The names of the sessions that are held in memory.
+    pub fn names(&self) -> Vec<String> {
+        self.held.keys().cloned().collect()
+    }
 }
 
 fn session_of(event: &Event) -> String {

@@ -51,7 +51,7 @@ from ._lictor import (
     true_,
 )
 from .decisions import Decision, Objection, Redaction
-from .errors import AuditError, Denied, EventError, FormulaError, LictorError, LogError, PolicyError, StateError
+from .errors import AuditError, Denied, EventError, FormulaError, LictorError, LogError, PolicyError, StateError, ToolError
 from .findings import Finding, Proof
 from .formulas import Evaluation, WitnessStep, check, evaluate, explain
 from .guard import Guard
@@ -97,6 +97,7 @@ __all__ = [
     "StateError",
     "StepObservation",
     "T",
+    "ToolError",
     "TrajectorySafetyMonitor",
     "U",
     "Verdict",

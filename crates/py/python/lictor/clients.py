@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Iterator, List, Tupl
 
 from . import _lictor
 from .decisions import Decision
+from .errors import StateError
 
 if TYPE_CHECKING:
     from .guard import Guard
@@ -39,7 +40,19 @@ def wrap(client: Any, guard: Guard) -> Any:
     made = (http.AsyncClient if is_async else http.Client)(
         transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
     )
-    return client.with_options(http_client=made)
+    guarded = client.with_options(http_client=made)
+    # What goes over sockets of its own passes by the transport: it leads nowhere, also from copies of the client.
+    if hasattr(guarded, "websocket_base_url"):
+        guarded.websocket_base_url = "wss://sockets-pass-by-the-guard.invalid"
+    for names in (("realtime",), ("responses",), ("beta", "realtime"), ("beta", "responses")):
+        resource = functools.reduce(lambda place, name: getattr(place, name, None), names, guarded)
+        if hasattr(resource, "connect"):
+            resource.connect = _no_sockets
+    return guarded
+
+
+def _no_sockets(*_: Any, **__: Any) -> Any:
+    raise StateError("what goes over a WebSocket passes by the guard, so a guarded client opens none; use requests and streams")
 
 
 def _is_http(base: type) -> bool:

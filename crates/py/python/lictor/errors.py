@@ -44,6 +44,10 @@ class LogError(LictorError):
     """The log of a guard cannot be opened or written. Nothing goes on that is not written down."""
 
 
+class ToolError(LictorError):
+    """A tool failed, and said something that the policy takes out; the message is the rest."""
+
+
 class Denied(LictorError):
     """A guard did not let a step go on. The message is what the model should be told."""
 

@@ -11,6 +11,7 @@ import functools
 import inspect
 import itertools
 import json
+import secrets
 import weakref
 from contextvars import ContextVar
 from os import PathLike
@@ -18,7 +19,7 @@ from typing import Any, Awaitable, Callable, Dict, Iterator, List, Mapping, Opti
 
 from . import _lictor
 from .decisions import Decision
-from .errors import Denied, StateError
+from .errors import Denied, EventError, LogError, StateError, ToolError
 from .findings import Finding
 from .report import Event, PolicyLike
 from .verdicts import Action
@@ -62,13 +63,16 @@ class Guard:
     'refunded A1'
 
     A call that waits for a person (`ask`) is answered by `approve`, a function from the decision to whether the call may
-    go on; without one it is denied. `on_decision` is told every decision that is more than to forward.
+    go on: only `True` lets it. Without such a function :class:`Denied` is raised and the call waits, for as long as `patience`
+    says: an event `approval` or `denial` with the id `waits_as` settles it, and whoever approves it then runs it.
+    `on_decision` is told every decision that is more than to forward.
 
     With `log`, the name of a folder, every decision is written to a ledger there before it takes effect, as `lictor guard
     --log` does: what cannot be written does not go on. `lictor verify LOG --key KEY` checks it, by `log_key`. Of what was said it holds commitments, or
     with `keep_content` the content, sealed until `lictor erase`. One process writes a log; :meth:`close` signs its end.
 
-    Which session a step belongs to is told by :meth:`session`; it follows threads and tasks as context variables do.
+    Which session a step belongs to is told by :meth:`session`, or by the event itself. Tasks inherit it, as they do all context
+    variables; threads do not: run `contextvars.copy_context().run(…)` in them, or name the session there.
     """
 
     def __init__(
@@ -86,6 +90,11 @@ class Guard:
     ) -> None:
         if keep_content and log is None:
             raise StateError("there is no `log` to keep content in")
+        if log is not None and not str(log):
+            raise LogError("`log` is the name of a folder, and empty")
+        for name, function in (("approve", approve), ("on_decision", on_decision)):
+            if function is not None and not callable(function):
+                raise TypeError(f"`{name}` is a function, not `{type(function).__name__}`")
         self.core = _lictor.GuardCore(policy, patience, content, log, origin, keep_content)
         # A log whose guard is forgotten, or outlived by the interpreter, is closed as well.
         self._closing = weakref.finalize(self, self.core.close)
@@ -96,17 +105,20 @@ class Guard:
         #: Whether streamed text is held until it is whole and decided. Without it text flows at once, and what a policy
         #: would stop or mask in it has been seen by then.
         self.hold_text = hold_text
-        self._session: ContextVar[str] = ContextVar("lictor_session", default=f"session-{next(_numbers)}")
+        # In a log, sessions of one run must not be taken for those of another.
+        number = str(next(_numbers)) if log is None else secrets.token_hex(6)
+        self._session: ContextVar[str] = ContextVar("lictor_session", default=f"session-{number}")
 
     def close(self) -> None:
-        """Nothing is decided afterwards; the log, if there is one, is signed up to its end."""
+        """Nothing is decided afterwards. Where there is a log, all sessions end, and it is signed up to its end."""
         self._closing()
 
     def __enter__(self) -> Guard:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _: object, error: Optional[BaseException], __: object) -> None:
+        with _behind(error):
+            self.close()
 
     # Sessions
 
@@ -143,8 +155,13 @@ class Guard:
     # Decisions
 
     def decide(self, event: Event, session: Optional[str] = None) -> Decision:
-        """Decides on an event before it takes effect."""
-        decision = self.core.decide(dict(event), session or self.current)
+        """Decides on an event before it takes effect, in the session that is named, here or in the event."""
+        if not isinstance(event, Mapping):
+            raise EventError(f"an event is a mapping, not `{type(event).__name__}`")
+        told = event.get("session")
+        if session is not None and told not in (None, session):
+            raise EventError(f"the event says that its session is `{told}`, and is decided in `{session}`")
+        decision = self.core.decide(dict(event), str(session or told or self.current))
         self._tell(decision)
         return decision
 
@@ -156,16 +173,25 @@ class Guard:
 
     def admit(self, event: Event, session: Optional[str] = None) -> Dict[str, Any]:
         """The event as it may go on: as it is, or rewritten. Raises :class:`Denied` if it may not."""
+        decision = self.decide(event, session)
         given = dict(event)
-        decision = self.decide(given, session)
         if decision.action is Action.ASK and self._approve is not None and decision.waits_as is not None:
-            kind = "approval" if self._approve(decision) else "denial"
-            answer = self.decide({"kind": kind, "id": decision.waits_as}, session)
+            kind = "approval" if self._approved(self._approve, decision) else "denial"
+            answer = self.decide({"kind": kind, "id": decision.waits_as}, decision.session)
             # What waited is decided again, as things stand now.
             decision = answer.settled[0] if answer.settled else decision
         if not decision.goes_on:
             raise Denied(decision)
         return given if decision.rewritten is None else decision.rewritten
+
+    def _approved(self, approve: Approver, decision: Decision) -> bool:
+        answer = approve(decision)
+        if inspect.isawaitable(answer):
+            getattr(answer, "close", lambda: None)()
+            message = "`approve` gave something to wait for, and nobody waits for it; it is a plain function that says True"
+            self.decide({"kind": "denial", "id": decision.waits_as}, decision.session)
+            raise StateError(message)
+        return answer is True
 
     # Tools
 
@@ -181,12 +207,13 @@ class Guard:
     ) -> Any:
         """Runs a call of a tool if it may: `run(**args)`, with the arguments as they may be.
 
-        The result passes the same way; what must not be in it is taken out. An exception of the tool is an event too,
-        and goes on. `content` reads what a result says and writes it back, for results that are more than that.
+        The result passes the same way; what must not be in it is taken out. What a tool yields is taken whole before any
+        of it goes on. An exception of the tool is an event too, and is raised as it was unless the policy takes something
+        out of it. `content` reads what a result says and writes it back, for results that are more than that.
         """
         call, allowed = self._begin(tool, args, session, id)
         try:
-            result = run(**allowed)
+            result = _whole(tool, run(**allowed))
         except Exception as error:
             self._failed(tool, call, error, session)
             raise
@@ -205,7 +232,7 @@ class Guard:
         """The same for a function that is awaited."""
         call, allowed = self._begin(tool, args, session, id)
         try:
-            result = await run(**allowed)
+            result = _whole(tool, await run(**allowed))
         except Exception as error:
             self._failed(tool, call, error, session)
             raise
@@ -223,6 +250,8 @@ class Guard:
 
     def _ended(self, tool: str, call: str, result: Any, session: Optional[str], content: Content) -> Any:
         read, write = content
+        if isinstance(result, _Drained):
+            return iter(self._ended(tool, call, result.values, session, content))
         said = _json_value(read(result))
         event: Dict[str, Any] = {"kind": "tool_result", "tool": tool, "id": call}
         field = "text" if isinstance(said, str) else "result"
@@ -232,7 +261,12 @@ class Guard:
 
     def _failed(self, tool: str, call: str, error: Exception, session: Optional[str]) -> None:
         event = {"kind": "tool_result", "tool": tool, "id": call, "failed": True, "text": str(error)}
-        self.decide(event, session)
+        with _behind(error):
+            decision = self.decide(event, session)
+        if not decision.goes_on:
+            raise Denied(decision) from None
+        if decision.rewritten is not None:
+            raise ToolError(decision.rewritten.get("text") or "The tool failed.") from None
 
     @overload
     def tool(self, function: F) -> F: ...
@@ -252,6 +286,8 @@ class Guard:
     def _guarded(self, function: F, name: Optional[str]) -> F:
         signature = inspect.signature(function)
         tool = name or function.__name__
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(f"`{tool}` yields asynchronously, and nobody could judge the whole of it; let it return a list")
 
         def bound(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
             given = signature.bind(*args, **kwargs)
@@ -285,6 +321,30 @@ class Guard:
         from .clients import wrap
 
         return wrap(client, self)
+
+
+class _Drained:
+    """All that a tool yielded."""
+
+    def __init__(self, values: List[Any]) -> None:
+        self.values = values
+
+
+def _whole(tool: str, result: Any) -> Any:
+    """A result of which all is here: what only shows later what it says would pass unjudged."""
+    if inspect.isawaitable(result) or hasattr(result, "__anext__"):
+        getattr(result, "close", lambda: None)()
+        raise TypeError(f"`{tool}` gave something to wait for, which nobody could judge; make it an `async def` that waits")
+    return _Drained(list(result)) if isinstance(result, Iterator) and not hasattr(result, "read") else result
+
+
+@contextlib.contextmanager
+def _behind(error: Optional[BaseException]) -> Iterator[None]:
+    """What fails while an exception is handled does not hide it."""
+    try:
+        yield
+    except LogError as unwritten:
+        raise unwritten from error
 
 
 def _named(signature: inspect.Signature, given: inspect.BoundArguments) -> Dict[str, Any]:
