@@ -76,6 +76,7 @@ pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Opti
         idle: args.idle.map(seconds),
         skew: args.skew.map(seconds),
         migrates: !args.keeps_policy,
+        watches: false,
     }
 }
 

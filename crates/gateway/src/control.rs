@@ -4,6 +4,7 @@
 mod declared;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -52,6 +53,10 @@ impl From<Unavailable> for Told {
 async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, Told> {
     let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
     asked.map_err(unavailable)?;
+    // While records cannot be written, nothing goes on.
+    if gateway.metrics.unwritten.load(Ordering::Relaxed) > 0 {
+        return Err(Told::unavailable());
+    }
     Ok(told::value(200, &json!({"status": "ready", "policy": &*gateway.judges.in_force().fingerprint})))
 }
 

@@ -38,7 +38,7 @@ use crate::sessions::hex;
 use crate::telemetry::Outcome;
 use crate::told::{EXCHANGE_HEADER, SESSION_NAME_HEADER, Told};
 use crate::under_way::UnderWay;
-use crate::upstream;
+use crate::upstream::{self, NoAnswer};
 use account::Account;
 
 /// How long to wait before a record is tried to be written again.
@@ -113,16 +113,24 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     if !gateway.keeps_records() {
         return;
     }
-    let record = account.record(&gateway.judges.in_force().fingerprint);
+    let mut record = account.record(&gateway.judges.in_force().fingerprint);
+    if gateway.config.shadow {
+        record.insert("shadow".into(), json!(true));
+    }
     let mut line = serde_json::Value::Object(record.clone());
     if let Some(line) = line.as_object_mut() {
         line.insert("milliseconds".into(), json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
     }
     // The place of the exchange is kept until its record is written: while none can be, no more begin than there are places.
+    let mut is_unwritten = false;
     while let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record.clone()).await {
+        if !std::mem::replace(&mut is_unwritten, true) {
+            gateway.metrics.unwritten.fetch_add(1, Ordering::Relaxed);
+        }
         gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
         tokio::time::sleep(AGAIN).await;
     }
+    gateway.metrics.unwritten.fetch_sub(u64::from(is_unwritten), Ordering::Relaxed);
     if let version @ 1.. = account.under_way.load(Ordering::Relaxed) {
         gateway.under_way.end(&account.id, version);
     }
@@ -142,7 +150,16 @@ fn is_plain(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
     let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
-    !has_odd && !lower.split('/').any(is_odd)
+    // Letters and digits need no encoding: whoever encodes them wants them to be read differently.
+    let encoded = lower.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    let hides = encoded.into_iter().any(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    !has_odd && !hides && !lower.split('/').any(is_odd)
+}
+
+/// Whether a path is almost that of something judged: an upstream that is not strict may take it for that.
+fn resembles_judged(method: &str, path: &str) -> bool {
+    let strict = path.trim_end_matches('/').to_ascii_lowercase();
+    matches!(Api::route(method, &strict), Route::Judged(_))
 }
 
 /// Where a request goes.
@@ -199,8 +216,10 @@ impl Exchange {
             return Err(Stop::Tell(Outcome::Refused, told));
         }
         let path = self.head.uri.path();
-        if !is_plain(path) {
-            let message = "the path goes in a roundabout way; say it without `..`, `//` and encoded slashes";
+        let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
+        if !is_plain(path) || is_near {
+            let message =
+                "the path goes in a roundabout way; say it without `..`, `//`, needless encodings and capitals";
             return Err(Stop::Tell(Outcome::Refused, Told::new(400, "route.path", message)));
         }
         let is_listed = config.forward.iter().any(|listed| Glob::new(listed).matches(path));
@@ -263,7 +282,12 @@ impl Exchange {
             answered = asked => answered,
             () = self.client.closed() => return Err(Stop::Gone),
         };
-        let response = answered.map_err(|none| Stop::Tell(Outcome::UpstreamGone, none.told().into()))?;
+        let response = answered.map_err(|none| {
+            if none == NoAnswer::Unreachable {
+                self.account.sent_up.store(0, Ordering::Relaxed);
+            }
+            Stop::Tell(Outcome::UpstreamGone, none.told().into())
+        })?;
         self.account.upstream_status.store(response.status().as_u16(), Ordering::Relaxed);
         Ok(response)
     }

@@ -43,7 +43,8 @@ impl Gateway {
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Gateway, StartError> {
-        let foundation = Foundation { store: Arc::new(Parting::new(foundation.store)), ..foundation };
+        let warden = lictor_warden::Options { watches: config.shadow, ..foundation.warden };
+        let foundation = Foundation { store: Arc::new(Parting::new(foundation.store)), warden, ..foundation };
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*foundation.store)?);

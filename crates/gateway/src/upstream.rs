@@ -29,8 +29,10 @@ pub(crate) struct Upstream {
 /// Why the upstream gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// It cannot be reached, or broke off.
+    /// It cannot be reached: it got nothing.
     Unreachable,
+    /// It broke off.
+    BrokeOff,
     /// It did not answer in time.
     TooSlow,
 }
@@ -39,7 +41,9 @@ impl NoAnswer {
     /// The status, a word for programs and a sentence for people.
     pub(crate) fn told(self) -> (u16, &'static str, &'static str) {
         match self {
-            NoAnswer::Unreachable => (502, "upstream.unreachable", "the model's server cannot be reached"),
+            NoAnswer::Unreachable | NoAnswer::BrokeOff => {
+                (502, "upstream.unreachable", "the model's server cannot be reached")
+            }
             NoAnswer::TooSlow => (504, "upstream.too_slow", "the model's server did not answer in time"),
         }
     }
@@ -79,7 +83,8 @@ impl Upstream {
         *request.headers_mut() = headers;
         match tokio::time::timeout(self.limits.answer, self.client.request(request)).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(_)) => Err(NoAnswer::Unreachable),
+            Ok(Err(error)) if error.is_connect() => Err(NoAnswer::Unreachable),
+            Ok(Err(_)) => Err(NoAnswer::BrokeOff),
             Err(_) => Err(NoAnswer::TooSlow),
         }
     }

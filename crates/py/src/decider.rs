@@ -58,6 +58,7 @@ impl Decider {
             idle: None,
             skew: None,
             migrates: false,
+            watches: false,
         };
         let ledger = ledger.map_err(|error| error.to_string())?;
         let key = ledger.reader().first_key().map_err(|error| error.to_string())?.to_string();

@@ -15,6 +15,11 @@ use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+/// Content that is longer is committed to instead of kept, and longer names of tools are cut off: a record has an end, and one
+/// that can never be written would be waited for by everybody.
+const MOST_CONTENT: usize = 8 * 1024 * 1024;
+const LONGEST_TOOL: usize = 1_000;
+
 /// What is kept of what was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
@@ -55,6 +60,13 @@ impl Outgoing {
     pub(crate) fn note_clock(&mut self, is_strange: bool) {
         if is_strange {
             self.body.insert("clock".into(), json!("anomaly"));
+        }
+    }
+
+    /// Says that nobody was kept from anything.
+    pub(crate) fn note_watching(&mut self, watches: bool) {
+        if watches {
+            self.body.insert("shadow".into(), json!(true));
         }
     }
 
@@ -112,13 +124,17 @@ impl Outgoing {
     }
 
     pub(crate) fn draft(self, keep: Keep) -> Draft {
-        let bytes = self.payload.into_bytes();
+        let (mut body, bytes) = (self.body, self.payload.into_bytes());
         let payload = match keep {
             _ if bytes.is_empty() => None,
+            Keep::Content if bytes.len() <= MOST_CONTENT => Some(Payload::Sealed(bytes)),
+            Keep::Content => {
+                body.insert("content".into(), json!("too long to keep"));
+                Some(Payload::Committed(bytes))
+            }
             Keep::Commitment => Some(Payload::Committed(bytes)),
-            Keep::Content => Some(Payload::Sealed(bytes)),
         };
-        Draft { body: self.body, subjects: self.subjects, payload }
+        Draft { body, subjects: self.subjects, payload }
     }
 }
 
@@ -170,7 +186,8 @@ fn body(decision: &Decision) -> Map<String, Json> {
     body.insert("type".into(), json!("decision"));
     body.insert("action".into(), json!(decision.action.name()));
     body.insert("kind".into(), json!(decision.event.kind.name()));
-    body.insert("tool".into(), json!(decision.event.tool.as_deref()));
+    let tool = decision.event.tool.as_deref().map(|tool| tool.chars().take(LONGEST_TOOL).collect::<String>());
+    body.insert("tool".into(), json!(tool));
     body.insert("step".into(), json!(decision.step));
     body.insert("objections".into(), json!(objections));
     body.insert("redactions".into(), json!(decision.redactions.len()));

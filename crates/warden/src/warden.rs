@@ -37,6 +37,8 @@ pub struct Options {
     /// Whether sessions go on when the policy has changed, with the properties whose formulas are the same. If not, they go
     /// on only by a policy with the same formulas: for those whom the policy is to hold and who could change it.
     pub migrates: bool,
+    /// Whether whoever asks only watches, and lets go on whatever is decided: the records say so.
+    pub watches: bool,
 }
 
 /// A guard whose sessions outlive the process, and whose every decision is written down before it takes effect.
@@ -255,6 +257,7 @@ impl Warden {
                     let subjects = self.guard.subjects(&decision.event);
                     let mut record = Outgoing::decision(decision, &self.options.policy, number, subjects, now);
                     record.note_clock(is_strange);
+                    record.note_watching(self.options.watches);
                     records.push((session.clone(), record));
                 }
             }

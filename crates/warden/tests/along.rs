@@ -27,7 +27,15 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
     let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
     let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
     let policy = loaded.policy.fingerprint();
-    let options = Options { keep: Keep::Content, most_sessions: 8, policy, idle: None, skew: None, migrates: true };
+    let options = Options {
+        keep: Keep::Content,
+        most_sessions: 8,
+        policy,
+        idle: None,
+        skew: None,
+        migrates: true,
+        watches: false,
+    };
     Warden::open(guard, Arc::clone(store), ledger, options).unwrap()
 }
 

@@ -43,7 +43,7 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> 
         guard,
         Arc::clone(store),
         ledger,
-        Options { keep: Keep::Content, most_sessions: 2, policy, idle, skew: None, migrates: true },
+        Options { keep: Keep::Content, most_sessions: 2, policy, idle, skew: None, migrates: true, watches: false },
     )
     .unwrap()
 }
@@ -272,7 +272,8 @@ fn times_that_nobody_can_believe_are_replaced_by_ours() {
             .unwrap();
     let (guard, policy) = guard(POLICY);
     let skew = Some(Span(60_000_000_000));
-    let options = Options { keep: Keep::Content, most_sessions: 2, policy, idle: None, skew, migrates: true };
+    let options =
+        Options { keep: Keep::Content, most_sessions: 2, policy, idle: None, skew, migrates: true, watches: false };
     let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options).unwrap();
     let asked = event(r#"{"session":"s","kind":"user_message","text":"hi"}"#);
     warden.decide(&asked, Some(at(0))).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lictor::audit::{Options as AuditOptions, sessions};
-use lictor::event::Event;
+use lictor::event::{Event, Kind};
 use lictor::guard::{Guard, Options as GuardOptions};
 use lictor::input::Input;
 use lictor::judge::Judge;
@@ -33,7 +33,15 @@ fn guard() -> Guard {
 }
 
 fn options() -> Options {
-    Options { keep: Keep::Content, most_sessions: 2, policy: "test".into(), idle: None, skew: None, migrates: true }
+    Options {
+        keep: Keep::Content,
+        most_sessions: 2,
+        policy: "test".into(),
+        idle: None,
+        skew: None,
+        migrates: true,
+        watches: false,
+    }
 }
 
 fn ledger(folder: &std::path::Path) -> Ledger {
@@ -243,4 +251,24 @@ fn an_erased_person_is_gone_and_the_log_still_verifies() {
     let key = reader.first_key().unwrap();
     ledger.close().unwrap();
     lictor_ledger::verify(folder.path(), &key).unwrap();
+}
+
+#[test]
+fn an_event_that_no_record_can_hold_harms_nobody_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let mut warden = Warden::open(guard(), store, Some(ledger(folder.path())), options()).unwrap();
+    let mut large = Event::new(Kind::ToolResult);
+    (large.session, large.text) = (Some("s".into()), Some("x".repeat(17 << 20).into()));
+    let mut named = Event::new(Kind::ToolCall);
+    (named.session, named.tool) = (Some("s".into()), Some("x".repeat(17 << 20).into()));
+    for event in [large, named, Event::new(Kind::UserMessage)] {
+        warden.decide(&event, None).unwrap();
+    }
+    warden.close().unwrap();
+    let bodies: Vec<_> =
+        Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body).collect();
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(bodies[0]["content"], "too long to keep");
+    assert_eq!(bodies[1]["tool"].as_str().unwrap().len(), 1000);
 }

@@ -17,7 +17,10 @@ pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome
     match &args.what {
         LogCommand::Create { log, origin, after } => create(log, origin, after.as_deref(), out)?,
         LogCommand::Show { log, from, count, reveal, format } => {
-            show::run(&Reader::open(log), *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
+            let reader = Reader::open(log);
+            // A folder that holds no ledger has no records either, and must not look like an empty one.
+            reader.first_key()?;
+            show::run(&reader, *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
         }
         LogCommand::Proof { log, index, since, size } => proof(log, *index, *since, *size, out)?,
         LogCommand::Export { log } => out.write_all(Reader::open(log).checkpoints()?.as_bytes())?,

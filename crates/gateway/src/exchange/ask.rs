@@ -162,7 +162,7 @@ impl Exchange {
             if is_next {
                 return Ok((memory, Changes { items: changes, answers: Vec::new() }));
             }
-            memory.known = fold.known;
+            memory.goes_on(fold.known);
             let denied = std::mem::take(&mut memory.denied);
             if gateway.sessions.save(&self.caller.tenant, &session.name, &mut memory).await? {
                 let answers = denied.into_iter().filter(|_| !request.carries_history());
@@ -176,9 +176,9 @@ impl Exchange {
     /// The events of what is new: first that the history is not as it was.
     fn events_of(&self, session: &SessionKey, memory: &Memory, request: &Request, fold: &Fold) -> Vec<Fresh> {
         // What comes at the same place behind the same history is the same event, whichever gateway is asked and however
-        // often, until it is refused: to say it again then is to ask again.
+        // often, until the request has gone on or is refused: to say it again then is to ask again.
         let mut before = blake3::Hasher::new();
-        before.update(&memory.known.to_bytes());
+        before.update(&memory.place());
         let said = |place: usize, hash: &[u8]| {
             let mut said = before.clone();
             said.update(&(place as u64).to_be_bytes());

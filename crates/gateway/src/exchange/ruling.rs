@@ -19,6 +19,9 @@ use crate::under_way::UnderWay;
 use crate::verdict::Verdict;
 use crate::waiting::Waiting;
 
+/// What the model is told of a call that a person has not allowed.
+const DENIED: &str = "This step was not carried out: a person was asked, and did not allow it. Do not try it again.";
+
 /// How often a call that waits is looked at, for answers that another gateway was given.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -269,7 +272,9 @@ impl Exchange {
                 return Ok(ruling);
             }
             if Waiting::load(&gateway, &token).await?.is_none() {
-                break;
+                // It may have been allowed between the two looks.
+                let granted = self.granted(session, call).await?;
+                return Ok(granted.unwrap_or_else(|| Ruling::Deny { text: DENIED.to_owned() }));
             }
             tokio::select! {
                 () = answered => {}

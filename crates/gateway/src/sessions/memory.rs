@@ -29,6 +29,9 @@ pub(crate) struct Memory {
     pub(crate) denied: Vec<(String, String)>,
     /// How often something that a request said was refused: to say it again is to ask again.
     refused: Vec<(i64, u32)>,
+    /// How many requests have gone on: what is said behind one of them is not what was said before it, word for word though it
+    /// may be.
+    rounds: u64,
     /// When it was last saved, and how it is kept.
     used: Time,
     stored: Option<Stored>,
@@ -84,6 +87,8 @@ struct Kept<'a> {
     denied: Cow<'a, [(String, String)]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     refused: Cow<'a, [(i64, u32)]>,
+    #[serde(default)]
+    rounds: u64,
     /// When it was last saved, in nanoseconds since 1970.
     used: i64,
 }
@@ -96,7 +101,8 @@ impl Memory {
 
     /// What is kept under this version.
     pub(super) fn from_bytes(version: u64, bytes: Vec<u8>) -> Option<Memory> {
-        let Kept { known, altered, granted, notes, denied, refused, used } = serde_json::from_slice(&bytes).ok()?;
+        let Kept { known, altered, granted, notes, denied, refused, rounds, used } =
+            serde_json::from_slice(&bytes).ok()?;
         let known = unhex(&known).and_then(|bytes| Known::from_bytes(&bytes))?;
         Some(Memory {
             known,
@@ -105,6 +111,7 @@ impl Memory {
             notes: notes.into_owned(),
             denied: denied.into_owned(),
             refused: refused.into_owned(),
+            rounds,
             used: Time(used),
             stored: Some(Stored { version, bytes: bytes.into() }),
         })
@@ -119,6 +126,7 @@ impl Memory {
             notes: self.notes.as_slice().into(),
             denied: self.denied.as_slice().into(),
             refused: self.refused.as_slice().into(),
+            rounds: self.rounds,
             used: used.0,
         })
     }
@@ -148,7 +156,7 @@ impl Memory {
 
     /// A memory of nothing in the place of this one.
     pub(super) fn forgotten(self) -> Memory {
-        Memory { stored: self.stored, ..Memory::default() }
+        Memory { stored: self.stored, rounds: self.rounds + 1, ..Memory::default() }
     }
 
     /// Under which version it is kept, if it is.
@@ -184,7 +192,20 @@ impl Memory {
 
     /// What is known once a request has gone on as it came.
     pub(crate) fn after_request(&self, known: &Known) -> Memory {
-        Memory { known: known.clone(), ..self.clone() }
+        let mut next = self.clone();
+        next.goes_on(known.clone());
+        next
+    }
+
+    /// Says that a request goes on, behind which this is known.
+    pub(crate) fn goes_on(&mut self, known: Known) {
+        self.known = known;
+        self.rounds += 1;
+    }
+
+    /// What tells the next request from all before it, however often it is tried.
+    pub(crate) fn place(&self) -> Vec<u8> {
+        [self.rounds.to_be_bytes().as_slice(), &self.known.to_bytes()].concat()
     }
 
     /// What is known once the client got all of a reply. Of the history, the exchange that ends so is the latest, whatever

@@ -73,6 +73,8 @@ pub(crate) struct Metrics {
     waited: AtomicU64,
     /// Exchanges under way.
     pub(crate) under_way: AtomicU64,
+    /// Exchanges that are over and whose record cannot be written yet.
+    pub(crate) unwritten: AtomicU64,
     /// Connections that are open.
     pub(crate) connections: AtomicU64,
     /// Requests that were refused before they were requests.

@@ -252,6 +252,7 @@ impl Plan {
                 idle: self.idle,
                 skew: None,
                 migrates: true,
+                watches: false,
             },
             policy,
         };

@@ -51,6 +51,7 @@ fn warden(store: Arc<dyn Store>) -> Warden {
         idle: None,
         skew: None,
         migrates: true,
+        watches: false,
     };
     Warden::open(guard, store, None, options).unwrap()
 }

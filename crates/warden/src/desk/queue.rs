@@ -108,6 +108,10 @@ fn work(
             match question {
                 Question::Decide(asked) => batch.decisions.push(asked),
                 Question::Refuse(reason, bytes, then) => {
+                    // Whoever asks line by line is answered line by line.
+                    if !batch.decisions.is_empty() {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
                     batch.refusals.push((warden.refusal(&reason, &bytes, clock()), then));
                 }
                 Question::Note(body, then) => {
@@ -178,14 +182,21 @@ impl Batch {
     }
 
     fn answer(self, warden: &mut Warden, now: Time) {
-        // What the ledger is handed first is durable along with what comes behind it.
-        let records = self.refusals.into_iter().chain(self.notes);
-        let begun: Vec<(Begun, Then<()>)> = records.map(|(draft, then)| (warden.begin(draft), then)).collect();
+        // What the ledger is handed together is durable together.
+        let refusals = begin(warden, self.refusals);
+        let notes = begin(warden, self.notes);
+        end(warden, refusals);
         decide(warden, self.decisions, now);
-        for (begun, then) in begun {
-            then(warden.end(begun).map_err(Arc::new));
-        }
+        end(warden, notes);
     }
+}
+
+fn begin(warden: &Warden, records: Vec<(Draft, Then<()>)>) -> Vec<(Begun, Then<()>)> {
+    records.into_iter().map(|(draft, then)| (warden.begin(draft), then)).collect()
+}
+
+fn end(warden: &mut Warden, begun: Vec<(Begun, Then<()>)>) {
+    begun.into_iter().for_each(|(begun, then)| then(warden.end(begun).map_err(Arc::new)));
 }
 
 /// Decides on what several have asked. If that fails, each is decided alone: what is wrong with one must not harm another.
