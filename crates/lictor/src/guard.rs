@@ -180,8 +180,19 @@ impl Guard {
 
     /// The persons that an event is about: those it names, and those recognised in it.
     pub fn subjects(&self, event: &Event) -> Vec<String> {
+        self.court.subjects(event)
+    }
+
+    /// The names of the sessions that have begun and not ended.
+    pub fn sessions(&self) -> impl Iterator<Item = &Text> {
+        self.sessions.keys()
+    }
+}
+
+impl Court {
+    fn subjects(&self, event: &Event) -> Vec<String> {
         let mut found = Found::default();
-        let recogniser = &self.court.judge.prepared().plan.recogniser;
+        let recogniser = &self.judge.prepared().plan.recogniser;
         event.text.iter().for_each(|text| recogniser.text(text, &mut found));
         match &event.args {
             Some(Payload::Value(value)) => recogniser.value(value, &mut found),
@@ -196,13 +207,6 @@ impl Guard {
         subjects
     }
 
-    /// The names of the sessions that have begun and not ended.
-    pub fn sessions(&self) -> impl Iterator<Item = &Text> {
-        self.sessions.keys()
-    }
-}
-
-impl Court {
     fn decide(&mut self, guarded: &mut Guarded, event: Event, means: Means, now: Option<Time>) -> Decision {
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
@@ -241,7 +245,7 @@ impl Court {
             Response::Block => decision.action = Action::Block,
         }
         if decision.action != Action::Forward {
-            decision.message = Some(denial::message(&decision));
+            decision.message = Some(denial::message(&decision, &self.subjects(&decision.event)));
         }
         decision
     }

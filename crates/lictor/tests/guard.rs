@@ -423,3 +423,27 @@ fn what_is_owed_can_be_asked_and_nothing_ends() {
         assert!(guard.owed(&session).is_empty());
     }
 }
+
+#[test]
+fn what_the_model_is_told_does_not_name_who_was_erased() {
+    let text = r#"
+lictor: 1
+name: erasure
+properties:
+  - id: forgotten
+    formula: forall s. always (erasure(s) implies always !discloses(s))
+    respond: block
+"#;
+    let mut guard = guard(text);
+    let mut decide = |line: &str| {
+        let event = &events(line)[0];
+        guard.decide(event, None)
+    };
+    decide(r#"{"session":"s","kind":"erasure","subjects":["zoe@example.org"]}"#);
+    let said = r#"{"session":"s","kind":"assistant_message","text":"Write to zoe@example.org, order \"7\"."}"#;
+    let decision = decide(said);
+    let message = decision.message.unwrap_or_default();
+    assert!(message.contains("erasure(somebody)") && message.contains("discloses(somebody)"), "{message}");
+    assert!(!message.contains("zoe"), "{message}");
+    assert!(format!("{:?}", decision.objections).contains("zoe"), "whoever reads the log is told");
+}

@@ -1,10 +1,17 @@
-//! What the model is told: which property, why, and what would be right.
+//! What the model is told: which property, why, and what would be right. Not of whom: a step may be stopped because nobody
+//! may be told of that person any more.
+
+use std::collections::HashSet;
+
+use lictor_logic::Value;
 
 use super::{Action, Decision, Objection, Why};
 use crate::policy::Response;
 
-/// What the model is told about a step that does not simply go on.
-pub(super) fn message(decision: &Decision) -> String {
+/// What the model is told about a step that does not simply go on, and that is about these persons.
+pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
+    let quoted = |person: &String| Value::Text(person.as_str().into()).to_string();
+    let persons: HashSet<String> = persons.iter().map(quoted).collect();
     let mut lines = vec![match decision.action {
         Action::Forward | Action::Steer => "This step went on, but it is not as it should be.".to_owned(),
         Action::Redact => {
@@ -23,8 +30,8 @@ pub(super) fn message(decision: &Decision) -> String {
                 for proof in &finding.witness {
                     let tool = proof.tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
                     let session = proof.session.as_ref().map(|it| format!(" of session {it}")).unwrap_or_default();
-                    let held = proof.present.iter().map(|fact| format!("holds: {fact}"));
-                    let missing = proof.absent.iter().map(|fact| format!("missing: {fact}"));
+                    let held = proof.present.iter().map(|fact| format!("holds: {}", unnamed(fact, &persons)));
+                    let missing = proof.absent.iter().map(|fact| format!("missing: {}", unnamed(fact, &persons)));
                     let facts: Vec<String> = held.chain(missing).collect();
                     lines.push(format!("- step {}{session}, {}{tool}: {}", proof.step, proof.kind, facts.join("; ")));
                 }
@@ -35,6 +42,24 @@ pub(super) fn message(decision: &Decision) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// A fact in which persons have no names; they are given as facts quote them.
+fn unnamed(fact: &str, persons: &HashSet<String>) -> String {
+    let (mut text, mut rest) = (String::with_capacity(fact.len()), fact);
+    while let Some(begin) = rest.find('"') {
+        let mut is_escaped = false;
+        let ends = |letter: char| {
+            let ends = letter == '"' && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
+            ends
+        };
+        let Some(end) = rest[begin + 1..].find(ends).map(|end| begin + 1 + end + 1) else { break };
+        text.push_str(&rest[..begin]);
+        text.push_str(if persons.contains(&rest[begin..end]) { "somebody" } else { &rest[begin..end] });
+        rest = &rest[end..];
+    }
+    text + rest
 }
 
 fn blocked(decision: &Decision) -> String {
