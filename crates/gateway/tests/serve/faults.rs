@@ -308,18 +308,12 @@ async fn what_could_not_be_written_down_is_asked_again_as_if_it_had_never_been_a
     let reached = model.seen().len();
     assert_eq!(ask(&["hi", "there", "again"]).await, unavailable, "what cannot be written down does not go on");
     assert_eq!(model.seen().len(), reached);
-    for _ in 0..100 {
-        if world.ask(Method::GET, "/lictor/ready", &[], "").await.status == 503 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(world.ask(Method::GET, "/lictor/ready", &[], "").await.status, 503);
+    assert_eq!(world.ready_as(503).await, 503);
     disk.is_full.store(false, Ordering::SeqCst);
     assert_eq!(ask(&["hi", "there", "again"]).await.0, 200);
     assert_eq!(ask(&["hi", "there", "again", "there", "bye"]).await.0, 200);
     quiet(&world).await;
-    assert_eq!(world.ask(Method::GET, "/lictor/ready", &[], "").await.status, 200);
+    assert_eq!(world.ready_as(200).await, 200);
     // The answer that nobody got is not part of the history which the client sends.
     assert_eq!(world.figure("lictor_histories_changed_total").await, 0);
     let records = world.end().await;

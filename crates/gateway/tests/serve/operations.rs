@@ -342,7 +342,7 @@ async fn a_store_that_fails_stops_what_would_go_on_and_nothing_else() {
     assert_eq!(model.seen().len(), reached, "nothing went on");
     *mode.lock().unwrap() = "";
     assert_eq!(ask(Api::Chat).await.status, 200, "it goes on when the store does");
-    assert_eq!(world.ask(Method::GET, "/lictor/ready", &[], "").await.status, 200);
+    assert_eq!(world.ready_as(200).await, 200, "once the records are written that could not be");
     world.end().await;
 }
 

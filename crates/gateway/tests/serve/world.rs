@@ -312,6 +312,19 @@ impl World {
         self.ask(method, path, &[("authorization", &bearer)], body.to_string()).await
     }
 
+    /// The status of its readiness, once it is this one or enough time has passed.
+    pub(crate) async fn ready_as(&self, wanted: u16) -> u16 {
+        let mut status = 0;
+        for _ in 0..250 {
+            status = self.ask(Method::GET, "/lictor/ready", &[], "").await.status;
+            if status == wanted {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        status
+    }
+
     /// A figure of the gateway.
     pub(crate) async fn figure(&self, name: &str) -> u64 {
         let got = self.ask(Method::GET, "/lictor/metrics", &[], "").await;
