@@ -38,7 +38,10 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("lictor-hook", &["lictor-logic", "lictor", "lictor-warden"]),
     ("lictor-mcp", &["lictor-logic", "lictor", "lictor-store", "lictor-warden"]),
     ("lictor-lab", &["lictor"]),
-    ("lictor-py", &["lictor-logic", "lictor", "lictor-wire", "lictor-cli"]),
+    (
+        "lictor-py",
+        &["lictor-logic", "lictor", "lictor-ledger", "lictor-store", "lictor-warden", "lictor-wire", "lictor-cli"],
+    ),
     (
         "lictor-cli",
         &[
