@@ -17,6 +17,7 @@ from scripted_model import scripted_model
 
 from lictor import Denied, Guard, LogError, Policy, StateError
 
+SHOP = Path(__file__).resolve().parent.parent / "examples" / "shop.yaml"
 CALL = {"kind": "tool_call", "tool": "look_up"}
 ASK: List[Any] = [{"role": "user", "content": "Where is it?"}]
 #: A process that may write so many bytes to a file, and a guard in it.
@@ -87,8 +88,7 @@ def test_nothing_of_what_was_said_is_in_the_log(shop: Policy, tmp_path: Path) ->
 
 
 def test_what_cannot_be_written_does_not_go_on(tmp_path: Path) -> None:
-    shop = Path(__file__).resolve().parent.parent / "examples" / "shop.yaml"
-    run = [sys.executable, "-c", LIMITED, str(shop), str(tmp_path / "log"), "20000"]
+    run = [sys.executable, "-c", LIMITED, str(SHOP), str(tmp_path / "log"), "20000"]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     number, entered, error = done.stdout.split()
     assert error == "LogError" and 0 < int(number) < 1000
@@ -170,8 +170,8 @@ properties: [{id: answered, formula: 'always (user_message implies eventually as
 
 
 def test_a_log_that_nobody_closes_is_closed_at_the_end(tmp_path: Path) -> None:
-    script = f"import lictor; guard = lictor.Guard('agent-safety', log={str(tmp_path / 'log')!r}); guard.decide({CALL!r})"
-    subprocess.run([sys.executable, "-c", script], check=True)
+    script = f"import lictor, sys; guard = lictor.Guard(sys.argv[1], log=sys.argv[2]); guard.decide({CALL!r})"
+    subprocess.run([sys.executable, "-c", script, str(SHOP), str(tmp_path / "log")], check=True)
     assert len(verified(tmp_path / "log")) == 2
     assert (tmp_path / "log" / "checkpoint").read_text().splitlines()[1] == "3", "all records are signed for"
 
