@@ -68,8 +68,9 @@ class Guard:
     `on_decision` is told every decision that is more than to forward.
 
     With `log`, the name of a folder, every decision is written to a ledger there before it takes effect, as `lictor guard
-    --log` does: what cannot be written does not go on. `lictor verify LOG --key KEY` checks it, by `log_key`. Of what was said it holds commitments, or
-    with `keep_content` the content, sealed until `lictor erase`. One process writes a log; :meth:`close` signs its end.
+    --log` does: what cannot be written does not go on. `lictor verify LOG --key KEY` checks it, by `log_key`. Of what was
+    said it holds commitments, or with `keep_content` the content, sealed until `lictor erase`. One process writes a log;
+    :meth:`close` signs its end.
 
     Which session a step belongs to is told by :meth:`session`, or by the event itself. Tasks inherit it, as they do all context
     variables; threads do not: run `contextvars.copy_context().run(…)` in them, or name the session there.
