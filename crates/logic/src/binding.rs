@@ -21,7 +21,7 @@ use crate::population::{Decided, Population, Scene};
 use crate::probe::{Binding, Glance, Probe};
 use crate::state::Point;
 use crate::term::Value;
-use crate::touch::{Asked, Touch, background, glances, letter, masks, named, sliced, thetas};
+use crate::touch::{Asked, Found, Letters, Touch, background, glances, masks, named, sliced, thetas};
 use crate::verdict::Verdict;
 
 /// The bindings of one formula in one trace.
@@ -80,7 +80,8 @@ impl Bindings {
             None => {
                 let background = background(scene.monitor, hits);
                 let named = named(scene.monitor, hits);
-                let letter = |binding: &Binding| (letter(scene.monitor, hits, binding), 0);
+                let letters = Letters::new(scene.monitor, hits);
+                let letter = |binding: &Binding| (letters.of(binding), 0);
                 self.step_closure(scene, &named, (background, 0), &letter, decided)
             }
             Some(facts) => {
@@ -115,7 +116,7 @@ impl Bindings {
     fn step_closure(
         &mut self,
         scene: &mut Scene<'_>,
-        named: &[Box<Binding>],
+        named: &Found,
         background: (u64, u64),
         letter: &dyn Fn(&Binding) -> (u64, u64),
         decided: &mut Vec<Decided>,

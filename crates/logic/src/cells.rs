@@ -4,6 +4,7 @@
 //! addressing with linear probing, the class of a binding beside its tag. (A table with control bytes apart, tried
 //! first, took a second miss that had to wait for the first.)
 
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
@@ -88,6 +89,18 @@ pub(crate) fn mask_of(binding: &Binding) -> u32 {
 /// The part of a binding for some variables.
 pub(crate) fn part_of(binding: &Binding, mask: u32) -> Box<[Option<Value>]> {
     binding.iter().enumerate().map(|(index, value)| if mask >> index & 1 == 1 { value.clone() } else { None }).collect()
+}
+
+/// Takes a cell out of its list, looking at the latest first: what was just put in is what is taken out most often.
+fn take_out<K: Eq + Hash>(lists: &mut FxHashMap<K, Vec<CellId>>, key: K, cell: CellId) {
+    let Entry::Occupied(mut entry) = lists.entry(key) else { return };
+    let list = entry.get_mut();
+    if let Some(place) = list.iter().rposition(|other| *other == cell) {
+        list.swap_remove(place);
+    }
+    if list.is_empty() {
+        entry.remove();
+    }
 }
 
 impl Cells {
@@ -244,13 +257,9 @@ impl Cells {
         self.slots[hole] = Slot::FREE;
         if self.width > 1 {
             let mask = mask_of(&key);
-            if let Some(list) = self.by_mask.get_mut(&mask) {
-                list.retain(|other| *other != cell);
-            }
+            take_out(&mut self.by_mask, mask, cell);
             for part in self.parts.iter().filter(|part| **part & mask == **part && **part != mask) {
-                if let Some(list) = self.by_part.get_mut(&(mask, part_of(&key, *part))) {
-                    list.retain(|other| *other != cell);
-                }
+                take_out(&mut self.by_part, (mask, part_of(&key, *part)), cell);
             }
         }
         let start = cell as usize * self.width;
@@ -274,7 +283,7 @@ impl Cells {
         if self.width == 1 {
             return if self.count > 0 { vec![1] } else { Vec::new() };
         }
-        self.by_mask.iter().filter(|(_, cells)| !cells.is_empty()).map(|(mask, _)| *mask).collect()
+        self.by_mask.keys().copied().collect()
     }
 
     /// All cells.

@@ -10,7 +10,7 @@ use crate::monitor::Monitor;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
 use crate::term::Value;
-use crate::touch::{Asked, Touch, sliced};
+use crate::touch::{Asked, Found, Joints, Touch, sliced};
 use crate::verdict::Verdict;
 use crate::watch::After;
 
@@ -287,7 +287,8 @@ impl Population {
             self.settle(scene, cell, decided);
             cells.push(cell);
         }
-        for cell in cells {
+        // The last first, as that is how `Cells` finds them soonest.
+        for cell in cells.into_iter().rev() {
             self.forget_if_unseen(scene, cell);
         }
         true
@@ -352,35 +353,21 @@ impl Population {
     pub(crate) fn closure(
         &self,
         monitor: &Monitor,
-        thetas: &[Box<Binding>],
+        named: &Found,
         letter: &dyn Fn(&Binding) -> (u64, u64),
     ) -> Vec<Touch> {
         let rigid = &monitor.compiled.rigid;
-        let mut bindings: Vec<Box<Binding>> = Vec::new();
-        let mut queue: Vec<Box<Binding>> = Vec::new();
-        let add = |binding: Box<Binding>, bindings: &mut Vec<Box<Binding>>, queue: &mut Vec<Box<Binding>>| {
-            if !bindings.contains(&binding) {
-                bindings.push(binding.clone());
-                queue.push(binding);
-            }
-        };
-        for theta in thetas {
-            add(theta.clone(), &mut bindings, &mut queue);
-        }
         let stored: Vec<u32> = self.cells.masks();
-        while let Some(binding) = queue.pop() {
+        let mut joints = Joints::new(named);
+        let mut bindings = named.clone();
+        let mut next = 0;
+        while let Some(binding) = bindings.get_index(next).cloned() {
+            next += 1;
             let mask = mask_of(&binding);
-            for other in thetas {
-                if let Some(joined) = join(&binding, other) {
-                    add(joined, &mut bindings, &mut queue);
-                }
-            }
+            bindings.extend(joints.widening(&binding).into_iter().filter_map(|other| join(&binding, other)));
             for stored in &stored {
-                for cell in self.cells.agreeing(*stored, stored & mask, &binding) {
-                    if let Some(joined) = join(&binding, self.cells.key(cell)) {
-                        add(joined, &mut bindings, &mut queue);
-                    }
-                }
+                let agreeing = self.cells.agreeing(*stored, stored & mask, &binding);
+                bindings.extend(agreeing.into_iter().filter_map(|cell| join(&binding, self.cells.key(cell))));
             }
         }
         bindings.retain(|binding| rigid.compatible(binding).contains(&self.valuation));

@@ -17,6 +17,8 @@ enum Habit {
     Clear,
     /// Save, forget everything that was learnt, and restore.
     Save,
+    /// Say every fact many times over: positions with many facts are read another way than those with few.
+    Repeat,
 }
 
 /// Every configuration.
@@ -27,6 +29,7 @@ pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
         Box::new(Configuration { name: "watch with four states", limits: few, habit: Habit::None }),
         Box::new(Configuration { name: "watch cleared at every entry", limits: Limits::DEFAULT, habit: Habit::Clear }),
         Box::new(Configuration { name: "watch restored at every entry", limits: Limits::DEFAULT, habit: Habit::Save }),
+        Box::new(Configuration { name: "watch told all many times", limits: Limits::DEFAULT, habit: Habit::Repeat }),
     ]
 }
 
@@ -56,7 +59,7 @@ impl Engine for Configuration {
 impl Watching {
     fn indulge(&mut self) {
         match self.habit {
-            Habit::None => {}
+            Habit::None | Habit::Repeat => {}
             Habit::Clear => self.watch.clear(),
             Habit::Save => {
                 let saved = serde_json::to_string(&self.watch.snapshot(&self.standing)).unwrap();
@@ -70,7 +73,12 @@ impl Watching {
 impl Run for Watching {
     fn step(&mut self, facts: &Facts) {
         self.indulge();
-        self.watch.step(&mut self.standing, facts);
+        if self.habit == Habit::Repeat {
+            let known = std::iter::repeat_n(&facts.known, 20).flatten().cloned().collect();
+            self.watch.step(&mut self.standing, &Facts { known, ..facts.clone() });
+        } else {
+            self.watch.step(&mut self.standing, facts);
+        }
     }
 
     fn tick(&mut self, now: Time) {
