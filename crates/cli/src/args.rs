@@ -552,6 +552,14 @@ pub(crate) enum Document {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listing {
+    /// For people
+    Text,
+    /// One object a line
+    Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum End {
     /// The trace goes on: what is open stays open
     None,

@@ -167,11 +167,12 @@ fn decisions(log: &Path) -> String {
         ("b", 1, r#""kind":"tool_call","tool":"pay","args":{}"#),
         ("a", 7, r#""kind":"user_message","text":"thanks""#),
     ];
-    for (session, step, event) in events {
+    for (session, number, event) in events {
         let mut draft = Draft::default();
-        for (name, value) in [("type", Value::from("decision")), ("action", "forward".into()), ("step", step.into())] {
-            draft.body.insert(name.to_owned(), value);
-        }
+        draft.body.insert("type".to_owned(), "decision".into());
+        draft.body.insert("action".to_owned(), "forward".into());
+        draft.body.insert("run".to_owned(), format!("run of {session}").into());
+        draft.body.insert("number".to_owned(), number.into());
         let payload = format!(r#"{{"event":{{"session":"{session}",{event}}},"decision":{{}}}}"#);
         draft.payload = Some(Payload::Sealed(payload.into_bytes()));
         ledger.append(draft).unwrap().wait().unwrap();
@@ -208,7 +209,7 @@ fn a_replay_goes_on_behind_a_missing_file_and_tells_the_gap() {
     let torn = lictor(&arguments);
     let text = told(&torn);
     assert!(text.starts_with(&format!("gap: records 3 to {} are missing\n", first + lines - 1)), "{text}");
-    assert!(text.contains("record 6: forward, now block (approved); events of its session are missing\n"), "{text}");
+    assert!(text.contains("record 6: forward, now block (approved); not all that went before is known\n"), "{text}");
     assert!(text.contains("record 7: forward, now block (approved)\n"), "{text}");
     assert!(text.ends_with("1 change, 0 were erased, 1 cannot be told\n"), "{text}");
     assert_eq!(torn.status.code(), Some(2));
@@ -216,4 +217,46 @@ fn a_replay_goes_on_behind_a_missing_file_and_tells_the_gap() {
     assert!(!verified.status.success());
     let complaint = String::from_utf8_lossy(&verified.stderr).into_owned() + &told(&verified);
     assert!(complaint.contains("record 3"), "{complaint}");
+}
+
+#[test]
+fn a_replay_knows_that_an_erased_event_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, free, strict) = (folder.path().join("log"), folder.path().join("free"), folder.path().join("strict"));
+    let property = |formula: &str| {
+        format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}', respond: block}}\n")
+    };
+    fs::write(&free, property("always true")).unwrap();
+    fs::write(&strict, property(r#"always (tool_call("pay") implies once approval)"#)).unwrap();
+    let [log, free, strict] = [&log, &free, &strict].map(|path| path.to_str().unwrap());
+    good(&["log", "create", log, "--origin", "example.com/agents"]);
+    let events = r#"{"session":"a","kind":"approval","subjects":["ada"]}
+{"session":"a","kind":"tool_call","tool":"pay","args":{}}
+{"session":"b","kind":"tool_call","tool":"pay","args":{}}
+"#;
+    let input = folder.path().join("events");
+    fs::write(&input, events).unwrap();
+    let guarded = Command::new(env!("CARGO_BIN_EXE_lictor"))
+        .args(["guard", "--policy", free, "--log", log, "--keep-content"])
+        .stdin(fs::File::open(&input).unwrap())
+        .output()
+        .unwrap();
+    assert!(guarded.status.success(), "{}", String::from_utf8_lossy(&guarded.stderr));
+    let replay = ["replay", log, "--policy", strict];
+    let told = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(told(&lictor(&replay)).ends_with("2 decisions stay, 1 change, 0 were erased\n"));
+    good(&["erase", "ada", "--log", log]);
+    let erased = lictor(&replay);
+    assert_eq!(erased.status.code(), Some(1));
+    let expected = "record 2: forward, now block (approved); not all that went before is known\n\
+                    record 3: forward, now block (approved)\n\
+                    0 decisions stay, 1 change, 1 were erased, 1 cannot be told\n";
+    assert_eq!(told(&erased), expected);
+    let lines = told(&lictor(&[&replay[..], &["--format", "jsonl"]].concat()));
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["unsure"], &lines[1]["unsure"]), (&true.into(), &false.into()));
+    assert_eq!(lines[2]["type"], "summary");
+    let nowhere = lictor(&["replay", "nowhere", "--policy", strict]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("nowhere: there is no ledger here"));
 }

@@ -25,6 +25,7 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
 use lictor::glob::Glob;
+use lictor_warden::Refused;
 use lictor_wire::{Api, Route};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -325,6 +326,10 @@ impl Exchange {
 
     /// Writes down that something was refused which is no event.
     async fn refused(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
-        Ok(self.gateway.judges.refuse(&self.caller.tenant, code, bytes).await?)
+        let refused = Refused { reason: code.to_owned(), bytes, exchange: Some(self.account.id.clone()) };
+        self.gateway.judges.refuse(&self.caller.tenant, refused).await?;
+        self.account.decisions.fetch_add(1, Ordering::Relaxed);
+        self.account.changed.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 }

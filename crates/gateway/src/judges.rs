@@ -13,7 +13,7 @@ use lictor::policy::Policy;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_store::{Store, StoreError};
-use lictor_warden::{Answer, Desk, Notice, Warden, WardenError};
+use lictor_warden::{Answer, Desk, Notice, Refused, Warden, WardenError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -139,10 +139,9 @@ impl Judges {
     }
 
     /// Writes down that something was refused which is no event.
-    pub(crate) async fn refuse(&self, tenant: &str, reason: &str, bytes: Vec<u8>) -> Result<(), Unavailable> {
+    pub(crate) async fn refuse(&self, tenant: &str, refused: Refused) -> Result<(), Unavailable> {
         self.metrics.decision(Action::Block);
-        let reason = reason.to_owned();
-        self.ask(tenant, |desk, then| desk.refuse(reason, bytes, then)).await
+        self.ask(tenant, |desk, then| desk.refuse(refused, then)).await
     }
 
     /// Writes down something that is no decision: what crossed in an exchange, what an operator did.

@@ -17,6 +17,7 @@ use hyper::header::HeaderValue;
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use lictor_warden::Refused;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpListener;
@@ -167,7 +168,8 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
     });
     if let Some(fault) = fault {
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
-        let told = match Box::pin(gateway.judges.refuse(EVERYBODY, fault.code, Vec::new())).await {
+        let refused = Refused::new(fault.code, &[]);
+        let told = match Box::pin(gateway.judges.refuse(EVERYBODY, refused)).await {
             Ok(()) => Told::new(fault.status, fault.code, fault.message),
             Err(_) => Told::unavailable(),
         };

@@ -4,7 +4,7 @@ use lictor::event::{Event, Kind};
 use lictor::finding::Finding;
 use lictor::json::{self, Json, Text};
 use lictor_logic::Time;
-use lictor_warden::{Answer, Warden, WardenError};
+use lictor_warden::{Answer, Refused, Warden, WardenError};
 
 use crate::call::{Call, Hook};
 use crate::client::{Client, Options};
@@ -89,7 +89,7 @@ fn at_rest(call: &Call, said: Option<&Ruling>, warden: &mut Warden, now: Time) -
     if call.is_kept_going {
         return Ok(noted(&reason));
     }
-    warden.refuse("hook.stop", call.input.to_string().as_bytes(), Some(now))?;
+    warden.refuse(&Refused::new("hook.stop", call.input.to_string().as_bytes()), Some(now))?;
     Ok(Reply::json(blocked(&reason)))
 }
 

@@ -16,7 +16,7 @@ use lictor::event::{Event, Kind};
 use lictor::guard::{Action, Decision, Means};
 use lictor::json::{Json, Text};
 use lictor_logic::Time;
-use lictor_warden::{Warden, WardenError};
+use lictor_warden::{Refused, Warden, WardenError};
 use serde_json::{Map, Value};
 
 use crate::message::{self, Fault, Message};
@@ -244,7 +244,7 @@ impl Turn<'_> {
 
     /// Writes down what does not go on and is no event.
     fn refuse(&mut self, reason: &str, bytes: &[u8]) {
-        if let Err(error) = self.warden.refuse(reason, bytes, Some(self.now)) {
+        if let Err(error) = self.warden.refuse(&Refused::new(reason, bytes), Some(self.now)) {
             self.note(format!("audit.unavailable: {error}"));
         }
     }

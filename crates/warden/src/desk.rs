@@ -19,7 +19,7 @@ use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
-use crate::warden::{Answer, Notice, Warden};
+use crate::warden::{Answer, Notice, Refused, Warden};
 use direct::Direct;
 use queue::{Asked, Question, Queue};
 
@@ -99,15 +99,10 @@ impl Desk {
     }
 
     /// Writes down something that is no event and does not go on.
-    pub fn refuse(
-        &self,
-        reason: impl Into<String>,
-        bytes: Vec<u8>,
-        then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static,
-    ) {
+    pub fn refuse(&self, refused: Refused, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
         match &self.way {
-            Way::Queue(queue) => queue.ask(Question::Refuse(reason.into(), bytes, Box::new(then))),
-            Way::Direct(direct) => direct.ask(|warden, now| warden.refuse(&reason.into(), &bytes, Some(now)), then),
+            Way::Queue(queue) => queue.ask(Question::Refuse(refused, Box::new(then))),
+            Way::Direct(direct) => direct.ask(|warden, now| warden.refuse(&refused, Some(now)), then),
         }
     }
 

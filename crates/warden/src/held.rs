@@ -8,7 +8,7 @@ use lictor_logic::Time;
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
-use crate::record::Outgoing;
+use crate::record::{Outgoing, random_name};
 use crate::warden::Warden;
 
 /// How many events of a session are remembered by what they are known by.
@@ -19,6 +19,9 @@ pub(crate) const MOST_ANSWERED: usize = 64;
 pub(crate) struct Held {
     /// Under which version its state stands in the store.
     pub(crate) version: Option<u64>,
+    /// What records know it by: a random name, from its first event to its end. A session that begins anew under the same
+    /// name is another run.
+    pub(crate) run: String,
     pub(crate) saves: u64,
     pub(crate) decided: u64,
     pub(crate) moments: usize,
@@ -66,7 +69,7 @@ impl Warden {
             return Ok(());
         }
         let key = kept::state(session);
-        let mut held = Held { turn, ..Held::default() };
+        let mut held = Held { turn, run: random_name(), ..Held::default() };
         if let Some(stored) = self.store.load(&key)? {
             let mut last: KeptSession = kept::read(&stored.value, &key)?;
             let mut happened = Vec::new();
@@ -78,7 +81,7 @@ impl Warden {
                 happened.push(moments);
             }
             held.forget_answers();
-            held.version = Some(stored.version);
+            (held.version, held.run) = (Some(stored.version), last.run);
             (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
             (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
             if !last.session.put_moments(happened, last.moments) {
@@ -157,6 +160,19 @@ impl Warden {
 /// A field of events by which whoever drives the warden tells one from another that says the same, where it has no number
 /// of its own: an event that comes again with the same one is the same.
 pub const DELIVERY: &str = "delivery";
+
+/// A field of events by which whoever drives the warden tells with which exchange they came, if it has records of those. It is
+/// no part of what is decided on, and stands in the body of the record: 32 hexadecimal digits, and nothing else is taken for it.
+pub const EXCHANGE: &str = "exchange";
+
+/// Takes out of an event with which exchange it came.
+pub(crate) fn take_exchange(event: &mut Event) -> Option<String> {
+    let exchange = event.more.get(EXCHANGE)?.as_str()?;
+    let is_id = exchange.len() == 32 && exchange.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let exchange = is_id.then(|| exchange.to_owned())?;
+    event.more.remove(EXCHANGE);
+    Some(exchange)
+}
 
 /// What makes an event the same as another of its session: its number there, how it was delivered, or its id and kind, and
 /// all that it says.

@@ -29,6 +29,8 @@ pub(crate) fn is_own(key: &str) -> bool {
 pub(crate) struct KeptSession {
     /// The fingerprint of the policy it is judged by.
     pub(crate) policy: String,
+    /// What records know it by.
+    pub(crate) run: String,
     /// How often it was saved.
     pub(crate) saves: u64,
     /// How many events were decided.

@@ -23,6 +23,6 @@ mod warden;
 
 pub use crate::desk::Desk;
 pub use crate::error::WardenError;
-pub use crate::held::DELIVERY;
+pub use crate::held::{DELIVERY, EXCHANGE};
 pub use crate::record::Keep;
-pub use crate::warden::{Along, Answer, News, Notice, Options, Warden};
+pub use crate::warden::{Along, Answer, News, Notice, Options, Refused, Warden};

@@ -15,6 +15,8 @@ use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
+use crate::warden::Refused;
+
 /// Content that is longer is committed to instead of kept, and longer names of tools are cut off: a record has an end, and one
 /// that can never be written would be waited for by everybody.
 const MOST_CONTENT: usize = 8 * 1024 * 1024;
@@ -40,7 +42,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// The record of the decision number `number` of its session.
+    /// The record of the decision number `number` of the run of its session.
     pub(crate) fn decision(
         decision: &Decision,
         policy: &str,
@@ -60,6 +62,18 @@ impl Outgoing {
     pub(crate) fn note_clock(&mut self, is_strange: bool) {
         if is_strange {
             self.body.insert("clock".into(), json!("anomaly"));
+        }
+    }
+
+    /// Says which run of a session it is about, and nothing of the session's name.
+    pub(crate) fn note_run(&mut self, run: &str) {
+        self.body.insert("run".into(), json!(run));
+    }
+
+    /// Says with which exchange the event came.
+    pub(crate) fn note_exchange(&mut self, exchange: Option<&str>) {
+        if let Some(exchange) = exchange {
+            self.body.insert("exchange".into(), json!(exchange));
         }
     }
 
@@ -112,8 +126,7 @@ impl Outgoing {
 
     fn of(mut body: Map<String, Json>, subjects: Vec<String>, payload: String) -> Outgoing {
         // Not made of the session or the event, of which a record must not tell more than it has to.
-        let random = || RandomState::new().build_hasher().finish();
-        let id = format!("{:016x}{:016x}", random(), random());
+        let id = random_name();
         body.insert("id".into(), json!(id));
         Outgoing { id, body, subjects, payload }
     }
@@ -138,15 +151,24 @@ impl Outgoing {
     }
 }
 
+/// A name that tells nothing and that nothing else has.
+pub(crate) fn random_name() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}
+
 /// The record of something that is no event: that it was refused, and a commitment to it.
-pub(crate) fn refusal(reason: &str, bytes: &[u8], policy: &str, now: Option<lictor_logic::Time>) -> Draft {
+pub(crate) fn refusal(refused: &Refused, policy: &str, now: Option<lictor_logic::Time>) -> Draft {
     let mut body = Map::new();
     body.insert("type".into(), json!("decision"));
     body.insert("action".into(), json!("block"));
-    body.insert("refused".into(), json!(reason));
+    body.insert("refused".into(), json!(refused.reason));
+    if let Some(exchange) = &refused.exchange {
+        body.insert("exchange".into(), json!(exchange));
+    }
     body.insert("policy".into(), json!(policy));
     add_time(&mut body, now);
-    Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(bytes.to_vec())) }
+    Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(refused.bytes.clone())) }
 }
 
 /// The record of something that is no decision.

@@ -56,8 +56,10 @@ impl Warden {
         let mut outgoing = Vec::new();
         if self.ledger.is_some() {
             let all = self.announced.iter().cloned().chain(records);
-            for (place, (session, record)) in all.enumerate() {
-                let number = self.held.get(&session).map_or(0, |held| held.saves + 1);
+            for (place, (session, mut record)) in all.enumerate() {
+                let held = self.held.get(&session);
+                held.into_iter().for_each(|held| record.note_run(&held.run));
+                let number = held.map_or(0, |held| held.saves + 1);
                 let key = kept::outbox(&self.outboxes, &session, number, place, record.id());
                 changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&record, &key)?));
                 outgoing.push(Waiting { key, version: 0, record });
@@ -103,6 +105,7 @@ impl Warden {
         let added = stands.take_moments();
         let state = KeptSession {
             policy: self.options.policy.clone(),
+            run: held.run.clone(),
             saves,
             decided: held.decided,
             moments,

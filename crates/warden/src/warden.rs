@@ -75,6 +75,24 @@ pub struct Answer {
     pub owed: Vec<Notice>,
 }
 
+/// Something that is no event and does not go on.
+#[derive(Clone, Debug, Default)]
+pub struct Refused {
+    /// Why not: a code that says nothing of what it was.
+    pub reason: String,
+    /// It, as it was given: the record commits to it.
+    pub bytes: Vec<u8>,
+    /// The exchange in which it came.
+    pub exchange: Option<String>,
+}
+
+impl Refused {
+    /// Something that came by itself.
+    pub fn new(reason: &str, bytes: &[u8]) -> Refused {
+        Refused { reason: reason.to_owned(), bytes: bytes.to_vec(), exchange: None }
+    }
+}
+
 /// What else is saved together with decisions, once it is known what they are: all of it is, or nothing. It may be asked
 /// several times, and is for keys that are none of the warden's own. Where it loses against somebody else, nothing is decided
 /// and the conflict is told.
@@ -228,15 +246,17 @@ impl Warden {
         let mut decided_on = BTreeSet::new();
         for event in events {
             let session = session_of(event);
+            let mut event = event.clone();
+            let exchange = held::take_exchange(&mut event);
             let Some(held) = self.held.get_mut(&session) else { continue };
-            let name = held::name_of(event);
+            let name = held::name_of(&event);
             if let Some(line) = held.answered(name.as_deref()) {
                 answers.push(Answer { line: line.to_owned(), decision: None, owed: Vec::new() });
                 continue;
             }
-            let (time, is_strange) = self.time_of(event, now);
+            let (time, is_strange) = self.time_of(&event, now);
+            event.time = time;
             let Some(held) = self.held.get_mut(&session) else { continue };
-            let event = Event { time, ..event.clone() };
             held.decided += 1;
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
@@ -258,6 +278,7 @@ impl Warden {
                     let mut record = Outgoing::decision(decision, &self.options.policy, number, subjects, now);
                     record.note_clock(is_strange);
                     record.note_watching(self.options.watches);
+                    record.note_exchange(exchange.as_deref());
                     records.push((session.clone(), record));
                 }
             }
@@ -293,13 +314,13 @@ impl Warden {
     }
 
     /// Writes down something that is no event and does not go on, as it was given.
-    pub fn refuse(&mut self, reason: &str, bytes: &[u8], now: Option<Time>) -> Result<(), WardenError> {
-        self.append(record::refusal(reason, bytes, &self.options.policy, now))
+    pub fn refuse(&mut self, refused: &Refused, now: Option<Time>) -> Result<(), WardenError> {
+        self.append(self.refusal(refused, now))
     }
 
     /// The record of something that is refused, by the policy in force.
-    pub(crate) fn refusal(&self, reason: &str, bytes: &[u8], now: Time) -> Draft {
-        record::refusal(reason, bytes, &self.options.policy, Some(now))
+    pub(crate) fn refusal(&self, refused: &Refused, now: Option<Time>) -> Draft {
+        record::refusal(refused, &self.options.policy, now)
     }
 
     /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is

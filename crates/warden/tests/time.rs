@@ -17,7 +17,7 @@ use lictor::policy::{Files, Policy};
 use lictor_ledger::{Ledger, Reader};
 use lictor_logic::{Span, Time};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::{Desk, Keep, News, Notice, Options, Warden};
+use lictor_warden::{Desk, Keep, News, Notice, Options, Refused, Warden};
 
 const SECOND: i64 = 1_000_000_000;
 const POLICY: &str = r#"
@@ -251,7 +251,7 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
     );
     desk.decide(vec![event(r#"{"session":"u","kind":"user_message","text":"hi"}"#)], |_| ());
     let (told_when, heard_when) = channel();
-    desk.refuse("json.syntax", b"{".to_vec(), move |written| told_when.send(written.is_ok()).unwrap());
+    desk.refuse(Refused::new("json.syntax", b"{"), move |written| told_when.send(written.is_ok()).unwrap());
     assert!(heard_when.recv().unwrap());
     clock.store(at(30).0, Ordering::SeqCst);
     let waited = (0..600).any(|_| {

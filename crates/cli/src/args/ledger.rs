@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::Document;
+use super::{Document, Listing};
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = VERIFY_EXAMPLES)]
@@ -34,6 +34,7 @@ Examples:
 Exit code: 0 everything is as it was signed, 1 something was changed, 2 could not verify";
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = REPLAY_EXAMPLES)]
 pub(crate) struct ReplayArgs {
     /// The folder of the ledger
     #[arg(value_name = "LOG")]
@@ -44,9 +45,17 @@ pub(crate) struct ReplayArgs {
     pub(crate) policy: String,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Document::Text)]
-    pub(crate) format: Document,
+    #[arg(long, value_enum, default_value_t = Listing::Text)]
+    pub(crate) format: Listing,
 }
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  lictor replay audit-log --policy stricter.yaml
+  lictor replay audit-log --policy gdpr,agent-safety --format jsonl
+
+Exit code: 0 nothing changes, 1 some decisions change, 2 records are missing or there is nothing to decide on,
+3 all that changes is in doubt";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct EraseArgs {

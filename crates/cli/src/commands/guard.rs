@@ -14,7 +14,7 @@ use lictor::decode::{Fault, Record};
 use lictor::event::Event;
 use lictor::guard::{Action, Decision};
 use lictor::json;
-use lictor_warden::{Answer, Desk, News, Notice, WardenError};
+use lictor_warden::{Answer, Desk, News, Notice, Refused, WardenError};
 
 use crate::args::GuardArgs;
 use crate::complaint;
@@ -83,9 +83,10 @@ fn read_all(desk: Desk, said: &Sender<Said>, waiting: &SyncSender<()>) -> anyhow
                     said.send(answer).unwrap_or_default();
                 }
             }),
-            Err(fault) => desk.refuse(fault.code, line.bytes, move |written| {
-                said.send(refused(&fault, written)).unwrap_or_default();
-            }),
+            Err(fault) => {
+                let refused = Refused::new(fault.code, &line.bytes);
+                desk.refuse(refused, move |written| said.send(refusing(&fault, written)).unwrap_or_default());
+            }
         }
     }
     desk.close()?;
@@ -107,7 +108,7 @@ fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<Said
 }
 
 /// The answer to a line that is no event: what cannot be understood does not go on.
-fn refused(fault: &Fault, written: Result<(), Arc<WardenError>>) -> Said {
+fn refusing(fault: &Fault, written: Result<(), Arc<WardenError>>) -> Said {
     if let Err(error) = written {
         return unavailable(fault.line, &error);
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::Context;
 use lictor::decode::Fault;
 use lictor_hook::{Call, Client, Options, Reply, answer, refusal, settings};
-use lictor_warden::Warden;
+use lictor_warden::{Refused, Warden};
 
 use crate::args::{HookArgs, HookClient, WardenArgs};
 use crate::complaint;
@@ -224,7 +224,7 @@ fn decided(
     match read {
         Ok(call) => Ok(answer(client, options, &call, warden, now())?),
         Err(fault) => {
-            warden.refuse(fault.code, bytes, Some(now()))?;
+            warden.refuse(&Refused::new(fault.code, bytes), Some(now()))?;
             let reason = format!("lictor could not decide: {}: {}", fault.code, fault.message);
             Ok(refusal(client, None, &reason))
         }

@@ -1,24 +1,26 @@
 //! `lictor replay`: what another policy would have decided about the events of a ledger.
 //!
-//! Where records are missing, it goes on behind them and says so. Which sessions had events among them is told by the steps
-//! of their later records; what depends on those events is unknown to the policy, and a decision that comes out otherwise
-//! there is no difference but a doubt.
+//! Events that were erased, of which only a commitment was kept, or whose records are missing are unknown to the policy. By
+//! the numbers of the decisions on a session it is known that there were such; a decision that comes out otherwise behind
+//! them is no difference but a doubt.
 
 mod continuity;
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
 use lictor::decode::Record as LogRecord;
 use lictor::event::{Event, parse_time};
-use lictor::guard::{Guard, Options};
-use lictor::json::{self, Json};
+use lictor::guard::{Decision, Guard, Options};
+use lictor::json::{self, Json, Text};
 use lictor::judge::Judge;
+use lictor::policy::{History, Policy};
 use lictor_ledger::{Reader, Revealed};
 use serde_json::{Map, Value, json};
 
-use crate::args::{Document, ReplayArgs};
+use crate::args::{Listing, ReplayArgs};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
@@ -33,81 +35,151 @@ struct Counts {
     erased: u64,
     /// Only a commitment was kept.
     committed: u64,
-    /// It comes out otherwise, but events of its session are missing.
+    /// It comes out otherwise, but what went before is not all known.
     unsure: u64,
     /// How often records are missing.
     gaps: u64,
 }
 
+/// The policy that decides once more, and what it has seen.
+struct Replay {
+    guard: Guard,
+    /// The properties that are judged over more than a session.
+    wide: BTreeSet<Text>,
+    continuity: Continuity,
+    /// Which run of each session goes on.
+    sessions: HashMap<Text, String>,
+    counts: Counts,
+}
+
+/// A decision that comes out otherwise.
+struct Difference {
+    record: u64,
+    before: String,
+    decision: Decision,
+    is_unsure: bool,
+}
+
 /// Decides on the events once more, and tells where that comes out otherwise.
 pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(Some(&args.policy), &[])?;
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-    let mut guard = Guard::new(judge, Options::default());
+    anyhow::ensure!(
+        args.log.join("records").is_dir(),
+        "{}: there is no ledger here\nhint: give the folder that `--log` named",
+        args.log.display()
+    );
+    let mut replay = Replay::new(&policy)?;
     let reader = Reader::open(&args.log);
-    let mut counts = Counts::default();
-    let mut continuity = Continuity::default();
     for record in reader.records(0)? {
         let record = record?;
-        if let Some((first, last)) = continuity.note(record.index)? {
+        if let Some((first, last)) = replay.continuity.note(record.index)? {
             tell_gap(args, first, last, out)?;
-            counts.gaps += u64::from(first > 0);
+            replay.counts.gaps += u64::from(first > 0);
         }
         let Some(body) = record.body.as_ref().filter(|body| is_decision(body)) else { continue };
         let payload = match reader.reveal(record.index)? {
             Revealed::Content(payload) => payload,
-            Revealed::Erased => {
-                counts.erased += 1;
-                continue;
-            }
-            _ => {
-                counts.committed += 1;
+            revealed => {
+                replay.cannot_read(&revealed);
                 continue;
             }
         };
         let event = event(&payload).with_context(|| format!("record {}: its payload is no event", record.index))?;
-        let session = event.session.clone().unwrap_or_default();
-        let step = body.get("step").and_then(Value::as_u64);
-        if let Some(missing) = continuity.missing(&session, step) {
-            guard.miss(&session, missing, event.time);
-        }
-        if !is_event(body) {
-            continue;
-        }
-        let seen = body.get("seen").and_then(Value::as_str).and_then(parse_time);
-        let decision = guard.decide(&event, seen);
-        let before = body.get("action").and_then(Value::as_str).unwrap_or_default();
-        let now = decision.action.name();
-        if before == now {
-            counts.same += 1;
-            continue;
-        }
-        let is_unsure = continuity.is_torn(&session);
-        *if is_unsure { &mut counts.unsure } else { &mut counts.different } += 1;
-        let because: Vec<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
-        match args.format {
-            Document::Text => {
-                let because = if because.is_empty() { String::new() } else { format!(" ({})", because.join(", ")) };
-                let unsure = if is_unsure { "; events of its session are missing" } else { "" };
-                writeln!(out, "record {}: {before}, now {now}{because}{unsure}", record.index)?;
-            }
-            Document::Json => {
-                let mut line = json!({"record": record.index, "before": before, "now": now, "objections": because});
-                if is_unsure {
-                    line["unsure"] = json!(true);
-                }
-                writeln!(out, "{line}")?;
-            }
+        if let Some(difference) = replay.decide(record.index, body, &event)? {
+            tell(args, &difference, out)?;
         }
     }
-    finish(args, &counts, out)
+    finish(args, &replay.counts, out)
+}
+
+impl Replay {
+    fn new(policy: &Policy) -> anyhow::Result<Replay> {
+        let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+        let wide = policy.properties.iter().filter(|property| property.history != History::Session);
+        Ok(Replay {
+            guard: Guard::new(judge, Options::default()),
+            wide: wide.map(|property| property.id.clone()).collect(),
+            continuity: Continuity::default(),
+            sessions: HashMap::new(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// Counts a decision on an event that cannot be read any more.
+    fn cannot_read(&mut self, revealed: &Revealed) {
+        self.continuity.is_broken = true;
+        match revealed {
+            Revealed::Erased => self.counts.erased += 1,
+            _ => self.counts.committed += 1,
+        }
+    }
+
+    /// Decides on an event once more; none if that comes out as before.
+    fn decide(&mut self, record: u64, body: &Map<String, Value>, event: &Event) -> anyhow::Result<Option<Difference>> {
+        let (run, number) = body
+            .get("run")
+            .and_then(Value::as_str)
+            .zip(body.get("number").and_then(Value::as_u64))
+            .with_context(|| format!("record {record}: the decision says neither run nor number"))?;
+        let session = event.session.clone().unwrap_or_default();
+        // A session that begins anew knows nothing of the one that had its name.
+        if self.sessions.get(&session).is_some_and(|known| known != run) {
+            self.guard.release(&session);
+        }
+        self.sessions.insert(session.clone(), run.to_owned());
+        if let Some(missing) = self.continuity.missing(run, number) {
+            self.guard.miss(&session, missing, event.time);
+        }
+        if !is_event(body) {
+            return Ok(None);
+        }
+        let seen = body.get("seen").and_then(Value::as_str).and_then(parse_time);
+        let decision = self.guard.decide(event, seen);
+        let before = body.get("action").and_then(Value::as_str).unwrap_or_default();
+        if before == decision.action.name() {
+            self.counts.same += 1;
+            return Ok(None);
+        }
+        let is_unsure = self.continuity.is_torn(run) || self.continuity.is_broken && self.is_wide(body, &decision);
+        *if is_unsure { &mut self.counts.unsure } else { &mut self.counts.different } += 1;
+        Ok(Some(Difference { record, before: before.to_owned(), decision, is_unsure }))
+    }
+
+    /// Whether a property objects now and did not before, or the other way round, that is judged over more than a session.
+    fn is_wide(&self, body: &Map<String, Value>, decision: &Decision) -> bool {
+        let before = body.get("objections").and_then(Value::as_array).into_iter().flatten();
+        let before: BTreeSet<&str> = before.filter_map(|objection| objection.get("property")?.as_str()).collect();
+        let now: BTreeSet<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
+        before.symmetric_difference(&now).any(|id| self.wide.iter().any(|wide| wide.as_str() == *id))
+    }
+}
+
+fn tell(args: &ReplayArgs, difference: &Difference, out: &mut dyn Write) -> anyhow::Result<()> {
+    let Difference { record, before, decision, is_unsure } = difference;
+    let now = decision.action.name();
+    let because: Vec<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
+    match args.format {
+        Listing::Text => {
+            let because = if because.is_empty() { String::new() } else { format!(" ({})", because.join(", ")) };
+            let unsure = if *is_unsure { "; not all that went before is known" } else { "" };
+            writeln!(out, "record {record}: {before}, now {now}{because}{unsure}")?;
+        }
+        Listing::Jsonl => {
+            let line = json!({
+                "type": "change", "record": record, "before": before, "now": now, "objections": because,
+                "unsure": is_unsure,
+            });
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Says which records are missing.
 fn tell_gap(args: &ReplayArgs, first: u64, last: u64, out: &mut dyn Write) -> anyhow::Result<()> {
     match args.format {
-        Document::Text => writeln!(out, "gap: records {first} to {last} are missing")?,
-        Document::Json => writeln!(out, "{}", json!({"type": "gap", "first": first, "last": last}))?,
+        Listing::Text => writeln!(out, "gap: records {first} to {last} are missing")?,
+        Listing::Jsonl => writeln!(out, "{}", json!({"type": "gap", "first": first, "last": last}))?,
     }
     Ok(())
 }
@@ -125,15 +197,12 @@ fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Re
     }
     let unsure_too = if *unsure > 0 { format!(", {unsure} cannot be told") } else { String::new() };
     match args.format {
-        Document::Text => writeln!(out, "{same} decisions stay, {different} change, {erased} were erased{unsure_too}")?,
-        Document::Json => {
-            let mut summary = json!({
-                "type": "summary", "same": same, "different": different, "erased": erased, "committed": committed,
+        Listing::Text => writeln!(out, "{same} decisions stay, {different} change, {erased} were erased{unsure_too}")?,
+        Listing::Jsonl => {
+            let summary = json!({
+                "type": "summary", "same": same, "different": different, "unsure": unsure, "erased": erased,
+                "committed": committed, "gaps": gaps,
             });
-            if *gaps > 0 || *unsure > 0 {
-                summary["gaps"] = json!(gaps);
-                summary["unsure"] = json!(unsure);
-            }
             writeln!(out, "{summary}")?;
         }
     }
@@ -141,7 +210,11 @@ fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Re
         complaint::warn("records are missing; `lictor verify` names the first bad place");
         return Ok(Outcome::Unjudged);
     }
-    Ok(if *different > 0 { Outcome::Findings } else { Outcome::Compliant })
+    Ok(match (different, unsure) {
+        (0, 0) => Outcome::Compliant,
+        (0, _) => Outcome::Inconclusive,
+        _ => Outcome::Findings,
+    })
 }
 
 /// Is it the record of a decision?

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use lictor::event::{Event, Kind};
 use lictor::guard::Action;
 use lictor::json::{Json, Text};
-use lictor_warden::DELIVERY;
+use lictor_warden::{DELIVERY, EXCHANGE};
 use lictor_wire::{Api, Fold, Refused, Request, Ruling};
 
 use super::ruling::Saved;
@@ -205,6 +205,7 @@ impl Exchange {
     pub(super) fn stamped(&self, mut event: Event, session: &str, number: i64) -> Event {
         event.session = Some(session.into());
         event.more.insert(DELIVERY, Json::from(number.to_string().as_str()));
+        event.more.insert(EXCHANGE, Json::from(self.account.id.as_str()));
         if event.principal.is_none() {
             event.principal = self.caller.principal.as_deref().map(Text::from);
         }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json};
 use super::{BEAT, Decided, Then};
 use crate::error::WardenError;
 use crate::record;
-use crate::warden::{Answer, Begun, Notice, Warden};
+use crate::warden::{Answer, Begun, Notice, Refused, Warden};
 
 /// How many events are decided together: what is one batch is durable at once, and answered at once.
 const MOST_TOGETHER: usize = 512;
@@ -55,7 +55,7 @@ type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
 
 pub(super) enum Question {
     Decide(Asked),
-    Refuse(String, Vec<u8>, Then<()>),
+    Refuse(Refused, Then<()>),
     Note(Map<String, Json>, Then<()>),
     Preview(Box<Event>, Then<Preview>),
     ChangePolicy(Box<Guard>, String, Then<()>),
@@ -107,12 +107,12 @@ fn work(
         while let Some(question) = next.take() {
             match question {
                 Question::Decide(asked) => batch.decisions.push(asked),
-                Question::Refuse(reason, bytes, then) => {
+                Question::Refuse(refused, then) => {
                     // Whoever asks line by line is answered line by line.
                     if !batch.decisions.is_empty() {
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
-                    batch.refusals.push((warden.refusal(&reason, &bytes, clock()), then));
+                    batch.refusals.push((warden.refusal(&refused, Some(clock())), then));
                 }
                 Question::Note(body, then) => {
                     let now = clock();

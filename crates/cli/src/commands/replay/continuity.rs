@@ -1,28 +1,26 @@
-//! Whether records follow one another, and the events of each session.
+//! Whether records follow one another, and the decisions on each session.
 
 use std::collections::HashMap;
 
 use anyhow::bail;
-use lictor::json::Text;
 
 /// Where records and sessions stand.
 #[derive(Debug, Default)]
 pub(super) struct Continuity {
     /// The index of the next record.
     next: u64,
-    /// How many times records were missing so far, and how many there were the last time.
-    gaps: u32,
-    last_gap: u64,
-    sessions: HashMap<Text, Progress>,
+    /// Whether records are missing or unreadable so far.
+    pub(super) is_broken: bool,
+    /// Sessions, by the names that records have for them.
+    runs: HashMap<String, Run>,
 }
 
 /// How far a session has come.
 #[derive(Debug, Default)]
-struct Progress {
-    /// The step of its last event that went on.
-    step: u64,
-    /// Up to which gap it was compared.
-    gaps: u32,
+struct Run {
+    /// The number of the last decision on it that could be read.
+    number: u64,
+    /// Whether one before it could not.
     is_torn: bool,
 }
 
@@ -41,29 +39,26 @@ impl Continuity {
         if index == first {
             return Ok(None);
         }
-        self.gaps += 1;
-        self.last_gap = index - first;
+        self.is_broken = true;
         Ok(Some((first, index - 1)))
     }
 
-    /// Notes a decision of a session, by the step of its event if that went on; gives how many events of the session are
-    /// missing before it.
-    pub(super) fn missing(&mut self, session: &Text, step: Option<u64>) -> Option<u64> {
-        let progress = self.sessions.entry(session.clone()).or_default();
-        let mut missing = 0;
-        if progress.gaps < self.gaps {
-            // Only an event that went on has a step. Of one that did not, all that is known is how many records are gone.
-            missing = step.map_or(self.last_gap, |step| step.saturating_sub(progress.step + 1));
-            progress.gaps = self.gaps;
-            progress.is_torn |= missing > 0;
+    /// Notes a decision that can be read, by its number; gives how many before it cannot. Each of them may have been on an
+    /// event that another policy lets go on.
+    pub(super) fn missing(&mut self, run: &str, number: u64) -> Option<u64> {
+        if !self.runs.contains_key(run) {
+            self.runs.insert(run.to_owned(), Run::default());
         }
-        progress.step = step.unwrap_or(progress.step);
+        let run = self.runs.get_mut(run)?;
+        let missing = number.saturating_sub(run.number + 1);
+        run.number = run.number.max(number);
+        run.is_torn |= missing > 0;
         (missing > 0).then_some(missing)
     }
 
-    /// Whether events of a session are missing.
-    pub(super) fn is_torn(&self, session: &Text) -> bool {
-        self.sessions.get(session).is_some_and(|progress| progress.is_torn)
+    /// Whether decisions on a session are missing.
+    pub(super) fn is_torn(&self, run: &str) -> bool {
+        self.runs.get(run).is_some_and(|run| run.is_torn)
     }
 }
 
@@ -72,18 +67,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_tell_whether_a_session_lost_events() -> anyhow::Result<()> {
-        let (mut continuity, of) = (Continuity::default(), |name: &str| Text::new(name));
+    fn numbers_tell_whether_a_session_lost_decisions() -> anyhow::Result<()> {
+        let mut continuity = Continuity::default();
         assert_eq!(continuity.note(0)?, None);
-        assert_eq!(continuity.missing(&of("a"), Some(1)), None);
-        assert_eq!(continuity.missing(&of("b"), Some(1)), None);
+        assert_eq!(continuity.missing("a", 1), None);
+        assert_eq!(continuity.missing("b", 1), None);
+        assert!(!continuity.is_broken);
         assert_eq!(continuity.note(9)?, Some((1, 8)));
-        assert_eq!(continuity.missing(&of("a"), Some(2)), None);
-        assert_eq!(continuity.missing(&of("b"), Some(5)), Some(3));
-        assert_eq!(continuity.missing(&of("b"), Some(6)), None);
-        assert_eq!(continuity.missing(&of("new"), Some(1)), None);
-        assert_eq!(continuity.missing(&of("begun meanwhile"), Some(3)), Some(2));
-        assert_eq!(["a", "b", "new"].map(|name| continuity.is_torn(&of(name))), [false, true, false]);
+        assert!(continuity.is_broken);
+        assert_eq!(continuity.missing("a", 2), None);
+        assert_eq!(continuity.missing("b", 5), Some(3));
+        // What had waited and was decided along with an event has its number.
+        assert_eq!(continuity.missing("b", 5), None);
+        assert_eq!(continuity.missing("b", 6), None);
+        assert_eq!(continuity.missing("new", 1), None);
+        assert_eq!(continuity.missing("begun meanwhile", 3), Some(2));
+        assert_eq!(["a", "b", "new"].map(|run| continuity.is_torn(run)), [false, true, false]);
         assert!(continuity.note(4).is_err());
         Ok(())
     }
