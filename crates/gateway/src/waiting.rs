@@ -2,16 +2,20 @@
 
 use lictor::event::{Event, Kind, parse_time};
 use lictor::json::Json;
-use lictor_store::{Change, Expected};
+use lictor_store::{Change, Expected, Store, StoreError, Stored};
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::gateway::Gateway;
+use crate::identity::Namer;
 use crate::judges::{Unavailable, now};
 use crate::sessions::{Grant, hex, line, unavailable};
 
 const PREFIX: &str = "gateway/waiting/";
+
+/// Under which word a call waits, by what it is.
+const BY_CALL: &str = "gateway/waiting-call/";
 
 /// How many are listed at most.
 const MOST_LISTED: usize = 1000;
@@ -24,6 +28,8 @@ pub(crate) struct Waiting {
     /// By which the guard knows it.
     pub(crate) id: String,
     pub(crate) tool: Option<String>,
+    /// Its arguments as they go on, for the person who is asked.
+    pub(crate) args: Option<String>,
     /// The hash of its tool and its arguments.
     pub(crate) call: String,
     /// The call as it goes on, if it was rewritten.
@@ -47,15 +53,21 @@ pub(crate) enum Answered {
 }
 
 impl Waiting {
-    /// Keeps it, and gives the word by which a person answers.
+    /// Keeps it, and gives the word by which a person answers. A call that is made again while nobody has answered, and for
+    /// which no exchange stays open, waits under the word it has: a person is asked once.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Result<String, Unavailable> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
         let token = hex(&random);
         let value = serde_json::to_vec(self).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let change = Change::put(format!("{PREFIX}{token}"), Expected::Absent, value);
-        gateway.sessions.blocking(move |store| store.save(&[change])).await?.map_err(unavailable)?;
-        Ok(token)
+        let by_call = gateway.config.limits.approval.is_zero().then(|| self.by_call(&gateway.namer));
+        let kept = gateway.sessions.blocking(move |store| keep(store, token, &value, by_call.as_deref()));
+        kept.await?.map_err(unavailable)
+    }
+
+    /// Where the word stands under which such a call waits.
+    fn by_call(&self, namer: &Namer) -> String {
+        format!("{BY_CALL}{}", namer.hash(&[&self.tenant, &self.session, &self.call]))
     }
 
     /// What waits under a word.
@@ -68,26 +80,29 @@ impl Waiting {
         Ok(stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()))
     }
 
-    /// All that wait, without what was said. What nobody answered in time is forgotten.
+    /// All that wait, with what a person needs to know to answer. What nobody answered in time is forgotten.
     pub(crate) async fn list(gateway: &Gateway) -> Result<Vec<Value>, Unavailable> {
-        let listed = gateway.sessions.blocking(|store| {
+        let namer = gateway.namer.clone();
+        let listed = gateway.sessions.blocking(move |store| {
             let mut listed = Vec::new();
             for key in store.keys(PREFIX, None, MOST_LISTED)? {
                 let Some(stored) = store.load(&key)? else { continue };
+                // Somebody else may forget it at the same time.
                 match serde_json::from_slice::<Waiting>(&stored.value) {
                     Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
-                    // Somebody else may forget it at the same time.
-                    _ => drop(store.save(&[Change::delete(key, Expected::Version(stored.version))])),
+                    Ok(waiting) => drop(forget(store, [key, waiting.by_call(&namer)])),
+                    Err(_) => drop(forget(store, [key])),
                 }
             }
             Ok(listed)
         });
         let listed = listed.await?.map_err(unavailable)?;
         let shown = listed.into_iter().filter_map(|(key, waiting)| {
-            let Waiting { tenant, session, tool, until, properties, .. } = waiting;
+            let Waiting { tenant, session, tool, args, until, properties, .. } = waiting;
             let id = key.strip_prefix(PREFIX)?;
             Some(json!({
-                "id": id, "tenant": tenant, "session": session, "tool": tool, "until": until, "properties": properties,
+                "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
+                "properties": properties,
             }))
         });
         Ok(shown.collect())
@@ -134,18 +149,51 @@ impl Waiting {
             Some(_) if allow => Answered::StoppedAfterAll,
             Some(_) => Answered::Denied,
         };
-        Waiting::forget(gateway, token).await?;
+        self.forget(gateway, token).await?;
         gateway.answered.notify_waiters();
         Ok(answered)
     }
 
-    async fn forget(gateway: &Gateway, token: &str) -> Result<(), Unavailable> {
-        let key = format!("{PREFIX}{token}");
-        let forgotten = gateway.sessions.blocking(move |store| {
-            let Some(stored) = store.load(&key)? else { return Ok(0) };
-            store.save(&[Change::delete(key, Expected::Version(stored.version))])
-        });
-        forgotten.await?.map_err(unavailable)?;
-        Ok(())
+    async fn forget(&self, gateway: &Gateway, token: &str) -> Result<(), Unavailable> {
+        let keys = [format!("{PREFIX}{token}"), self.by_call(&gateway.namer)];
+        gateway.sessions.blocking(move |store| forget(store, keys)).await?.map_err(unavailable)
+    }
+}
+
+fn forget<const COUNT: usize>(store: &dyn Store, keys: [String; COUNT]) -> Result<(), StoreError> {
+    for key in keys {
+        if let Some(stored) = store.load(&key)? {
+            store.save(&[Change::delete(key, Expected::Version(stored.version))])?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps a call that waits, under a word of its own or under that which `by_call` names.
+fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -> Result<String, StoreError> {
+    loop {
+        let named = by_call.map(|key| store.load(key)).transpose()?.flatten();
+        let known = named.as_ref().map(|named| String::from_utf8_lossy(&named.value).into_owned());
+        let kept = known.as_ref().map(|known| store.load(&format!("{PREFIX}{known}"))).transpose()?.flatten();
+        let is_late = |kept: &Stored| serde_json::from_slice(&kept.value).is_ok_and(|kept: Waiting| kept.is_late());
+        let (token, change) = match (known, kept) {
+            (Some(known), Some(kept)) if !is_late(&kept) => {
+                (known.clone(), vec![Change::put(format!("{PREFIX}{known}"), Expected::Version(kept.version), value)])
+            }
+            _ => {
+                let name = |key: &str| {
+                    let expected = Expected::of_version(named.as_ref().map(|named| named.version));
+                    Change::put(key.to_owned(), expected, token.as_str())
+                };
+                let own = Change::put(format!("{PREFIX}{token}"), Expected::Absent, value);
+                (token.clone(), std::iter::once(own).chain(by_call.map(name)).collect())
+            }
+        };
+        match store.save(&change) {
+            Ok(_) => return Ok(token),
+            // Somebody else keeps the same call, or has just answered it.
+            Err(StoreError::Conflict { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
 }

@@ -33,12 +33,15 @@ use batch::Batches;
 use shard::{Closed, Shard};
 use wide::Seen;
 
+/// More threads than this only stand in each other's way: what is read is divided among all of them.
+const MOST_THREADS: usize = 256;
+
 /// How an audit is done.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The format of all files; none is found out for each.
     pub format: Option<Format>,
-    /// How many threads work; none is one for each core.
+    /// How many threads work, 256 at most; none is one for each core.
     pub threads: Option<usize>,
     /// Whether witnesses show what was said.
     pub content: bool,
@@ -133,11 +136,12 @@ pub fn audit(
     progress: &dyn Progress,
 ) -> Result<Report, AuditError> {
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads = threads.clamp(1, MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.max(1))
+        .num_threads(threads)
         .build()
         .map_err(|error| AuditError::Threads(error.to_string()))?;
-    pool.install(|| run(judge, inputs, options, progress, threads.max(1)))
+    pool.install(|| run(judge, inputs, options, progress, threads))
 }
 
 fn run(

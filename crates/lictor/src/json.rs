@@ -11,6 +11,8 @@ mod scan;
 mod slots;
 mod text;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 pub use compact_str::CompactString as Text;
@@ -178,11 +180,28 @@ impl Object {
     }
 }
 
+/// Up to so many members are looked through for a key that stands twice.
+const FEW: usize = 16;
+
 impl FromIterator<(Text, Json)> for Object {
+    /// Of a key that stands twice the later value counts.
     fn from_iter<I: IntoIterator<Item = (Text, Json)>>(members: I) -> Object {
+        let mut members = members.into_iter();
         let mut object = Object::new();
-        for (key, value) in members {
+        for (key, value) in members.by_ref().take(FEW) {
             object.insert(key, value);
+        }
+        let Some(next) = members.next() else { return object };
+        let mut places: HashMap<Text, usize> =
+            object.0.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
+        for (key, value) in std::iter::once(next).chain(members) {
+            match places.entry(key) {
+                Entry::Occupied(known) => object.0[*known.get()].1 = value,
+                Entry::Vacant(new) => {
+                    object.0.push((new.key().clone(), value));
+                    new.insert(object.0.len() - 1);
+                }
+            }
         }
         object
     }

@@ -17,7 +17,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use lictor::event::Payload;
-use lictor::json::{self, Json, MAX_DEPTH, MAX_VALUES, Number};
+use lictor::json::{self, Json, MAX_DEPTH, MAX_VALUES, Number, Object, Text};
 use proptest::prelude::*;
 
 fn code(text: &[u8]) -> &'static str {
@@ -301,5 +301,16 @@ proptest! {
     fn a_text_that_ends_too_early_is_torn(value in any_value(), cut in any::<prop::sample::Index>()) {
         let text = serde_json::json!({"value": value}).to_string();
         prop_assert_eq!(code(&text.as_bytes()[..cut.index(text.len())]), "json.torn");
+    }
+}
+
+/// However many members there are, the later value of a key counts, at the place of the first.
+#[test]
+fn an_object_of_many_members_is_that_of_few() {
+    for count in [1, 15, 16, 17, 200] {
+        let member = |number: usize| (Text::from(format!("k{}", number % 40)), Json::from(number as i64));
+        let mut one_by_one = Object::new();
+        (0..count).map(member).for_each(|(key, value)| one_by_one.insert(key, value));
+        assert_eq!((0..count).map(member).collect::<Object>(), one_by_one, "{count}");
     }
 }

@@ -8,6 +8,7 @@ use lictor::judge::Judge;
 use lictor::policy::lint;
 
 use crate::commands::audit::today;
+use crate::commands::serve;
 use crate::exit::Outcome;
 use crate::policies;
 
@@ -19,10 +20,14 @@ pub(crate) fn is_policy(argument: &str) -> bool {
 
 /// Checks a policy, and with logs also which properties they do not put to the test.
 pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let mistakes = serve::mistakes(policy)?;
     let policy = policies::load(Some(policy), &[])?;
     let problems = lint(&policy, today());
     for problem in problems.iter() {
         writeln!(out, "{problem}\n")?;
+    }
+    for mistake in &mistakes {
+        writeln!(out, "error: {mistake}\n")?;
     }
     let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     if !logs.is_empty() {
@@ -38,7 +43,7 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
         lictor::policy::Level::Error => (errors + 1, warnings),
         lictor::policy::Level::Warning => (errors, warnings + 1),
     });
-    let count = policy.properties.len();
+    let (count, errors) = (policy.properties.len(), errors + mistakes.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
     Ok(if errors > 0 { Outcome::Findings } else { Outcome::Compliant })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use lictor::json::Json;
 use lictor::policy::Policy;
 use lictor_gateway::{Config, Foundation, Journal, KeyHash, PolicySource, Uri};
 
@@ -35,9 +36,19 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
         warden: wardens::options(&args.warden, &policy),
         policy,
     };
-    let asked = args.policy.clone();
-    let source: PolicySource =
-        Box::new(move || policies::load(asked.as_deref(), &[]).map_err(|error| format!("{error:#}")));
+    let (asked, begun_with) = (args.policy.clone(), section(args.policy.as_deref())?);
+    let source: PolicySource = Box::new(move || {
+        let policy = policies::load(asked.as_deref(), &[]).map_err(|error| format!("{error:#}"))?;
+        match section(asked.as_deref()) {
+            Ok(section) if section == begun_with => Ok(policy),
+            Ok(_) => Err(format!(
+                "the section `gateway` of {} has changed, and that needs a restart\nhint: restart the gateway, or put the \
+                 section back and load the policy again",
+                file(asked.as_deref())
+            )),
+            Err(error) => Err(format!("{error:#}")),
+        }
+    });
     let journal = if args.quiet { Journal::silent() } else { Journal::new(std::io::stderr()) };
     let upstream = config.upstream.to_string();
     let listening = |address| complaint::note(&format!("listening at {address}, forwarding to {upstream}"));
@@ -45,14 +56,33 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Compliant)
 }
 
+/// The file whose section `gateway` counts.
+fn file(policy: Option<&str>) -> &str {
+    policy.unwrap_or("lictor.yaml")
+}
+
+/// The section `gateway` of the policy file, if there is one.
+fn section(policy: Option<&str>) -> anyhow::Result<Option<Json>> {
+    let path = Path::new(file(policy));
+    if !path.is_file() {
+        return Ok(None);
+    }
+    Policy::section(path, "gateway").map_err(|problems| anyhow!("{problems}"))
+}
+
+/// What is wrong with the section `gateway` of a policy file.
+pub(crate) fn mistakes(policy: &str) -> anyhow::Result<Vec<String>> {
+    let Some(section) = section(Some(policy))? else { return Ok(Vec::new()) };
+    let taken = Config::new(Uri::default()).take_over(&section);
+    Ok(taken.err().unwrap_or_default().into_iter().map(|mistake| format!("{policy}: {mistake}")).collect())
+}
+
 /// The configuration: the section of the policy file, and the arguments before it.
 fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     let none = Uri::default();
     let mut config = Config::new(none.clone());
-    let file = args.policy.as_deref().unwrap_or("lictor.yaml");
-    if Path::new(file).is_file()
-        && let Some(section) = Policy::section(Path::new(file), "gateway").map_err(|problems| anyhow!("{problems}"))?
-    {
+    let file = file(args.policy.as_deref());
+    if let Some(section) = section(args.policy.as_deref())? {
         config.take_over(&section).map_err(|mistakes| anyhow!("{file}: {}", mistakes.join(&format!("\n{file}: "))))?;
     }
     if let Some(upstream) = &args.upstream {
@@ -81,7 +111,8 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     if let Some(seconds) = args.approval_wait {
         config.limits.approval = Duration::from_secs(seconds);
     }
-    if let Ok(key) = std::env::var(CONTROL_KEY) {
+    // An empty one is none, as it is for most programs.
+    if let Some(key) = std::env::var(CONTROL_KEY).ok().filter(|key| !key.is_empty()) {
         if key.len() < SHORTEST_KEY {
             bail!("{CONTROL_KEY} has fewer than {SHORTEST_KEY} characters\nhint: make one with `openssl rand -hex 32`");
         }
@@ -124,7 +155,8 @@ fn files(policy: &Policy) -> Vec<PathBuf> {
 
 /// Lists what waits, or answers it.
 pub(crate) fn approvals(args: &ApprovalsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let key = std::env::var(CONTROL_KEY).with_context(|| format!("the control key is read from {CONTROL_KEY}"))?;
+    let key = std::env::var(CONTROL_KEY).ok().filter(|key| !key.is_empty());
+    let key = key.with_context(|| format!("the control key is read from {CONTROL_KEY}, which is not set"))?;
     let by = args.by.as_deref().unwrap_or_default();
     let answer = match (&args.allow, &args.deny) {
         (Some(id), _) => Some((id.as_str(), true, by)),

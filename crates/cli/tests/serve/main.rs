@@ -73,6 +73,19 @@ fn it_says_what_it_cannot_start_with() {
     assert!(said.contains("key.pem: everybody"), "{said}");
     assert!(refused(folder.path(), &["serve", "--upstream", "ftp://a"], None).contains("`ftp://a`"));
     assert!(refused(folder.path(), &["approvals"], None).contains("LICTOR_CONTROL_KEY"));
+    assert!(refused(folder.path(), &["approvals"], Some("")).contains("LICTOR_CONTROL_KEY, which is not set"));
+}
+
+#[test]
+fn a_check_of_the_policy_is_one_of_the_gateway_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "lictor: 1\nname: p\nuses: [gdpr]\ngateway: {listn: '127.0.0.1:0', limits: {body: much}}\n";
+    std::fs::write(folder.path().join("p.yaml"), policy).unwrap();
+    let checked = lictor(folder.path(), &["check", "p.yaml"]).output().unwrap();
+    let said = String::from_utf8(checked.stdout).unwrap();
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    assert!(said.contains("p.yaml: `gateway.listn`") && said.contains("p.yaml: `gateway.limits.body`"), "{said}");
+    assert!(said.contains("2 errors"), "{said}");
 }
 
 /// A gateway that runs; ended when dropped.
@@ -145,6 +158,9 @@ fn it_starts_loads_its_policy_again_and_ends() {
     running.signal("-HUP");
     assert!(running.until("policy_refused").contains("no-such-pack"));
     assert_eq!(running.ask("GET /lictor/ready").lines().last(), before.lines().last(), "the old policy stays");
+    std::fs::write(&file, policy.replace("agent-safety", "gdpr").replace(":1'", ":2'")).unwrap();
+    running.signal("-HUP");
+    assert!(running.until("policy_refused").contains("the section `gateway` of lictor.yaml has changed"));
     std::fs::write(&file, policy.replace("agent-safety", "gdpr")).unwrap();
     running.signal("-HUP");
     running.until("policy");

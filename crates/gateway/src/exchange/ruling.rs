@@ -258,6 +258,7 @@ impl Exchange {
             session: session.to_owned(),
             id: verdict.waits_as.clone().unwrap_or_default(),
             tool: event.tool.as_ref().map(ToString::to_string),
+            args: arguments(verdict.rewritten.as_ref().unwrap_or(event)),
             call: call.to_owned(),
             rewritten: verdict.rewritten.as_ref().map(line),
             until: verdict.until.clone(),
@@ -294,14 +295,16 @@ fn ruling_of(grant: &Grant) -> Ruling {
 
 /// The hash of a call's tool and arguments, by which an allowed call is known when it is made again.
 fn call_hash(event: &Event) -> String {
-    let args = match &event.args {
-        Some(Payload::Value(value)) => value.to_string(),
-        Some(Payload::Unparsed(text)) => text.to_string(),
-        None => String::new(),
-    };
     let mut hash = blake3::Hasher::new();
     hash.update(event.tool.as_deref().unwrap_or_default().as_bytes());
     hash.update(&[0]);
-    hash.update(args.as_bytes());
+    hash.update(arguments(event).unwrap_or_default().as_bytes());
     hash.finalize().to_string()
+}
+
+fn arguments(event: &Event) -> Option<String> {
+    event.args.as_ref().map(|args| match args {
+        Payload::Value(value) => value.to_string(),
+        Payload::Unparsed(text) => text.to_string(),
+    })
 }

@@ -118,8 +118,11 @@ async fn a_call_that_waits_goes_on_when_it_is_made_again_after_a_person_allowed_
     assert!(heard.calls.is_empty() && heard.text.contains("waits until a person"), "{heard:?}");
     let item = waiting(&world).await;
     assert_eq!((item["tool"].as_str(), &item["properties"]), (Some("delete"), &json!(["ask-delete"])));
+    assert_eq!(item["args"], r#"{"file":"x"}"#, "who is asked is told what");
     let id = item["id"].as_str().unwrap();
     assert!(heard.text.contains(id));
+    assert!(say(&world, "s", "Do it.").await.text.contains(id), "who asks again is told the same");
+    assert_eq!(waiting(&world).await["id"], id, "and a person is asked once");
     let target = format!("/lictor/approvals/{id}");
     let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
     assert_eq!(got.json()["outcome"], "allowed", "{}", got.text());
@@ -129,8 +132,14 @@ async fn a_call_that_waits_goes_on_when_it_is_made_again_after_a_person_allowed_
     assert_eq!(got.status, 404, "it does not wait any more");
     let records = world.end().await;
     assert_eq!(of_type(&records, "carried_out").len(), 1);
-    let settled = of_type(&records, "decision").into_iter().filter(|record| record["settles"] == true).count();
-    assert_eq!(settled, 1);
+    let decisions = of_type(&records, "decision");
+    assert_eq!(decisions.iter().filter(|record| record["settles"] == true).count(), 1);
+    // All are of one run, and the records of exchanges say what was decided in each.
+    assert!(decisions.iter().all(|record| record["run"].is_string() && record["run"] == decisions[0]["run"]));
+    for exchange in of_type(&records, "exchange") {
+        let own = decisions.iter().filter(|record| record["exchange"] == exchange["exchange"]).count();
+        assert_eq!(exchange["decisions"], own, "{exchange}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
