@@ -68,6 +68,9 @@ impl fmt::Debug for KeyHash {
     }
 }
 
+/// The headers that tell one caller from another. Of two that differ, the upstream may believe the other.
+pub(crate) const IDENTITY_HEADERS: [&str; 4] = ["authorization", "x-api-key", SESSION_HEADER, PRINCIPAL_HEADER];
+
 /// Where the id of a session was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {

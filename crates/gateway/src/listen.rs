@@ -28,7 +28,7 @@ use crate::body::AnswerBody;
 use crate::control;
 use crate::exchange;
 use crate::gateway::Gateway;
-use crate::identity::EVERYBODY;
+use crate::identity::{EVERYBODY, IDENTITY_HEADERS};
 use crate::told::Told;
 use vetted::{Gate, Patience, Vetted};
 
@@ -166,6 +166,7 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
         let is_second = request.version() == Version::HTTP_2;
         is_second.then(|| two_hosts(&request)).flatten()
     });
+    let fault = fault.or_else(|| two_callers(&request));
     if let Some(fault) = fault {
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
         let refused = Refused::new(fault.code, &[]);
@@ -187,6 +188,12 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
 }
 
 /// A request of HTTP/2 that names two hosts.
+fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
+    let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
+    let fault = head::Fault::new("http.identity", "a header that says who asks, or in which session, stands twice");
+    IDENTITY_HEADERS.iter().any(is_twice).then_some(fault)
+}
+
 fn two_hosts(request: &Request<Incoming>) -> Option<head::Fault> {
     let fault = head::Fault::new("http.host", "the request names two hosts");
     let mut hosts = request.headers().get_all("host").iter();

@@ -133,6 +133,8 @@ fn wrong_types_are_faults_that_name_the_field() {
         (r#"{"v":2,"kind":"x"}"#, "native.version", "use a newer Lictor"),
         (r#"{"v":"1","kind":"x"}"#, "native.field", "`v` must be the version, which is 1"),
         (r#"{"session":"s"}"#, "native.kind", "needs a `kind`"),
+        (r#"{"kind":"tool_call","args":{}}"#, "native.tool", "needs the name of its `tool`"),
+        (r#"{"kind":"tool_call","tool":"","args":{}}"#, "native.tool", "needs the name of its `tool`"),
         (r#""text""#, "native.record", "expected an object"),
     ];
     for (line, code, message) in cases {

@@ -101,7 +101,8 @@ impl Warden {
             for decision in settled {
                 let subjects = self.guard.subjects(&decision.event);
                 let number = self.held.get(session).map_or(0, |held| held.decided);
-                let record = Outgoing::decision(&decision, &self.options.policy, number, subjects, Some(now));
+                let mut record = Outgoing::decision(&decision, &self.options.policy, number, subjects, Some(now));
+                record.note_watching(self.options.watches);
                 records.push((session.clone(), record));
                 notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
             }

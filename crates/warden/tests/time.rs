@@ -18,6 +18,8 @@ use lictor_ledger::{Ledger, Reader};
 use lictor_logic::{Span, Time};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
 use lictor_warden::{Desk, Keep, News, Notice, Options, Refused, Warden};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
 
 const SECOND: i64 = 1_000_000_000;
 const POLICY: &str = r#"
@@ -46,6 +48,20 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> 
         Options { keep: Keep::Content, most_sessions: 2, policy, idle, skew: None, migrates: true, watches: false },
     )
     .unwrap()
+}
+
+fn ledger(folder: &TempDir) -> Ledger {
+    let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+    Ledger::open_or_create(folder.path(), "lictor.test/log", options).unwrap()
+}
+
+/// The bodies of the records in a ledger.
+fn bodies(folder: &TempDir) -> impl Iterator<Item = Map<String, Value>> {
+    Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body)
+}
+
+fn types(folder: &TempDir) -> Vec<String> {
+    bodies(folder).filter_map(|body| Some(body.get("type")?.as_str()?.to_owned())).collect()
 }
 
 fn event(line: &str) -> Event {
@@ -115,11 +131,8 @@ fn what_nobody_answers_is_refused_when_its_time_is_over() {
 #[test]
 fn a_session_that_is_idle_too_long_is_over_and_what_it_owes_is_written_down() {
     let folder = tempfile::tempdir().unwrap();
-    let ledger =
-        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
-            .unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let mut warden = warden(&store, Some(ledger), Some(100));
+    let mut warden = warden(&store, Some(ledger(&folder)), Some(100));
     let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
     warden.decide(&pay, Some(at(0))).unwrap();
     assert!(warden.tick(at(99)).unwrap().is_empty());
@@ -127,19 +140,14 @@ fn a_session_that_is_idle_too_long_is_over_and_what_it_owes_is_written_down() {
     assert!(store.scan("session/").unwrap().is_empty(), "nothing is left of it");
     assert!(store.scan("due/").unwrap().is_empty());
     warden.close().unwrap();
-    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
-    let types: Vec<String> = bodies.filter_map(|body| Some(body.get("type")?.as_str()?.to_owned())).collect();
-    assert_eq!(types, ["decision", "ended", "late"]);
+    assert_eq!(types(&folder), ["decision", "ended", "late"]);
 }
 
 #[test]
 fn a_session_that_is_finished_leaves_records_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let ledger =
-        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
-            .unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let mut warden = warden(&store, Some(ledger), None);
+    let mut warden = warden(&store, Some(ledger(&folder)), None);
     warden.decide(&event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#), Some(at(0))).unwrap();
     let delete = event(r#"{"session":"s","id":"d","kind":"tool_call","tool":"delete","args":{}}"#);
     assert_eq!(warden.decide(&delete, Some(at(1))).unwrap().decision.unwrap().action, Action::Ask);
@@ -150,9 +158,7 @@ fn a_session_that_is_finished_leaves_records_and_nothing_else() {
     assert!(warden.finish("s", at(3)).unwrap().is_empty(), "it is over");
     assert!(warden.finish("never begun", at(3)).unwrap().is_empty());
     warden.close().unwrap();
-    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
-    let types: Vec<String> = bodies.filter_map(|body| Some(body.get("type")?.as_str()?.to_owned())).collect();
-    assert_eq!(types, ["decision", "decision", "ended", "late", "decision"]);
+    assert_eq!(types(&folder), ["decision", "decision", "ended", "late", "decision"]);
 }
 
 #[test]
@@ -170,11 +176,8 @@ fn the_end_of_a_session_tells_what_it_owes() {
 #[test]
 fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let ledger =
-        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
-            .unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let mut warden = warden(&store, Some(ledger), None);
+    let mut warden = warden(&store, Some(ledger(&folder)), None);
     let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
     let read = event(r#"{"session":"s","kind":"tool_call","tool":"read","args":{}}"#);
     assert_eq!(warden.decide(&pay, Some(at(0))).unwrap().decision.unwrap().action, Action::Forward);
@@ -190,8 +193,7 @@ fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
     assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.unwrap().action, Action::Forward);
     assert_eq!(warden.decide(&read, Some(at(4))).unwrap().decision.unwrap().action, Action::Block);
     warden.close().unwrap();
-    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
-    let migrated: Vec<_> = bodies.filter(|body| body.get("type").unwrap() == "migrated").collect();
+    let migrated: Vec<_> = bodies(&folder).filter(|body| body.get("type").unwrap() == "migrated").collect();
     assert_eq!(migrated.len(), 1);
     assert_eq!(migrated[0]["policy"], policy);
     assert_eq!(migrated[0]["begun"], serde_json::json!(["answer", "read-once"]));
@@ -267,14 +269,11 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
 #[test]
 fn times_that_nobody_can_believe_are_replaced_by_ours() {
     let folder = tempfile::tempdir().unwrap();
-    let ledger =
-        Ledger::open_or_create(folder.path(), "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now))
-            .unwrap();
     let (guard, policy) = guard(POLICY);
     let skew = Some(Span(60_000_000_000));
     let options =
         Options { keep: Keep::Content, most_sessions: 2, policy, idle: None, skew, migrates: true, watches: false };
-    let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options).unwrap();
+    let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger(&folder)), options).unwrap();
     let asked = event(r#"{"session":"s","kind":"user_message","text":"hi"}"#);
     warden.decide(&asked, Some(at(0))).unwrap();
     // From the year 2100: whoever believed it would find the answer late by decades.
@@ -287,9 +286,8 @@ fn times_that_nobody_can_believe_are_replaced_by_ours() {
     }
     assert_eq!(late(&warden.tick(at(30)).unwrap()).len(), 1, "of the session that was not answered");
     warden.close().unwrap();
-    let bodies = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
     let clocks: Vec<bool> =
-        bodies.filter(|body| body["type"] == "decision").map(|body| body.contains_key("clock")).collect();
+        bodies(&folder).filter(|body| body["type"] == "decision").map(|body| body.contains_key("clock")).collect();
     assert_eq!(clocks, [false, true, true, false]);
 }
 

@@ -107,6 +107,9 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     config.listen = args.listen.unwrap_or(config.listen);
     config.upstream_ca = args.upstream_ca.clone().or(config.upstream_ca);
     config.shadow |= args.shadow;
+    if let Some(path) = args.forward.iter().find(|path| !path.starts_with('/')) {
+        bail!("--forward {path}: no path begins so\nhint: write it with a `/` before it, as in `/v1/files*`");
+    }
     config.forward.extend(args.forward.iter().cloned());
     if let Some(seconds) = args.approval_wait {
         config.limits.approval = Duration::from_secs(seconds);

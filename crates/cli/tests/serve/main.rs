@@ -72,6 +72,8 @@ fn it_says_what_it_cannot_start_with() {
     let said = refused(folder.path(), &with(&["--certificate", "key.pem", "--private-key", "key.pem"]), None);
     assert!(said.contains("key.pem: everybody"), "{said}");
     assert!(refused(folder.path(), &["serve", "--upstream", "ftp://a"], None).contains("`ftp://a`"));
+    let forward = with(&["--forward", "v1/files"]);
+    assert!(refused(folder.path(), &forward, None).contains("--forward v1/files: no path begins so"));
     assert!(refused(folder.path(), &["approvals"], None).contains("LICTOR_CONTROL_KEY"));
     assert!(refused(folder.path(), &["approvals"], Some("")).contains("LICTOR_CONTROL_KEY, which is not set"));
 }

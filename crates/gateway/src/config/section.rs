@@ -65,7 +65,12 @@ impl Reading {
                 "private_key" => private_key = self.path(&place, value),
                 "tenants" => config.tenants = self.tenants(&place, value),
                 "control_keys" => config.control_keys = self.keys(&place, value),
-                "forward" => config.forward = self.texts(&place, value),
+                "forward" => {
+                    config.forward = self.texts(&place, value);
+                    if config.forward.iter().any(|path| !path.starts_with('/')) {
+                        self.wrong(&place, "has a path that does not begin with `/`, as in `/v1/files*`");
+                    }
+                }
                 "known_only" => self.truth(&place, value, &mut config.known_only),
                 "shadow" => self.truth(&place, value, &mut config.shadow),
                 "limits" => self.limits(&place, value, &mut config.limits),
@@ -223,11 +228,18 @@ mod tests {
     #[test]
     fn all_mistakes_are_told_at_once_and_no_secret_is_taken() {
         let text = r#"{"upstream":"api.example","control_keys":["secret"],"limits":{"body":"x","bodies":1},"port":1,
-                       "certificate":"a.pem","tenants":{"everybody":[]}}"#;
+                       "certificate":"a.pem","tenants":{"everybody":[]},"forward":["v1"]}"#;
         let mistakes = read(text).unwrap_err().join("\n");
-        for wanted in
-            ["gateway.upstream", "sha256:", "gateway.limits.body`", "bodies", "gateway.port", "together", "another"]
-        {
+        for wanted in [
+            "gateway.upstream",
+            "sha256:",
+            "gateway.limits.body`",
+            "bodies",
+            "gateway.port",
+            "together",
+            "another",
+            "gateway.forward",
+        ] {
             assert!(mistakes.contains(wanted), "{wanted} in\n{mistakes}");
         }
         assert!(!mistakes.contains("`secret`"));

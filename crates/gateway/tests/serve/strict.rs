@@ -54,6 +54,8 @@ async fn requests_that_can_be_read_in_two_ways_are_refused_before_they_go_on() {
         format!("Host: a\r\nHost: b\r\nContent-Length: {length}\r\n"),
         format!("Content-Length: {length}\r\n"),
         format!("Host: x@a\r\nContent-Length: {length}\r\n"),
+        format!("Host: a\r\nX-Lictor-Session: a\r\nX-Lictor-Session: b\r\nContent-Length: {length}\r\n"),
+        format!("Host: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nContent-Length: {length}\r\n"),
         format!("Host: a\nContent-Length: {length}\r\n"),
         format!("Host: a\r\nX: y\r\n folded\r\nContent-Length: {length}\r\n"),
         format!("Host: a\r\nX: \0\r\nContent-Length: {length}\r\n"),

@@ -149,6 +149,11 @@ impl NativeDecoder {
                 wrong.push(Wrong { code: "native.kind", message });
             }
         }
+        // Nothing that is said of a tool would ever be about it.
+        if event.kind == Kind::ToolCall && event.tool.as_ref().is_none_or(|tool| tool.is_empty()) && !facts {
+            let message = "a `tool_call` needs the name of its `tool`".to_owned();
+            wrong.push(Wrong { code: "native.tool", message });
+        }
     }
 
     fn facts_of(&mut self, facts: Json, place: &str, event: &mut Event, wrong: &mut Vec<Wrong>) {

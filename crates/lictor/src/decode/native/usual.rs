@@ -20,6 +20,9 @@ pub(super) fn session(text: &str) -> Option<&str> {
     }
 }
 
+/// A line with more members that have no field is unusual.
+const MOST_OTHERS: usize = 32;
+
 /// Reads a line into an empty event; none if something about it is unusual, and then the event is not to be used.
 pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
     let mut line = Pull::object(text)?;
@@ -104,6 +107,7 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
                 1 << 17
             }
             "facts" => return None,
+            _ if more.len() == MOST_OTHERS => return None,
             _ => {
                 more.push((key.into(), line.value()?));
                 0
@@ -129,5 +133,6 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
         (Some(Json::String(text)), None) => event.text = Some(text),
         (result, _) => event.result = result,
     }
-    has_kind.then_some(())
+    let is_nameless = event.kind == Kind::ToolCall && event.tool.as_ref().is_none_or(|tool| tool.is_empty());
+    (has_kind && !is_nameless).then_some(())
 }
