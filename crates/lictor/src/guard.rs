@@ -13,6 +13,7 @@ mod decision;
 mod denial;
 mod numbers;
 mod pending;
+mod persons;
 mod preview;
 mod redact;
 mod saved;
@@ -23,16 +24,15 @@ use std::sync::Arc;
 
 use lictor_logic::{Span, Time};
 
-use crate::event::{Event, Kind, Payload};
+use crate::event::{Event, Kind};
 use crate::finding::Finding;
 use crate::json::{Json, Text};
 use crate::judge::Judge;
 pub use crate::label::person;
 use crate::policy::{Mode, Response};
-use crate::recognise::Found;
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
-pub use decision::{Action, Decision, Objection, Why};
+pub use decision::{Action, Decision, Objection, Refusal, Why};
 use pending::Pending;
 pub use preview::Preview;
 pub use redact::{MASK, Redaction};
@@ -102,6 +102,8 @@ struct Guarded {
     pending: Vec<Pending>,
     /// The number of the next event, where events are numbered.
     next: Option<i64>,
+    /// How many ids were made up by which a person answers.
+    asked: u64,
 }
 
 impl Guard {
@@ -164,7 +166,7 @@ impl Guard {
     /// Ends a session: what was owed in it and never came is found now, and what waits is refused.
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
-        let refused = guarded.pending.drain(..).map(|pending| pending.refused("the session ended")).collect();
+        let refused = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
         (guarded.session.finish(&mut self.court.judge), refused)
     }
 
@@ -178,11 +180,6 @@ impl Guard {
         self.sessions.get(name).is_some_and(|guarded| guarded.pending.iter().any(|pending| pending.id == id))
     }
 
-    /// The persons that an event is about: those it names, and those recognised in it.
-    pub fn subjects(&self, event: &Event) -> Vec<String> {
-        self.court.subjects(event)
-    }
-
     /// The names of the sessions that have begun and not ended.
     pub fn sessions(&self) -> impl Iterator<Item = &Text> {
         self.sessions.keys()
@@ -190,23 +187,6 @@ impl Guard {
 }
 
 impl Court {
-    fn subjects(&self, event: &Event) -> Vec<String> {
-        let mut found = Found::default();
-        let recogniser = &self.judge.prepared().plan.recogniser;
-        event.text.iter().for_each(|text| recogniser.text(text, &mut found));
-        match &event.args {
-            Some(Payload::Value(value)) => recogniser.value(value, &mut found),
-            Some(Payload::Unparsed(text)) => recogniser.text(text, &mut found),
-            None => {}
-        }
-        event.result.iter().for_each(|result| recogniser.value(result, &mut found));
-        let given = event.subjects.iter().flatten().map(|subject| person(subject).into_owned());
-        let mut subjects: Vec<String> = found.subjects.iter().map(ToString::to_string).chain(given).collect();
-        subjects.sort_unstable();
-        subjects.dedup();
-        subjects
-    }
-
     fn decide(&mut self, guarded: &mut Guarded, event: Event, means: Means, now: Option<Time>) -> Decision {
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
@@ -225,7 +205,7 @@ impl Court {
     fn begin(&mut self, name: &Text) -> Guarded {
         let session = Session::new(&mut self.judge, name.clone());
         let session = if self.options.content { session.showing_content() } else { session };
-        Guarded { session, pending: Vec::new(), next: None }
+        Guarded { session, pending: Vec::new(), next: None, asked: 0 }
     }
 
     fn judged(&mut self, guarded: &mut Guarded, event: Event, turn: Turn<'_>) -> Decision {
@@ -245,7 +225,7 @@ impl Court {
             Response::Block => decision.action = Action::Block,
         }
         if decision.action != Action::Forward {
-            decision.message = Some(denial::message(&decision, &self.subjects(&decision.event)));
+            decision.message = Some(denial::message(&decision, &self.persons(&decision)));
         }
         decision
     }
@@ -284,11 +264,11 @@ impl Court {
     fn asked(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
         if !turn.means.ask {
             decision.action = Action::Block;
-            decision.refused = Some("nobody can be asked here".to_owned());
+            decision.refused = Some(Refusal::Alone);
             return;
         }
         let until = turn.now.map(|now| now.plus(self.options.patience));
-        let pending = Pending::new(event, decision, until, guarded.session.steps());
+        let pending = Pending::new(guarded.handle(event), event, decision, until);
         decision.action = Action::Ask;
         decision.waits_as = Some(pending.id.clone());
         decision.until = until;
@@ -306,7 +286,7 @@ impl Court {
     ) -> Decision {
         let by = answer.more.get("by").and_then(Json::as_str).or(answer.agent.as_deref()).unwrap_or("a person");
         if answer.kind == Kind::Denial {
-            return pending.refused(&format!("denied by {by}"));
+            return pending.refused(Refusal::Denied(by.into()));
         }
         let waived: Vec<Text> = pending.asked.clone();
         let mut decision = self.judged(guarded, pending.event, Turn { means, now, waived: &waived });

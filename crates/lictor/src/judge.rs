@@ -202,8 +202,15 @@ impl Judge {
     }
 
     /// The properties, by number, of which nobody can tell whether an event breaks them in a session.
-    pub(crate) fn doubts(&self, standing: &Standing, trail: &Trail, event: &Labeled, ruling: &Ruling) -> Vec<usize> {
-        self.panel.doubts(standing, trail, (&event.labels, event.observation.time), ruling, self.prepared())
+    pub(crate) fn doubts(
+        &mut self,
+        standings: (&Standing, &Standing),
+        trail: &Trail,
+        event: &Labeled,
+        ruling: &Ruling,
+    ) -> Vec<usize> {
+        let prepared = self.provers.prepared.as_ref();
+        self.panel.doubts(standings, trail, (&event.labels, event.observation.time), ruling, prepared)
     }
 
     /// What an event would newly break in the histories it belongs to, which stay as they are, and the properties of which

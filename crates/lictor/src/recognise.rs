@@ -235,7 +235,12 @@ impl Recogniser {
             }
             Json::Array(items) => items.iter().for_each(|item| self.walk(item, key, parent, found)),
             Json::Object(object) => {
-                object.iter().for_each(|(member, value)| self.walk(value, member, key, found));
+                for (member, value) in object.iter() {
+                    if may_name_somebody(member) {
+                        self.text(member, found);
+                    }
+                    self.walk(value, member, key, found);
+                }
             }
         }
     }
@@ -292,6 +297,13 @@ impl fmt::Debug for Recogniser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recogniser").field("categories", &self.names).finish_non_exhaustive()
     }
+}
+
+/// Whether a key may be more than the name of a member: it has characters that names do not have, or as many digits as a
+/// number of a telephone.
+fn may_name_somebody(key: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    !key.bytes().all(is_of_name) || key.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
 
 fn lexicon(own: &Own) -> Lexicon {

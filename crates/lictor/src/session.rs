@@ -94,7 +94,7 @@ impl Session {
         let later = Later::event(labels, &brief, &ruling);
         let mut findings = told(self.trail.findings(judge.provers(), &ruling.broken, later));
         let own = findings.len();
-        doubts.append(&mut judge.doubts(&standing, &self.trail, &labeled, &ruling));
+        doubts.append(&mut judge.doubts((&self.track.standing, &standing), &self.trail, &labeled, &ruling));
         if let Some(happening) = &happening {
             let (foreseen, mut doubtful) = judge.foresee(happening);
             findings.extend(foreseen.into_iter().map(|(_, finding)| finding));

@@ -14,6 +14,7 @@ use crate::finding::{Decided, Finding};
 use crate::json::Text;
 use crate::judge::{Broken, Provers, Restart, Ruling};
 use crate::label::{Labels, NameId};
+pub(crate) use doubt::Doubt;
 use moments::Moments;
 use proof::Case;
 pub use saved::SavedMoments;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use jsonschema::Validator;
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::Event;
-use lictor::guard::{Action, Decision, Guard, Means, Options, SavedGuarded, SavedMoments, Why, late_line};
+use lictor::guard::{Action, Decision, Guard, Means, Options, Refusal, SavedGuarded, SavedMoments, Why, late_line};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -223,11 +223,11 @@ fn a_person_allows_denies_or_is_too_late() {
     assert_eq!(settled(1).len(), 1);
     assert_eq!((settled(1)[0].action, settled(1)[0].step), (Action::Forward, Some(2)));
     assert_eq!(settled(1)[0].objections[0].waived_by.as_deref(), Some("ann"));
-    assert_eq!((settled(3)[0].action, settled(3)[0].refused.as_deref()), (Action::Block, Some("denied by ann")));
     assert_eq!(
-        (settled(5)[0].action, settled(5)[0].refused.as_deref()),
-        (Action::Block, Some("nobody answered in time"))
+        (settled(3)[0].action, settled(3)[0].refused.clone()),
+        (Action::Block, Some(Refusal::Denied("ann".into())))
     );
+    assert_eq!((settled(5)[0].action, settled(5)[0].refused.clone()), (Action::Block, Some(Refusal::Late)));
     assert_eq!(settled(5).len(), 1, "an answer that comes too late allows nothing");
 }
 

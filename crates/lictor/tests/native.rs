@@ -95,7 +95,7 @@ fn a_result_that_is_a_string_is_text() {
 
 #[test]
 fn arguments_come_as_an_object_or_in_a_string() {
-    let args = |value: &str| event(&format!(r#"{{"kind":"tool_call","args":{value}}}"#)).args.unwrap();
+    let args = |value: &str| event(&format!(r#"{{"kind":"tool_call","tool":"t","args":{value}}}"#)).args.unwrap();
     assert_eq!(args(r#"{"a":1}"#), Payload::Value(object(r#"{"a":1}"#)));
     assert_eq!(args(r#""{\"a\":1}""#), Payload::Value(object(r#"{"a":1}"#)));
     assert_eq!(args(r#""""#), Payload::Value(object("{}")));
@@ -134,7 +134,11 @@ fn wrong_types_are_faults_that_name_the_field() {
         (r#"{"v":"1","kind":"x"}"#, "native.field", "`v` must be the version, which is 1"),
         (r#"{"session":"s"}"#, "native.kind", "needs a `kind`"),
         (r#"{"kind":"tool_call","args":{}}"#, "native.tool", "needs the name of its `tool`"),
-        (r#"{"kind":"tool_call","tool":"","args":{}}"#, "native.tool", "needs the name of its `tool`"),
+        (r#"{"kind":"TOOL_CALL","tool":"x"}"#, "native.kind", "write `tool_call`"),
+        (r#"{"kind":"toolCall","tool":"x"}"#, "native.kind", "write `tool_call`"),
+        (r#"{"kind":""}"#, "native.kind", "is empty"),
+        (r#"{"kind":"approval","id":"c","granted":false}"#, "native.granted", "`denial`"),
+        (r#"{"kind":"denial","id":"c","granted":true}"#, "native.granted", "`approval`"),
         (r#""text""#, "native.record", "expected an object"),
     ];
     for (line, code, message) in cases {
@@ -228,6 +232,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         let (session, seq, time, agent, principal, id, tool) = who;
         let (args, result, text, failed, to) = what;
         let (purposes, categories, subjects, labels, facts, more) = about;
+        let tool = if kind == "tool_call" { tool.or_else(|| Some("t".into())) } else { tool };
         let source = Source { file: "log".into(), line: 7, record: 6 };
         Event {
             kind: Kind::named(kind),

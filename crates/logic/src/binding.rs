@@ -129,6 +129,24 @@ impl Bindings {
         moved
     }
 
+    /// Whether a position breaks, for some binding, one of the ways it can stand that was not broken before.
+    pub(crate) fn may_break(&self, monitor: &Monitor, cache: &mut Cache, facts: &Facts, time: Time) -> bool {
+        let skeleton = &monitor.compiled.skeleton;
+        let letter = |binding: &Binding| read(monitor, facts, binding);
+        let (bits, unknown) = letter(&vec![None; monitor.compiled.prefix.len()]);
+        let named = thetas(monitor, facts);
+        self.populations.iter().any(|population| {
+            let touches = population.closure(monitor, &named, &letter);
+            touches.iter().any(|touch| {
+                let point = population.classes.point(population.class_of(touch));
+                cache.may_break(skeleton, point, touch.bits, touch.unknown, time)
+            }) || population
+                .classes
+                .occupied()
+                .any(|class| cache.may_break(skeleton, population.classes.point(class), bits, unknown, time))
+        })
+    }
+
     fn step_touched(
         &mut self,
         scene: &mut Scene<'_>,

@@ -283,6 +283,27 @@ impl Cache {
         self.advance(skeleton, point, Letter::Facts { bits, unknown, ripe }, time)
     }
 
+    /// Whether a position breaks one of the ways a trace can stand that was not broken before.
+    pub(crate) fn may_break(
+        &mut self,
+        skeleton: &Skeleton,
+        point: &Point,
+        bits: u64,
+        unknown: u64,
+        time: Time,
+    ) -> bool {
+        let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
+        let ripe = flags(skeleton, self.clocks(point), &point.times, time, is_ripe);
+        let support = point.id().map_or(u64::MAX, |id| self.info[id as usize].support);
+        let letter = Letter::Facts { bits: bits & support, unknown: unknown & support, ripe };
+        self.with_residual(skeleton, point, |residual, norms, satisfy| {
+            let open = residual.members.iter().filter(|member| !member.form().is_definite());
+            let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
+            let (after, _) = Stepper { norms, satisfy, skeleton }.step(&open, &letter);
+            after.members.iter().any(|member| member.form() == Verdict::Violated)
+        })
+    }
+
     /// Where a trace stands when no position before this time can come any more; none if nothing expires.
     pub(crate) fn expire(&mut self, skeleton: &Skeleton, point: &Point, time: Time) -> Option<Point> {
         let is_over = |clock: Clock, span: Span| clock.to.is_some_and(|to| span > to);

@@ -109,7 +109,9 @@ impl Data {
         }
         broken.sort();
         broken.dedup();
-        Reading { is_unknown: broken.is_empty() && (is_possible || is_doubtful), broken }
+        let is_unknown = broken.is_empty() && (is_possible || is_doubtful);
+        store.untold = is_unknown.then_some(position);
+        Reading { is_unknown, broken }
     }
 }
 

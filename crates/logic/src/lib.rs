@@ -40,6 +40,7 @@ pub mod check;
 mod classes;
 mod compile;
 mod data;
+mod doubt;
 mod english;
 pub mod error;
 pub mod facts;

@@ -253,10 +253,7 @@ impl Population {
         // Everybody steps from where they stood before this position.
         let mut moves: Vec<(Box<Binding>, Option<CellId>, Point)> = Vec::with_capacity(touches.len());
         for touch in touches {
-            let class = match touch.cell {
-                Some(cell) => self.classes.find(self.cells.class(cell)),
-                None => self.stand_in(&touch.binding, false),
-            };
+            let class = self.class_of(&touch);
             let (target, broke) = advance(scene, self.classes.point(class), touch.bits, touch.unknown);
             if broke {
                 decided.push((Verdict::Violated, Some(touch.binding.clone())));
@@ -294,17 +291,21 @@ impl Population {
         true
     }
 
+    /// Where a touched binding stands.
+    pub(crate) fn class_of(&self, touch: &Touch) -> ClassId {
+        match touch.cell {
+            Some(cell) => self.classes.find(self.cells.class(cell)),
+            None => self.stand_in(&touch.binding, false),
+        }
+    }
+
     /// Do the letters of touched bindings leave each of them where it is? Those without a cell then need none.
     fn touched_rest(&self, scene: &Scene<'_>, touches: &[Touch]) -> bool {
         // Where values are compared, one that was seen must not be taken for one that was not.
         let is_compared = !scene.monitor.compiled.rigid.is_trivial();
         touches.iter().all(|touch| {
-            let class = match touch.cell {
-                Some(cell) => self.classes.find(self.cells.class(cell)),
-                None if is_compared => return false,
-                None => self.stand_in(&touch.binding, false),
-            };
-            touch.unknown == 0 && self.rests(scene, class, touch.bits)
+            let may_rest = touch.unknown == 0 && !(touch.cell.is_none() && is_compared);
+            may_rest && self.rests(scene, self.class_of(touch), touch.bits)
         })
     }
 

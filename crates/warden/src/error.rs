@@ -19,6 +19,11 @@ pub enum WardenError {
         /// What is wrong.
         error: RestoreError,
     },
+    /// A session began by another policy, and goes on by no other.
+    PolicyChanged {
+        /// The session.
+        session: String,
+    },
     /// What was kept cannot be understood.
     Damaged {
         /// Under which key it is kept.
@@ -44,6 +49,11 @@ impl fmt::Display for WardenError {
                 f,
                 "what is kept as `{key}` cannot be gone on with: {error}\nhint: go on with the policy it was kept by, \
                  restore the store from a backup, or begin with an empty one"
+            ),
+            WardenError::PolicyChanged { session } => write!(
+                f,
+                "session `{session}` began by another policy than this one, and sessions keep theirs\nhint: put the policy \
+                 back, or begin another session"
             ),
             WardenError::Damaged { key, reason } => {
                 write!(f, "what is kept as `{key}` is damaged: {reason}\nhint: restore the store from a backup")

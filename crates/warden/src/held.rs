@@ -39,11 +39,15 @@ pub(crate) struct Held {
 
 impl Held {
     /// Remembers what was said about an event of this name.
-    pub(crate) fn answer(&mut self, name: Option<String>, line: String) {
-        if let Some(name) = name {
-            self.answered.push((name, line));
-            self.fresh += 1;
-        }
+    pub(crate) fn answer(&mut self, name: String, line: String) {
+        self.answered.push((name, line));
+        self.fresh += 1;
+    }
+
+    /// Notes that whoever asked was answered. What is known by its id alone is another event when it comes again: models
+    /// count their calls anew, and do the same thing twice.
+    pub(crate) fn acknowledge(&mut self) {
+        self.answered.retain(|(name, _)| !is_by_id(name));
     }
 
     /// What was said before about an event of this name.
@@ -74,6 +78,8 @@ impl Warden {
             let mut last: KeptSession = kept::read(&stored.value, &key)?;
             let mut happened = Vec::new();
             for (key, part) in self.store.scan(&kept::parts(session))? {
+                // Only about what was saved last nobody may have been answered.
+                held.acknowledge();
                 let number = key.rsplit('/').next().and_then(|number| u64::from_str_radix(number, 16).ok());
                 held.parts.push((number.unwrap_or_default(), part.version));
                 let KeptPart { mut answered, moments } = kept::read(&part.value, &key)?;
@@ -89,7 +95,10 @@ impl Warden {
             }
             let whole = last.session;
             let restore = |error| WardenError::Restore { key: key.clone(), error };
-            if last.policy == self.options.policy || !self.options.migrates {
+            if last.policy != self.options.policy && !self.options.migrates {
+                return Err(WardenError::PolicyChanged { session: session.to_owned() });
+            }
+            if last.policy == self.options.policy {
                 self.guard.restore(&whole).map_err(restore)?;
             } else {
                 let begun = self.guard.migrate(&whole).map_err(restore)?;
@@ -161,6 +170,11 @@ impl Warden {
 /// of its own: an event that comes again with the same one is the same.
 pub const DELIVERY: &str = "delivery";
 
+/// Whether a name is made of the event's id, which may come again with another event.
+pub(crate) fn is_by_id(name: &str) -> bool {
+    name.starts_with('=')
+}
+
 /// A field of events by which whoever drives the warden tells with which exchange they came, if it has records of those. It is
 /// no part of what is decided on, and stands in the body of the record: 32 hexadecimal digits, and nothing else is taken for it.
 pub const EXCHANGE: &str = "exchange";
@@ -181,7 +195,7 @@ pub(crate) fn name_of(event: &Event) -> Option<String> {
     let name = match (event.seq, event.more.get(DELIVERY).and_then(Json::as_str), &event.id) {
         (Some(seq), _, _) => format!("#{seq}"),
         (None, Some(delivery), _) => format!("@{delivery}"),
-        (None, None, Some(id)) => format!("{}/{id}", event.kind),
+        (None, None, Some(id)) => format!("={}/{id}", event.kind),
         (None, None, None) => return None,
     };
     // Half of it is enough to tell the events of a session apart.

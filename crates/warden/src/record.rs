@@ -4,6 +4,7 @@
 //! what was decided, by which properties, under which policy. What was said, and for which values a property was broken,
 //! is the payload: committed to, or sealed, under the keys of the persons concerned.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use lictor::event::Event;
@@ -77,6 +78,11 @@ impl Outgoing {
         }
     }
 
+    /// Leaves out what would name a person.
+    pub(crate) fn withhold(&mut self, member: &str) {
+        self.body.insert(member.to_owned(), json!("[withheld]"));
+    }
+
     /// Says that nobody was kept from anything.
     pub(crate) fn note_watching(&mut self, watches: bool) {
         if watches {
@@ -85,7 +91,12 @@ impl Outgoing {
     }
 
     /// The record of something that was due and did not happen.
-    pub(crate) fn late(finding: &Finding, policy: &str, now: Option<lictor_logic::Time>) -> Outgoing {
+    pub(crate) fn late(
+        finding: &Finding,
+        persons: Vec<String>,
+        policy: &str,
+        now: Option<lictor_logic::Time>,
+    ) -> Outgoing {
         let decided = match finding.decided {
             Decided::Event => "event",
             Decided::Deadline => "deadline",
@@ -102,7 +113,8 @@ impl Outgoing {
             Value::Text(text) => Some(text.to_string()),
             _ => None,
         });
-        Outgoing::of(body, values.collect(), late_line(finding))
+        let subjects: BTreeSet<String> = values.chain(persons).collect();
+        Outgoing::of(body, subjects.into_iter().collect(), late_line(finding))
     }
 
     /// The record of a session that goes on by another policy, with the properties that began there.
@@ -214,6 +226,9 @@ fn body(decision: &Decision) -> Map<String, Json> {
     body.insert("objections".into(), json!(objections));
     body.insert("redactions".into(), json!(decision.redactions.len()));
     body.insert("settles".into(), json!(decision.settles.is_some()));
+    if let Some(refusal) = &decision.refused {
+        body.insert("refusal".into(), json!(refusal.name()));
+    }
     if let Some(gap) = &decision.gap {
         body.insert("gap".into(), json!({"cause": gap.cause.name(), "first": gap.first, "last": gap.last}));
     }

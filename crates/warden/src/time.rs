@@ -99,11 +99,7 @@ impl Warden {
             }
             notices.append(&mut self.late(session, late, Some(now), &mut records));
             for decision in settled {
-                let subjects = self.guard.subjects(&decision.event);
-                let number = self.held.get(session).map_or(0, |held| held.decided);
-                let mut record = Outgoing::decision(&decision, &self.options.policy, number, subjects, Some(now));
-                record.note_watching(self.options.watches);
-                records.push((session.clone(), record));
+                records.push((session.clone(), self.outgoing(session, &decision, Some(now))));
                 notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
             }
         }
@@ -137,7 +133,10 @@ impl Warden {
         records: &mut Vec<(String, Outgoing)>,
     ) -> Vec<Notice> {
         let told = |finding: Finding| {
-            records.push((session.to_owned(), Outgoing::late(&finding, &self.options.policy, now)));
+            records.push((
+                session.to_owned(),
+                Outgoing::late(&finding, self.guard.persons_of(&finding), &self.options.policy, now),
+            ));
             Notice { line: late_line(&finding), news: News::Late(Box::new(finding)) }
         };
         late.into_iter().map(told).collect()

@@ -35,7 +35,7 @@ pub struct Options {
     /// events are always believed.
     pub skew: Option<Span>,
     /// Whether sessions go on when the policy has changed, with the properties whose formulas are the same. If not, they go
-    /// on only by a policy with the same formulas: for those whom the policy is to hold and who could change it.
+    /// on only by the policy they began with: for those whom the policy is to hold and who could change it.
     pub migrates: bool,
     /// Whether whoever asks only watches, and lets go on whatever is decided: the records say so.
     pub watches: bool,
@@ -170,8 +170,9 @@ impl Warden {
         Ok(warden)
     }
 
-    /// Decides on an event: the answer may take effect. An event that says its `id` or `seq` and was decided before is
-    /// answered as it was then. An event that does not say when it was happened `now`.
+    /// Decides on an event: the answer may take effect. An event that was decided before is answered as it was then: one
+    /// that says its `seq`, and one that says its `id` as long as nobody was answered about the session since, as after a
+    /// crash. An event that does not say when it was happened `now`.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
         self.decide_within(Means::default(), event, now)
     }
@@ -243,6 +244,7 @@ impl Warden {
             self.hold(session)?;
         }
         let (mut answers, mut records) = (Vec::with_capacity(events.len()), Vec::new());
+        let mut by_id = Vec::new();
         let mut decided_on = BTreeSet::new();
         for event in events {
             let session = session_of(event);
@@ -257,7 +259,6 @@ impl Warden {
             let (time, is_strange) = self.time_of(&event, now);
             event.time = time;
             let Some(held) = self.held.get_mut(&session) else { continue };
-            held.decided += 1;
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
                 // A clock never goes back: an event that comes late does not make what is due wait.
@@ -265,22 +266,20 @@ impl Warden {
                 held.lag = Some(held.lag.map_or(lag, |known| known.min(lag)));
                 self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
-            let number = held.decided;
             let is_end = event.kind == Kind::SessionEnd;
             let decision = self.guard.decide_within(means, event, now);
             let line = decision.line();
-            if let Some(held) = self.held.get_mut(&session) {
-                held.answer(name, line.clone());
+            match (name, self.held.get_mut(&session)) {
+                // Whoever asks twice before the answer asks about two.
+                (Some(name), Some(_)) if held::is_by_id(&name) => by_id.push((session.clone(), name, line.clone())),
+                (Some(name), Some(held)) => held.answer(name, line.clone()),
+                _ => {}
             }
-            if self.ledger.is_some() {
-                for decision in std::iter::once(&decision).chain(&decision.settled) {
-                    let subjects = self.guard.subjects(&decision.event);
-                    let mut record = Outgoing::decision(decision, &self.options.policy, number, subjects, now);
-                    record.note_clock(is_strange);
-                    record.note_watching(self.options.watches);
-                    record.note_exchange(exchange.as_deref());
-                    records.push((session.clone(), record));
-                }
+            for decision in std::iter::once(&decision).chain(&decision.settled) {
+                let mut record = self.outgoing(&session, decision, now);
+                record.note_clock(is_strange);
+                record.note_exchange(exchange.as_deref());
+                records.push((session.clone(), record));
             }
             let is_end = is_end && decision.action.goes_on();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
@@ -288,9 +287,36 @@ impl Warden {
             answers.push(Answer { line, decision: Some(decision), owed });
             decided_on.insert(session);
         }
+        for (session, name, line) in by_id {
+            if let Some(held) = self.held.get_mut(&session) {
+                held.answer(name, line);
+            }
+        }
         let (outgoing, version) = self.save(&decided_on, &BTreeSet::new(), records, along(&answers))?;
         self.write(outgoing)?;
+        for session in &decided_on {
+            if let Some(held) = self.held.get_mut(session) {
+                held.acknowledge();
+            }
+        }
         Ok((answers, version))
+    }
+
+    /// The record of the next decision on a session.
+    pub(crate) fn outgoing(&mut self, session: &str, decision: &Decision, now: Option<Time>) -> Outgoing {
+        let number = self.held.get_mut(session).map_or(0, |held| {
+            held.decided += 1;
+            held.decided
+        });
+        let persons = self.guard.persons(decision);
+        let mut record = Outgoing::decision(decision, &self.options.policy, number, persons, now);
+        record.note_watching(self.options.watches);
+        for (member, text) in [("kind", Some(decision.event.kind.name())), ("tool", decision.event.tool.as_deref())] {
+            if text.is_some_and(|text| self.guard.names_somebody(text)) {
+                record.withhold(member);
+            }
+        }
+        record
     }
 
     /// When an event was: when it says, unless that is too far from our time; and whether it is.

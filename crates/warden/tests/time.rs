@@ -10,7 +10,7 @@ use std::time::Duration;
 use lictor::decode::Record;
 use lictor::event::Event;
 use lictor::finding::Decided;
-use lictor::guard::{Action, Guard, Options as GuardOptions};
+use lictor::guard::{Action, Guard, Options as GuardOptions, Refusal};
 use lictor::json;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -124,7 +124,7 @@ fn what_nobody_answers_is_refused_when_its_time_is_over() {
     assert!(warden.tick(at(60)).unwrap().is_empty());
     let notices = warden.tick(at(61)).unwrap();
     assert!(matches!(&notices[..], [Notice { news: News::Settled(decision), .. }] if decision.action == Action::Block
-            && decision.refused.as_deref() == Some("nobody answered in time")));
+            && decision.refused == Some(Refusal::Late)));
     assert!(warden.tick(at(62)).unwrap().is_empty());
 }
 

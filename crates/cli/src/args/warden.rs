@@ -38,7 +38,7 @@ pub(crate) struct WardenArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) skew: Option<u32>,
 
-    /// Let sessions go on only by the policy they began with: refuse everything once its formulas have changed
+    /// Let sessions go on only by the policy they began with: refuse all that comes in one once the policy has changed
     #[arg(long)]
     pub(crate) keeps_policy: bool,
 

@@ -85,6 +85,18 @@ impl Decoder for NativeDecoder {
     }
 }
 
+/// What is wrong with a kind that is nearly one that Lictor knows, and would be taken for one of somebody's own.
+fn misspelt(kind: &str) -> Option<String> {
+    if kind.is_empty() {
+        return Some("the `kind` is empty; an event needs one, such as \"tool_call\"".to_owned());
+    }
+    let folded =
+        |name: &str| name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let meant: String = folded(kind);
+    let known = Kind::names().find(|known| *known != kind && folded(known) == meant)?;
+    Some(format!("the kind `{kind}` is not known; write `{known}`"))
+}
+
 impl NativeDecoder {
     /// Moves the members of a line into the event, and keeps those that have no field.
     fn object(&mut self, object: Object, event: &mut Event, wrong: &mut Vec<Wrong>) {
@@ -142,15 +154,24 @@ impl NativeDecoder {
             (result, _) => event.result = result,
         }
         match kind {
-            Some(kind) => event.kind = Kind::named(&kind),
+            Some(kind) => {
+                event.kind = Kind::named(&kind);
+                wrong.extend(misspelt(&kind).map(|message| Wrong { code: "native.kind", message }));
+            }
             None if facts || !wrong.is_empty() => {}
             None => {
                 let message = "an event needs a `kind`, such as \"tool_call\", or `facts`".to_owned();
                 wrong.push(Wrong { code: "native.kind", message });
             }
         }
+        let denies = event.more.get("granted").and_then(Json::as_bool) == Some(event.kind == Kind::Denial);
+        if matches!(event.kind, Kind::Approval | Kind::Denial) && denies {
+            let message =
+                "`granted` contradicts the kind: a refusal is a `denial`, an allowance an `approval`".to_owned();
+            wrong.push(Wrong { code: "native.granted", message });
+        }
         // Nothing that is said of a tool would ever be about it.
-        if event.kind == Kind::ToolCall && event.tool.as_ref().is_none_or(|tool| tool.is_empty()) && !facts {
+        if event.kind == Kind::ToolCall && event.tool.is_none() && !facts {
             let message = "a `tool_call` needs the name of its `tool`".to_owned();
             wrong.push(Wrong { code: "native.tool", message });
         }

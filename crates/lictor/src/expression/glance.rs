@@ -36,7 +36,7 @@ impl Node {
                     Root::Args | Root::CallArgs => path.glance(scope),
                     _ if !path.steps.is_empty() => Glance::Nothing,
                     Root::Tool => Glance::text(event.tool.as_ref()),
-                    Root::Text => Glance::text(event.text.as_ref()),
+                    Root::Text if event.result.is_none() => Glance::text(event.text.as_ref()),
                     Root::Agent => Glance::text(event.agent.as_ref()),
                     Root::Principal => Glance::text(event.principal.as_ref()),
                     Root::To => Glance::text(event.to.as_ref()),

@@ -136,7 +136,7 @@ impl Root {
             Root::To => text(&event.to),
             Root::Id => text(&event.id),
             Root::Session => text(&event.session),
-            Root::Text => text(&event.text),
+            Root::Text => scope.words().map(Value::text),
             Root::Failed => Some(Value::Bool(event.failed)),
             Root::Args | Root::CallArgs => match self.payload(scope) {
                 Some(Payload::Unparsed(_)) => return Err(Why::Unparsed.at(at)),

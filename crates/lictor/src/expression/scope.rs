@@ -31,6 +31,7 @@ pub struct Scope<'a> {
     /// The persons that the event is about; its own, unless they were computed.
     pub subjects: Option<&'a [Text]>,
     answer: OnceCell<Option<Json>>,
+    words: OnceCell<Text>,
     outer: Option<&'a Scope<'a>>,
 }
 
@@ -45,6 +46,7 @@ impl<'a> Scope<'a> {
             categories: event.categories.as_deref(),
             subjects: event.subjects.as_deref(),
             answer: OnceCell::new(),
+            words: OnceCell::new(),
             outer: None,
         }
     }
@@ -59,8 +61,23 @@ impl<'a> Scope<'a> {
             categories: self.categories,
             subjects: self.subjects,
             answer: OnceCell::new(),
+            words: OnceCell::new(),
             outer: Some(self),
         }
+    }
+
+    /// What the event says, for whoever reads it: its text, and behind it all texts in a result that is a value. Who writes
+    /// a result chooses where in it a text stands.
+    pub(super) fn words(&self) -> Option<&str> {
+        if let Some(outer) = self.outer {
+            return outer.words();
+        }
+        let Some(result) = &self.event.result else { return self.event.text.as_deref() };
+        Some(self.words.get_or_init(|| {
+            let mut words = self.event.text.clone().unwrap_or_default();
+            add_words(result, &mut words);
+            words
+        }))
     }
 
     /// The answer of a tool: as a value, as its text parsed as JSON, or as its text.
@@ -76,5 +93,28 @@ impl<'a> Scope<'a> {
             Some(parsed) => Some(Value::from(parsed)),
             None => Some(Value::text(text)),
         }
+    }
+}
+
+/// Adds all texts of a value, each in lines of its own. A key is one if no program would call a member so.
+fn add_words(value: &Json, words: &mut Text) {
+    let add = |text: &str, words: &mut Text| {
+        if !words.is_empty() {
+            words.push('\n');
+        }
+        words.push_str(text);
+    };
+    match value {
+        Json::String(text) => add(text, words),
+        Json::Array(items) => items.iter().for_each(|item| add_words(item, words)),
+        Json::Object(object) => {
+            for (key, value) in object.iter() {
+                if key.contains(char::is_whitespace) {
+                    add(key, words);
+                }
+                add_words(value, words);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

@@ -1,5 +1,6 @@
 //! What was decided about an event, and why.
 
+use std::fmt;
 use std::sync::Arc;
 
 use lictor_logic::Time;
@@ -43,6 +44,42 @@ impl Action {
     /// Whether the event takes effect.
     pub fn goes_on(self) -> bool {
         self <= Action::Redact
+    }
+}
+
+/// Why something that would have to be allowed was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody answered in time.
+    Late,
+    /// Somebody denied it.
+    Denied(Text),
+    /// The session ended before.
+    Ended,
+    /// There is nobody who could be asked.
+    Alone,
+}
+
+impl Refusal {
+    /// Its name, which tells nothing of anybody.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Refusal::Late => "late",
+            Refusal::Denied(_) => "denied",
+            Refusal::Ended => "ended",
+            Refusal::Alone => "alone",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Late => f.write_str("nobody answered in time"),
+            Refusal::Denied(by) => write!(f, "denied by {by}"),
+            Refusal::Ended => f.write_str("the session ended"),
+            Refusal::Alone => f.write_str("nobody can be asked here"),
+        }
     }
 }
 
@@ -92,7 +129,7 @@ pub struct Decision {
     /// The id by which it had waited.
     pub settles: Option<Text>,
     /// Why it was refused, other than by a property: nobody answered, or somebody denied it.
-    pub refused: Option<String>,
+    pub refused: Option<Refusal>,
     /// What had waited and was decided along with this.
     pub settled: Vec<Decision>,
     /// Events that are missing before it, or that it came too late for its place, by its number.

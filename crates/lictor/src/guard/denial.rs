@@ -5,21 +5,23 @@ use std::collections::HashSet;
 
 use lictor_logic::Value;
 
-use super::{Action, Decision, Objection, Why};
+use super::{Action, Decision, Objection, Redaction, Why};
 use crate::policy::Response;
 
 /// What the model is told about a step that does not simply go on, and that is about these persons.
 pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
     let quoted = |person: &String| Value::Text(person.as_str().into()).to_string();
+    let unnamed_what = |redaction: &Redaction| match persons.iter().any(|person| *person == redaction.what) {
+        true => format!("{} (somebody)", redaction.path),
+        false => redaction.to_string(),
+    };
+    let without: Vec<String> = decision.redactions.iter().map(unnamed_what).collect();
     let persons: HashSet<String> = persons.iter().map(quoted).collect();
     let mut lines = vec![match decision.action {
         Action::Forward | Action::Steer => "This step went on, but it is not as it should be.".to_owned(),
-        Action::Redact => {
-            let what: Vec<String> = decision.redactions.iter().map(ToString::to_string).collect();
-            format!("This step went on without {}.", what.join(", "))
-        }
+        Action::Redact => format!("This step went on without {}.", without.join(", ")),
         Action::Ask => "This step waits until a person has allowed it.".to_owned(),
-        Action::Block => blocked(decision),
+        Action::Block => blocked(decision, &without),
     }];
     let counts = |objection: &&Objection| objection.response >= Response::Steer;
     for objection in decision.objections.iter().filter(counts) {
@@ -62,10 +64,9 @@ fn unnamed(fact: &str, persons: &HashSet<String>) -> String {
     text + rest
 }
 
-fn blocked(decision: &Decision) -> String {
-    let what: Vec<String> = decision.redactions.iter().map(ToString::to_string).collect();
-    match (what.is_empty(), &decision.refused) {
-        (false, _) => format!("This step was not carried out. It may go on without {}.", what.join(", ")),
+fn blocked(decision: &Decision, without: &[String]) -> String {
+    match (without.is_empty(), &decision.refused) {
+        (false, _) => format!("This step was not carried out. It may go on without {}.", without.join(", ")),
         (true, Some(reason)) => {
             format!("This step was not carried out: a person would have to allow it, and {reason}.")
         }

@@ -2,7 +2,7 @@
 
 use lictor_logic::Time;
 
-use super::{Action, Decision, Guarded};
+use super::{Action, Decision, Guarded, Refusal};
 use crate::event::{Event, Kind};
 use crate::json::Text;
 use crate::policy::Response;
@@ -19,24 +19,37 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(event: &Event, decision: &Decision, until: Option<Time>, steps: u32) -> Pending {
-        let id = event.id.clone().unwrap_or_else(|| Text::from(format!("ask-{}", steps + 1)));
+    pub(super) fn new(id: Text, event: &Event, decision: &Decision, until: Option<Time>) -> Pending {
         let asks = decision.objections.iter().filter(|objection| objection.response == Response::Ask);
         Pending { id, event: event.clone(), asked: asks.map(|it| it.property.id.clone()).collect(), until }
     }
 
     /// The decision that stops it after all.
-    pub(super) fn refused(self, reason: &str) -> Decision {
+    pub(super) fn refused(self, reason: Refusal) -> Decision {
         let mut decision = Decision::on(self.event, Vec::new());
         decision.action = Action::Block;
         decision.message = Some(format!("This step was not allowed: {reason}."));
-        decision.refused = Some(reason.to_owned());
+        decision.refused = Some(reason);
         decision.settles = Some(self.id);
         decision
     }
 }
 
 impl Guarded {
+    /// By which a person answers about an event: its own id, unless something else waits by that, or one made up. What was
+    /// asked before never had one that was made up.
+    pub(super) fn handle(&mut self, event: &Event) -> Text {
+        let is_taken = |id: &Text| self.pending.iter().any(|pending| pending.id == *id);
+        match &event.id {
+            Some(id) if !is_taken(id) => id.clone(),
+            given => {
+                self.asked += 1;
+                let number = self.asked;
+                given.as_ref().map_or_else(|| format!("ask-{number}"), |id| format!("{id}~{number}")).into()
+            }
+        }
+    }
+
     /// Takes out what an approval or a denial is about: by its id, and if it names none, all there is if that is one.
     pub(super) fn answered(&mut self, answer: &Event) -> Option<Pending> {
         debug_assert!(matches!(answer.kind, Kind::Approval | Kind::Denial));
@@ -57,6 +70,6 @@ impl Guarded {
         let (late, waiting) = std::mem::take(&mut self.pending).into_iter().partition(is_late);
         self.pending = waiting;
         let late: Vec<Pending> = late;
-        late.into_iter().map(|pending| pending.refused("nobody answered in time")).collect()
+        late.into_iter().map(|pending| pending.refused(Refusal::Late)).collect()
     }
 }

@@ -43,7 +43,7 @@ impl Guard {
         let message = (response >= Response::Ask).then(|| {
             let mut decision = Decision::on(event.clone(), objections);
             decision.action = if response == Response::Ask { Action::Ask } else { Action::Block };
-            denial::message(&decision, &self.court.subjects(event))
+            denial::message(&decision, &self.court.persons(&decision))
         });
         Preview { response, masks, message }
     }

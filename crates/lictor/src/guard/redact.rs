@@ -158,14 +158,20 @@ impl Walk<'_> {
                 }
             }
             Json::Object(object) => {
-                let mut kept = Vec::new();
+                let mut kept: Vec<(Text, Json)> = Vec::new();
                 for (member, mut value) in std::mem::replace(object, Object::new()).into_members() {
-                    self.path.push(member.clone());
+                    // What is said of the member does not name whom its key named.
+                    let masked = self.text(&member);
+                    self.path.push(masked.clone().unwrap_or_else(|| member.clone()));
                     if let Some(what) = self.forbidden(&member, key, &value) {
                         self.note(&what);
                     } else {
                         self.value(&mut value, &member);
-                        kept.push((member.clone(), value));
+                        let mut name = masked.unwrap_or(member);
+                        while kept.iter().any(|(other, _)| *other == name) {
+                            name.push('\'');
+                        }
+                        kept.push((name, value));
                     }
                     self.path.pop();
                 }

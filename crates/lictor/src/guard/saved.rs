@@ -22,6 +22,12 @@ pub struct SavedGuarded {
     /// The number of the next event, where events are numbered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    asked: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,7 +73,8 @@ impl Guard {
             }
         });
         let session = guarded.session.save(&self.court.judge, from);
-        Some((SavedGuarded { session, pending: pending.collect(), next: guarded.next }, guarded.session.moments()))
+        let saved = SavedGuarded { session, pending: pending.collect(), next: guarded.next, asked: guarded.asked };
+        Some((saved, guarded.session.moments()))
     }
 
     /// Goes on with a session, in place of what is known of it here.
@@ -95,7 +102,8 @@ impl Guard {
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
             pending.push(Pending { id, event, asked, until });
         }
-        self.sessions.insert(session.name().clone(), Box::new(Guarded { session, pending, next: saved.next }));
+        let guarded = Guarded { pending, next: saved.next, asked: saved.asked, session };
+        self.sessions.insert(guarded.session.name().clone(), Box::new(guarded));
         Ok(())
     }
 

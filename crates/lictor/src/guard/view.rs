@@ -41,7 +41,7 @@ struct DecisionView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     settles: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'a str>,
+    refused: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     settled: Vec<DecisionView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +121,7 @@ impl<'a> DecisionView<'a> {
             waits_as: decision.waits_as.as_deref(),
             until: decision.until.map(write_time),
             settles: decision.settles.as_deref(),
-            refused: decision.refused.as_deref(),
+            refused: decision.refused.as_ref().map(ToString::to_string),
             settled: decision.settled.iter().map(DecisionView::of).collect(),
             gap: decision.gap.as_ref().map(|gap| GapView { cause: gap.cause.name(), first: gap.first, last: gap.last }),
         }

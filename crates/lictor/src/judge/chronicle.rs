@@ -113,7 +113,10 @@ impl Chronicles {
                 let later = Later::event(labels, brief, &ruling);
                 findings.append(&mut trail.findings(provers, &ruling.broken, later));
                 let event = (labels, brief.time);
-                doubts.append(&mut panel.doubts(&standing, trail, event, &ruling, &provers.prepared));
+                let fresh = known.is_none().then(|| panel.start());
+                let before =
+                    known.as_ref().map(|chronicle| &chronicle.standing).or(fresh.as_ref()).unwrap_or(&standing);
+                doubts.append(&mut panel.doubts((before, &standing), trail, event, &ruling, &provers.prepared));
                 if let Some(chronicle) = known {
                     chronicle.ahead = Some((happening.turn, standing));
                 }

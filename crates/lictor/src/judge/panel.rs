@@ -6,7 +6,7 @@ use lictor_logic::{Standing, Time, Value, Verdict, Watch};
 use super::prepare::Prepared;
 use crate::finding::Decided;
 use crate::label::{Labels, Plan};
-use crate::trail::Trail;
+use crate::trail::{Doubt, Trail};
 
 /// Properties that look at the same events.
 #[derive(Clone, Debug)]
@@ -144,22 +144,44 @@ impl Panel {
     }
 
     /// The properties, by number, of which nobody can tell whether an event behind a trail breaks them.
+    ///
+    /// They stood at `before`, and at `behind` once the event was read.
     pub(crate) fn doubts(
-        &self,
-        standing: &Standing,
+        &mut self,
+        (before, behind): (&Standing, &Standing),
         trail: &Trail,
         (labels, time): (&Labels, Option<Time>),
         ruling: &Ruling,
         prepared: &Prepared,
     ) -> Vec<usize> {
+        let is_open = |property: &usize| !ruling.broken.iter().any(|broken| broken.property == *property);
+        let (mut doubts, mut ahead) = (Vec::new(), Vec::new());
         let has_unknown = trail.has_unknown(labels);
-        let is_broken = |property: usize| ruling.broken.iter().any(|broken| broken.property == property);
-        let is_doubtful = |property: usize| {
-            self.watch.is_full(standing, prepared.monitors[property])
-                || has_unknown && trail.is_doubtful(prepared, property, labels, time)
-        };
-        let properties = self.properties.iter().copied();
-        properties.filter(|property| !is_broken(*property) && is_doubtful(*property)).collect()
+        for property in self.properties.iter().copied().filter(is_open) {
+            let monitor = prepared.monitors[property];
+            let doubt = match has_unknown {
+                true => trail.doubt(prepared, property, labels, time),
+                false => Doubt::None,
+            };
+            match doubt {
+                _ if self.watch.is_full(behind, monitor) || self.watch.is_untold(behind, monitor) => {
+                    doubts.push(property);
+                }
+                Doubt::Some => doubts.push(property),
+                Doubt::Ahead => ahead.push(property),
+                Doubt::None => {}
+            }
+        }
+        if !ahead.is_empty() {
+            let (mut before, facts) = (before.clone(), labels.facts(time, &prepared.plan.names));
+            self.expire(&mut before, time, prepared, &mut Ruling::default());
+            doubts.extend(
+                ahead
+                    .into_iter()
+                    .filter(|property| self.watch.may_break(&before, prepared.monitors[*property], &facts)),
+            );
+        }
+        doubts
     }
 
     pub(super) fn verdict(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {

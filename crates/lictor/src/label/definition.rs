@@ -163,7 +163,9 @@ impl Source {
     fn find(&self, scope: &Scope<'_>) -> Found {
         match self {
             Source::Expression(expression) => match expression.evaluate(scope) {
-                Outcome::Value(value) => value.to_fact_value().map_or(Found::Absent, Found::Value),
+                Outcome::Value(expression::Value::Null) => Found::Absent,
+                // Something is there, and no fact can have it: whoever wraps a number in a list does not get past a limit.
+                Outcome::Value(value) => value.to_fact_value().map_or(Found::Unknown, Found::Value),
                 Outcome::Absent => Found::Absent,
                 Outcome::Unknown(_) => Found::Unknown,
             },
@@ -173,8 +175,8 @@ impl Source {
                     let part = captures.as_ref().and_then(|captures| captures.name(group));
                     part.map_or(Found::Absent, |part| Found::Value(Value::text(part.as_str())))
                 }
-                Outcome::Value(_) | Outcome::Absent => Found::Absent,
-                Outcome::Unknown(_) => Found::Unknown,
+                Outcome::Value(expression::Value::Null) | Outcome::Absent => Found::Absent,
+                Outcome::Value(_) | Outcome::Unknown(_) => Found::Unknown,
             },
         }
     }

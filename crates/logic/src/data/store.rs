@@ -42,18 +42,25 @@ pub(crate) struct Store {
     /// There was more than there is room for: nothing can be told any more.
     pub(super) is_full: bool,
     most: usize,
+    /// The last position of which nobody can tell whether it breaks the formula.
+    pub(super) untold: Option<u64>,
     /// Rows to work with, and whether each is only possible; empty between positions.
     made: Vec<(Values, bool)>,
 }
 
 impl Store {
     pub(super) fn new(plans: &[TablePlan], most: usize) -> Store {
-        Store { tables: plans.iter().map(Table::new).collect(), is_full: false, most, made: Vec::new() }
+        Store { tables: plans.iter().map(Table::new).collect(), is_full: false, most, untold: None, made: Vec::new() }
     }
 
     /// Whether there was more than there is room for.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
+    }
+
+    /// Whether nobody can tell if a position, the last one that was read, breaks the formula.
+    pub(crate) fn is_untold(&self, position: u64) -> bool {
+        self.untold == Some(position)
     }
 
     /// How many rows and happenings are kept.

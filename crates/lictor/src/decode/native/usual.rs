@@ -133,6 +133,11 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
         (Some(Json::String(text)), None) => event.text = Some(text),
         (result, _) => event.result = result,
     }
-    let is_nameless = event.kind == Kind::ToolCall && event.tool.as_ref().is_none_or(|tool| tool.is_empty());
-    (has_kind && !is_nameless).then_some(())
+    let is_nameless = event.kind == Kind::ToolCall && event.tool.is_none();
+    let is_plain = match &event.kind {
+        Kind::Other(name) => super::misspelt(name).is_none(),
+        Kind::Approval | Kind::Denial => event.more.get("granted").is_none(),
+        _ => true,
+    };
+    (has_kind && !is_nameless && is_plain).then_some(())
 }
