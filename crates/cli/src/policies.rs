@@ -35,10 +35,11 @@ pub(crate) fn load(asked: Option<&str>, only: &[String]) -> anyhow::Result<Polic
     Ok(policy)
 }
 
-/// The policy of a folder: its `lictor.yaml`, or the pack that is used where there is none.
+/// The policy of a folder: its `lictor.yaml`, or the pack that is used where there is none. One that is there and cannot be
+/// read, a link that leads nowhere say, is not none: whoever loads it is told.
 pub(crate) fn of_folder(folder: &Path) -> String {
     let file = folder.join("lictor.yaml");
-    if file.is_file() { file.display().to_string() } else { BY_DEFAULT.to_owned() }
+    if file.symlink_metadata().is_ok() { file.display().to_string() } else { BY_DEFAULT.to_owned() }
 }
 
 /// The files that a policy is made of, as they are now; none for packs alone.

@@ -14,7 +14,7 @@ use lictor_store_postgres::PostgresStore;
 use lictor_warden::{Keep, Warden};
 
 use crate::args::WardenArgs;
-use crate::policies;
+use crate::{complaint, policies};
 
 /// How long to wait before the ledger is tried again.
 const A_MOMENT: Duration = Duration::from_millis(2);
@@ -69,6 +69,9 @@ pub(crate) fn guard_options(args: &WardenArgs) -> Options {
 
 /// How a warden works, as the arguments want it.
 pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Options {
+    if policy.properties.is_empty() {
+        complaint::warn(&format!("the policy {} has no properties: nothing is judged", policy.name));
+    }
     lictor_warden::Options {
         keep: if args.keep_content { Keep::Content } else { Keep::Commitment },
         most_sessions: args.sessions,

@@ -7,8 +7,8 @@ use lictor::json::{Json, Object};
 
 use crate::client::Client;
 
-/// How long a client waits, in seconds. The hook itself answers much earlier, whatever happens.
-const PATIENCE: i64 = 60;
+/// How long a client waits beyond the deadline of the hook, in seconds: whoever waits no longer goes on without an answer.
+const BEYOND: i64 = 40;
 
 /// The hooks that are asked about tools, for all tools, and the others.
 const OF_TOOLS: [&str; 2] = ["PreToolUse", "PostToolUse"];
@@ -16,8 +16,9 @@ const OF_CLAUDE: [&str; 6] =
     ["PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "SessionStart", "SessionEnd"];
 const OF_CODEX: [&str; 4] = ["PermissionRequest", "UserPromptSubmit", "Stop", "SessionStart"];
 
-/// The part of the settings that calls a command at every hook: of `.claude/settings.json`, or of `.codex/hooks.json`.
-pub fn settings(client: Client, command: &str) -> String {
+/// The part of the settings that calls a command at every hook: of `.claude/settings.json`, or of `.codex/hooks.json`. The
+/// command answers within so many seconds.
+pub fn settings(client: Client, command: &str, deadline: u32) -> String {
     let command = format!("{command} || {{ echo 'lictor could not decide, so this is not allowed' >&2; exit 2; }}");
     let others: &[&str] = match client {
         Client::Claude => &OF_CLAUDE,
@@ -28,7 +29,7 @@ pub fn settings(client: Client, command: &str) -> String {
         let mut hook = Object::new();
         hook.insert("type", "command");
         hook.insert("command", command.as_str());
-        hook.insert("timeout", PATIENCE);
+        hook.insert("timeout", i64::from(deadline) + BEYOND);
         let mut group = Object::new();
         if name.contains("ToolUse") || *name == "PermissionRequest" {
             group.insert("matcher", "*");

@@ -4,6 +4,7 @@
 //! letters alone: some servers read names of members without regard to it.
 
 use lictor::json::{self, Json, Number, Object, Text};
+use serde::Deserialize;
 
 /// Members that mean something to the protocol.
 const MEMBERS: [&str; 12] = [
@@ -56,8 +57,26 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
+/// The longest message that is read.
+pub(crate) const LONGEST: usize = 64 << 20;
+
+/// The id of something that is no message, if it has one: whoever waits for an answer by it is not left to wait.
+pub(crate) fn id_of(bytes: &[u8]) -> Option<Json> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: serde_json::Value,
+    }
+    let named: Named = serde_json::from_slice(bytes).ok()?;
+    let id = json::parse_str(&named.id.to_string()).ok()?;
+    matches!(id, Json::String(_) | Json::Number(Number::Integer(_) | Number::Wide(..))).then_some(id)
+}
+
 /// Reads a message, or the messages of a batch; the flag says that it is one.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Message>, bool), Fault> {
+    if bytes.len() >= LONGEST {
+        let message = format!("a message has less than {} MiB", LONGEST >> 20);
+        return Err(Fault { reason: "mcp.too_long", ..invalid(message) });
+    }
     let value = json::parse(bytes.trim_ascii()).map_err(|error| Fault {
         reason: error.code,
         code: UNREADABLE,

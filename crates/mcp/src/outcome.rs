@@ -19,6 +19,8 @@ pub(crate) fn rewritten(method: &str, result: &Json, event: &Event) -> Option<Js
     let Json::Object(mut result) = result.clone() else { return None };
     let words = event.text.as_deref();
     match method {
+        // There is one place for a value, and it has two.
+        "tools/call" | "tasks/result" if result.get("toolResult").is_some() => return None,
         "tools/call" | "tasks/result" => {
             if let Some(words) = words {
                 let mut parts = vec![text(words)];
@@ -64,7 +66,9 @@ fn text(words: &str) -> Json {
 /// The parts of a content that hold no words: an event tells the words of all parts together.
 fn others(result: &Object, member: &str) -> Vec<Json> {
     let parts = result.get(member).and_then(Json::as_array).unwrap_or_default();
-    let has_words = |part: &Json| part.get("text").is_some() || part.at("resource.text").is_some();
+    let has_words = |part: &Json| {
+        part.get("text").is_some() || part.at("resource.text").is_some() || part.get("description").is_some()
+    };
     parts.iter().filter(|part| !has_words(part)).cloned().collect()
 }
 

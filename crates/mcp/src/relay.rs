@@ -97,6 +97,9 @@ enum Ruling {
     Stop(String),
 }
 
+/// How far into a message its members are looked for that every message has.
+const NEAR: usize = 256;
+
 impl Relay {
     /// A connection on which nothing was said yet.
     pub fn new(terms: Terms) -> Relay {
@@ -120,7 +123,10 @@ impl Relay {
         match message::read(bytes) {
             Err(fault) => {
                 turn.refuse(fault.reason, bytes);
-                turn.client(&message::error(&Json::Null, fault.code, &fault.message));
+                // Not under the id of a request that waits: the client would take this for its answer.
+                let is_free = |id: &Json| !self.asked.contains_key(&key(id)) && !self.is_held(&key(id));
+                let id = message::id_of(bytes).filter(is_free).unwrap_or(Json::Null);
+                turn.client(&message::error(&id, fault.code, &fault.message));
             }
             Ok((messages, is_batch)) => {
                 for message in messages {
@@ -141,6 +147,7 @@ impl Relay {
             Err(Fault { reason, message, .. }) => {
                 turn.refuse(reason, bytes);
                 turn.note(format!("the server sent something that is no message: {reason}: {message}"));
+                self.answer_for(&mut turn, bytes, &format!("the answer cannot be read: {reason}: {message}"));
             }
             Ok((messages, is_batch)) => {
                 for message in messages {
@@ -151,6 +158,24 @@ impl Relay {
             }
         }
         turn.outs
+    }
+
+    /// Answers a request in place of the server, whose answer cannot be read: the one that it names, or the only one that
+    /// waits.
+    fn answer_for(&mut self, turn: &mut Turn<'_>, bytes: &[u8], reason: &str) {
+        let named = message::id_of(bytes);
+        // Some servers write what is none of the protocol beside it.
+        let start = bytes.trim_ascii_start();
+        let is_meant = start.starts_with(b"{") && start.windows(9).take(NEAR).any(|part| part == b"\"jsonrpc\"");
+        let only = || match self.asked.keys().next() {
+            Some(name) if is_meant && self.asked.len() == 1 => lictor::json::parse_str(name).ok(),
+            _ => None,
+        };
+        let Some(id) = named.or_else(only) else { return };
+        if let Some(asked) = self.asked.remove(&key(&id)) {
+            self.exchange.forget(Side::Client, &id);
+            turn.client(&client::denied(&id, &asked, reason));
+        }
     }
 
     /// Begins the session with approvals that the operator gave beforehand: of definitions, by their digests.

@@ -10,10 +10,8 @@ use std::time::Duration;
 use lictor_logic::Time;
 use lictor_warden::Warden;
 
+use crate::message::LONGEST;
 use crate::relay::{Out, Relay};
-
-/// The longest line that is taken.
-const LONGEST_LINE: u64 = 64 << 20;
 
 /// How long a server may be silent when its client is gone, before it is ended.
 const GRACE: Duration = Duration::from_secs(2);
@@ -102,11 +100,15 @@ fn listen(input: impl Read, to: &Sender<Heard>, wrap: fn(Vec<u8>) -> Heard, gone
     let mut input = BufReader::new(input);
     loop {
         let mut line = Vec::new();
-        match input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+        match input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => break,
             Ok(_) if line.trim_ascii().is_empty() => {}
-            // A line that is cut off at the limit is no message, and neither is its rest.
             Ok(_) => {
+                // The rest of a line that is too long is no message of its own.
+                let is_cut = line.len() == LONGEST && !line.ends_with(b"\n");
+                if is_cut && input.skip_until(b'\n').is_err() {
+                    break;
+                }
                 if to.send(wrap(line)).is_err() {
                     return;
                 }

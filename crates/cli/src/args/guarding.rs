@@ -6,6 +6,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use crate::args::warden::WardenArgs;
 
+/// After how many seconds a hook says no, unless it is told otherwise.
+pub(crate) const DEADLINE: u32 = 20;
+
 // No comment of documentation: it would take the place of what the commands say of themselves.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ByArgs {
@@ -66,7 +69,7 @@ pub(crate) struct HookArgs {
     pub(crate) rewrites: bool,
 
     /// After how many seconds the answer is no, whatever is being waited for
-    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    #[arg(long, value_name = "SECONDS", default_value_t = DEADLINE)]
     pub(crate) deadline: u32,
 
     /// Do all of the work in this process; otherwise the first call leaves a keeper behind, which answers the next ones

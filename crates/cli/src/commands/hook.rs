@@ -17,7 +17,7 @@ use lictor::decode::Fault;
 use lictor_hook::{Call, Client, Options, Reply, answer, refusal, settings};
 use lictor_warden::{Refused, Warden};
 
-use crate::args::{HookArgs, HookClient, WardenArgs};
+use crate::args::{DEADLINE, HookArgs, HookClient, WardenArgs};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
@@ -45,7 +45,10 @@ pub(crate) fn run(args: &HookArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         HookClient::Codex => Client::Codex,
     };
     if args.settings {
-        writeln!(out, "{}", settings(client, &command(client, args)?))?;
+        if let Some(policy) = &args.policy {
+            policies::load(Some(policy), &[])?;
+        }
+        writeln!(out, "{}", settings(client, &command(client, args)?, args.deadline))?;
         return Ok(Outcome::Compliant);
     }
     if args.keep {
@@ -148,6 +151,9 @@ impl Work {
             *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.clone());
         }
         let works_in = read.as_ref().ok().and_then(Call::folder).unwrap_or(".").to_owned();
+        if let Some(project) = self.settings.project.as_ref().filter(|project| !project.is_dir()) {
+            anyhow::bail!("{}: there is no such project", project.display());
+        }
         let options = Options { rewrites: self.settings.rewrites };
         let place = self.place(Path::new(&works_in));
         let attempts = if self.settings.has_keeper { ATTEMPTS } else { 1 };
@@ -254,6 +260,9 @@ fn command(client: Client, args: &HookArgs) -> anyhow::Result<String> {
     words.extend(args.keep_content.then(|| "--keep-content".to_owned()));
     words.extend(args.rewrites.then(|| "--rewrites".to_owned()));
     words.extend(args.no_keeper.then(|| "--no-keeper".to_owned()));
+    if args.deadline != DEADLINE {
+        words.extend(["--deadline".to_owned(), args.deadline.to_string()]);
+    }
     Ok(words.join(" "))
 }
 

@@ -84,6 +84,7 @@ fn text_of(part: &Json) -> Option<Said<'_>> {
         },
         "search_result" => part.get("content").map(Said::Parts),
         "resource" => part.at("resource.text").and_then(Json::as_str).map(Said::Text),
+        "resource_link" => part.text("description").map(Said::Text),
         "data" => part.get("data").map(Said::Data),
         _ => None,
     }

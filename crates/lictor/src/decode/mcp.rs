@@ -277,6 +277,7 @@ impl McpDecoder {
         if let Some(asked) = asked.filter(|asked| asked.method == "tools/call") {
             event.kind = Kind::ToolResult;
             event.tool = asked.params.text("name").map(Text::from);
+            event.result = error.get("data").filter(|data| !data.is_null()).cloned();
         }
         place.push(event, out);
     }

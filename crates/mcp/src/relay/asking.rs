@@ -16,6 +16,9 @@ use crate::message::{self, Message, object};
 /// The name of our question among those that a call is answered with.
 const QUESTION: &str = "lictor";
 
+/// How many characters of a call a person is shown.
+const MOST_SHOWN: usize = 4_000;
+
 /// A call that waits.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
@@ -40,7 +43,7 @@ impl Relay {
         asked: Asked,
         decision: &Decision,
     ) {
-        let text = decision.message.as_deref().unwrap_or("This step waits until a person has allowed it.");
+        let text = question(message, decision);
         let question = self.next_id("lictor");
         let allow = object([("type", "boolean".into()), ("description", "Allow this step".into())]);
         let form = object([
@@ -154,4 +157,18 @@ impl Relay {
             turn.failed(&error);
         }
     }
+}
+
+/// What a person is asked: why, and about what. They say yes to a call with its arguments, so they are shown these.
+fn question(message: &Message, decision: &Decision) -> String {
+    let why = decision.message.as_deref().unwrap_or("This step waits until a person has allowed it.");
+    let rewritten = decision.rewritten.as_ref().and_then(|event| event.args.as_ref()?.value());
+    let arguments = rewritten.or_else(|| message.params().get("arguments"));
+    let tool = message.params().text("name").unwrap_or_default();
+    let mut call = format!("{tool} {}", arguments.map(Json::to_string).unwrap_or_default());
+    if let Some((end, _)) = call.char_indices().nth(MOST_SHOWN) {
+        call.truncate(end);
+        call.push('…');
+    }
+    format!("{why}\nThe call: {call}")
 }

@@ -116,3 +116,43 @@ fn arguments_that_are_a_text_are_looked_into() {
     let outs = wire.call("1", "send", inside);
     assert!(!format!("{outs:?}").contains("ann@"), "{outs:?}");
 }
+
+#[test]
+fn whoever_asked_is_not_left_to_wait_for_an_answer_that_cannot_be_read() {
+    let mut wire = Wire::new();
+    for answer in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\ud800"}]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"content":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"n":1e999}}"#,
+        // It does not say which, and there is only one.
+        r#"{"jsonrpc":"2.0","result":{"content":["#,
+    ] {
+        wire.call("1", "weather", "{}");
+        assert!(is_denied(&told(&wire.server(answer)), "1"), "{answer}");
+        assert!(is_dropped(&wire.server(&result("1", "late"))), "it was answered");
+    }
+    wire.call("1", "weather", "{}");
+    wire.call("2", "weather", "{}");
+    assert!(is_dropped(&wire.server(r#"{"jsonrpc":"2.0","result":{"content":["#)), "it may be either");
+    assert!(is_dropped(&wire.server("listening on port 80")));
+    assert!(is_returned(&wire.server(&result("1", "x")), &result("1", "x")));
+}
+
+#[test]
+fn a_request_that_cannot_be_read_is_refused_by_its_id() {
+    let mut wire = Wire::new();
+    for request in [
+        r#"{"jsonrpc":"2.0","id":13,"method":"tools/call","params":{"name":["x"]}}"#,
+        r#"{"jsonrpc":"2.0","id":13,"method":"tools/call","params":[]}"#,
+        r#"{"jsonrpc":"2.0","id":13,"method":"tools/call","params":{"name":"a","name":"b"}}"#,
+    ] {
+        let answer = told(&wire.client(request));
+        assert_eq!(answer.get("id"), Some(&Json::from(13)), "{request}");
+        assert!(answer.get("error").is_some());
+    }
+    wire.call("13", "weather", "{}");
+    let answer = told(&wire.client(r#"{"jsonrpc":"2.0","id":13,"method":"tools/call","params":[]}"#));
+    assert_eq!(answer.get("id"), Some(&Json::Null), "the call that waits must not be taken for answered");
+    let twice = told(&wire.client(r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"tools/call","params":[]}"#));
+    assert_eq!(twice.get("id"), Some(&Json::Null));
+}

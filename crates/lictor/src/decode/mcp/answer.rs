@@ -81,7 +81,13 @@ pub(super) fn is_of_client(result: &Json) -> bool {
 pub(super) fn tool_result(result: &Json) -> Event {
     let mut event = Event::new(Kind::ToolResult);
     Content::of(result.get("content").unwrap_or(&Json::Null), "\n").fill(&mut event);
-    event.result = result.get("structuredContent").or_else(|| result.get("toolResult")).cloned();
+    let values: Vec<Json> =
+        ["structuredContent", "toolResult"].iter().filter_map(|key| result.get(key)).cloned().collect();
+    event.result = match &values[..] {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => Some(Json::Array(values)),
+    };
     event.failed = result.get("isError").and_then(Json::as_bool).unwrap_or(false);
     event
 }
