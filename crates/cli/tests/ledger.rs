@@ -112,6 +112,8 @@ fn an_erased_subject_is_forgotten_and_the_ledger_verifies() {
     let log = folder.path().join("log");
     let (key, log) = (ledger(&log), log.to_str().unwrap());
     assert!(good(&["log", "show", log, "--reveal"]).contains("payload: said by ada"));
+    let nobody = lictor(&["verify", folder.path().to_str().unwrap(), "--key", &key]);
+    assert_eq!(nobody.status.code(), Some(2), "a folder without a ledger is none that was changed");
     assert!(good(&["erase", "ada", "--log", log]).contains("record 4 says so"));
     let shown = good(&["log", "show", log, "--reveal", "--from", "1"]);
     assert!(!shown.contains("said by ada") && shown.contains("said by ben"), "{shown}");

@@ -447,3 +447,101 @@ properties:
     assert!(!message.contains("zoe"), "{message}");
     assert!(format!("{:?}", decision.objections).contains("zoe"), "whoever reads the log is told");
 }
+
+/// A policy with one property that blocks, also what nobody can tell.
+fn one(facts: &str, formula: &str) -> Guard {
+    guard(&format!(
+        "lictor: 1\nname: p\nfacts:\n  {facts}\nproperties:\n  - {{id: one, formula: '{formula}', respond: block, unknown: block}}\n"
+    ))
+}
+
+#[test]
+fn nobody_gets_past_a_limit_by_how_a_number_is_written() {
+    let pay = |amount: &str| format!("{{\"kind\":\"tool_call\",\"tool\":\"pay\",\"args\":{{\"amount\":{amount}}}}}\n");
+    let fact = "pays(a): {on: tool_call(pay), a: args.amount}";
+    for formula in [
+        "always (pays implies sum(a: pays(a)) <= 1000)",
+        "always (pays implies max(a: pays(a)) <= 1000)",
+        "always forall a. (pays(a) -> a <= 1000)",
+    ] {
+        for strange in ["\"1000000\"", "[1000000]", "{\"n\":1000000}"] {
+            let mut guard = one(fact, formula);
+            let decided = decisions(&mut guard, &(pay("1") + &pay(strange) + &pay("2") + &pay("1000000")));
+            let expected = [Action::Forward, Action::Block, Action::Forward, Action::Block];
+            // A text is compared by its form, and is no number below the limit.
+            assert_eq!(actions(&decided), expected, "{formula} {strange}");
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_held_against_formulas_about_the_future_too() {
+    let message = r#"{"seq":1,"kind":"user_message","text":"x"}"#;
+    let pay = r#"{"seq":3,"kind":"tool_call","tool":"pay","args":{}}"#;
+    let read = r#"{"seq":3,"kind":"tool_call","tool":"read","args":{}}"#;
+    for formula in [
+        "always (halt implies always not tool_call(\"pay\"))",
+        "always (tool_call(\"pay\") implies not once halt)",
+        "forall t. always (stopped(t) implies always not tool_call(t))",
+    ] {
+        let fact = "stopped(t): {on: stop, t: more.tool}";
+        let behind_gap = |last: &str| decisions(&mut one(fact, formula), &format!("{message}\n{last}\n"))[1].clone();
+        let decision = behind_gap(pay);
+        assert_eq!(decision.action, Action::Block, "{formula}");
+        assert!(matches!(decision.objections[0].why, Why::Unknown));
+        if !formula.starts_with("forall") {
+            assert_eq!(behind_gap(read).action, Action::Forward, "{formula}: it may be done whatever was missed");
+        }
+        let whole = decisions(&mut one(fact, formula), &format!("{message}\n{}\n", pay.replace('3', "2")));
+        assert_eq!(whole[1].action, Action::Forward, "{formula}: nothing is missing");
+    }
+}
+
+#[test]
+fn a_person_in_a_key_is_a_person() {
+    let policy = "lictor: 1\nname: p\nuses: [gdpr]\nchange: {gdpr/right-to-erasure: {respond: redact}}\n";
+    let lines = r#"{"kind":"erasure","subjects":["dana@example.com"]}
+{"kind":"tool_result","id":"c","tool":"find","result":{"dana@example.com":{"x":1},"list":["dana@example.com"]}}
+"#;
+    let decided = decisions(&mut guard(policy), lines);
+    assert_eq!(decided[1].action, Action::Redact);
+    let rewritten = decided[1].rewritten.as_ref().unwrap().to_json().to_string();
+    assert!(!rewritten.contains("dana") && rewritten.contains(r#""x":1"#), "{rewritten}");
+    let message = decided[1].message.as_ref().unwrap();
+    assert!(!message.contains("dana") && message.contains("somebody"), "{message}");
+}
+
+#[test]
+fn whoever_answers_answers_about_one_thing() {
+    let policy =
+        "lictor: 1\nname: p\nproperties:\n  - {id: ask, formula: 'always !tool_call(\"pay\")', respond: ask}\n";
+    let pay = |id: &str, amount: u32| {
+        format!("{{\"kind\":\"tool_call\",{id}\"tool\":\"pay\",\"args\":{{\"amount\":{amount}}}}}\n")
+    };
+    for id in ["", "\"id\":\"c\","] {
+        let mut guard = guard(policy);
+        let asked = decisions(&mut guard, &(pay(id, 900) + &pay(id, 900_000)));
+        let handles: Vec<&str> = asked.iter().map(|decision| decision.waits_as.as_deref().unwrap()).collect();
+        assert_ne!(handles[0], handles[1]);
+        let allowed = decisions(&mut guard, &format!("{{\"kind\":\"approval\",\"id\":\"{}\"}}\n", handles[0]));
+        let settled = allowed[0].settled[0].event.to_json().to_string();
+        assert!(settled.contains(":900}"), "{settled}");
+        let again = decisions(&mut guard, &pay(id, 1));
+        assert!(!handles.contains(&again[0].waits_as.as_deref().unwrap()) || !id.is_empty());
+    }
+}
+
+#[test]
+fn a_decision_tells_of_all_whom_it_names() {
+    let policy = "lictor: 1\nname: p\nfacts:\n  told(what): {on: user_message, what: text}\nproperties:\n  - {id: quiet, formula: 'always forall w. (tool_call(\"leak\") -> !once told(w))', respond: block}\n";
+    let lines = r#"{"kind":"user_message","text":"alice@example.com is ill"}
+{"kind":"tool_call","tool":"leak","principal":"carol","args":{"dana@example.com":1},"to":"eve@example.com","note":"fay@example.com"}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(&mut guard, lines);
+    let persons = guard.persons(&decided[1]);
+    for person in ["alice@example.com", "carol", "dana@example.com", "eve@example.com", "fay@example.com"] {
+        assert!(persons.iter().any(|found| found == person), "{person} in {persons:?}");
+    }
+    assert!(!decided[1].message.as_ref().unwrap().contains("alice"), "{:?}", decided[1].message);
+}

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lictor::audit::{Options as AuditOptions, sessions};
 use lictor::event::{Event, Kind};
-use lictor::guard::{Guard, Options as GuardOptions};
+use lictor::guard::{Action, Guard, Options as GuardOptions};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -214,7 +214,7 @@ impl Store for Failing {
 fn a_line_that_is_sent_twice_is_decided_once() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(folder.path()).unwrap());
-    let pay = &events(r#"{"session":"s","id":"a","kind":"tool_call","tool":"pay","args":{"to":"x","amount":1}}"#)[0];
+    let pay = &events(r#"{"session":"s","seq":1,"kind":"tool_call","tool":"pay","args":{"to":"x","amount":1}}"#)[0];
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
     let first = warden.decide(pay, None).unwrap();
     let again = warden.decide(pay, None).unwrap();
@@ -223,6 +223,31 @@ fn a_line_that_is_sent_twice_is_decided_once() {
     drop(warden);
     let mut warden = Warden::open(guard(), store, None, options()).unwrap();
     assert_eq!(warden.decide(pay, None).unwrap().line, first.line, "also behind a crash");
+}
+
+/// Models count their calls anew: an id alone makes an event the same only where nobody can have been answered.
+#[test]
+fn an_id_that_comes_again_is_another_event_but_behind_a_crash() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let call = |id: &str, tool: &str| {
+        let line = format!(r#"{{"session":"s","id":"{id}","kind":"tool_call","tool":"{tool}","args":{{}}}}"#);
+        events(&line).remove(0)
+    };
+    let (pay, read) = (call("a", "pay"), call("b", "read"));
+    let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
+    let action = |answer: &lictor_warden::Answer| answer.decision.as_ref().map(|decision| decision.action);
+    let answers = warden.decide_all(&[pay.clone(), read.clone(), pay.clone()], None).unwrap();
+    let actions: Vec<_> = answers.iter().map(action).collect();
+    assert_eq!(actions, [Some(Action::Forward), Some(Action::Forward), Some(Action::Block)]);
+    assert_eq!(action(&warden.decide(&pay, None).unwrap()), Some(Action::Block));
+    let last = warden.decide(&read, None).unwrap();
+    drop(warden);
+    // The last answer may not have arrived; all before it have.
+    let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
+    let again = warden.decide(&read, None).unwrap();
+    assert!(again.decision.is_none() && again.line == last.line);
+    assert_eq!(action(&warden.decide(&pay, None).unwrap()), Some(Action::Block));
+    assert!(warden.decide(&read, None).unwrap().decision.is_some(), "somebody was answered since");
 }
 
 #[test]

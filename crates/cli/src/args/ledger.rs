@@ -59,7 +59,7 @@ Exit code: 0 nothing changes, 1 some decisions change, 2 records are missing or 
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct EraseArgs {
-    /// The subject, letter by letter as records named it
+    /// The subject, as records named it; addresses of mailboxes and numbers of telephones in any spelling
     #[arg(value_name = "SUBJECT")]
     pub(crate) subject: String,
 

@@ -12,6 +12,10 @@ use crate::exit::Outcome;
 
 /// Verifies the ledger and says how far, or names the first bad place.
 pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    // A folder without anything of a ledger is no ledger that was changed.
+    if !args.log.join("records").exists() && !args.log.join("checkpoint").exists() {
+        anyhow::bail!("{}: there is no ledger here\nhint: give the folder that `--log` named", args.log.display());
+    }
     let key = key(&args.key)?;
     let result = match &args.against {
         None => verify(&args.log, &key),
@@ -45,11 +49,19 @@ fn key(text: &str) -> anyhow::Result<VerifierKey> {
     Ok(content.trim().parse()?)
 }
 
+fn not_signed(unsigned: u64) -> String {
+    match unsigned {
+        0 => String::new(),
+        _ => format!(", and {unsigned} behind them are not signed"),
+    }
+}
+
 fn good(args: &VerifyArgs, verified: &Verified, out: &mut dyn Write) -> anyhow::Result<()> {
     let Verified { records, dropped, checkpoint, checkpoints, unsigned, unfinished, keys, .. } = verified;
     match args.format {
         Document::Text => {
-            writeln!(out, "{}: {records} records verify", args.log.display())?;
+            let signed = records.saturating_sub(*unsigned);
+            writeln!(out, "{}: {signed} records verify{}", args.log.display(), not_signed(*unsigned))?;
             writeln!(
                 out,
                 "  {checkpoints} checkpoints by {} keys, the newest of size {}",
