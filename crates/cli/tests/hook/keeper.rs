@@ -72,11 +72,16 @@ fn a_keeper_gives_way_to_another_policy() {
     assert!(ask(&project, "c1", "Deploy").is_denied());
     wait(&project);
     assert!(ask(&project, "c2", "Bash").is_silent());
-    // The same properties, and one of them harsher: what is decided from now on is decided by it.
+    // The same formulas, and one property harsher: the session keeps the policy it began with, and the next begins by this.
     let harsher =
         POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
     std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();
-    assert!(ask(&project, "c3", "Slow").is_denied());
+    let kept = ask(&project, "c3", "Bash");
+    assert!(kept.is_denied() && kept.output.contains("began by another policy"), "{kept:?}");
+    let mut question = project.before("c4", "Slow", json!({}));
+    question["session_id"] = "another".into();
+    let arguments = ["--project", project.path().to_str().unwrap()];
+    assert!(project.ask_with(&arguments, &question.to_string()).is_denied());
     wait(&project);
     end(&project);
 }

@@ -58,10 +58,20 @@ fn unnamed(fact: &str, persons: &HashSet<String>) -> String {
         };
         let Some(end) = rest[begin + 1..].find(ends).map(|end| begin + 1 + end + 1) else { break };
         text.push_str(&rest[..begin]);
-        text.push_str(if persons.contains(&rest[begin..end]) { "somebody" } else { &rest[begin..end] });
+        text.push_str(match &rest[begin..end] {
+            quoted if persons.contains(quoted) => "somebody",
+            quoted if names_one(quoted, persons) => "[withheld]",
+            quoted => quoted,
+        });
         rest = &rest[end..];
     }
     text + rest
+}
+
+/// Whether a text names one of the persons among other things. Names as short as a syllable are in too many texts.
+fn names_one(quoted: &str, persons: &HashSet<String>) -> bool {
+    let text = quoted.to_lowercase();
+    persons.iter().map(|person| person.trim_matches('"')).any(|person| person.len() > 3 && text.contains(person))
 }
 
 fn blocked(decision: &Decision, without: &[String]) -> String {
