@@ -99,7 +99,8 @@ impl Warden {
             }
             notices.append(&mut self.late(session, late, Some(now), &mut records));
             for decision in settled {
-                records.push((session.clone(), self.outgoing(session, &decision, Some(now))));
+                let record = self.outgoing(session, &decision, Some(now));
+                records.extend(record.map(|record| (session.clone(), record)));
                 notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
             }
         }

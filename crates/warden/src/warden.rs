@@ -276,10 +276,11 @@ impl Warden {
                 _ => {}
             }
             for decision in std::iter::once(&decision).chain(&decision.settled) {
-                let mut record = self.outgoing(&session, decision, now);
-                record.note_clock(is_strange);
-                record.note_exchange(exchange.as_deref());
-                records.push((session.clone(), record));
+                if let Some(mut record) = self.outgoing(&session, decision, now) {
+                    record.note_clock(is_strange);
+                    record.note_exchange(exchange.as_deref());
+                    records.push((session.clone(), record));
+                }
             }
             let is_end = is_end && decision.action.goes_on();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
@@ -302,12 +303,13 @@ impl Warden {
         Ok((answers, version))
     }
 
-    /// The record of the next decision on a session.
-    pub(crate) fn outgoing(&mut self, session: &str, decision: &Decision, now: Option<Time>) -> Outgoing {
+    /// Counts a decision on a session, and makes its record if there is a ledger.
+    pub(crate) fn outgoing(&mut self, session: &str, decision: &Decision, now: Option<Time>) -> Option<Outgoing> {
         let number = self.held.get_mut(session).map_or(0, |held| {
             held.decided += 1;
             held.decided
         });
+        self.ledger.as_ref()?;
         let persons = self.guard.persons(decision);
         let mut record = Outgoing::decision(decision, &self.options.policy, number, persons, now);
         record.note_watching(self.options.watches);
@@ -316,7 +318,7 @@ impl Warden {
                 record.withhold(member);
             }
         }
-        record
+        Some(record)
     }
 
     /// When an event was: when it says, unless that is too far from our time; and whether it is.

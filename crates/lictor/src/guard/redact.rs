@@ -159,6 +159,7 @@ impl Walk<'_> {
             }
             Json::Object(object) => {
                 let mut kept: Vec<(Text, Json)> = Vec::new();
+                let mut has_masked = false;
                 for (member, mut value) in std::mem::replace(object, Object::new()).into_members() {
                     // What is said of the member does not name whom its key named.
                     let masked = self.text(&member);
@@ -167,8 +168,9 @@ impl Walk<'_> {
                         self.note(&what);
                     } else {
                         self.value(&mut value, &member);
+                        has_masked |= masked.is_some();
                         let mut name = masked.unwrap_or(member);
-                        while kept.iter().any(|(other, _)| *other == name) {
+                        while has_masked && kept.iter().any(|(other, _)| *other == name) {
                             name.push('\'');
                         }
                         kept.push((name, value));

@@ -113,9 +113,14 @@ impl Chronicles {
                 let later = Later::event(labels, brief, &ruling);
                 findings.append(&mut trail.findings(provers, &ruling.broken, later));
                 let event = (labels, brief.time);
-                let fresh = known.is_none().then(|| panel.start());
-                let before =
-                    known.as_ref().map(|chronicle| &chronicle.standing).or(fresh.as_ref()).unwrap_or(&standing);
+                let fresh;
+                let before = match &known {
+                    Some(chronicle) => &chronicle.standing,
+                    None => {
+                        fresh = panel.start();
+                        &fresh
+                    }
+                };
                 doubts.append(&mut panel.doubts((before, &standing), trail, event, &ruling, &provers.prepared));
                 if let Some(chronicle) = known {
                     chronicle.ahead = Some((happening.turn, standing));
