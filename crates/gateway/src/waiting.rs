@@ -90,8 +90,8 @@ impl Waiting {
                 // Somebody else may forget it at the same time.
                 match serde_json::from_slice::<Waiting>(&stored.value) {
                     Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
-                    Ok(waiting) => drop(forget(store, [key, waiting.by_call(&namer)])),
-                    Err(_) => drop(forget(store, [key])),
+                    Ok(waiting) => drop(forget(store, &key, Some(&waiting.by_call(&namer)))),
+                    Err(_) => drop(forget(store, &key, None)),
                 }
             }
             Ok(listed)
@@ -155,16 +155,25 @@ impl Waiting {
     }
 
     async fn forget(&self, gateway: &Gateway, token: &str) -> Result<(), Unavailable> {
-        let keys = [format!("{PREFIX}{token}"), self.by_call(&gateway.namer)];
-        gateway.sessions.blocking(move |store| forget(store, keys)).await?.map_err(unavailable)
+        let (key, by_call) = (format!("{PREFIX}{token}"), self.by_call(&gateway.namer));
+        gateway.sessions.blocking(move |store| forget(store, &key, Some(&by_call))).await?.map_err(unavailable)
     }
 }
 
-fn forget<const COUNT: usize>(store: &dyn Store, keys: [String; COUNT]) -> Result<(), StoreError> {
-    for key in keys {
-        if let Some(stored) = store.load(&key)? {
-            store.save(&[Change::delete(key, Expected::Version(stored.version))])?;
-        }
+/// Forgets what waits under a key, and that such a call waits under it.
+fn forget(store: &dyn Store, key: &str, by_call: Option<&str>) -> Result<(), StoreError> {
+    let mut changes = Vec::new();
+    if let Some(stored) = store.load(key)? {
+        changes.push(Change::delete(key, Expected::Version(stored.version)));
+    }
+    if let Some(by_call) = by_call
+        && let Some(named) = store.load(by_call)?
+        && key.strip_prefix(PREFIX).is_some_and(|token| token.as_bytes() == &*named.value)
+    {
+        changes.push(Change::delete(by_call, Expected::Version(named.version)));
+    }
+    if !changes.is_empty() {
+        store.save(&changes)?;
     }
     Ok(())
 }

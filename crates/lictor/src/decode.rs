@@ -104,9 +104,18 @@ pub trait Decoder: Send {
 impl Record {
     /// The one event that a record of Lictor's own format is, or the first thing that is wrong with it.
     pub fn native_event(self) -> Result<Event, Fault> {
+        self.event_by(&mut *Format::Native.decoder())
+    }
+
+    /// The same of an event that Lictor wrote itself. It may come from a format that says less than ours asks for.
+    pub fn kept_event(self) -> Result<Event, Fault> {
+        self.event_by(&mut native::NativeDecoder::of_own())
+    }
+
+    fn event_by(self, decoder: &mut dyn Decoder) -> Result<Event, Fault> {
         let nothing = self.fault("native.record", "this is no event");
         let mut decoded = Decoded::default();
-        Format::Native.decoder().record(self, &mut decoded);
+        decoder.record(self, &mut decoded);
         match (decoded.events.pop(), decoded.faults.into_iter().next()) {
             (Some(event), None) => Ok(event),
             (_, fault) => Err(fault.unwrap_or(nothing)),

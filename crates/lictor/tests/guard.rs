@@ -509,6 +509,36 @@ fn a_person_in_a_key_is_a_person() {
     assert!(!rewritten.contains("dana") && rewritten.contains(r#""x":1"#), "{rewritten}");
     let message = decided[1].message.as_ref().unwrap();
     assert!(!message.contains("dana") && message.contains("somebody"), "{message}");
+    // As many as there are, each member stays one of its own.
+    let keys: Vec<String> = (0..2_000).map(|number| format!("\"d{number}@example.com\":{number}")).collect();
+    let subjects: Vec<String> = (0..2_000).map(|number| format!("\"d{number}@example.com\"")).collect();
+    let lines = format!(
+        "{{\"kind\":\"erasure\",\"subjects\":[{}]}}\n{{\"kind\":\"tool_result\",\"id\":\"c\",\"tool\":\"find\",\"result\":{{{}}}}}\n",
+        subjects.join(","),
+        keys.join(",")
+    );
+    let decided = decisions(&mut guard(policy), &lines);
+    let rewritten = decided[1].rewritten.as_ref().unwrap();
+    assert_eq!(rewritten.result.as_ref().unwrap().as_object().unwrap().len(), 2_000);
+}
+
+/// Of a value whose duty an event meets nothing is in doubt, although others would break theirs by it.
+#[test]
+fn what_meets_its_duty_is_not_held_in_doubt() {
+    let mut guard = guard(
+        "lictor: 1\nname: p\nfacts:\n  asked(t): {on: ask, t: more.t}\n  answered(t): {on: answer, t: more.t}\nproperties:\n  \
+         - {id: one, formula: 'forall t. always (asked(t) implies next answered(t))', respond: block, unknown: warn}\n",
+    );
+    let lines = r#"{"kind":"answer","t":["nobody can tell who"]}
+{"kind":"ask","t":"a"}
+{"kind":"answer","t":"a"}
+{"kind":"ask","t":"b"}
+{"kind":"answer","t":"a"}
+"#;
+    let decided = decisions(&mut guard, lines);
+    assert!(matches!(decided[0].objections[0].why, Why::Unknown));
+    assert!(decided[1..4].iter().all(|decision| decision.objections.is_empty()), "{decided:?}");
+    assert_eq!(decided[4].action, Action::Block);
 }
 
 #[test]
@@ -529,12 +559,15 @@ fn whoever_answers_answers_about_one_thing() {
         let again = decisions(&mut guard, &pay(id, 1));
         assert!(!handles.contains(&again[0].waits_as.as_deref().unwrap()) || !id.is_empty());
     }
+    // A model may call its call as we would.
+    let asked = decisions(&mut guard(policy), &(pay("\"id\":\"ask-1\",", 900_000) + &pay("", 900)));
+    assert_ne!(asked[0].waits_as, asked[1].waits_as);
 }
 
 #[test]
 fn a_decision_tells_of_all_whom_it_names() {
     let policy = "lictor: 1\nname: p\nfacts:\n  told(what): {on: user_message, what: text}\nproperties:\n  - {id: quiet, formula: 'always forall w. (tool_call(\"leak\") -> !once told(w))', respond: block}\n";
-    let lines = r#"{"kind":"user_message","text":"alice@example.com is ill"}
+    let lines = r#"{"kind":"user_message","text":"alice@example.com and CAROL are ill"}
 {"kind":"tool_call","tool":"leak","principal":"carol","args":{"dana@example.com":1},"to":"eve@example.com","note":"fay@example.com"}
 "#;
     let mut guard = guard(policy);
@@ -543,5 +576,6 @@ fn a_decision_tells_of_all_whom_it_names() {
     for person in ["alice@example.com", "carol", "dana@example.com", "eve@example.com", "fay@example.com"] {
         assert!(persons.iter().any(|found| found == person), "{person} in {persons:?}");
     }
-    assert!(!decided[1].message.as_ref().unwrap().contains("alice"), "{:?}", decided[1].message);
+    let message = decided[1].message.as_ref().unwrap();
+    assert!(!message.contains("alice") && !message.contains("CAROL"), "{message}");
 }

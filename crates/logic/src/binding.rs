@@ -10,8 +10,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::cache::Cache;
-use crate::cells::Cells;
+use crate::cells::{Cells, ClassId};
 use crate::classes::Classes;
 use crate::facts::Facts;
 use crate::interval::Time;
@@ -137,13 +139,21 @@ impl Bindings {
         let named = thetas(monitor, facts);
         self.populations.iter().any(|population| {
             let touches = population.closure(monitor, &named, &letter);
-            touches.iter().any(|touch| {
-                let point = population.classes.point(population.class_of(touch));
-                cache.may_break(skeleton, point, touch.bits, touch.unknown, time)
-            }) || population
-                .classes
-                .occupied()
-                .any(|class| cache.may_break(skeleton, population.classes.point(class), bits, unknown, time))
+            let breaks = |cache: &mut Cache, class, bits, unknown| {
+                cache.may_break(skeleton, population.classes.point(class), bits, unknown, time)
+            };
+            if touches.iter().any(|touch| breaks(cache, population.class_of(touch), touch.bits, touch.unknown)) {
+                return true;
+            }
+            // All others read the background; of a class whose members are all touched nobody is left.
+            let mut touched: FxHashMap<ClassId, u64> = FxHashMap::default();
+            for touch in touches.iter().filter(|touch| touch.cell.is_some()) {
+                *touched.entry(population.class_of(touch)).or_default() += 1;
+            }
+            population.classes.occupied().any(|class| {
+                let is_left = touched.get(&class).is_none_or(|count| *count < population.classes.members(class));
+                is_left && breaks(cache, class, bits, unknown)
+            })
         })
     }
 

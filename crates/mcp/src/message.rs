@@ -5,6 +5,7 @@
 
 use lictor::json::{self, Json, Number, Object, Text};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// Members that mean something to the protocol.
 const MEMBERS: [&str; 12] = [
@@ -60,16 +61,37 @@ pub(crate) struct Fault {
 /// The longest message that is read.
 pub(crate) const LONGEST: usize = 64 << 20;
 
-/// The id of something that is no message, if it has one: whoever waits for an answer by it is not left to wait.
-pub(crate) fn id_of(bytes: &[u8]) -> Option<Json> {
-    #[derive(Deserialize)]
-    struct Named {
-        id: serde_json::Value,
-    }
-    let named: Named = serde_json::from_slice(bytes).ok()?;
-    let id = json::parse_str(&named.id.to_string()).ok()?;
-    matches!(id, Json::String(_) | Json::Number(Number::Integer(_) | Number::Wide(..))).then_some(id)
+/// What can be told of something that is no message, so that whoever waits for an answer is not left to wait.
+#[derive(Debug, Default)]
+pub(crate) struct Glimpse {
+    pub(crate) id: Option<Json>,
+    /// Whether it is an answer, as far as that can be told.
+    pub(crate) is_answer: bool,
 }
+
+impl Glimpse {
+    pub(crate) fn of(bytes: &[u8]) -> Glimpse {
+        #[derive(Deserialize)]
+        struct Named {
+            id: Option<serde_json::Value>,
+            method: Option<IgnoredAny>,
+        }
+        if let Ok(Named { id, method }) = serde_json::from_slice(bytes) {
+            let id = id.and_then(|id| json::parse_str(&id.to_string()).ok());
+            let id =
+                id.filter(|id| matches!(id, Json::String(_) | Json::Number(Number::Integer(_) | Number::Wide(..))));
+            return Glimpse { id, is_answer: method.is_none() };
+        }
+        // Cut off, or worse: members that tell stand at the beginning.
+        let start = bytes.trim_ascii_start();
+        let has = |member: &[u8]| start.windows(member.len()).take(NEAR).any(|part| part == member);
+        let is_answer = start.starts_with(b"{") && has(b"\"jsonrpc\"") && !has(b"\"method\"");
+        Glimpse { id: None, is_answer: is_answer && (has(b"\"result\"") || has(b"\"error\"")) }
+    }
+}
+
+/// How far into a message its members are looked for.
+const NEAR: usize = 256;
 
 /// Reads a message, or the messages of a batch; the flag says that it is one.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Message>, bool), Fault> {

@@ -19,7 +19,7 @@ use lictor_logic::Time;
 use lictor_warden::{Refused, Warden, WardenError};
 use serde_json::{Map, Value};
 
-use crate::message::{self, Fault, Message};
+use crate::message::{self, Fault, Glimpse, Message};
 use asking::Held;
 
 /// What the operator said.
@@ -97,9 +97,6 @@ enum Ruling {
     Stop(String),
 }
 
-/// How far into a message its members are looked for that every message has.
-const NEAR: usize = 256;
-
 impl Relay {
     /// A connection on which nothing was said yet.
     pub fn new(terms: Terms) -> Relay {
@@ -125,7 +122,7 @@ impl Relay {
                 turn.refuse(fault.reason, bytes);
                 // Not under the id of a request that waits: the client would take this for its answer.
                 let is_free = |id: &Json| !self.asked.contains_key(&key(id)) && !self.is_held(&key(id));
-                let id = message::id_of(bytes).filter(is_free).unwrap_or(Json::Null);
+                let id = Glimpse::of(bytes).id.filter(is_free).unwrap_or(Json::Null);
                 turn.client(&message::error(&id, fault.code, &fault.message));
             }
             Ok((messages, is_batch)) => {
@@ -163,15 +160,16 @@ impl Relay {
     /// Answers a request in place of the server, whose answer cannot be read: the one that it names, or the only one that
     /// waits.
     fn answer_for(&mut self, turn: &mut Turn<'_>, bytes: &[u8], reason: &str) {
-        let named = message::id_of(bytes);
-        // Some servers write what is none of the protocol beside it.
-        let start = bytes.trim_ascii_start();
-        let is_meant = start.starts_with(b"{") && start.windows(9).take(NEAR).any(|part| part == b"\"jsonrpc\"");
+        // Servers also ask and tell, and some write what is none of the protocol beside it.
+        let glimpse = Glimpse::of(bytes);
+        if !glimpse.is_answer {
+            return;
+        }
         let only = || match self.asked.keys().next() {
-            Some(name) if is_meant && self.asked.len() == 1 => lictor::json::parse_str(name).ok(),
+            Some(name) if self.asked.len() == 1 => lictor::json::parse_str(name).ok(),
             _ => None,
         };
-        let Some(id) = named.or_else(only) else { return };
+        let Some(id) = glimpse.id.or_else(only) else { return };
         if let Some(asked) = self.asked.remove(&key(&id)) {
             self.exchange.forget(Side::Client, &id);
             turn.client(&client::denied(&id, &asked, reason));

@@ -50,10 +50,15 @@ impl Held {
         self.answered.retain(|(name, _)| !is_by_id(name));
     }
 
-    /// What was said before about an event of this name.
-    pub(crate) fn answered(&self, name: Option<&str>) -> Option<&str> {
+    /// What was said before about an event of this name. What is known by its id is said once: who asks again asks about
+    /// another.
+    pub(crate) fn answered(&mut self, name: Option<&str>) -> Option<String> {
         let name = name?;
-        self.answered.iter().find(|(known, _)| known == name).map(|(_, line)| line.as_str())
+        let place = self.answered.iter().position(|(known, _)| known == name)?;
+        match is_by_id(name) {
+            true => Some(self.answered.remove(place).1),
+            false => self.answered.get(place).map(|(_, line)| line.clone()),
+        }
     }
 
     /// Forgets the oldest answers.
@@ -85,6 +90,10 @@ impl Warden {
                 let KeptPart { mut answered, moments } = kept::read(&part.value, &key)?;
                 held.answered.append(&mut answered);
                 happened.push(moments);
+            }
+            // What this process has saved, it has answered, unless something went wrong.
+            if last.by == self.name && !self.unsure.contains(session) {
+                held.acknowledge();
             }
             held.forget_answers();
             (held.version, held.run) = (Some(stored.version), last.run);
@@ -125,6 +134,7 @@ impl Warden {
     pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
         let all: Vec<String> = self.held.keys().cloned().collect();
         self.let_go(&all)?;
+        self.unsure.extend(all);
         self.unwritten.clear();
         self.written.clear();
         // What the ledger was handed is in it, or will never be: nothing is written twice.

@@ -31,6 +31,8 @@ pub(crate) struct KeptSession {
     pub(crate) policy: String,
     /// What records know it by.
     pub(crate) run: String,
+    /// Which process saved it.
+    pub(crate) by: String,
     /// How often it was saved.
     pub(crate) saves: u64,
     /// How many events were decided.

@@ -106,6 +106,7 @@ impl Warden {
         let state = KeptSession {
             policy: self.options.policy.clone(),
             run: held.run.clone(),
+            by: self.name.clone(),
             saves,
             decided: held.decided,
             moments,

@@ -85,7 +85,11 @@ impl Warden {
     ) -> Result<Vec<Notice>, WardenError> {
         let (mut notices, mut records, mut ended) = (Vec::new(), Vec::new(), BTreeSet::new());
         for session in due {
-            self.hold(session)?;
+            match self.hold(session) {
+                // It waits for the policy that it began with, and nobody else waits for it.
+                Err(WardenError::PolicyChanged { .. }) if cause.is_none() => continue,
+                held => held?,
+            }
             let Some(held) = self.held.get(session) else { continue };
             let clock = Time(now.0.saturating_sub(held.lag.unwrap_or_default()));
             let is_idle = matches!((held.used, self.options.idle), (Some(used), Some(idle)) if used.plus(idle) <= now);

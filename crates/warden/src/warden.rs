@@ -1,6 +1,6 @@
 //! Decides, saves, writes down, and only then answers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use lictor::event::{Event, Kind};
@@ -58,6 +58,10 @@ pub struct Warden {
     pub(crate) written: Vec<(String, u64)>,
     /// Records that the ledger failed to write: nobody is answered before they are written.
     pub(crate) unwritten: Vec<Waiting>,
+    /// By which a session says that this process saved it.
+    pub(crate) name: String,
+    /// Sessions in which something may be saved about which nobody was answered.
+    pub(crate) unsure: HashSet<String>,
     /// With what the keys begin under which records of this ledger wait in the store.
     pub(crate) outboxes: String,
     /// Counts events, to tell which session was idle longest.
@@ -162,6 +166,8 @@ impl Warden {
             announced: Vec::new(),
             written: Vec::new(),
             unwritten: Vec::new(),
+            name: record::random_name(),
+            unsure: HashSet::new(),
             outboxes,
             turn: 0,
         };
@@ -221,9 +227,13 @@ impl Warden {
                     self.let_go(&sessions)?
                 }
                 // It is saved and will be written down before anything else is decided.
-                Err(error @ WardenError::Ledger(_)) => return Err(error),
+                Err(error @ WardenError::Ledger(_)) => {
+                    self.unsure.extend(sessions);
+                    return Err(error);
+                }
                 Err(error) => {
                     self.let_go(&sessions)?;
+                    self.unsure.extend(sessions);
                     return Err(error);
                 }
             }
@@ -253,7 +263,7 @@ impl Warden {
             let Some(held) = self.held.get_mut(&session) else { continue };
             let name = held::name_of(&event);
             if let Some(line) = held.answered(name.as_deref()) {
-                answers.push(Answer { line: line.to_owned(), decision: None, owed: Vec::new() });
+                answers.push(Answer { line, decision: None, owed: Vec::new() });
                 continue;
             }
             let (time, is_strange) = self.time_of(&event, now);
@@ -295,6 +305,9 @@ impl Warden {
         }
         let (outgoing, version) = self.save(&decided_on, &BTreeSet::new(), records, along(&answers))?;
         self.write(outgoing)?;
+        for session in sessions {
+            self.unsure.remove(session);
+        }
         for session in &decided_on {
             if let Some(held) = self.held.get_mut(session) {
                 held.acknowledge();

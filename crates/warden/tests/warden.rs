@@ -246,8 +246,29 @@ fn an_id_that_comes_again_is_another_event_but_behind_a_crash() {
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
     let again = warden.decide(&read, None).unwrap();
     assert!(again.decision.is_none() && again.line == last.line);
+    assert!(warden.decide(&read, None).unwrap().decision.is_some(), "it was answered now");
     assert_eq!(action(&warden.decide(&pay, None).unwrap()), Some(Action::Block));
     assert!(warden.decide(&read, None).unwrap().decision.is_some(), "somebody was answered since");
+    // Of several that were saved together each is said once, in their order.
+    let said: Vec<String> = warden
+        .decide_all(&[pay.clone(), read.clone(), pay.clone()], None)
+        .unwrap()
+        .into_iter()
+        .map(|it| it.line)
+        .collect();
+    drop(warden);
+    let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
+    let again = warden.decide_all(&[pay.clone(), read.clone(), pay.clone(), pay.clone()], None).unwrap();
+    let lines: Vec<&str> = again.iter().map(|it| it.line.as_str()).collect();
+    assert_eq!(lines[..3], said);
+    assert!(again[..3].iter().all(|it| it.decision.is_none()) && again[3].decision.is_some());
+    // A session that was left to the store for lack of room was answered all the same.
+    for session in ["x", "y", "z", "w"] {
+        warden
+            .decide(&events(&format!(r#"{{"session":"{session}","kind":"user_message","text":"hi"}}"#))[0], None)
+            .unwrap();
+    }
+    assert!(warden.decide(&pay, None).unwrap().decision.is_some());
 }
 
 #[test]

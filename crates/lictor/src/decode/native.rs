@@ -50,6 +50,15 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct NativeDecoder {
     /// Facts that were read before, since a log says the same ones over and over.
     facts: HashMap<Text, Fact>,
+    /// Whether Lictor wrote the records itself: events of other formats may be as nobody should write them.
+    is_own: bool,
+}
+
+impl NativeDecoder {
+    /// A decoder of what Lictor wrote itself.
+    pub(super) fn of_own() -> NativeDecoder {
+        NativeDecoder { is_own: true, ..NativeDecoder::default() }
+    }
 }
 
 impl Decoder for NativeDecoder {
@@ -156,7 +165,8 @@ impl NativeDecoder {
         match kind {
             Some(kind) => {
                 event.kind = Kind::named(&kind);
-                wrong.extend(misspelt(&kind).map(|message| Wrong { code: "native.kind", message }));
+                let misspelt = misspelt(&kind).filter(|_| !self.is_own);
+                wrong.extend(misspelt.map(|message| Wrong { code: "native.kind", message }));
             }
             None if facts || !wrong.is_empty() => {}
             None => {
@@ -165,13 +175,13 @@ impl NativeDecoder {
             }
         }
         let denies = event.more.get("granted").and_then(Json::as_bool) == Some(event.kind == Kind::Denial);
-        if matches!(event.kind, Kind::Approval | Kind::Denial) && denies {
+        if matches!(event.kind, Kind::Approval | Kind::Denial) && denies && !self.is_own {
             let message =
                 "`granted` contradicts the kind: a refusal is a `denial`, an allowance an `approval`".to_owned();
             wrong.push(Wrong { code: "native.granted", message });
         }
         // Nothing that is said of a tool would ever be about it.
-        if event.kind == Kind::ToolCall && event.tool.is_none() && !facts {
+        if event.kind == Kind::ToolCall && event.tool.is_none() && !facts && !self.is_own {
             let message = "a `tool_call` needs the name of its `tool`".to_owned();
             wrong.push(Wrong { code: "native.tool", message });
         }

@@ -15,8 +15,10 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
         true => format!("{} (somebody)", redaction.path),
         false => redaction.to_string(),
     };
-    let without: Vec<String> = decision.redactions.iter().map(unnamed_what).collect();
-    let persons: HashSet<String> = persons.iter().map(quoted).collect();
+    let unnamed_text = |text: &str| if names_one(text, persons) { "[withheld]".to_owned() } else { text.to_owned() };
+    let without: Vec<String> = decision.redactions.iter().map(unnamed_what).map(|what| unnamed_text(&what)).collect();
+    let named: HashSet<String> = persons.iter().map(quoted).collect();
+    let unnamed = |fact: &str| unnamed(fact, &named, persons);
     let mut lines = vec![match decision.action {
         Action::Forward | Action::Steer => "This step went on, but it is not as it should be.".to_owned(),
         Action::Redact => format!("This step went on without {}.", without.join(", ")),
@@ -30,10 +32,10 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
             Why::Unknown => lines.push("Whether this step keeps to it cannot be told.".to_owned()),
             Why::Broken(finding) => {
                 for proof in &finding.witness {
-                    let tool = proof.tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
-                    let session = proof.session.as_ref().map(|it| format!(" of session {it}")).unwrap_or_default();
-                    let held = proof.present.iter().map(|fact| format!("holds: {}", unnamed(fact, &persons)));
-                    let missing = proof.absent.iter().map(|fact| format!("missing: {}", unnamed(fact, &persons)));
+                    let tool = proof.tool.as_ref().map(|tool| format!(" {}", unnamed_text(tool))).unwrap_or_default();
+                    let session = if proof.session.is_some() { " of another session" } else { "" };
+                    let held = proof.present.iter().map(|fact| format!("holds: {}", unnamed(fact)));
+                    let missing = proof.absent.iter().map(|fact| format!("missing: {}", unnamed(fact)));
                     let facts: Vec<String> = held.chain(missing).collect();
                     lines.push(format!("- step {}{session}, {}{tool}: {}", proof.step, proof.kind, facts.join("; ")));
                 }
@@ -47,7 +49,7 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
 }
 
 /// A fact in which persons have no names; they are given as facts quote them.
-fn unnamed(fact: &str, persons: &HashSet<String>) -> String {
+fn unnamed(fact: &str, named: &HashSet<String>, persons: &[String]) -> String {
     let (mut text, mut rest) = (String::with_capacity(fact.len()), fact);
     while let Some(begin) = rest.find('"') {
         let mut is_escaped = false;
@@ -59,7 +61,7 @@ fn unnamed(fact: &str, persons: &HashSet<String>) -> String {
         let Some(end) = rest[begin + 1..].find(ends).map(|end| begin + 1 + end + 1) else { break };
         text.push_str(&rest[..begin]);
         text.push_str(match &rest[begin..end] {
-            quoted if persons.contains(quoted) => "somebody",
+            quoted if named.contains(quoted) => "somebody",
             quoted if names_one(quoted, persons) => "[withheld]",
             quoted => quoted,
         });
@@ -69,9 +71,9 @@ fn unnamed(fact: &str, persons: &HashSet<String>) -> String {
 }
 
 /// Whether a text names one of the persons among other things. Names as short as a syllable are in too many texts.
-fn names_one(quoted: &str, persons: &HashSet<String>) -> bool {
-    let text = quoted.to_lowercase();
-    persons.iter().map(|person| person.trim_matches('"')).any(|person| person.len() > 3 && text.contains(person))
+fn names_one(text: &str, persons: &[String]) -> bool {
+    let text = text.to_lowercase();
+    persons.iter().any(|person| person.len() > 3 && text.contains(&person.to_lowercase()))
 }
 
 fn blocked(decision: &Decision, without: &[String]) -> String {

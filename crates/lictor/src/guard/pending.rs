@@ -28,7 +28,11 @@ impl Pending {
     pub(super) fn refused(self, reason: Refusal) -> Decision {
         let mut decision = Decision::on(self.event, Vec::new());
         decision.action = Action::Block;
-        decision.message = Some(format!("This step was not allowed: {reason}."));
+        // Who denied it is no matter for the model.
+        decision.message = Some(match &reason {
+            Refusal::Denied(_) => "This step was not allowed: a person denied it.".to_owned(),
+            reason => format!("This step was not allowed: {reason}."),
+        });
         decision.refused = Some(reason);
         decision.settles = Some(self.id);
         decision
@@ -42,11 +46,15 @@ impl Guarded {
         let is_taken = |id: &Text| self.pending.iter().any(|pending| pending.id == *id);
         match &event.id {
             Some(id) if !is_taken(id) => id.clone(),
-            given => {
+            given => loop {
                 self.asked += 1;
                 let number = self.asked;
-                given.as_ref().map_or_else(|| format!("ask-{number}"), |id| format!("{id}~{number}")).into()
-            }
+                let id = given.as_ref().map_or_else(|| format!("ask-{number}"), |id| format!("{id}~{number}")).into();
+                let is_taken = |id: &Text| self.pending.iter().any(|pending| pending.id == *id);
+                if !is_taken(&id) {
+                    return id;
+                }
+            },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Takes out of an event what offends, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -159,7 +159,7 @@ impl Walk<'_> {
             }
             Json::Object(object) => {
                 let mut kept: Vec<(Text, Json)> = Vec::new();
-                let mut has_masked = false;
+                let mut names = Names::default();
                 for (member, mut value) in std::mem::replace(object, Object::new()).into_members() {
                     // What is said of the member does not name whom its key named.
                     let masked = self.text(&member);
@@ -168,12 +168,7 @@ impl Walk<'_> {
                         self.note(&what);
                     } else {
                         self.value(&mut value, &member);
-                        has_masked |= masked.is_some();
-                        let mut name = masked.unwrap_or(member);
-                        while has_masked && kept.iter().any(|(other, _)| *other == name) {
-                            name.push('\'');
-                        }
-                        kept.push((name, value));
+                        kept.push((names.own(masked, member, &kept), value));
                     }
                     self.path.pop();
                 }
@@ -214,5 +209,31 @@ impl Walk<'_> {
         }
         masked.push_str(text.get(end..).unwrap_or_default());
         Some(masked.into())
+    }
+}
+
+/// The names of members, once one of them was masked: no two are the same.
+#[derive(Default)]
+struct Names {
+    taken: Option<HashSet<Text>>,
+    /// How often each mask was given a number.
+    counts: HashMap<Text, usize>,
+}
+
+impl Names {
+    /// The name of a member behind those that are kept.
+    fn own(&mut self, masked: Option<Text>, member: Text, kept: &[(Text, Json)]) -> Text {
+        if masked.is_none() && self.taken.is_none() {
+            return member;
+        }
+        let taken = self.taken.get_or_insert_with(|| kept.iter().map(|(name, _)| name.clone()).collect());
+        let wanted = masked.unwrap_or(member);
+        let mut name = wanted.clone();
+        while !taken.insert(name.clone()) {
+            let count = self.counts.entry(wanted.clone()).or_insert(1);
+            *count += 1;
+            name = Text::from(format!("{wanted} {count}"));
+        }
+        name
     }
 }

@@ -43,7 +43,13 @@ impl Relay {
         asked: Asked,
         decision: &Decision,
     ) {
-        let text = question(message, decision);
+        let Some(text) = question(message, decision) else {
+            self.exchange.forget(Side::Client, id);
+            let held = Held { id: id.clone(), request: message.value.clone(), asked };
+            self.deny(turn, &held);
+            let reason = "this step would have to be allowed by a person, and is too long to be shown to one";
+            return turn.client(&denied(id, &held.asked, reason));
+        };
         let question = self.next_id("lictor");
         let allow = object([("type", "boolean".into()), ("description", "Allow this step".into())]);
         let form = object([
@@ -159,16 +165,14 @@ impl Relay {
     }
 }
 
-/// What a person is asked: why, and about what. They say yes to a call with its arguments, so they are shown these.
-fn question(message: &Message, decision: &Decision) -> String {
+/// What a person is asked: why, and about what. They say yes to a call with its arguments, so they are shown all of it; none
+/// if that is too long.
+fn question(message: &Message, decision: &Decision) -> Option<String> {
     let why = decision.message.as_deref().unwrap_or("This step waits until a person has allowed it.");
     let rewritten = decision.rewritten.as_ref().and_then(|event| event.args.as_ref()?.value());
     let arguments = rewritten.or_else(|| message.params().get("arguments"));
-    let tool = message.params().text("name").unwrap_or_default();
-    let mut call = format!("{tool} {}", arguments.map(Json::to_string).unwrap_or_default());
-    if let Some((end, _)) = call.char_indices().nth(MOST_SHOWN) {
-        call.truncate(end);
-        call.push('…');
-    }
-    format!("{why}\nThe call: {call}")
+    // As JSON, so that nothing in it looks like a line of ours.
+    let tool = Json::from(message.params().text("name").unwrap_or_default());
+    let call = format!("{tool} {}", arguments.map(Json::to_string).unwrap_or_default());
+    (call.chars().count() <= MOST_SHOWN).then(|| format!("{why}\nThe call: {call}"))
 }

@@ -135,6 +135,15 @@ fn whoever_asked_is_not_left_to_wait_for_an_answer_that_cannot_be_read() {
     wire.call("2", "weather", "{}");
     assert!(is_dropped(&wire.server(r#"{"jsonrpc":"2.0","result":{"content":["#)), "it may be either");
     assert!(is_dropped(&wire.server("listening on port 80")));
+    wire.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    // What is no answer answers nothing, whatever its id.
+    for told in [
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"\ud800"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"a":1,"a":2}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"result":"#,
+    ] {
+        assert!(is_dropped(&wire.server(told)), "{told}");
+    }
     assert!(is_returned(&wire.server(&result("1", "x")), &result("1", "x")));
 }
 
