@@ -187,13 +187,14 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
     exchange::answer(gateway, request).await
 }
 
-/// A request of HTTP/2 that names two hosts.
+/// A request that says twice who sends it.
 fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
     let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
     let fault = head::Fault::new("http.identity", "a header that says who asks, or in which session, stands twice");
     IDENTITY_HEADERS.iter().any(is_twice).then_some(fault)
 }
 
+/// A request of HTTP/2 that names two hosts.
 fn two_hosts(request: &Request<Incoming>) -> Option<head::Fault> {
     let fault = head::Fault::new("http.host", "the request names two hosts");
     let mut hosts = request.headers().get_all("host").iter();

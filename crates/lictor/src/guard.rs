@@ -177,7 +177,7 @@ impl Guard {
 
     /// Whether something waits for a person by this id.
     pub fn waits(&self, name: &str, id: &str) -> bool {
-        self.sessions.get(name).is_some_and(|guarded| guarded.pending.iter().any(|pending| pending.id == id))
+        self.sessions.get(name).is_some_and(|guarded| guarded.waits(id))
     }
 
     /// The names of the sessions that have begun and not ended.

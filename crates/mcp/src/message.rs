@@ -62,7 +62,7 @@ pub(crate) struct Fault {
 pub(crate) const LONGEST: usize = 64 << 20;
 
 /// What can be told of something that is no message, so that whoever waits for an answer is not left to wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Glimpse {
     pub(crate) id: Option<Json>,
     /// Whether it is an answer, as far as that can be told.

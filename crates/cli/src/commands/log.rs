@@ -37,6 +37,11 @@ pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome
     Ok(Outcome::Compliant)
 }
 
+/// What is said of a folder that holds nothing of a ledger.
+pub(crate) fn no_ledger(folder: &Path) -> anyhow::Error {
+    anyhow::anyhow!("{}: there is no ledger here\nhint: give the folder that `--log` named", folder.display())
+}
+
 /// How the command line writes ledgers: as usual, by the clock of the machine.
 pub(crate) fn options() -> Options {
     Options::new(jiff::Timestamp::now)

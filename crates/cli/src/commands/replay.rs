@@ -21,6 +21,7 @@ use lictor_ledger::{Reader, Revealed};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Listing, ReplayArgs};
+use crate::commands::log::no_ledger;
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
@@ -63,11 +64,9 @@ struct Difference {
 /// Decides on the events once more, and tells where that comes out otherwise.
 pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(Some(&args.policy), &[])?;
-    anyhow::ensure!(
-        args.log.join("records").is_dir(),
-        "{}: there is no ledger here\nhint: give the folder that `--log` named",
-        args.log.display()
-    );
+    if !args.log.join("records").is_dir() {
+        return Err(no_ledger(&args.log));
+    }
     let mut replay = Replay::new(&policy)?;
     let reader = Reader::open(&args.log);
     for record in reader.records(0)? {

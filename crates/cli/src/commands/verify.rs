@@ -7,6 +7,7 @@ use lictor_ledger::{Fault, Verified, VerifierKey, verify, verify_against};
 use serde_json::json;
 
 use crate::args::{Document, VerifyArgs};
+use crate::commands::log::no_ledger;
 use crate::complaint;
 use crate::exit::Outcome;
 
@@ -14,7 +15,7 @@ use crate::exit::Outcome;
 pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     // A folder without anything of a ledger is no ledger that was changed.
     if !args.log.join("records").exists() && !args.log.join("checkpoint").exists() {
-        anyhow::bail!("{}: there is no ledger here\nhint: give the folder that `--log` named", args.log.display());
+        return Err(no_ledger(&args.log));
     }
     let key = key(&args.key)?;
     let result = match &args.against {

@@ -40,21 +40,24 @@ impl Pending {
 }
 
 impl Guarded {
-    /// By which a person answers about an event: its own id, unless something else waits by that, or one made up. What was
-    /// asked before never had one that was made up.
+    /// Whether something waits by this id.
+    pub(super) fn waits(&self, id: &str) -> bool {
+        self.pending.iter().any(|pending| pending.id == id)
+    }
+
+    /// By which a person answers about an event: its own id, unless something else waits by that, or one made up. No two
+    /// events are given the same one that was made up.
     pub(super) fn handle(&mut self, event: &Event) -> Text {
-        let is_taken = |id: &Text| self.pending.iter().any(|pending| pending.id == *id);
-        match &event.id {
-            Some(id) if !is_taken(id) => id.clone(),
-            given => loop {
-                self.asked += 1;
-                let number = self.asked;
-                let id = given.as_ref().map_or_else(|| format!("ask-{number}"), |id| format!("{id}~{number}")).into();
-                let is_taken = |id: &Text| self.pending.iter().any(|pending| pending.id == *id);
-                if !is_taken(&id) {
-                    return id;
-                }
-            },
+        if let Some(id) = event.id.as_ref().filter(|id| !self.waits(id)) {
+            return id.clone();
+        }
+        loop {
+            self.asked += 1;
+            let number = self.asked;
+            let made_up = event.id.as_ref().map_or_else(|| format!("ask-{number}"), |id| format!("{id}~{number}"));
+            if !self.waits(&made_up) {
+                return made_up.into();
+            }
         }
     }
 

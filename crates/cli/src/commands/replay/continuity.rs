@@ -77,7 +77,7 @@ mod tests {
         assert!(continuity.is_broken);
         assert_eq!(continuity.missing("a", 2), None);
         assert_eq!(continuity.missing("b", 5), Some(3));
-        // What had waited and was decided along with an event has its number.
+        // A number that comes again is nothing missing.
         assert_eq!(continuity.missing("b", 5), None);
         assert_eq!(continuity.missing("b", 6), None);
         assert_eq!(continuity.missing("new", 1), None);
