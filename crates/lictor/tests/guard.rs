@@ -579,3 +579,21 @@ fn a_decision_tells_of_all_whom_it_names() {
     let message = decided[1].message.as_ref().unwrap();
     assert!(!message.contains("alice") && !message.contains("CAROL"), "{message}");
 }
+
+/// Who writes a result chooses where in it a text stands.
+#[test]
+fn a_text_anywhere_in_a_result_is_read() {
+    let formula = "always not told";
+    for result in [
+        r#""text":"SECRET""#,
+        r#""result":{"stdout":"SECRET","stderr":""}"#,
+        r#""text":"ok","result":{"a":[{"b":"SECRET"}]}"#,
+        r#""result":{"SECRET and more":1}"#,
+    ] {
+        let mut guard = one("told: {on: tool_result, where: {text: /SECRET/}}", formula);
+        let line = format!("{{\"kind\":\"tool_result\",\"id\":\"c\",\"tool\":\"t\",{result}}}\n");
+        assert_eq!(actions(&decisions(&mut guard, &line)), [Action::Block], "{result}");
+        let harmless = line.replace("SECRET", "hello");
+        assert_eq!(actions(&decisions(&mut guard, &harmless)), [Action::Forward], "{result}");
+    }
+}

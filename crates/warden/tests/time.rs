@@ -17,7 +17,7 @@ use lictor::policy::{Files, Policy};
 use lictor_ledger::{Ledger, Reader};
 use lictor_logic::{Span, Time};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::{Desk, Keep, News, Notice, Options, Refused, Warden};
+use lictor_warden::{Desk, Keep, News, Notice, Options, Refused, Warden, WardenError};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
@@ -197,6 +197,30 @@ fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
     assert_eq!(migrated.len(), 1);
     assert_eq!(migrated[0]["policy"], policy);
     assert_eq!(migrated[0]["begun"], serde_json::json!(["answer", "read-once"]));
+}
+
+#[test]
+fn a_session_that_keeps_its_policy_does_not_stop_time_for_others() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let keeping = |policy: &str| {
+        let (guard, policy) = guard(policy);
+        let options = Options {
+            keep: Keep::Content,
+            most_sessions: 2,
+            policy,
+            idle: None,
+            skew: None,
+            migrates: false,
+            watches: false,
+        };
+        Warden::open(guard, Arc::clone(&store), None, options).unwrap()
+    };
+    let asked = |session: &str| event(&format!(r#"{{"session":"{session}","kind":"user_message","text":"hi"}}"#));
+    keeping(POLICY).decide(&asked("old"), Some(at(0))).unwrap();
+    let mut warden = keeping(&POLICY.replace("respond: ask", "respond: block"));
+    assert!(matches!(warden.decide(&asked("old"), Some(at(1))), Err(WardenError::PolicyChanged { .. })));
+    warden.decide(&asked("new"), Some(at(1))).unwrap();
+    assert_eq!(late(&warden.tick(at(30)).unwrap()), [("new".to_owned(), "answer".to_owned())]);
 }
 
 #[test]
