@@ -597,3 +597,19 @@ fn a_text_anywhere_in_a_result_is_read() {
         assert_eq!(actions(&decisions(&mut guard, &harmless)), [Action::Forward], "{result}");
     }
 }
+
+/// What waits may have come by a way that asks for less than ours does; it is read again all the same.
+#[test]
+fn what_waits_is_restored_whatever_it_lacks() {
+    let policy = "lictor: 1\nname: p\nfacts:\n  call: {on: tool_call}\nproperties:\n  - {id: ask, formula: 'always !call', respond: ask}\n";
+    let mut event = events("{\"kind\":\"tool_call\",\"tool\":\"pay\"}\n").remove(0);
+    event.tool = None;
+    let mut one = guard(policy);
+    let handle = one.decide(&event, None).waits_as.unwrap();
+    let (saved, _) = one.save("", 0).unwrap();
+    let mut other = guard(policy);
+    other.restore(&saved).unwrap();
+    assert!(other.waits("", &handle));
+    let allowed = decisions(&mut other, &format!("{{\"kind\":\"approval\",\"id\":\"{handle}\"}}\n"));
+    assert_eq!(actions(&allowed[0].settled), [Action::Forward]);
+}

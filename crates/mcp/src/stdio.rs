@@ -123,3 +123,20 @@ fn line(to: &mut impl Write, text: &[u8]) -> std::io::Result<()> {
     to.write_all(b"\n")?;
     to.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_line_that_is_too_long_is_no_message() {
+        let hidden = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}\n".as_slice();
+        let input = std::io::repeat(b' ').take(LONGEST as u64 - 1).chain(b"x".as_slice()).chain(hidden).chain(hidden);
+        let (sender, receiver) = mpsc::channel();
+        listen(input, &sender, Heard::Client, Heard::ClientGone);
+        let mut heard = receiver.try_iter();
+        assert!(matches!(heard.next(), Some(Heard::Client(line)) if line.len() == LONGEST));
+        assert!(matches!(heard.next(), Some(Heard::Client(line)) if line == hidden), "the next line is one");
+        assert!(matches!(heard.next(), Some(Heard::ClientGone)));
+    }
+}

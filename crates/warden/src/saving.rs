@@ -14,6 +14,9 @@ use crate::warden::Warden;
 /// How many parts the trail of a session may have before they are made one; more where the trail is long.
 const MOST_PARTS: usize = 256;
 
+/// A record, and the session that it is about; none for a history across sessions.
+pub(crate) type Drafted = (Option<String>, Outgoing);
+
 /// What became of a session in the changes that are saved.
 struct Saved {
     session: String,
@@ -32,7 +35,7 @@ impl Warden {
         &mut self,
         sessions: &BTreeSet<String>,
         ended: &BTreeSet<String>,
-        records: Vec<(String, Outgoing)>,
+        records: Vec<Drafted>,
         along: Vec<Change>,
     ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
         let mut changes = along;
@@ -55,12 +58,13 @@ impl Warden {
         }
         let mut outgoing = Vec::new();
         if self.ledger.is_some() {
-            let all = self.announced.iter().cloned().chain(records);
-            for (place, (session, mut record)) in all.enumerate() {
-                let held = self.held.get(&session);
+            let announced = self.announced.iter().cloned().map(|(session, record)| (Some(session), record));
+            for (place, (session, mut record)) in announced.chain(records).enumerate() {
+                let held = session.as_ref().and_then(|session| self.held.get(session));
                 held.into_iter().for_each(|held| record.note_run(&held.run));
                 let number = held.map_or(0, |held| held.saves + 1);
-                let key = kept::outbox(&self.outboxes, &session, number, place, record.id());
+                let name = session.unwrap_or_default();
+                let key = kept::outbox(&self.outboxes, &name, number, place, record.id());
                 changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&record, &key)?));
                 outgoing.push(Waiting { key, version: 0, record });
             }

@@ -10,6 +10,7 @@ use lictor_store::StoreError;
 use crate::error::WardenError;
 use crate::kept;
 use crate::record::Outgoing;
+use crate::saving::Drafted;
 use crate::warden::{MOST_TURNS, News, Notice, Warden};
 
 /// How many sessions are looked at in one go when time has passed.
@@ -98,13 +99,13 @@ impl Warden {
                 let (mut owed, mut refused) = self.guard.finish(session);
                 late.append(&mut owed);
                 settled.append(&mut refused);
-                records.push((session.clone(), Outgoing::ended(cause, &self.options.policy)));
+                records.push((Some(session.clone()), Outgoing::ended(cause, &self.options.policy)));
                 ended.insert(session.clone());
             }
-            notices.append(&mut self.late(session, late, Some(now), &mut records));
+            notices.append(&mut self.late(Some(session), late, Some(now), &mut records));
             for decision in settled {
                 let record = self.outgoing(session, &decision, Some(now));
-                records.extend(record.map(|record| (session.clone(), record)));
+                records.extend(record.map(|record| (Some(session.clone()), record)));
                 notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
             }
         }
@@ -120,7 +121,7 @@ impl Warden {
             return Ok(Vec::new());
         }
         let mut records = Vec::new();
-        let notices = self.late("", late, Some(now), &mut records);
+        let notices = self.late(None, late, Some(now), &mut records);
         match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
             Ok((outgoing, _)) => self.write(outgoing).map(|()| notices),
             // Somebody else was faster, and tells it.
@@ -129,17 +130,17 @@ impl Warden {
         }
     }
 
-    /// What was late, told and to be written down.
+    /// What was late in a session, or in a history across sessions; told and to be written down.
     pub(crate) fn late(
         &self,
-        session: &str,
+        session: Option<&str>,
         late: Vec<Finding>,
         now: Option<Time>,
-        records: &mut Vec<(String, Outgoing)>,
+        records: &mut Vec<Drafted>,
     ) -> Vec<Notice> {
         let told = |finding: Finding| {
             records.push((
-                session.to_owned(),
+                session.map(str::to_owned),
                 Outgoing::late(&finding, self.guard.persons_of(&finding), &self.options.policy, now),
             ));
             Notice { line: late_line(&finding), news: News::Late(Box::new(finding)) }

@@ -289,12 +289,12 @@ impl Warden {
                 if let Some(mut record) = self.outgoing(&session, decision, now) {
                     record.note_clock(is_strange);
                     record.note_exchange(exchange.as_deref());
-                    records.push((session.clone(), record));
+                    records.push((Some(session.clone()), record));
                 }
             }
             let is_end = is_end && decision.action.goes_on();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
-            let owed = self.late(&session, owed, now, &mut records);
+            let owed = self.late(Some(&session), owed, now, &mut records);
             answers.push(Answer { line, decision: Some(decision), owed });
             decided_on.insert(session);
         }

@@ -102,6 +102,30 @@ fn a_deadline_fires_without_an_event_and_without_the_session_in_memory() {
     assert_eq!(late(&second.tick(at(16)).unwrap()), [("t".to_owned(), "answer".to_owned())]);
 }
 
+/// What is owed across sessions is owed by none of them, also not by the one without a name.
+#[test]
+fn what_is_late_across_sessions_is_the_record_of_no_session() {
+    let (store, folder): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), TempDir::new().unwrap());
+    let policy = "lictor: 1\nname: p\nproperties:\n  - {id: answer, history: global, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}\n";
+    let (guard, fingerprint) = guard(policy);
+    let options = Options {
+        keep: Keep::Commitment,
+        most_sessions: 2,
+        policy: fingerprint,
+        idle: None,
+        skew: None,
+        migrates: true,
+        watches: false,
+    };
+    let mut warden = Warden::open(guard, store, Some(ledger(&folder)), options).unwrap();
+    warden.decide(&event(r#"{"kind":"user_message","text":"hi"}"#), Some(at(0))).unwrap();
+    assert_eq!(warden.tick(at(20)).unwrap().len(), 1);
+    warden.close().unwrap();
+    let runs: Vec<(Value, bool)> =
+        bodies(&folder).map(|body| (body["type"].clone(), body.contains_key("run"))).collect();
+    assert_eq!(runs, [("decision".into(), true), ("late".into(), false)]);
+}
+
 /// Events of a recorded log are years old. Their clock goes on from there, at the speed of ours.
 #[test]
 fn events_that_say_when_they_were_have_a_clock_of_their_own() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand};
 
 use super::{Document, Listing};
 
@@ -109,8 +109,8 @@ pub(crate) enum LogCommand {
         reveal: bool,
 
         /// How to print
-        #[arg(long, value_enum, default_value_t = RecordFormat::Text)]
-        format: RecordFormat,
+        #[arg(long, value_enum, default_value_t = Listing::Text)]
+        format: Listing,
     },
     /// Prove that a record is in the tree, or with --since that the tree continues an older one
     Proof {
@@ -158,12 +158,4 @@ pub(crate) enum LogCommand {
         #[arg(long, value_name = "TIME")]
         before: String,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RecordFormat {
-    /// For people
-    Text,
-    /// The lines as they stand in the ledger
-    Jsonl,
 }

@@ -72,6 +72,17 @@ fn a_policy_that_does_not_load_allows_nothing() {
 }
 
 #[test]
+fn a_policy_that_leads_nowhere_is_one_that_does_not_load() {
+    let project = Project::new("claude");
+    let policy = project.path().join("lictor.yaml");
+    std::fs::remove_file(&policy).unwrap();
+    std::os::unix::fs::symlink("nowhere.yaml", &policy).unwrap();
+    let folder = project.path().to_str().unwrap().to_owned();
+    let answer = project.ask_with(&["--project", &folder], &project.before("c1", "Bash", json!({})).to_string());
+    assert!(answer.is_denied() && answer.output.contains("lictor.yaml"), "{answer:?}");
+}
+
+#[test]
 fn a_policy_that_changed_under_way_allows_nothing() {
     let project = Project::new("claude");
     assert!(project.ask(&project.before("c1", "Bash", json!({}))).is_silent());

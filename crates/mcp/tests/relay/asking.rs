@@ -56,6 +56,17 @@ fn anything_but_yes_is_no() {
 }
 
 #[test]
+fn nobody_is_asked_about_what_they_cannot_be_shown() {
+    let mut wire = Wire::new();
+    wire.declare_elicitation();
+    let long = format!(r#"{{"path":"{}","last":"/etc"}}"#, "x".repeat(4_000));
+    let denied = told(&wire.call("1", "delete", &long));
+    assert!(is_denied(&denied, "1") && denied.to_string().contains("too long to be shown"), "{denied}");
+    let question = told(&wire.call("1", "delete", r#"{"path":"x"}"#));
+    assert_eq!(question.text("method"), Some("elicitation/create"), "its id is free again");
+}
+
+#[test]
 fn a_call_that_is_cancelled_waits_no_longer() {
     let mut wire = Wire::new();
     wire.declare_elicitation();

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use lictor_ledger::{Notice, Reader, Record, Revealed};
 
-use crate::args::RecordFormat;
+use crate::args::Listing;
 use crate::render::paint::Paint;
 
 /// Prints records from an index on.
@@ -13,14 +13,14 @@ pub(crate) fn run(
     from: u64,
     count: usize,
     reveal: bool,
-    format: RecordFormat,
+    format: Listing,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     for record in reader.records(from)?.take(count) {
         let record = record?;
         match format {
-            RecordFormat::Jsonl => writeln!(out, "{}", record.line)?,
-            RecordFormat::Text => text(&record, out)?,
+            Listing::Jsonl => writeln!(out, "{}", record.line)?,
+            Listing::Text => text(&record, out)?,
         }
         if reveal {
             writeln!(out, "      {}", revealed(&reader.reveal(record.index)?))?;
