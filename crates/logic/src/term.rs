@@ -15,7 +15,8 @@ use crate::lexer::is_name;
 /// A datum inside a fact.
 ///
 /// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// They have one order, whatever they are: numbers stand where they are in size, whole or not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged, from = "Written")]
 pub enum Value {
     /// `true` or `false`.
@@ -77,6 +78,24 @@ impl Value {
             (Value::Decimal(a), Value::Integer(b)) => Some(a.cmp_integer(*b)),
             _ => None,
         }
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Value) -> Ordering {
+        let sort = |value: &Value| match value {
+            Value::Bool(_) => 0,
+            Value::Integer(_) => 1,
+            Value::Decimal(_) => 2,
+            Value::Text(_) => 3,
+        };
+        self.order(other).unwrap_or(Ordering::Equal).then(sort(self).cmp(&sort(other)))
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Value) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

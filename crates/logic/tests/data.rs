@@ -12,6 +12,11 @@ use lictor_logic::{
 /// Pairs in each test of an ordinary run; a nightly one takes more.
 const PAIRS: usize = 12_500;
 
+/// A number that is not whole, and neither the least nor the greatest.
+fn half() -> Value {
+    Value::number(2.5).unwrap()
+}
+
 /// A small generator of its own: the same seed gives the same formulas.
 struct Random(u64);
 
@@ -123,6 +128,7 @@ impl Random {
     fn value(&mut self) -> Value {
         match self.below(7) {
             0 => Value::text("a"),
+            1 => half(),
             other => Value::Integer(1 + (other % 3) as i64),
         }
     }
@@ -227,7 +233,7 @@ fn values_broken(
         }
         return;
     };
-    for value in [Value::Integer(1), Value::Integer(2), Value::Integer(3), Value::text("a")] {
+    for value in [Value::Integer(1), Value::Integer(2), half(), Value::Integer(3), Value::text("a")] {
         let inner = arena.instantiate(f, &(*variable).into(), &value);
         chosen.push(Some(value));
         values_broken(arena, inner, rest, trace, chosen, broken);
