@@ -6,7 +6,7 @@ use lictor::json::{self, Json, Object};
 
 use crate::history::Sent;
 use crate::segment::{self, Segment};
-use crate::splice::{self, Edit, Path, Step, at, join, value_at};
+use crate::splice::{self, Edit, Path, Step, at, join, nothing, value_at};
 use crate::stream::responses::items::message;
 use crate::{Api, Refused, Ruling, known};
 
@@ -63,11 +63,18 @@ impl Reply {
         }
         let ruled: Vec<(&Segment, &Ruling, usize)> =
             self.segments.iter().zip(rulings).map(|((choice, segment), ruling)| (segment, ruling, *choice)).collect();
-        let edits = match self.api {
+        let mut edits = match self.api {
             Api::Chat => self.settle_chat(&ruled)?,
             Api::Messages => self.settle_messages(&ruled)?,
             Api::Responses => self.settle_responses(&ruled)?,
         };
+        // What stands beside several texts is cleared for each of them.
+        let mut places: Vec<Path> = Vec::with_capacity(edits.len());
+        edits.retain(|(path, _)| {
+            let is_new = !places.contains(path);
+            places.push(path.clone());
+            is_new
+        });
         let text = splice::edited(&self.text, &edits).ok_or_else(|| shape("a change cannot be written back"))?;
         let sent = Reply::read(self.api, text.as_bytes())?.sent();
         Ok(Settled { body: text.into_bytes(), sent })
@@ -101,10 +108,10 @@ impl Reply {
                     Ruling::Rewrite(event) => said.extend(segment.rewrite(event)?),
                 }
             }
-            // The tokens hold the words once more.
-            let tokens = join(&at, ["logprobs".into()]);
-            if !said.is_empty() && value_at(&self.value, &tokens).is_some() {
-                edits.push((tokens, Edit::Set(Json::Null)));
+            // The tokens hold words and arguments once more, and what is quoted may be what was taken out.
+            if own().any(|(_, ruling, _)| !ruling.is_forward()) {
+                edits.extend(self.cleared(&at, &["logprobs", "token_ids"]));
+                edits.extend(self.cleared(&message_at, &["annotations"]));
             }
             if denials.is_empty() {
                 edits.extend(said);
@@ -181,6 +188,12 @@ impl Reply {
             let is_clients =
                 value_at(&self.value, &segment.at).and_then(|block| block.text("type")) == Some("tool_use");
             is_called |= is_clients && !is_denied(ruling);
+            if segment.event.kind == Kind::AssistantMessage && !ruling.is_forward() {
+                for place in segment.places() {
+                    edits.extend(self.cleared(&place[..place.len().saturating_sub(1)], &["citations"]));
+                }
+                edits.extend(self.cleared(&at!["stop_details"], &["explanation"]));
+            }
             match ruling {
                 Ruling::Forward => {}
                 Ruling::Rewrite(event) => edits.extend(segment.rewrite(event)?),
@@ -210,6 +223,13 @@ impl Reply {
         };
         for (segment, ruling, _) in ruled {
             let is_said = segment.event.kind == Kind::AssistantMessage;
+            if is_said && !ruling.is_forward() {
+                for place in segment.places() {
+                    let part = &place[..place.len().saturating_sub(1)];
+                    edits.extend(self.cleared(part, &["annotations", "logprobs"]));
+                }
+                edits.extend(self.cleared(&[], &["output_text"]));
+            }
             match (denied(&segment.at), ruling) {
                 // The service speaks about itself.
                 _ if segment.at.is_empty() => {}
@@ -226,28 +246,31 @@ impl Reply {
                 (None, _) => {}
             }
         }
-        let tokens: Vec<Path> =
-            edits.iter().filter_map(|(path, _)| Some(join(path.get(..4)?, ["logprobs".into()]))).collect();
-        for path in tokens.into_iter().filter(|path| value_at(&self.value, path).is_some()) {
-            if !edits.iter().any(|(known, _)| *known == path) {
-                edits.push((path, Edit::Set(Vec::new().into())));
-            }
-        }
         Ok(edits)
+    }
+
+    /// The edits by which members of an object that may say the same as a text beside them say nothing.
+    fn cleared(&self, at: &[Step], keys: &[&str]) -> impl Iterator<Item = (Path, Edit)> {
+        let places = keys.iter().map(|key| join(at, [(*key).into()]));
+        let edits = places.filter_map(|place| Some((nothing(value_at(&self.value, &place)?)?, place)));
+        edits.map(|(edit, place)| (place, edit)).collect::<Vec<_>>().into_iter()
     }
 }
 
 fn chat(value: &Json) -> Result<Vec<Vec<Segment>>, Refused> {
-    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-        return Ok(vec![vec![Segment::about(piece::failure(error))]]);
-    }
-    let Some(choices) = value.get("choices").and_then(Json::as_array) else {
-        return Err(shape("a reply without `choices`"));
+    let failure = value.get("error").filter(|error| !error.is_null()).map(piece::failure);
+    let choices = match (value.get("choices"), &failure) {
+        (Some(Json::Array(choices)), _) => choices.as_slice(),
+        (None | Some(Json::Null), Some(_)) => &[],
+        _ => return Err(shape("a reply without `choices`")),
     };
     let mut all = Vec::new();
     for (place, choice) in choices.iter().enumerate() {
         let Some(object) = choice.as_object() else { return Err(shape("a choice is not an object")) };
         known::check(object, &known::CHOICE, "a choice")?;
+        if choice.get("delta").is_some_and(|delta| !delta.is_null()) {
+            return Err(shape("a choice of a whole reply has a piece of one beside it"));
+        }
         let written = choice.get("message").filter(|written| written.text("role") == Some("assistant"));
         let Some(message) = written.and_then(Json::as_object) else {
             return Err(shape("a choice without a message of the assistant"));
@@ -262,6 +285,12 @@ fn chat(value: &Json) -> Result<Vec<Vec<Segment>>, Refused> {
             segments.iter_mut().for_each(|segment| segment.event.more.insert("choice", number));
         }
         all.push(segments);
+    }
+    if let Some(failure) = failure {
+        match all.first_mut() {
+            Some(first) => first.push(Segment::about(failure)),
+            None => all.push(vec![Segment::about(failure)]),
+        }
     }
     Ok(all)
 }

@@ -251,9 +251,8 @@ fn name_tools(segments: &mut [Segment]) {
         let Some(id) = &event.id else { continue };
         match (&event.kind, &event.tool) {
             (Kind::ToolCall, Some(tool)) => drop(tools.insert(id.clone(), tool.clone())),
-            (Kind::ToolResult | Kind::Approval | Kind::Denial, _) => {
-                event.tool = tools.get(id).cloned().or(event.tool.take());
-            }
+            (Kind::ToolResult, _) => event.tool = tools.get(id).cloned().or(event.tool.take()),
+            (Kind::Other(kind), _) if kind == segment::APPROVAL_RESPONSE => event.tool = tools.get(id).cloned(),
             (Kind::Other(_), Some(tool)) => drop(tools.insert(id.clone(), tool.clone())),
             _ => {}
         }

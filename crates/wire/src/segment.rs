@@ -21,6 +21,8 @@ pub(crate) struct Segment {
     texts: Vec<Said>,
     /// The arguments or the result.
     value: Option<Held>,
+    /// Where the answer of a tool stands, all of it.
+    answer: Option<Path>,
 }
 
 /// A value in the body.
@@ -52,6 +54,9 @@ struct Said {
 
 /// Tools that the vendor runs itself: when the call is seen it has been carried out.
 pub(crate) const EXECUTED: &str = "executed_by";
+
+/// The kind of the event of an `mcp_approval_response`.
+pub(crate) const APPROVAL_RESPONSE: &str = "approval_response";
 
 /// Takes a message of a chat apart, of any role.
 pub(crate) fn message(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
@@ -86,7 +91,7 @@ pub(crate) fn message(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refus
     // A user who sends nothing still took a turn.
     if segments.is_empty() && role != "assistant" {
         for event in events(written)? {
-            segments.push(Segment { event, at: at.to_vec(), texts: Vec::new(), value: None });
+            segments.push(Segment::new(event, at.to_vec()));
         }
     }
     Ok(segments)
@@ -100,8 +105,9 @@ pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused>
     }
     let events = piece::item(written).ok_or_else(|| unknown("an item", "type", name))?;
     let hosted = is_hosted(name);
-    let segment = |mut event: Event| {
-        let (mut texts, mut value) = (Vec::new(), None);
+    let segment = |event: Event| {
+        let mut segment = Segment::new(on_the_wire(event), at.to_vec());
+        let Segment { event, texts, value, answer, .. } = &mut segment;
         match event.kind {
             Kind::ToolResult => {
                 let key = ["output", "results", "outputs", "result"]
@@ -110,33 +116,35 @@ pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused>
                 if let Some(key) = key {
                     let place = join(at, [key.into()]);
                     match event.result {
-                        Some(_) => value = Some(Held { at: place, form: Form::Value }),
-                        None => collect(written.get(key).unwrap_or(&Json::Null), place, "\n", &mut texts),
+                        Some(_) => *value = Some(Held { at: place, form: Form::Value }),
+                        None => collect(written.get(key).unwrap_or(&Json::Null), place, "\n", texts),
                     }
                 }
+                let key = key.or_else(|| written.get("error").map(|_| "error"));
+                *answer = Some(join(at, [key.unwrap_or("output").into()]));
             }
             Kind::ToolCall => {
                 let key = match name {
                     "custom_tool_call" => Some("input"),
                     _ => ["arguments", "action", "operation"].into_iter().find(|key| written.get(key).is_some()),
                 };
-                value = key.map(|key| Held::new(join(at, [key.into()]), written.get(key), name == "custom_tool_call"));
+                *value = key.map(|key| Held::new(join(at, [key.into()]), written.get(key), name == "custom_tool_call"));
             }
             _ => {}
         }
         if hosted && matches!(event.kind, Kind::ToolCall | Kind::ToolResult) {
             event.more.insert(EXECUTED, "vendor");
         }
-        Segment { event, at: at.to_vec(), texts, value }
+        segment
     };
     Ok(events.into_iter().map(segment).collect())
 }
 
 /// Instructions beside the messages.
 pub(crate) fn instructions(content: &Json, at: Path) -> Segment {
-    let mut texts = Vec::new();
-    collect(content, at.clone(), "\n", &mut texts);
-    Segment { event: piece::instructions(content), at, texts, value: None }
+    let mut segment = Segment::new(piece::instructions(content), at.clone());
+    collect(content, at, "\n", &mut segment.texts);
+    segment
 }
 
 /// The tools on offer.
@@ -144,14 +152,24 @@ pub(crate) fn definitions(tools: &Json, at: Path) -> Option<Segment> {
     tools.as_array().filter(|tools| !tools.is_empty())?;
     let mut event = Event::new(Kind::ToolDefinitions);
     event.more.insert("tools", tools.clone());
-    Some(Segment { event, at, texts: Vec::new(), value: None })
+    Some(Segment::new(event, at))
 }
 
 /// Something that is carried and that no text or call holds.
 pub(crate) fn other(kind: &str, key: &str, value: &Json, at: Path) -> Segment {
     let mut event = Event::new(Kind::Other(kind.into()));
     event.more.insert(key, value.clone());
-    Segment { event, at, texts: Vec::new(), value: None }
+    Segment::new(event, at)
+}
+
+/// What a client or a vendor calls an approval is what they say: nobody here was asked. It is an event of another name, so that
+/// it allows nothing.
+pub(crate) fn on_the_wire(mut event: Event) -> Event {
+    if matches!(event.kind, Kind::Approval | Kind::Denial) {
+        event.more.insert("approve", event.kind == Kind::Approval);
+        event.kind = Kind::Other(APPROVAL_RESPONSE.into());
+    }
+    event
 }
 
 /// Whether items of this type are calls that the vendor carries out, so that nobody can stop them any more.
@@ -169,6 +187,15 @@ fn is_hosted(name: &str) -> bool {
 }
 
 impl Segment {
+    fn new(event: Event, at: Path) -> Segment {
+        Segment { event, at, texts: Vec::new(), value: None, answer: None }
+    }
+
+    /// Where its texts stand.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.texts.iter().map(|said| &said.at)
+    }
+
     /// The edits by which the body says what the event says now.
     pub(crate) fn rewrite(&self, event: &Event) -> Result<Vec<(Path, Edit)>, Refused> {
         let mut edits = Vec::new();
@@ -208,12 +235,11 @@ impl Segment {
 
     /// The edits by which the body says the text of a denial in place of what was said or answered.
     pub(crate) fn deny(&self, text: &str) -> Result<Vec<(Path, Edit)>, Refused> {
-        let Some((first, rest)) = self.texts.split_first() else {
-            return match (&self.event.kind, &self.value) {
-                (Kind::ToolResult, Some(held)) => Ok(vec![(held.at.clone(), Edit::Set(text.into()))]),
-                _ => Err(self.stuck("itself")),
-            };
-        };
+        // With all that is beside its words: pictures, files, titles.
+        if let Some(answer) = &self.answer {
+            return Ok(vec![(answer.clone(), Edit::Set(text.into()))]);
+        }
+        let Some((first, rest)) = self.texts.split_first() else { return Err(self.stuck("itself")) };
         let mut edits = vec![(first.at.clone(), Edit::Set(text.into()))];
         edits.extend(rest.iter().map(|said| (said.at.clone(), Edit::Set("(withheld)".into()))));
         Ok(edits)
@@ -232,16 +258,18 @@ impl Segment {
         }
     }
 
-    fn of_block(mut event: Event, block: &Json, at: Path) -> Segment {
-        let (mut texts, mut value) = (Vec::new(), None);
+    fn of_block(event: Event, block: &Json, at: Path) -> Segment {
+        let content_at = join(&at, ["content".into()]);
+        let mut segment = Segment::new(event, at);
+        let Segment { event, at, texts, value, answer } = &mut segment;
         match event.kind {
-            Kind::ToolCall => value = Some(Held::new(join(&at, ["input".into()]), block.get("input"), false)),
-            Kind::ToolResult if event.result.is_some() => {
-                value = Some(Held { at: join(&at, ["content".into()]), form: Form::Value });
-            }
+            Kind::ToolCall => *value = Some(Held::new(join(at, ["input".into()]), block.get("input"), false)),
             Kind::ToolResult => {
-                let content = block.get("content").unwrap_or(&Json::Null);
-                collect(content, join(&at, ["content".into()]), "\n", &mut texts);
+                *answer = Some(content_at.clone());
+                match event.result {
+                    Some(_) => *value = Some(Held { at: content_at, form: Form::Value }),
+                    None => collect(block.get("content").unwrap_or(&Json::Null), content_at, "\n", texts),
+                }
             }
             _ => {}
         }
@@ -249,12 +277,12 @@ impl Segment {
         if !matches!(name, "tool_use" | "tool_result") && event.kind != Kind::ToolDefinitions {
             event.more.insert(EXECUTED, "vendor");
         }
-        Segment { event, at, texts, value }
+        segment
     }
 
     /// What a service says about itself, which stands nowhere in particular.
     pub(crate) fn about(event: Event) -> Segment {
-        Segment { event, at: Vec::new(), texts: Vec::new(), value: None }
+        Segment::new(event, Vec::new())
     }
 
     /// The same where its texts are under another key.
@@ -347,7 +375,8 @@ impl Run {
             if !(is_silent && event.kind == Kind::UserMessage) {
                 // What was recorded as sound cannot be changed, so neither can what is said of it.
                 let texts = if is_heard { Vec::new() } else { run.texts.clone() };
-                segments.push(Segment { event, at: at.to_vec(), texts, value: None });
+                let answer = (event.kind == Kind::ToolResult).then(|| join(at, ["content".into()]));
+                segments.push(Segment { event, at: at.to_vec(), texts, value: None, answer });
             }
         }
         Ok(())
@@ -379,14 +408,14 @@ fn calls(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
                 let held = crate::splice::value_at(entry, &inner);
                 Held::new(join(&here, inner), held, entry.get("function").is_none())
             });
-            segments.push(Segment { event, at: here.clone(), texts: Vec::new(), value });
+            segments.push(Segment { value, ..Segment::new(event, here.clone()) });
         }
     }
     if let Some(call) = written.get("function_call").filter(|call| !call.is_null()) {
         let here = join(at, ["function_call".into()]);
         for event in alone("function_call", call.clone())? {
             let value = Some(Held::new(join(&here, ["arguments".into()]), call.get("arguments"), false));
-            segments.push(Segment { event, at: here.clone(), texts: Vec::new(), value });
+            segments.push(Segment { value, ..Segment::new(event, here.clone()) });
         }
     }
     Ok(segments)

@@ -61,6 +61,16 @@ pub(crate) fn value_at<'a>(value: &'a Json, path: &[Step]) -> Option<&'a Json> {
     })
 }
 
+/// The edit by which a value says nothing, in the form that it has; none if it does not say anything.
+pub(crate) fn nothing(value: &Json) -> Option<Edit> {
+    match value {
+        Json::Null => None,
+        Json::Array(list) => (!list.is_empty()).then(|| Edit::Set(Vec::new().into())),
+        Json::String(_) => Some(Edit::Set("".into())),
+        _ => Some(Edit::Set(Json::Null)),
+    }
+}
+
 /// The text with some values changed. Paths do not lead into one another; none if one leads nowhere.
 pub(crate) fn edited(text: &str, edits: &[(Path, Edit)]) -> Option<String> {
     let mut changes = Vec::new();

@@ -12,7 +12,7 @@ use lictor::json::{Json, Object};
 use super::desk::Desk;
 use super::{Dialect, Out, Said, Slot, Taken, shape, truncated, unknown};
 use crate::known::{self, CHOICE, MESSAGE};
-use crate::splice::{Edit, Path, at, join};
+use crate::splice::{Edit, Path, at, join, nothing, value_at};
 use crate::{Refused, Ruling};
 
 /// What every chunk of a stream repeats.
@@ -105,13 +105,16 @@ impl Dialect for Chat {
         for (place, choice) in payload.get("choices").and_then(Json::as_array).unwrap_or_default().iter().enumerate() {
             let index = choice.get("index").and_then(Json::as_i64).unwrap_or(0);
             let at = at!["choices", place];
-            if edits.iter().any(|(path, _)| path.starts_with(&at))
-                && choice.get("logprobs").is_some_and(|log| !log.is_null())
-            {
-                edits.push((join(&at, ["logprobs".into()]), Edit::Set(Json::Null)));
-            }
             let Some(open) = self.choices.get_mut(&index) else { continue };
             has_lost |= open.write(choice, &at, desk, &mut edits);
+            // The tokens hold words and arguments once more, and what is quoted may be what was taken out.
+            let is_altered = edits.iter().any(|(path, _)| path.starts_with(&at));
+            if is_altered || open.words.is_some_and(|unit| desk.is_altered(unit)) {
+                for beside in [at!["logprobs"], at!["token_ids"], at!["delta", "annotations"]] {
+                    let edit = value_at(choice, &beside).and_then(nothing);
+                    edits.extend(edit.map(|edit| (join(&at, beside), edit)));
+                }
+            }
             if choice.text("finish_reason").is_some() {
                 out.append(&mut self.denials(Some(index), Some(slot), desk));
             }
@@ -232,6 +235,10 @@ impl Open {
             }
             let range = desk.say(unit, text);
             taken.said.push(Said { unit, range, at: join(at, [key.into()]) });
+        }
+        // What is quoted may be what is taken out of the text.
+        if delta.get("annotations").is_some_and(|quoted| !quoted.is_null()) && desk.holds_back() {
+            taken.waits.extend(self.words);
         }
         for entry in calls {
             taken.waits.push(self.entry(entry, desk)?);

@@ -234,6 +234,17 @@ impl Desk {
         words.map_or_else(Text::default, |words| words.shown(range).into())
     }
 
+    /// Whether text stays back until it is known how it leaves.
+    pub(super) fn holds_back(&self) -> bool {
+        self.hold_back > 0
+    }
+
+    /// Whether anything of a text leaves otherwise than it came, as far as that is known.
+    pub(super) fn is_altered(&self, unit: usize) -> bool {
+        let words = self.units.get(unit).and_then(|unit| unit.words.as_ref());
+        words.is_some_and(|words| !words.masks.is_empty() || words.cut.is_some()) || !self.is_forward(unit)
+    }
+
     /// Whether a part of a text leaves otherwise than it came.
     pub(super) fn is_changed(&self, unit: usize, range: Range<usize>) -> bool {
         self.text(unit).get(range.clone()) != Some(self.shown(unit, range).as_str())

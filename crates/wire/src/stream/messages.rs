@@ -79,6 +79,9 @@ impl Dialect for Messages {
                 let delta = payload.get("delta").unwrap_or(&Json::Null);
                 self.finish(delta, false, desk)?;
                 taken.waits = self.acts().collect();
+                if desk.holds_back() {
+                    taken.waits.extend(self.blocks.values().filter_map(Open::words));
+                }
             }
             "message_stop" => {
                 self.finish(&Json::Null, false, desk)?;
@@ -109,12 +112,17 @@ impl Dialect for Messages {
                 let is_left = calls.clone().any(|open| !desk.is_denied(open.unit()));
                 let edit = (at!["delta", "stop_reason"], Edit::Set("end_turn".into()));
                 let was_called = payload.at("delta.stop_reason").and_then(Json::as_str) == Some("tool_use");
-                let edits = if was_called && !is_left && calls.count() > 0 { vec![edit] } else { Vec::new() };
+                let mut edits = if was_called && !is_left && calls.count() > 0 { vec![edit] } else { Vec::new() };
+                let explains = payload.at("delta.stop_details.explanation").and_then(Json::as_str).is_some();
+                if explains && self.blocks.values().filter_map(Open::words).any(|unit| desk.is_altered(unit)) {
+                    edits.push((at!["delta", "stop_details", "explanation"], Edit::Set(Json::Null)));
+                }
                 Ok(vec![slot.edited(&edits)?])
             }
             (sort, Some(Sort::Act { unit, .. })) if !desk.is_forward(unit) => {
                 self.changed(slot, sort, index, unit, desk)
             }
+            (_, Some(Sort::Said(unit))) if is_cited(payload) && desk.is_altered(unit) => Ok(Vec::new()),
             _ => Ok(vec![slot.edited(&slot.text_edits(desk))?]),
         }
     }
@@ -160,6 +168,11 @@ impl Messages {
         } else if name == "text" {
             let (unit, blocks) = self.run.get_or_insert_with(|| (desk.open_text(), Vec::new()));
             blocks.push(index);
+            if block.get("citations").and_then(Json::as_array).is_some_and(|cited| !cited.is_empty())
+                && desk.holds_back()
+            {
+                return Err(shape("a block of text begins with what it cites"));
+            }
             let range = desk.say(*unit, known::text(block, "text", "a block")?);
             taken.said.push(Said { unit: *unit, range, at: at!["content_block", "text"] });
             Sort::Said(*unit)
@@ -178,7 +191,8 @@ impl Messages {
                 let range = desk.say(unit, known::text(delta, "text", "a piece of text")?);
                 taken.said.push(Said { unit, range, at: at!["delta", "text"] });
             }
-            ("citations_delta", Sort::Said(_)) => {}
+            // What is quoted may be what is taken out of the text.
+            ("citations_delta", Sort::Said(unit)) => taken.waits.extend(desk.holds_back().then_some(unit)),
             ("input_json_delta", Sort::Act { unit, .. }) => {
                 known::text(delta, "partial_json", "a piece of a call")?;
                 taken.waits.push(unit);
@@ -278,6 +292,14 @@ impl Messages {
 }
 
 impl Open {
+    /// The text that it is a part of.
+    fn words(&self) -> Option<usize> {
+        match self.sort {
+            Sort::Said(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
     fn unit(&self) -> usize {
         match self.sort {
             Sort::Said(unit) | Sort::Act { unit, .. } => unit,
@@ -295,6 +317,11 @@ impl Open {
         }
         Ok(event)
     }
+}
+
+/// Whether a frame says what a text cites.
+fn is_cited(payload: &Json) -> bool {
+    payload.at("delta.type").and_then(Json::as_str) == Some("citations_delta")
 }
 
 /// A block that says what an event says now.

@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::{Dialect, Out, Slot, Taken, shape, unknown};
 use crate::Refused;
 use crate::request::hash;
-use crate::splice::{Edit, Path, at};
+use crate::splice::{Edit, Path, at, nothing, value_at};
 
 pub(crate) mod items;
 
@@ -36,6 +36,9 @@ const ACTS: [&str; 12] = [
     "response.computer_call",
     "response.tool_search_call.",
 ];
+
+/// Says what a text quotes, which may be what is taken out of it.
+const ANNOTATED: &str = "response.output_text.annotation.added";
 
 /// A stream of responses.
 #[derive(Debug)]
@@ -105,8 +108,9 @@ impl Dialect for Responses {
                     return Err(shape("a part begins with something in it"));
                 }
             }
-            "response.output_text.annotation.added" => {
+            ANNOTATED => {
                 self.message(payload)?;
+                self.wait_for_text(payload, &mut taken);
             }
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {
                 self.complete(payload, desk, &mut taken)?;
@@ -139,8 +143,11 @@ impl Dialect for Responses {
         let sort = payload.text("type").unwrap_or_default();
         let index = payload.get("output_index").and_then(Json::as_i64);
         let mut edits = slot.text_edits(desk);
-        if !edits.is_empty() && payload.get("logprobs").is_some() {
-            edits.push((at!["logprobs"], Edit::Set(Vec::new().into())));
+        if !edits.is_empty() {
+            for beside in [at!["logprobs"], at!["part", "logprobs"], at!["part", "annotations"]] {
+                let edit = value_at(payload, &beside).and_then(nothing);
+                edits.extend(edit.map(|edit| (beside, edit)));
+            }
         }
         if let Some(item) = index.and_then(|index| self.items.get_mut(&index)) {
             match item.sort {
@@ -152,6 +159,10 @@ impl Dialect for Responses {
                         return Ok(Vec::new());
                     }
                 },
+                Sort::Message(unit) if sort == ANNOTATED && desk.is_altered(unit) => {
+                    self.shift -= 1;
+                    return Ok(Vec::new());
+                }
                 Sort::Message(unit) if sort == "response.output_item.done" => {
                     let item_of = payload.get("item").unwrap_or(&Json::Null);
                     edits = item.retext(item_of, &at!["item"], unit, desk);
@@ -161,6 +172,9 @@ impl Dialect for Responses {
         }
         if payload.get("response").is_some() {
             edits.extend(self.output_edits(payload, desk)?);
+            let all =
+                value_at(payload, &at!["response", "output_text"]).and_then(nothing).filter(|_| !edits.is_empty());
+            edits.extend(all.map(|edit| (at!["response", "output_text"], edit)));
         }
         self.numbered(slot, edits)
     }

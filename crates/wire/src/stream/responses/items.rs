@@ -10,7 +10,7 @@ use super::super::desk::Desk;
 use super::super::{Said, Taken, shape, truncated};
 use crate::api::object;
 use crate::segment;
-use crate::splice::{self, Edit, Path, Step, at, join};
+use crate::splice::{self, Edit, Path, Step, at, join, nothing};
 use crate::{Refused, Ruling};
 
 /// An item, as far as it has come.
@@ -172,7 +172,8 @@ impl Item {
         if std::mem::replace(&mut self.is_done, true) {
             return;
         }
-        let mut events = self.piece.clone().events().unwrap_or_default().into_iter().map(truncated);
+        let events = self.piece.clone().events().unwrap_or_default().into_iter();
+        let mut events = events.map(|event| truncated(segment::on_the_wire(event)));
         if let Some(unit) = self.unit() {
             desk.close(unit, events.next());
             events.for_each(|event| desk.add(unit, event));
@@ -187,8 +188,10 @@ impl Item {
             let shown = desk.shown(unit, range.clone());
             if shown != text {
                 edits.push((join(at, at!["content", place, key]), Edit::Set(shown.into())));
-                if crate::splice::value_at(written, &at!["content", place, "logprobs"]).is_some() {
-                    edits.push((join(at, at!["content", place, "logprobs"]), Edit::Set(Vec::new().into())));
+                for beside in ["logprobs", "annotations"] {
+                    let path = at!["content", place, beside];
+                    let edit = splice::value_at(written, &path).and_then(nothing);
+                    edits.extend(edit.map(|edit| (join(at, path), edit)));
                 }
             }
         }
