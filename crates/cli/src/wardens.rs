@@ -64,7 +64,7 @@ pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard>
 
 /// How a guard works, as the arguments want it.
 pub(crate) fn guard_options(args: &WardenArgs) -> Options {
-    Options { patience: seconds(args.patience), content: args.show_content }
+    Options { patience: seconds(args.patience), content: args.show_content, ..Options::default() }
 }
 
 /// How a warden works, as the arguments want it.

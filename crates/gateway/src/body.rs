@@ -68,7 +68,7 @@ pub(crate) fn pieces() -> (Pieces, AnswerBody) {
 }
 
 /// Where the pieces of a body are put.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     sender: mpsc::Sender<Option<Bytes>>,
 }
@@ -84,6 +84,11 @@ impl Pieces {
             return Ok(());
         }
         self.sender.send(Some(bytes)).await.map_err(|_| Gone)
+    }
+
+    /// Whether the client has gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.sender.is_closed()
     }
 
     /// Returns when the client has gone.

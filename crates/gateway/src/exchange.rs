@@ -31,7 +31,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::body::{self, AnswerBody};
+use crate::body::{self, AnswerBody, Pieces};
 use crate::gateway::Gateway;
 use crate::identity::Caller;
 use crate::judges::Unavailable;
@@ -53,6 +53,8 @@ pub(crate) struct Exchange {
     caller: Caller,
     /// To where the head of the answer goes.
     client: oneshot::Sender<Response<AnswerBody>>,
+    /// To where the body goes, if it flows.
+    pieces: Option<Pieces>,
 }
 
 /// Why an exchange ends before its end.
@@ -88,7 +90,8 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let (client, answer) = oneshot::channel();
     let caller = Caller::of(&head.headers, &gateway.config.tenants);
     account.belongs_to(&caller.tenant, None);
-    let exchange = Exchange { gateway: Arc::clone(gateway), account: Arc::clone(&account), head, caller, client };
+    let exchange =
+        Exchange { gateway: Arc::clone(gateway), account: Arc::clone(&account), head, caller, client, pieces: None };
     let api = route(&exchange.head).api();
     let shared = Arc::clone(gateway);
     tokio::spawn(async move {
@@ -308,6 +311,11 @@ impl Exchange {
         *response.headers_mut() = upstream::back(headers);
         response.headers_mut().remove("content-encoding");
         self.give(response)
+    }
+
+    /// Whether the client has gone.
+    fn is_gone(&self) -> bool {
+        self.pieces.as_ref().map_or_else(|| self.client.is_closed(), Pieces::is_gone)
     }
 
     /// Gives the client the head of its answer.

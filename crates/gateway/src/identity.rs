@@ -69,7 +69,8 @@ impl fmt::Debug for KeyHash {
 }
 
 /// The headers that tell one caller from another. Of two that differ, the upstream may believe the other.
-pub(crate) const IDENTITY_HEADERS: [&str; 4] = ["authorization", "x-api-key", SESSION_HEADER, PRINCIPAL_HEADER];
+pub(crate) const IDENTITY_HEADERS: [&str; 5] =
+    ["authorization", "x-api-key", "api-key", SESSION_HEADER, PRINCIPAL_HEADER];
 
 /// Where the id of a session was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,13 +120,24 @@ impl Caller {
     }
 }
 
-/// The credential, as either vendor has it sent.
+/// The credential, as vendors have it sent.
 pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
-    let bearer = || {
-        let (scheme, rest) = text(headers, "authorization")?.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
-    };
-    text(headers, "x-api-key").or_else(bearer).or_else(|| text(headers, "authorization"))
+    credentials(headers).next()
+}
+
+/// Whether there are two credentials: the upstream may believe the one, and we the other.
+pub(crate) fn has_two_credentials(headers: &HeaderMap) -> bool {
+    let mut all = credentials(headers);
+    let first = all.next();
+    all.any(|other| Some(other) != first)
+}
+
+fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let authorization = text(headers, "authorization").map(|value| match value.split_once(' ') {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim(),
+        _ => value,
+    });
+    [text(headers, "x-api-key"), text(headers, "api-key"), authorization].into_iter().flatten()
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

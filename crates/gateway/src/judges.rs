@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use lictor::event::Event;
-use lictor::guard::{Action, Guard, Preview};
+use lictor::guard::{Action, Asks, Guard, Preview};
 use lictor::judge::Judge;
 use lictor::policy::Policy;
 use lictor_ledger::Ledger;
@@ -62,6 +62,8 @@ impl Judges {
         journal: &Journal,
     ) -> Result<Judges, StartError> {
         let Foundation { policy, store, ledger, guard: options, warden } = foundation;
+        // Nobody waits with a request, or with words that have half left.
+        let options = lictor::guard::Options { asks: Asks::Calls, ..options };
         let in_force = InForce::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut desks = BTreeMap::new();

@@ -28,7 +28,7 @@ use crate::body::AnswerBody;
 use crate::control;
 use crate::exchange;
 use crate::gateway::Gateway;
-use crate::identity::{EVERYBODY, IDENTITY_HEADERS};
+use crate::identity::{EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
 use crate::told::Told;
 use vetted::{Gate, Patience, Vetted};
 
@@ -190,8 +190,8 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
 /// A request that says twice who sends it.
 fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
     let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
-    let fault = head::Fault::new("http.identity", "a header that says who asks, or in which session, stands twice");
-    IDENTITY_HEADERS.iter().any(is_twice).then_some(fault)
+    let fault = head::Fault::new("http.identity", "it is said twice who asks, or in which session");
+    (IDENTITY_HEADERS.iter().any(is_twice) || has_two_credentials(request.headers())).then_some(fault)
 }
 
 /// A request of HTTP/2 that names two hosts.

@@ -49,11 +49,23 @@ pub struct Options {
     pub patience: Span,
     /// Whether witnesses show what was said.
     pub content: bool,
+    /// About what a person can be asked.
+    pub asks: Asks,
+}
+
+/// About what a person can be asked: whoever drives the guard must be able to keep it until the answer has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asks {
+    /// About everything.
+    #[default]
+    All,
+    /// About calls of tools. What is said and what tools answer is stopped instead.
+    Calls,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { patience: Span(3_600_000_000_000), content: false }
+        Options { patience: Span(3_600_000_000_000), content: false, asks: Asks::All }
     }
 }
 
@@ -262,7 +274,8 @@ impl Court {
 
     /// Keeps an event until a person answers.
     fn asked(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
-        if !turn.means.ask {
+        let can_wait = self.options.asks == Asks::All || event.kind == Kind::ToolCall;
+        if !turn.means.ask || !can_wait {
             decision.action = Action::Block;
             decision.refused = Some(Refusal::Alone);
             return;

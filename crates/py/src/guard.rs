@@ -115,7 +115,7 @@ impl GuardCore {
         if !(0.0..1e9).contains(&patience) {
             return Err(Error::State.with("patience is a number of seconds"));
         }
-        let options = Options { patience: Span((patience * 1e9) as u64), content };
+        let options = Options { patience: Span((patience * 1e9) as u64), content, ..Options::default() };
         let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
         let guard = Guard::new(judge, options);
         let decider = policy.py().detach(|| match log {

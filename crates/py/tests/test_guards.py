@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import pickle
 from dataclasses import dataclass
 from typing import Any, List
 
@@ -224,3 +226,58 @@ def test_results_that_are_objects_pass_as_they_are(shop: Policy) -> None:
 
     thing = Thing("teapot")
     assert Guard(shop).call("make", {}, lambda: thing) is thing
+
+
+def test_results_that_json_has_no_place_for_are_judged_by_what_they_show(shop: Policy) -> None:
+    guard = Guard(shop)
+    for odd in (float("nan"), 2**200, {(1, 2): "x"}, "\ud800", [float("inf")], {"n": -(2**70)}):
+        assert guard.call("make", {"odd": odd}, lambda odd: odd) is odd
+    shown = guard.call("make", {}, lambda: {(1, 2): "born 1990-05-17"})
+    assert "1990" not in str(shown)
+
+
+def test_whose_method_it_is_is_no_argument(shop: Policy) -> None:
+    guard = Guard(shop)
+
+    @dataclass
+    class Clerk:
+        note: str
+
+        @guard.tool
+        def look_up(self, order: str) -> str:
+            return f"{order}: {self.note}"
+
+        @classmethod
+        @guard.tool
+        def kind(cls) -> str:
+            return cls.__name__
+
+    assert Clerk("born 1990-05-17").look_up("A1") == "A1: born [redacted]"
+    assert Clerk.kind() == "Clerk"
+
+
+def test_denials_can_be_sent_elsewhere(shop: Policy) -> None:
+    with pytest.raises(Denied) as raised:
+        Guard(shop).call("refund", {}, lambda: None)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert isinstance(again, Denied) and again.decision == raised.value.decision and str(again) == str(raised.value)
+
+
+def test_all_exceptions_of_a_group_are_judged(shop: Policy) -> None:
+    class Group(Exception):
+        exceptions = (ValueError("Ada, born 1990-05-17"),)
+
+    def fails() -> None:
+        raise Group("two failed")
+
+    with pytest.raises(lictor.ToolError, match="born .redacted."):
+        Guard(shop).call("make", {}, fails)
+
+
+def test_names_are_asked_for(shop: Policy) -> None:
+    guard = Guard(shop)
+    with pytest.raises(TypeError, match="name=…"):
+        guard.tool(functools.partial(print))
+    with pytest.raises(TypeError, match="session is a string"):
+        with guard.session(None):  # type: ignore[arg-type]
+            pass

@@ -32,7 +32,8 @@ impl Api {
     /// All interfaces.
     pub const ALL: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
 
-    /// What a request is about. The query is no part of the path; what comes before the first `/v1` may be anything.
+    /// What a request is about. The query is no part of the path. What comes before the first `/v1` may be anything, and so may
+    /// all that comes before the names that OpenAI's paths end with: others who speak as it does have them elsewhere.
     pub fn route(method: &str, path: &str) -> Route {
         let path = path.split(['?', '#']).next().unwrap_or(path).trim_matches('/');
         let names: Vec<&str> = path.split('/').collect();
@@ -42,9 +43,14 @@ impl Api {
             (None, names) => names.join("/"),
         };
         let tail = tail.as_str();
+        let elsewhere = match names.as_slice() {
+            [.., "chat", "completions"] => Some(Api::Chat),
+            [.., "responses"] => Some(Api::Responses),
+            _ => None,
+        };
         match method {
-            "POST" => match JUDGED.iter().find(|(known, _)| *known == tail) {
-                Some((_, api)) => Route::Judged(*api),
+            "POST" => match JUDGED.iter().find(|(known, _)| *known == tail).map(|(_, api)| *api).or(elsewhere) {
+                Some(api) => Route::Judged(api),
                 // The same request with nothing but a number as its reply.
                 None if tail == "messages/count_tokens" => Route::Harmless(Api::Messages),
                 None => Route::Unknown,

@@ -243,6 +243,35 @@ impl Stream {
         self.moves()
     }
 
+    /// Answers [`Move::Text`]: nothing more of the text leaves, and this stands in its place.
+    pub fn stop(&mut self, with: &str) -> Vec<Move> {
+        if let Some(Asked::Text { unit, until }) = self.asked {
+            self.asked = None;
+            self.desk.stop(unit, with, until);
+        }
+        self.moves()
+    }
+
+    /// Takes note that nobody listens any more. What has left is still judged, so that there is a record of it; nothing else
+    /// leaves or happens, and the last move says so.
+    pub fn abandon(&mut self) -> Vec<Move> {
+        self.line.clear();
+        self.waiting = 0;
+        for unit in self.desk.open_texts() {
+            self.desk.forget_rest(unit);
+        }
+        self.refuse(Refused::new("client.gone", "the client has gone"));
+        self.moves()
+    }
+
+    /// The text that [`Move::Judge`] asks about, if it is one, and how much of it has left.
+    pub fn asked_text(&self) -> Option<(usize, usize)> {
+        match self.asked {
+            Some(Asked::Judge(unit)) if self.desk.is_text(unit) => Some((unit, self.desk.left(unit))),
+            _ => None,
+        }
+    }
+
     /// A text as the model said it, as far as it has come.
     pub fn text(&self, text: usize) -> &str {
         self.desk.text(text)

@@ -14,7 +14,7 @@ use super::ruling::Saved;
 use super::{Exchange, Stop};
 use crate::body::{self, Unread};
 use crate::identity::SessionKey;
-use crate::sessions::Memory;
+use crate::sessions::{Memory, Note};
 use crate::telemetry::Outcome;
 use crate::told::Told;
 use crate::verdict::{Verdict, can_be_withheld};
@@ -82,8 +82,8 @@ impl Exchange {
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
         let header = |name: &str| self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let is_json =
-            matches!(header("content-type").split(';').next().unwrap_or_default().trim(), "" | "application/json");
+        let sort = header("content-type").split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is_json = matches!(sort.as_str(), "" | "application/json");
         let unpacked = match (read, is_json) {
             (Err(unread), _) => Err(unread),
             (Ok(()), false) => Err(Unread::Type),
@@ -123,9 +123,7 @@ impl Exchange {
             }
             let fold = memory.known.fold(request);
             if fold.known.len() > gateway.config.limits.items {
-                let told = Told::new(413, "session.too_long", "the session has more items than the gateway remembers");
-                self.refused(&told.code, Vec::new()).await?;
-                return Err(Stop::Tell(Outcome::Refused, told));
+                return self.too_long().await;
             }
             let fresh = self.events_of(session, &memory, request, &fold);
             let events = fresh.iter().map(|fresh| fresh.event.clone()).collect();
@@ -135,6 +133,9 @@ impl Exchange {
             let Saved { verdicts, mut memory, is_next } = saved;
             let (mut changes, mut blocked) = (Vec::new(), None);
             for (fresh, verdict) in fresh.iter().zip(&verdicts) {
+                if let Some(note) = self.unattached(&fresh.event, verdict) {
+                    memory.note(note);
+                }
                 let Some(place) = fresh.place else { continue };
                 match self.onward(&fresh.event, verdict) {
                     Ok(ruling) => changes.push((place, ruling)),
@@ -158,12 +159,17 @@ impl Exchange {
                     memory.alter(&item.hash, ruling);
                 }
             }
+            memory.keep_alterations(request);
+            if memory.alterations() > gateway.config.limits.items {
+                return self.too_long().await;
+            }
             self.alter_again(&memory, request, &mut changes);
             if is_next {
                 return Ok((memory, Changes { items: changes, answers: Vec::new() }));
             }
             memory.goes_on(fold.known);
-            let denied = std::mem::take(&mut memory.denied);
+            // They are sent until the vendor has answered: a try that fails is tried again.
+            let denied = memory.denied.clone();
             if gateway.sessions.save(&self.caller.tenant, &session.name, &mut memory).await? {
                 let answers = denied.into_iter().filter(|_| !request.carries_history());
                 let answers = answers.map(|(id, text)| (id.into(), text)).collect();
@@ -171,6 +177,18 @@ impl Exchange {
             }
         }
         Err(Stop::Tell(Outcome::Failed, Told::new(503, "session.crowded", "others use the same session all the time")))
+    }
+
+    async fn too_long<T>(&self) -> Result<T, Stop> {
+        let told = Told::new(413, "session.too_long", "the session has more items than the gateway remembers");
+        self.refused(&told.code, Vec::new()).await?;
+        Err(Stop::Tell(Outcome::Refused, told))
+    }
+
+    /// What the model is to be told about something that has no text to tell it with.
+    fn unattached(&self, event: &Event, verdict: &Verdict) -> Option<Note> {
+        let is_silent = verdict.action == Action::Steer && event.text.is_none() && !self.gateway.config.shadow;
+        Some(Note { call: None, text: verdict.message.clone().filter(|_| is_silent)? })
     }
 
     /// The events of what is new: first that the history is not as it was.
@@ -243,7 +261,9 @@ impl Exchange {
 /// What the model is still to be told goes with the answers of tools that it is about, or with the last thing said.
 fn attach_notes(memory: &mut Memory, fresh: &[Fresh], changes: &mut [(usize, Ruling)]) {
     for note in std::mem::take(&mut memory.notes) {
-        let is_said = |fresh: &&Fresh| matches!(fresh.event.kind, Kind::ToolResult | Kind::UserMessage);
+        let is_said = |fresh: &&Fresh| {
+            matches!(fresh.event.kind, Kind::ToolResult | Kind::UserMessage) && fresh.event.text.is_some()
+        };
         let is_about = |fresh: &&Fresh| note.call.is_some() && fresh.event.id.as_deref() == note.call.as_deref();
         let about = fresh.iter().filter(is_said).find(is_about).or_else(|| fresh.iter().rfind(is_said));
         let Some((event, Some(place))) = about.map(|fresh| (&fresh.event, fresh.place)) else {

@@ -1,6 +1,6 @@
 //! The second half, for replies that are streamed: text flows, calls are held until they are whole and decided on.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,9 @@ use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use lictor::event::{Event, Kind};
 use lictor::guard::MASK;
-use lictor_wire::{Limits, Mask, Move, Stream};
+use lictor::json::Text;
+use lictor_wire::{Limits, Mask, Move, Ruling, Sent, Stream};
+use serde_json::json;
 
 use super::ask::Begun;
 use super::reply::denied_call;
@@ -37,8 +39,23 @@ struct Flow {
     looks: bool,
     /// Whether something was judged that was not whole.
     was_torn: bool,
-    /// The texts that the policy would stop: nothing more of them leaves.
-    stopped: Vec<usize>,
+    /// What was withheld of texts while they were said.
+    withheld: BTreeMap<usize, Withheld>,
+    /// What is remembered of the reply.
+    remembered: Option<Vec<Vec<Sent>>>,
+    /// Whether nobody listens any more.
+    is_gone: bool,
+}
+
+/// What was withheld of a text while it was said.
+#[derive(Debug, Default)]
+struct Withheld {
+    /// How many places are masked.
+    masked: usize,
+    /// Whether nothing more of it leaves.
+    is_stopped: bool,
+    /// The properties that asked for it.
+    properties: BTreeSet<Text>,
 }
 
 /// What came next from the upstream.
@@ -59,6 +76,7 @@ impl Exchange {
         *response.status_mut() = head.status;
         *response.headers_mut() = upstream::back(&head.headers);
         self.give(response)?;
+        self.pieces = Some(pieces.clone());
         let stream = Stream::new(begun.api, Limits { held: limits.held, hold_back });
         let mut flow = Flow {
             stream,
@@ -68,10 +86,15 @@ impl Exchange {
             denied: Vec::new(),
             looks,
             was_torn: false,
-            stopped: Vec::new(),
+            withheld: BTreeMap::new(),
+            remembered: None,
+            is_gone: false,
         };
         let (played, was_cut) = loop {
-            let next = self.next(&mut body, &flow.pieces).await?;
+            let next = match self.next(&mut body, &flow.pieces).await {
+                Ok(next) => next,
+                Err(stop) => break (Err(stop), false),
+            };
             let is_last = !matches!(next, Next::Bytes(_));
             let was_cut = matches!(next, Next::Broken);
             let moves = match next {
@@ -96,10 +119,17 @@ impl Exchange {
                 let _ = flow.pieces.end().await;
                 return Ok(());
             }
-            Err(Stop::Gone) => return Err(Stop::Gone),
+            // Clients leave as soon as they have all that they wait for.
+            Err(Stop::Gone) if flow.stream.is_complete() && !flow.was_torn => return Ok(()),
+            Err(Stop::Gone) => {
+                flow.is_gone = true;
+                let left = flow.stream.abandon();
+                flow.moves.extend(left);
+                self.play(&begun, &mut flow).await?;
+                return Err(Stop::Gone);
+            }
         }
-        let (sent, denied) = (flow.stream.sent(), std::mem::take(&mut flow.denied));
-        self.remember(begun, &sent, denied).await?;
+        self.remember_once(&begun, &mut flow).await?;
         if !is_whole {
             self.account.ends(Outcome::Truncated, None);
         }
@@ -134,7 +164,12 @@ impl Exchange {
     async fn play(&self, begun: &Begun, flow: &mut Flow) -> Result<(), Stop> {
         while let Some(next) = flow.moves.pop_front() {
             let more = match next {
+                Move::Release(_) if flow.is_gone => continue,
                 Move::Release(bytes) => {
+                    // Whoever has the end of a reply may ask again at once.
+                    if flow.stream.is_complete() {
+                        self.remember_once(begun, flow).await?;
+                    }
                     self.send(&flow.pieces, bytes.into()).await?;
                     continue;
                 }
@@ -143,12 +178,12 @@ impl Exchange {
                     let ruling = self.rule(&begun.session.name, &event, flow.ruled).await?;
                     flow.ruled += 1;
                     flow.denied.extend(denied_call(&event, &ruling));
+                    self.write_shown(flow, &ruling).await?;
                     flow.stream.rule(ruling)
                 }
-                Move::Text { text, leaving } => {
-                    let masks = self.masks(begun, flow, text, leaving).await?;
-                    flow.stream.mask(&masks)
-                }
+                Move::Text { .. } if flow.is_gone || !flow.looks => flow.stream.mask(&[]),
+                Move::Text { text, leaving } => self.look(begun, flow, text, leaving).await?,
+                Move::Refuse(_) if flow.is_gone => return Ok(()),
                 Move::Refuse(refused) if self.gateway.config.shadow => {
                     self.refused(refused.code, Vec::new()).await?;
                     return Err(Stop::Tell(Outcome::Refused, Told::new(502, refused.code, refused.message)));
@@ -160,20 +195,16 @@ impl Exchange {
         Ok(())
     }
 
-    /// What of a text that is about to leave must not.
-    async fn masks(
+    /// Looks at a text that is about to leave, and says what of it must not.
+    async fn look(
         &self,
         begun: &Begun,
         flow: &mut Flow,
         text: usize,
         leaving: Range<usize>,
-    ) -> Result<Vec<Mask>, Stop> {
-        if !flow.looks {
-            return Ok(Vec::new());
-        }
-        let mask = |range: Range<usize>, with: &str| Mask { range, with: with.to_owned() };
-        if flow.stopped.contains(&text) {
-            return Ok(vec![mask(leaving, "")]);
+    ) -> Result<Vec<Move>, Stop> {
+        if flow.withheld.get(&text).is_some_and(|withheld| withheld.is_stopped) {
+            return Ok(flow.stream.mask(&[]));
         }
         let said = flow.stream.text(text);
         let mut from = leaving.start.saturating_sub(CONTEXT);
@@ -187,12 +218,53 @@ impl Exchange {
         let preview = self.gateway.judges.preview(&self.caller.tenant, event).await?;
         // Nothing more of it leaves; it is said why, since the decision on the whole text comes too late for that.
         if let Some(message) = preview.message {
-            flow.stopped.push(text);
-            return Ok(vec![mask(leaving, &format!("{MASK}\n\n{message}"))]);
+            let withheld = flow.withheld.entry(text).or_default();
+            withheld.is_stopped = true;
+            withheld.properties.extend(preview.properties);
+            return Ok(flow.stream.stop(&format!("{MASK}\n\n{message}")));
         }
         let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
         let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);
-        Ok(touched.map(|range| mask(range.start.max(leaving.start)..range.end, MASK)).collect())
+        let mask = |range: Range<usize>| Mask { range: range.start.max(leaving.start)..range.end, with: MASK.into() };
+        let masks: Vec<Mask> = touched.map(mask).collect();
+        if !masks.is_empty() {
+            let withheld = flow.withheld.entry(text).or_default();
+            withheld.masked += masks.len();
+            withheld.properties.extend(preview.properties);
+        }
+        Ok(flow.stream.mask(&masks))
+    }
+
+    /// Writes down what the client was shown of a text, where that is not what was decided on all of it: some of it was
+    /// withheld while it was said, or had left before it was decided on.
+    async fn write_shown(&self, flow: &mut Flow, ruling: &Ruling) -> Result<(), Stop> {
+        let Some((text, left)) = flow.stream.asked_text() else { return Ok(()) };
+        let left = if ruling.is_forward() { 0 } else { left };
+        let withheld = flow.withheld.remove(&text).unwrap_or_default();
+        if withheld.properties.is_empty() && left == 0 {
+            return Ok(());
+        }
+        if ruling.is_forward() {
+            self.account.changed.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut record = serde_json::Map::new();
+        record.insert("type".into(), json!("shown"));
+        record.insert("exchange".into(), json!(self.account.id));
+        record.insert("masked".into(), json!(withheld.masked));
+        record.insert("stopped".into(), json!(withheld.is_stopped));
+        record.insert("properties".into(), withheld.properties.iter().map(Text::as_str).collect());
+        record.insert("left".into(), json!(left));
+        Ok(self.gateway.judges.note(&self.caller.tenant, record).await?)
+    }
+
+    /// Remembers the reply as far as it has left, unless that is remembered.
+    async fn remember_once(&self, begun: &Begun, flow: &mut Flow) -> Result<(), Stop> {
+        let sent = flow.stream.sent();
+        if flow.remembered.as_ref() != Some(&sent) {
+            self.remember(begun, &sent, flow.denied.clone()).await?;
+            flow.remembered = Some(sent);
+        }
+        Ok(())
     }
 
     async fn send(&self, pieces: &Pieces, bytes: Bytes) -> Result<(), Stop> {

@@ -104,27 +104,27 @@ impl Exchange {
             Ok(settled) => settled,
             Err(refused) => return Err(self.unreadable(502, &refused, bytes.to_vec()).await?),
         };
-        self.remember(begun, &settled.sent, denied).await?;
+        self.remember(&begun, &settled.sent, denied).await?;
         self.give_whole(head.status, &head.headers, settled.body.into())
     }
 
     /// Remembers what the client got: it will be sent again, and is judged already.
     pub(super) async fn remember(
         &self,
-        begun: Begun,
+        begun: &Begun,
         sent: &[Vec<Sent>],
         denied: Vec<(String, String)>,
     ) -> Result<(), Stop> {
-        let (sessions, tenant, name) = (&self.gateway.sessions, &self.caller.tenant, begun.session.name);
-        let mut known = begun.memory.known;
+        let (sessions, tenant, name) = (&self.gateway.sessions, &self.caller.tenant, &begun.session.name);
+        let mut known = begun.memory.known.clone();
         known.replied(sent);
         loop {
-            let _turn = sessions.turn(&name).await;
+            let _turn = sessions.turn(name).await;
             // Others may have changed the rest meanwhile; of the history, this exchange is the latest.
-            let mut memory = sessions.load(tenant, &name).await?;
+            let mut memory = sessions.load(tenant, name).await?;
             memory.known = known.clone();
             memory.denied = denied.clone();
-            if sessions.save(tenant, &name, &mut memory).await? {
+            if sessions.save(tenant, name, &mut memory).await? {
                 return Ok(());
             }
         }

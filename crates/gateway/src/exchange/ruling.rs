@@ -9,6 +9,7 @@ use lictor::guard::Action;
 use lictor_logic::Time;
 use lictor_wire::{Ruling, Sent};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::ask::{Begun, number};
 use super::{Exchange, Stop};
@@ -172,8 +173,13 @@ impl Exchange {
                 Ok((rulings, false))
             }
             Some(saved) => {
+                // Persons are asked about all calls at once, and all wait until the same time.
+                let (until, mut asked) = (self.patience(), Vec::new());
                 for (event, verdict) in numbered.iter().zip(&saved.verdicts) {
-                    rulings.push(self.ruled(session, event, verdict).await?);
+                    asked.push(self.ask_person(session, event, verdict).await?);
+                }
+                for ((event, verdict), asked) in numbered.iter().zip(&saved.verdicts).zip(asked) {
+                    rulings.push(self.ruled(session, event, verdict, asked, until).await?);
                 }
                 Ok((rulings, saved.is_next))
             }
@@ -189,7 +195,10 @@ impl Exchange {
         }
         let event = self.numbered(session, event, place);
         match self.decide(session, vec![event.clone()], false).await?.first() {
-            Some(verdict) => self.ruled(session, &event, verdict).await,
+            Some(verdict) => {
+                let asked = self.ask_person(session, &event, verdict).await?;
+                self.ruled(session, &event, verdict, asked, self.patience()).await
+            }
             None => Err(Unavailable { reason: "the desk did not answer".to_owned() }.into()),
         }
     }
@@ -202,17 +211,30 @@ impl Exchange {
         self.stamped(event.clone(), session, number(hash.finalize()))
     }
 
-    /// What becomes of something that a model said or did.
-    async fn ruled(&self, session: &str, event: &Event, verdict: &Verdict) -> Result<Ruling, Stop> {
+    /// What becomes of something that a model said or did. If a person was `asked`, it waits for the answer.
+    async fn ruled(
+        &self,
+        session: &str,
+        event: &Event,
+        verdict: &Verdict,
+        asked: Option<String>,
+        until: Instant,
+    ) -> Result<Ruling, Stop> {
         if self.gateway.config.shadow {
             return Ok(Ruling::Forward);
         }
-        match verdict.action {
-            Action::Steer => self.remember_note(session, event, verdict).await?,
-            Action::Ask => return self.wait(session, event, &call_hash(event), verdict).await,
-            _ => {}
+        if verdict.action == Action::Steer {
+            self.remember_note(session, event, verdict).await?;
         }
-        Ok(verdict.ruling())
+        match asked {
+            Some(token) => self.wait(session, &call_hash(event), token, verdict, until).await,
+            None => Ok(verdict.ruling()),
+        }
+    }
+
+    /// Until when an exchange stays open for the answer of a person.
+    fn patience(&self) -> Instant {
+        Instant::now() + self.gateway.config.limits.approval
     }
 
     /// The ruling on a call that a person has allowed before: it was judged then, and is part of the trace.
@@ -250,29 +272,45 @@ impl Exchange {
         }
     }
 
-    /// Lets a call wait for a person, for as long as the exchange may stay open; after that the model is told.
-    async fn wait(&self, session: &str, event: &Event, call: &str, verdict: &Verdict) -> Result<Ruling, Stop> {
-        let gateway = Arc::clone(&self.gateway);
+    /// Asks a person about a call that must wait for one, and says by which id they answer.
+    async fn ask_person(&self, session: &str, event: &Event, verdict: &Verdict) -> Result<Option<String>, Stop> {
+        if self.gateway.config.shadow || verdict.action != Action::Ask {
+            return Ok(None);
+        }
         let waiting = Waiting {
             tenant: self.caller.tenant.clone(),
             session: session.to_owned(),
             id: verdict.waits_as.clone().unwrap_or_default(),
             tool: event.tool.as_ref().map(ToString::to_string),
             args: arguments(verdict.rewritten.as_ref().unwrap_or(event)),
-            call: call.to_owned(),
+            call: call_hash(event),
             rewritten: verdict.rewritten.as_ref().map(line),
             until: verdict.until.clone(),
             properties: verdict.properties.clone(),
         };
-        let token = waiting.keep(&gateway).await?;
-        let verdict = Verdict { waits_as: Some(token.clone()), ..verdict.clone() };
-        let deadline = tokio::time::Instant::now() + gateway.config.limits.approval;
-        while tokio::time::Instant::now() < deadline {
+        Ok(Some(waiting.keep(&self.gateway).await?))
+    }
+
+    /// Lets a call wait for a person, for as long as the exchange may stay open; after that the model is told.
+    async fn wait(
+        &self,
+        session: &str,
+        call: &str,
+        token: String,
+        verdict: &Verdict,
+        until: Instant,
+    ) -> Result<Ruling, Stop> {
+        let gateway = &self.gateway;
+        while Instant::now() < until {
+            // What is allowed now is not for whoever has gone: they may ask again.
+            if self.is_gone() {
+                return Err(Stop::Gone);
+            }
             let answered = gateway.answered.notified();
             if let Some(ruling) = self.granted(session, call).await? {
                 return Ok(ruling);
             }
-            if Waiting::load(&gateway, &token).await?.is_none() {
+            if Waiting::load(gateway, &token).await?.is_none() {
                 // It may have been allowed between the two looks.
                 let granted = self.granted(session, call).await?;
                 return Ok(granted.unwrap_or_else(|| Ruling::Deny { text: DENIED.to_owned() }));
@@ -280,10 +318,10 @@ impl Exchange {
             tokio::select! {
                 () = answered => {}
                 () = tokio::time::sleep(LOOK) => {}
-                () = tokio::time::sleep_until(deadline) => {}
+                () = tokio::time::sleep_until(until) => {}
             }
         }
-        Ok(verdict.ruling())
+        Ok(Verdict { waits_as: Some(token), ..verdict.clone() }.ruling())
     }
 }
 

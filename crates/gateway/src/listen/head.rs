@@ -69,6 +69,8 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
             }
             b"content-length" => lengths.push(value),
             b"transfer-encoding" => encodings.push(value),
+            // An offer that may be passed over, which clients in Java make with every request; it goes no further.
+            b"upgrade" if value.eq_ignore_ascii_case(b"h2c") => {}
             b"upgrade" => return Err(Fault::new("http.upgrade", "no protocol but HTTP is spoken here")),
             _ => {}
         }
@@ -209,6 +211,8 @@ mod tests {
             ("A: \x07\r\n", "http.control"),
             ("Host: b\r\n", "http.host"),
             ("Upgrade: websocket\r\n", "http.upgrade"),
+            ("Upgrade: h2c, websocket\r\n", "http.upgrade"),
+            ("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAE\r\n", "length"),
             (": x\r\n", "http.field_name"),
             ("nothing\r\n", "http.field"),
         ] {

@@ -1,17 +1,18 @@
 //! What is known of one session, and the form in which it is kept.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use lictor::event::Event;
 use lictor::json;
 use lictor_logic::{Span, Time};
-use lictor_wire::{Known, Ruling, Sent};
+use lictor_wire::{Known, Request, Ruling, Sent};
 use serde::{Deserialize, Serialize};
 
 use crate::verdict;
 
-/// Allowed calls, notes and rewritten items that a session remembers at most.
+/// Allowed calls, notes and refusals that a session remembers at most.
 const MOST_KEPT: usize = 1000;
 
 /// What is known of a session.
@@ -20,7 +21,7 @@ pub(crate) struct Memory {
     /// The history, by hashes.
     pub(crate) known: Known,
     /// Items that go on other than they are sent, each time they are sent: by the hash of what is sent.
-    altered: Vec<(String, Altered)>,
+    altered: BTreeMap<String, Altered>,
     /// Calls that a person has allowed and that were not made since.
     pub(crate) granted: Vec<Grant>,
     /// What the model is still to be told.
@@ -77,8 +78,8 @@ pub(crate) struct Note {
 struct Kept<'a> {
     known: Cow<'a, str>,
     /// Most sessions have nothing in any of these.
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    altered: Cow<'a, [(String, Altered)]>,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    altered: Cow<'a, BTreeMap<String, Altered>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     granted: Cow<'a, [Grant]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -121,7 +122,7 @@ impl Memory {
     pub(super) fn to_bytes(&self, used: Time) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Kept {
             known: hex(&self.known.to_bytes()).into(),
-            altered: self.altered.as_slice().into(),
+            altered: Cow::Borrowed(&self.altered),
             granted: self.granted.as_slice().into(),
             notes: self.notes.as_slice().into(),
             denied: self.denied.as_slice().into(),
@@ -179,8 +180,7 @@ impl Memory {
         if self.altered.is_empty() {
             return None;
         }
-        let hash = hex(hash);
-        match &self.altered.iter().find(|(known, _)| *known == hash)?.1 {
+        match self.altered.get(&hex(hash))? {
             Altered::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
             Altered::Rewritten(line) => json::parse_str(line).ok().as_ref().and_then(verdict::event).map_or_else(
                 // What cannot be read any more must not go on as it was.
@@ -223,10 +223,21 @@ impl Memory {
             Ruling::Rewrite(event) => Altered::Rewritten(line(event)),
             Ruling::Deny { text } => Altered::Denied(text.clone()),
         };
-        let hash = hex(hash);
-        self.altered.retain(|(known, _)| *known != hash);
-        self.altered.push((hash, altered));
-        trim(&mut self.altered);
+        self.altered.insert(hex(hash), altered);
+    }
+
+    /// Forgets how items went on that a request with the whole history does not send any more; if they come again, they are
+    /// new. What is still sent is never forgotten, it would go on as it was.
+    pub(crate) fn keep_alterations(&mut self, request: &Request) {
+        if request.carries_history() && self.altered.len() > request.items.len() {
+            let sent: HashSet<String> = request.items.iter().map(|item| hex(&item.hash)).collect();
+            self.altered.retain(|hash, _| sent.contains(hash));
+        }
+    }
+
+    /// How many items go on other than they are sent.
+    pub(crate) fn alterations(&self) -> usize {
+        self.altered.len()
     }
 
     /// How often this was refused.
@@ -259,6 +270,11 @@ impl Memory {
         let place = self.granted.iter().position(|grant| grant.call == call)?;
         Some(self.granted.remove(place))
     }
+}
+
+#[expect(clippy::ptr_arg, reason = "serde gives the field as it is")]
+fn is_nothing(altered: &Cow<'_, BTreeMap<String, Altered>>) -> bool {
+    altered.is_empty()
 }
 
 /// An event as a line of Lictor's own format.

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::{Action, Decision, Guard, denial, objections, redact, strongest};
 use crate::event::Event;
+use crate::json::Text;
 use crate::policy::Response;
 
 /// What would be decided about an event.
@@ -18,6 +19,8 @@ pub struct Preview {
     pub masks: Vec<Range<usize>>,
     /// What the model would be told, if the event would be stopped or wait.
     pub message: Option<String>,
+    /// The properties that ask for more than a warning.
+    pub properties: Vec<Text>,
 }
 
 impl Guard {
@@ -40,11 +43,13 @@ impl Guard {
                 }
             }
         }
+        let opposed = objections.iter().filter(|objection| objection.response >= Response::Redact);
+        let properties = opposed.map(|objection| objection.property.id.clone()).collect();
         let message = (response >= Response::Ask).then(|| {
             let mut decision = Decision::on(event.clone(), objections);
             decision.action = if response == Response::Ask { Action::Ask } else { Action::Block };
             denial::message(&decision, &self.court.persons(&decision))
         });
-        Preview { response, masks, message }
+        Preview { response, masks, message, properties }
     }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Tuple, Type
 
 if TYPE_CHECKING:
     from .decisions import Decision
@@ -55,3 +55,7 @@ class Denied(LictorError):
         super().__init__(decision.message or "This step was not carried out.")
         #: What was decided, and why.
         self.decision = decision
+
+    def __reduce__(self) -> Tuple[Type[Denied], Tuple[Decision]]:
+        # Exceptions are made again of their message, which is not what this one is made of.
+        return type(self), (self.decision,)

@@ -15,7 +15,23 @@ import secrets
 import weakref
 from contextvars import ContextVar
 from os import PathLike
-from typing import Any, Awaitable, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union, cast, overload
+from typing import (
+    Any,
+    Awaitable,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+    cast,
+    overload,
+)
 
 from . import _lictor
 from .decisions import Decision
@@ -28,10 +44,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 Approver = Callable[[Decision], bool]
 Watcher = Callable[[Decision], None]
 
-#: How what a result says is read from it, and written back.
-Content = Tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]
+
+class Content(NamedTuple):
+    """How the results of a framework are understood."""
+
+    #: What a result says.
+    read: Callable[[Any], Any]
+    #: The result with something else said.
+    write: Callable[[Any, Any], Any]
+    #: Whether a result says that the tool failed.
+    failed: Callable[[Any], bool] = lambda _: False
+    #: Exceptions by which a framework stops a tool and goes on with it later: no result, and no failure.
+    pauses: Tuple[Type[BaseException], ...] = ()
+
+
 #: A result that is what it says.
-WHOLE: Content = (lambda result: result, lambda _, said: said)
+WHOLE = Content(lambda result: result, lambda _, said: said)
 
 _numbers = itertools.count(1)
 
@@ -131,6 +159,8 @@ class Guard:
     @contextlib.contextmanager
     def session(self, name: str) -> Iterator[str]:
         """Steps within belong to this session; it may be entered again."""
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a session is a string, not `{type(name).__name__}`")
         token = self._session.set(name)
         try:
             yield name
@@ -205,16 +235,20 @@ class Guard:
         session: Optional[str] = None,
         id: Optional[str] = None,
         content: Content = WHOLE,
+        resumes: bool = False,
     ) -> Any:
         """Runs a call of a tool if it may: `run(**args)`, with the arguments as they may be.
 
         The result passes the same way; what must not be in it is taken out. What a tool yields is taken whole before any
         of it goes on. An exception of the tool is an event too, and is raised as it was unless the policy takes something
-        out of it. `content` reads what a result says and writes it back, for results that are more than that.
+        out of it. `content` reads what a result says and writes it back, for results that are more than that. A call that
+        `resumes` was decided before it paused, and is given the arguments that were allowed then.
         """
-        call, allowed = self._begin(tool, args, session, id)
+        call, allowed = (id or "", dict(args)) if resumes else self._begin(tool, args, session, id)
         try:
             result = _whole(tool, run(**allowed))
+        except content.pauses:
+            raise
         except Exception as error:
             self._failed(tool, call, error, session)
             raise
@@ -229,11 +263,14 @@ class Guard:
         session: Optional[str] = None,
         id: Optional[str] = None,
         content: Content = WHOLE,
+        resumes: bool = False,
     ) -> Any:
         """The same for a function that is awaited."""
-        call, allowed = self._begin(tool, args, session, id)
+        call, allowed = (id or "", dict(args)) if resumes else self._begin(tool, args, session, id)
         try:
             result = _whole(tool, await run(**allowed))
+        except content.pauses:
+            raise
         except Exception as error:
             self._failed(tool, call, error, session)
             raise
@@ -249,19 +286,24 @@ class Guard:
         # What was not changed is given on as the object it was.
         return call, {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
 
+    def pass_on(self, tool: str, call: str, result: Any, content: Content = WHOLE, session: Optional[str] = None) -> Any:
+        """The result of a call as it may go on, for who has run it himself. Raises :class:`Denied` if it may not."""
+        return self._ended(tool, call, _whole(tool, result), session, content)
+
     def _ended(self, tool: str, call: str, result: Any, session: Optional[str], content: Content) -> Any:
-        read, write = content
         if isinstance(result, _Drained):
             return iter(self._ended(tool, call, result.values, session, content))
-        said = _json_value(read(result))
+        said = _json_value(content.read(result))
         event: Dict[str, Any] = {"kind": "tool_result", "tool": tool, "id": call}
+        if content.failed(result):
+            event["failed"] = True
         field = "text" if isinstance(said, str) else "result"
         event[field] = said
         allowed = self.admit(event, session).get(field)
-        return result if allowed == said else write(result, allowed)
+        return result if allowed == said else content.write(result, allowed)
 
     def _failed(self, tool: str, call: str, error: Exception, session: Optional[str]) -> None:
-        event = {"kind": "tool_result", "tool": tool, "id": call, "failed": True, "text": str(error)}
+        event = {"kind": "tool_result", "tool": tool, "id": call, "failed": True, "text": _told(error)}
         with _behind(error):
             decision = self.decide(event, session)
         if not decision.goes_on:
@@ -286,29 +328,33 @@ class Guard:
 
     def _guarded(self, function: F, name: Optional[str]) -> F:
         signature = inspect.signature(function)
-        tool = name or function.__name__
+        tool = name or getattr(function, "__name__", None)
+        if not tool:
+            raise TypeError("what is guarded has no name; say it: `guard.tool(name=…)`")
         if inspect.isasyncgenfunction(function):
             raise TypeError(f"`{tool}` yields asynchronously, and nobody could judge the whole of it; let it return a list")
 
-        def bound(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[str, Any]:
+        def bound(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Tuple[Dict[str, Any], Callable[..., Any]]:
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
-            return _named(signature, given)
-
-        def spread(**named: Any) -> Any:
-            return function(**_flat(signature, named))
+            named = _named(signature, given)
+            # Whose method it is, is nothing that it is called with.
+            owner = {name: named.pop(name) for name in list(named)[:1] if name in ("self", "cls")}
+            return named, lambda **allowed: function(**owner, **_flat(signature, allowed))
 
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def waiting(*args: Any, **kwargs: Any) -> Any:
-                return await self.acall(tool, bound(args, kwargs), spread)
+                named, run = bound(args, kwargs)
+                return await self.acall(tool, named, run)
 
             return cast(F, waiting)
 
         @functools.wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            return self.call(tool, bound(args, kwargs), spread)
+            named, run = bound(args, kwargs)
+            return self.call(tool, named, run)
 
         return cast(F, guarded)
 
@@ -367,6 +413,19 @@ def _flat(signature: inspect.Signature, named: Dict[str, Any]) -> Dict[str, Any]
     return named
 
 
+def _told(error: BaseException) -> str:
+    """All that an exception says, those within a group among them."""
+    inner = getattr(error, "exceptions", ())
+    return "\n".join([str(error), *(_told(one) for one in inner if isinstance(one, BaseException))])
+
+
+def with_defaults(args: Mapping[str, Any], schema: Any) -> Dict[str, Any]:
+    """Arguments with those that a schema fills in: a tool is called with them, whoever says them."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    given = {name: member["default"] for name, member in (properties or {}).items() if "default" in (member or {})}
+    return {**given, **args}
+
+
 def _json_value(value: Any) -> Any:
     """A value as JSON has it. What JSON has no place for is judged by what it shows of itself."""
     for method in ("model_dump", "dict"):
@@ -374,4 +433,18 @@ def _json_value(value: Any) -> Any:
         if callable(dump) and not isinstance(value, type):
             value = dump(mode="json") if method == "model_dump" else dump()
             break
-    return json.loads(json.dumps(value, default=str))
+    try:
+        text = json.dumps(value, default=str, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = json.dumps(str(value), ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "replace"), parse_int=_number)
+
+
+def _number(digits: str) -> Union[int, float, str]:
+    """A whole number, or what comes nearest to it where it is too long for one."""
+    if len(digits) < 19:
+        return int(digits)
+    try:
+        return float(digits) if len(digits) < 300 else digits
+    except ValueError:
+        return digits

@@ -119,10 +119,27 @@ impl Desk {
     /// The event to be judged: what was said, as far as it is known how it will leave.
     pub(super) fn event(&self, unit: usize) -> Option<Event> {
         let mut event = self.units.get(unit)?.event.clone()?;
-        if let Some(words) = self.units[unit].words.as_ref().filter(|words| !words.masks.is_empty()) {
-            event.text = Some(words.shown(0..words.text.len()).into());
+        if let Some(words) = self.units[unit].words.as_ref().filter(|words| words.is_altered()) {
+            // What stands in the place of the rest is ours, and nothing that the model says.
+            let end = words.cut.as_ref().map_or(words.text.len(), |(from, _)| *from);
+            event.text = Some(words.masked(0..end).into());
         }
         Some(event)
+    }
+
+    /// Lets nothing more of a text leave: something else stands in the place of all from here on.
+    pub(super) fn stop(&mut self, unit: usize, with: &str, until: usize) {
+        if let Some(words) = self.units.get_mut(unit).and_then(|unit| unit.words.as_mut()) {
+            words.cut.get_or_insert((words.left, with.to_owned()));
+            words.left = words.left.max(until);
+        }
+    }
+
+    /// Forgets what of a text has not left.
+    pub(super) fn forget_rest(&mut self, unit: usize) {
+        if let Some(words) = self.units.get_mut(unit).and_then(|unit| unit.words.as_mut()) {
+            words.text.truncate(words.left);
+        }
     }
 
     /// A text as it was said.
@@ -234,6 +251,11 @@ impl Desk {
         words.map_or_else(Text::default, |words| words.shown(range).into())
     }
 
+    /// Whether a unit is a text.
+    pub(super) fn is_text(&self, unit: usize) -> bool {
+        self.units.get(unit).is_some_and(|unit| unit.words.is_some())
+    }
+
     /// Whether text stays back until it is known how it leaves.
     pub(super) fn holds_back(&self) -> bool {
         self.hold_back > 0
@@ -242,7 +264,7 @@ impl Desk {
     /// Whether anything of a text leaves otherwise than it came, as far as that is known.
     pub(super) fn is_altered(&self, unit: usize) -> bool {
         let words = self.units.get(unit).and_then(|unit| unit.words.as_ref());
-        words.is_some_and(|words| !words.masks.is_empty() || words.cut.is_some()) || !self.is_forward(unit)
+        words.is_some_and(Words::is_altered) || !self.is_forward(unit)
     }
 
     /// Whether a part of a text leaves otherwise than it came.
@@ -269,7 +291,16 @@ impl Words {
         if range.start >= from {
             return if range.start == from && !range.is_empty() { instead.to_owned() } else { String::new() };
         }
-        let (mut out, mut at, end) = (String::new(), range.start, range.end.min(from));
+        let mut out = self.masked(range.start..range.end.min(from));
+        if from < range.end {
+            out.push_str(instead);
+        }
+        out
+    }
+
+    /// A part of the text, with masks.
+    fn masked(&self, range: Range<usize>) -> String {
+        let (mut out, mut at, end) = (String::new(), range.start, range.end);
         for mask in self.masks.iter().filter(|mask| mask.range.end > range.start && mask.range.start < end) {
             out.push_str(self.text.get(at..mask.range.start.max(at)).unwrap_or_default());
             if mask.range.start >= range.start {
@@ -278,10 +309,11 @@ impl Words {
             at = mask.range.end.min(end);
         }
         out.push_str(self.text.get(at..end).unwrap_or_default());
-        if from < range.end {
-            out.push_str(instead);
-        }
         out
+    }
+
+    fn is_altered(&self) -> bool {
+        !self.masks.is_empty() || self.cut.is_some()
     }
 
     /// Puts in place of what has not left what the new text says there.

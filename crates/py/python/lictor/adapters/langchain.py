@@ -8,23 +8,36 @@ A call that may not go on is answered with its reason, as a message of the tool 
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Dict, Optional
+from typing import Any, Awaitable, Callable, Dict, Optional, Tuple
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphBubbleUp
 
 from ..errors import Denied, LictorError
-from ..guard import Content, Guard
+from ..guard import Content, Guard, with_defaults
+
+
+def _read(message: Any) -> Any:
+    """What a message of a tool says, to the model and beside it. A command of LangGraph is judged by what it shows of itself."""
+    if not isinstance(message, ToolMessage):
+        return str(message)
+    return message.content if message.artifact is None else {"content": message.content, "artifact": message.artifact}
 
 
 def _write(message: Any, said: Any) -> Any:
     if not isinstance(message, ToolMessage):
         raise LictorError("something must be taken out of a command of LangGraph, which cannot be done; it is withheld")
-    return message.model_copy(update={"content": said})
+    return message.model_copy(update={"content": said} if message.artifact is None else said)
 
 
-#: What a message of a tool says. A command of LangGraph is judged by what it shows of itself.
-_CONTENT: Content = (lambda message: getattr(message, "content", None) or str(message), _write)
+_CONTENT = Content(
+    _read,
+    _write,
+    failed=lambda message: getattr(message, "status", None) == "error",
+    # A tool that asks a person stops, and is called again with the answer.
+    pauses=(GraphBubbleUp,),
+)
 
 
 def _denied(call: Dict[str, Any], denied: Denied) -> ToolMessage:
@@ -32,35 +45,64 @@ def _denied(call: Dict[str, Any], denied: Denied) -> ToolMessage:
 
 
 class GuardMiddleware(AgentMiddleware):
-    """Middleware of `langchain.agents.create_agent`."""
+    """Middleware of `langchain.agents.create_agent`: the last in the list, so that nobody changes what it has decided on."""
 
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         super().__init__()
         self.guard, self.session = guard, session
+        #: Calls that a tool has interrupted, with the arguments that were allowed.
+        self._paused: Dict[Tuple[str, str], Tuple[Any, Dict[str, Any]]] = {}
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        call = request.tool_call
+        call, arguments, options = self._begin(request)
+        allowed: Dict[str, Any] = {}
 
         def run(**args: Any) -> Any:
+            allowed.update(args)
             return handler(request.override(tool_call={**call, "args": args}))
 
         try:
-            options: Dict[str, Any] = {"session": self.session, "id": call["id"], "content": _CONTENT}
-            return self.guard.call(call["name"], call["args"], run, **options)
+            return self.guard.call(call["name"], arguments, run, **options)
+        except GraphBubbleUp:
+            self._pause(call, allowed)
+            raise
         except Denied as denied:
             return _denied(call, denied)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        call = request.tool_call
+        call, arguments, options = self._begin(request)
+        allowed: Dict[str, Any] = {}
 
         async def run(**args: Any) -> Any:
+            allowed.update(args)
             return await handler(request.override(tool_call={**call, "args": args}))
 
         try:
-            options: Dict[str, Any] = {"session": self.session, "id": call["id"], "content": _CONTENT}
-            return await self.guard.acall(call["name"], call["args"], run, **options)
+            return await self.guard.acall(call["name"], arguments, run, **options)
+        except GraphBubbleUp:
+            self._pause(call, allowed)
+            raise
         except Denied as denied:
             return _denied(call, denied)
+
+    def _begin(self, request: Any) -> Tuple[Dict[str, Any], Dict[str, Any], Dict[str, Any]]:
+        call = request.tool_call
+        said, allowed = self._paused.pop(self._name(call), (None, {}))
+        resumes = said is not None and said == call["args"]
+        args = allowed if resumes else with_defaults(call["args"], _schema(getattr(request, "tool", None)))
+        return call, args, {"session": self.session, "id": call["id"], "content": _CONTENT, "resumes": resumes}
+
+    def _pause(self, call: Dict[str, Any], allowed: Dict[str, Any]) -> None:
+        self._paused[self._name(call)] = (call["args"], allowed)
+
+    def _name(self, call: Dict[str, Any]) -> Tuple[str, str]:
+        return self.session or self.guard.current, call["id"] or ""
+
+
+def _schema(tool: Any) -> Any:
+    """What the model is told of the arguments; none where there is no such tool."""
+    schema = getattr(tool, "tool_call_schema", None)
+    return schema.model_json_schema() if hasattr(schema, "model_json_schema") else schema
 
 
 def tool_node_hooks(guard: Guard, session: Optional[str] = None) -> Dict[str, Any]:

@@ -1,6 +1,7 @@
 """MCP servers: calls of their tools pass the guard, whoever the client is.
 
-    server = MCPServer("shop", extensions=[GuardExtension(guard)])
+    extension = GuardExtension(guard)
+    extension.server = server = MCPServer("shop", extensions=[extension])
 
 A call that may not go on is answered with its reason, as a result that is an error.
 """
@@ -13,19 +14,22 @@ from mcp.server.extension import Extension
 from mcp.types import CallToolResult, TextContent
 
 from ..errors import Denied
-from ..guard import Content, Guard
+from ..guard import Content, Guard, with_defaults
 
 
 def _read(result: Any) -> Any:
     data = result.model_dump(mode="json") if hasattr(result, "model_dump") else result
-    return {key: data.get(key) for key in ("content", "structured_content", "structuredContent") if data.get(key)}
+    return {key: data[key] for key in _SAID if data.get(key)}
 
 
 def _write(result: Any, said: Any) -> Any:
     return type(result).model_validate({**result.model_dump(), **said})
 
 
-_CONTENT: Content = (_read, _write)
+#: Where a result says something: to the model, to the client, and beside both.
+_SAID = ("content", "structured_content", "structuredContent", "meta", "_meta")
+
+_CONTENT = Content(_read, _write, failed=lambda result: bool(getattr(result, "is_error", False)))
 
 
 class GuardExtension(Extension):
@@ -35,6 +39,8 @@ class GuardExtension(Extension):
 
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         self.guard, self.session = guard, session
+        #: The server, if arguments that its tools fill in themselves are to be judged as well. No server tells its extensions.
+        self.server: Any = None
 
     async def intercept_tool_call(self, params: Any, ctx: Any, call_next: Any) -> Any:
         async def run(**args: Any) -> Any:
@@ -42,8 +48,12 @@ class GuardExtension(Extension):
             params.arguments = args
             return await call_next(ctx)
 
-        args = params.arguments or {}
+        args = with_defaults(params.arguments or {}, await self._schema(params.name))
         try:
             return await self.guard.acall(params.name, args, run, session=self.session, content=_CONTENT)
         except Denied as denied:
             return CallToolResult(content=[TextContent(type="text", text=str(denied))], is_error=True)
+
+    async def _schema(self, name: str) -> Any:
+        tools = await self.server.list_tools() if self.server is not None else ()
+        return next((tool.input_schema for tool in tools if tool.name == name), None)

@@ -8,6 +8,8 @@ A call that may not go on fails with its reason, which the agent reads as the er
 from __future__ import annotations
 
 import copy
+import inspect
+import types
 from typing import Any, Iterable, List, Optional
 
 from smolagents import Tool
@@ -19,9 +21,15 @@ def guard_tool(guard: Guard, tool: Tool, session: Optional[str] = None) -> Tool:
     """A copy of the tool whose `forward` the guard decides on first."""
     guarded = copy.copy(tool)
     forward, names = tool.forward, list(tool.inputs)
+    if inspect.ismethod(forward):
+        # What the tool sets up when it is first used, it sets up in the copy.
+        forward = types.MethodType(forward.__func__, guarded)
+    parameters = inspect.signature(forward).parameters.values()
+    defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
 
     def decided(*args: Any, **kwargs: Any) -> Any:
-        return guard.call(tool.name, {**dict(zip(names, args)), **kwargs}, forward, session=session)
+        given = {**defaults, **dict(zip(names, args)), **kwargs}
+        return guard.call(tool.name, given, forward, session=session)
 
     guarded.forward = decided
     return guarded
