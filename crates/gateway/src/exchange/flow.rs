@@ -225,11 +225,13 @@ impl Exchange {
         }
         let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
         let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);
-        let mask = |range: Range<usize>| Mask { range: range.start.max(leaving.start)..range.end, with: MASK.into() };
-        let masks: Vec<Mask> = touched.map(mask).collect();
+        let touched: Vec<Range<usize>> = touched.collect();
+        let mask = |range: &Range<usize>| Mask { range: range.start.max(leaving.start)..range.end, with: MASK.into() };
+        let masks: Vec<Mask> = touched.iter().map(mask).collect();
         if !masks.is_empty() {
             let withheld = flow.withheld.entry(text).or_default();
-            withheld.masked += masks.len();
+            // What began before was counted then.
+            withheld.masked += touched.iter().filter(|range| range.start >= leaving.start).count();
             withheld.properties.extend(preview.properties);
         }
         Ok(flow.stream.mask(&masks))

@@ -27,7 +27,7 @@ async fn exchange(world: World) -> Value {
 }
 
 /// Waits until no exchange is under way: all records are written.
-async fn quiet(world: &World) {
+pub(crate) async fn quiet(world: &World) {
     for _ in 0..500 {
         if world.figure("lictor_exchanges_under_way").await == 0 {
             return;

@@ -7,6 +7,7 @@ mod crossing;
 mod faults;
 mod frameworks;
 mod hostile;
+mod leaving;
 mod libraries;
 mod operations;
 mod sdk;
