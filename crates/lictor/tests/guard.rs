@@ -613,3 +613,18 @@ fn what_waits_is_restored_whatever_it_lacks() {
     let allowed = decisions(&mut other, &format!("{{\"kind\":\"approval\",\"id\":\"{handle}\"}}\n"));
     assert_eq!(actions(&allowed[0].settled), [Action::Forward]);
 }
+
+/// Who is told why something goes no further is not told what it was.
+#[test]
+fn a_denial_does_not_tell_what_it_withholds() {
+    let facts = r"secret(code): {on: [assistant_message, tool_result], where: {text: '/code is (?P<code>\w+)/'}}";
+    for event in [
+        r#"{"kind":"assistant_message","text":"The code is HUNTER2."}"#,
+        r#"{"kind":"tool_result","id":"c","tool":"look","text":"The code is HUNTER2."}"#,
+    ] {
+        let decided = decisions(&mut one(facts, "always forall c. not secret(c)"), &format!("{event}\n"));
+        assert_eq!(decided[0].action, Action::Block);
+        let message = decided[0].message.as_ref().unwrap();
+        assert!(message.contains("secret([withheld])") && !message.contains("HUNTER"), "{message}");
+    }
+}

@@ -12,7 +12,7 @@ use lictor::json::{self, Json, Object, Text};
 
 use crate::api::object;
 use crate::segment::{self, Segment};
-use crate::splice::{self, Edit, Step, at};
+use crate::splice::{self, Edit, Step, at, join};
 use crate::{Api, Refused, Ruling};
 
 /// The body of a request, read strictly.
@@ -77,7 +77,7 @@ impl Request {
             Some(Json::Bool(streams)) => *streams,
             Some(_) => return Err(shape("`stream` is neither true nor false")),
         };
-        let items = segments.iter().map(|segment| Item { hash: hash(&segment.event), event: segment.event.clone() });
+        let items = segments.iter().map(|segment| Item { hash: segment.hash(), event: segment.event.clone() });
         Ok(Request {
             api,
             streams,
@@ -180,7 +180,12 @@ fn without_secrets(servers: &Json) -> Json {
 }
 
 fn chat(value: &Json) -> Result<Vec<Segment>, Refused> {
-    list(value, "messages", segment::message)
+    // What the client expects to be said is read by the model as well.
+    let expected = value.at("prediction.content").filter(|content| !content.is_null());
+    let expected = expected.map(|content| segment::instructions(content, at!["prediction", "content"]));
+    let mut segments: Vec<Segment> = expected.into_iter().collect();
+    segments.extend(list(value, "messages", segment::message)?);
+    Ok(segments)
 }
 
 fn messages(value: &Json) -> Result<Vec<Segment>, Refused> {
@@ -194,6 +199,9 @@ fn responses(value: &Json) -> Result<Vec<Segment>, Refused> {
     // What a stored prompt says the vendor knows; what is filled into it is here.
     if let Some(prompt) = value.get("prompt").filter(|prompt| !prompt.is_null()) {
         segments.push(segment::other("prompt", "prompt", prompt, at!["prompt"]));
+        for (name, filled) in prompt.get("variables").and_then(Json::as_object).into_iter().flat_map(Object::iter) {
+            segments.push(segment::instructions(filled, at!["prompt", "variables", name.as_str()]));
+        }
     }
     match value.get("input") {
         None | Some(Json::Null) => {}
@@ -215,6 +223,14 @@ fn input(item: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
         // What it refers to is not here. That something is referred to is all that can be said.
         Some("item_reference") => {
             Ok(vec![segment::other("item_reference", "id", item.get("id").unwrap_or(&Json::Null), at.to_vec())])
+        }
+        // Tools that are offered in the course of a conversation.
+        Some("additional_tools" | "tool_search_output") => {
+            let offered = item.get("tools").and_then(|tools| segment::definitions(tools, join(at, ["tools".into()])));
+            let mut segments: Vec<Segment> =
+                offered.filter(|_| item.text("execution") != Some("server")).into_iter().collect();
+            segments.extend(segment::item(item, at)?);
+            Ok(segments)
         }
         _ => segment::item(item, at),
     }

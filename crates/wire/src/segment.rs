@@ -4,11 +4,13 @@
 //! of: a run of text, one call, one answer of a tool. So a segment can be judged by itself, and changed by itself.
 
 use lictor::decode::piece;
+use lictor::decode::print::{self, Print};
 use lictor::event::{Event, Kind, Payload};
 use lictor::json::{Json, Object, Text};
 
 use crate::Refused;
 use crate::align;
+use crate::request::hash;
 use crate::splice::{Edit, Path, Step, at, join};
 
 /// A piece of a message that is one event.
@@ -23,6 +25,8 @@ pub(crate) struct Segment {
     value: Option<Held>,
     /// Where the answer of a tool stands, all of it.
     answer: Option<Path>,
+    /// The hash of pictures and files that come with it.
+    attached: Option<Print>,
 }
 
 /// A value in the body.
@@ -107,7 +111,7 @@ pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused>
     let hosted = is_hosted(name);
     let segment = |event: Event| {
         let mut segment = Segment::new(on_the_wire(event), at.to_vec());
-        let Segment { event, texts, value, answer, .. } = &mut segment;
+        let Segment { event, texts, value, answer, attached, .. } = &mut segment;
         match event.kind {
             Kind::ToolResult => {
                 let key = ["output", "results", "outputs", "result"]
@@ -120,6 +124,7 @@ pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused>
                         None => collect(written.get(key).unwrap_or(&Json::Null), place, "\n", texts),
                     }
                 }
+                *attached = key.and_then(|key| attachments(written.get(key)?));
                 let key = key.or_else(|| written.get("error").map(|_| "error"));
                 *answer = Some(join(at, [key.unwrap_or("output").into()]));
             }
@@ -188,7 +193,15 @@ fn is_hosted(name: &str) -> bool {
 
 impl Segment {
     fn new(event: Event, at: Path) -> Segment {
-        Segment { event, at, texts: Vec::new(), value: None, answer: None }
+        Segment { event, at, texts: Vec::new(), value: None, answer: None, attached: None }
+    }
+
+    /// The hash of what it says, with what comes along.
+    pub(crate) fn hash(&self) -> Print {
+        match self.attached {
+            Some(attached) => print::after(&attached, &self.event),
+            None => hash(&self.event),
+        }
     }
 
     /// Where its texts stand.
@@ -261,11 +274,12 @@ impl Segment {
     fn of_block(event: Event, block: &Json, at: Path) -> Segment {
         let content_at = join(&at, ["content".into()]);
         let mut segment = Segment::new(event, at);
-        let Segment { event, at, texts, value, answer } = &mut segment;
+        let Segment { event, at, texts, value, answer, attached } = &mut segment;
         match event.kind {
             Kind::ToolCall => *value = Some(Held::new(join(at, ["input".into()]), block.get("input"), false)),
             Kind::ToolResult => {
                 *answer = Some(content_at.clone());
+                *attached = block.get("content").and_then(attachments);
                 match event.result {
                     Some(_) => *value = Some(Held { at: content_at, form: Form::Value }),
                     None => collect(block.get("content").unwrap_or(&Json::Null), content_at, "\n", texts),
@@ -368,6 +382,7 @@ impl Run {
             (_, Ok([block])) => vec![block].into(),
             (_, Err(blocks)) => blocks.into(),
         };
+        let attached = (written.text("role") != Some("assistant")).then(|| attachments(&content)).flatten();
         message.insert("content", content);
         for event in events(&message.into())? {
             // A run without words beside other segments is no turn of its own.
@@ -376,7 +391,7 @@ impl Run {
                 // What was recorded as sound cannot be changed, so neither can what is said of it.
                 let texts = if is_heard { Vec::new() } else { run.texts.clone() };
                 let answer = (event.kind == Kind::ToolResult).then(|| join(at, ["content".into()]));
-                segments.push(Segment { event, at: at.to_vec(), texts, value: None, answer });
+                segments.push(Segment { event, at: at.to_vec(), texts, value: None, answer, attached });
             }
         }
         Ok(())
@@ -444,6 +459,23 @@ pub(crate) fn unknown(what: &str, key: &str, name: &str) -> Refused {
     Refused::new("wire.unknown", format!("{what} with the {key} `{name}`, which is not known, so nobody can judge it"))
 }
 
+/// The hash of the pictures and files of a content; none if there are none. Where a vendor may keep it for later is nothing that
+/// it says, and moves on from request to request.
+fn attachments(content: &Json) -> Option<Print> {
+    let files: Vec<Json> = content.as_array()?.iter().filter_map(file).collect();
+    (!files.is_empty()).then(|| print::of(&files.into()))
+}
+
+fn file(part: &Json) -> Option<Json> {
+    let mut texts = Vec::new();
+    collect(part, Vec::new(), "", &mut texts);
+    let mut part = part.as_object()?.clone();
+    let is_open =
+        texts.iter().any(|said| !piece::beside(&Json::from(part.clone())).iter().any(|key| said.at == at![*key]));
+    part.remove("cache_control");
+    (!is_open).then(|| part.into())
+}
+
 /// The texts of a content, in the order in which a reader joins them.
 fn collect(value: &Json, at: Path, joint: &'static str, texts: &mut Vec<Said>) {
     match value {
@@ -454,6 +486,11 @@ fn collect(value: &Json, at: Path, joint: &'static str, texts: &mut Vec<Said>) {
             }
         }
         Json::Object(_) => {
+            for key in piece::beside(value) {
+                if let Some(beside) = value.get(key).filter(|beside| beside.as_str().is_some()) {
+                    collect(beside, join(&at, [(*key).into()]), joint, texts);
+                }
+            }
             let inner = match ["text", "refusal", "transcript"].into_iter().find(|key| value.text(key).is_some()) {
                 Some(key) => at![key],
                 None => match value.text("type") {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lictor::event::{Event, Kind, Payload};
 use lictor::guard::Action;
+use lictor::policy::Response;
 use lictor_logic::Time;
 use lictor_wire::{Ruling, Sent};
 use serde_json::json;
@@ -22,6 +23,9 @@ use crate::waiting::Waiting;
 
 /// What the model is told of a call that a person has not allowed.
 const DENIED: &str = "This step was not carried out: a person was asked, and did not allow it. Do not try it again.";
+
+/// What the model is told of a call that could go on only rewritten, where nobody can rewrite it any more.
+const FORESEEN: &str = "This step was not carried out: it could go on only rewritten, and is not made here. Leave out what it must not hold.";
 
 /// How often a call that waits is looked at, for answers that another gateway was given.
 const LOOK: Duration = Duration::from_millis(500);
@@ -156,7 +160,7 @@ impl Exchange {
         let saved = loop {
             let _turn = self.gateway.sessions.turn(session).await;
             let memory = self.gateway.sessions.load(&self.caller.tenant, session).await?;
-            if !memory.granted.is_empty() {
+            if !memory.granted.is_empty() || events.iter().any(asks_vendor) {
                 break None;
             }
             let next = memory.after_reply(&begun.memory, sent);
@@ -193,6 +197,11 @@ impl Exchange {
         {
             return Ok(ruling);
         }
+        if asks_vendor(event)
+            && let Some(ruling) = self.foreseen(session, event).await?
+        {
+            return Ok(ruling);
+        }
         let event = self.numbered(session, event, place);
         match self.decide(session, vec![event.clone()], false).await?.first() {
             Some(verdict) => {
@@ -201,6 +210,20 @@ impl Exchange {
             }
             None => Err(Unavailable { reason: "the desk did not answer".to_owned() }.into()),
         }
+    }
+
+    /// The ruling on a call that the vendor will carry out once the client says so: if the call would be stopped, so is the
+    /// question, since the next that is seen of it is its result.
+    async fn foreseen(&self, session: &str, event: &Event) -> Result<Option<Ruling>, Stop> {
+        let mut call = Event { kind: Kind::ToolCall, session: Some(session.into()), ..event.clone() };
+        call.principal = call.principal.or_else(|| self.caller.principal.as_deref().map(Into::into));
+        let bytes = line(&call).into_bytes();
+        let preview = self.gateway.judges.preview(&self.caller.tenant, call).await?;
+        if preview.response < Response::Redact || self.gateway.config.shadow {
+            return Ok(None);
+        }
+        self.refused("policy.foreseen", bytes).await?;
+        Ok(Some(Ruling::Deny { text: preview.message.unwrap_or_else(|| FORESEEN.to_owned()) }))
     }
 
     /// The event with its number: that of the exchange, and its place in it.
@@ -323,6 +346,11 @@ impl Exchange {
         }
         Ok(Verdict { waits_as: Some(token), ..verdict.clone() }.ruling())
     }
+}
+
+/// Whether a vendor asks the client if it may make a call.
+fn asks_vendor(event: &Event) -> bool {
+    matches!(&event.kind, Kind::Other(kind) if kind == "approval_request")
 }
 
 fn ruling_of(grant: &Grant) -> Ruling {

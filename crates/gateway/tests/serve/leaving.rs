@@ -212,3 +212,21 @@ async fn answers_to_denied_calls_are_sent_until_the_vendor_has_answered() {
     }
     world.end().await;
 }
+
+/// A call that the vendor will make is stopped where it is asked about: the next that is seen of it is its result.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_the_vendor_will_make_is_foreseen() {
+    for (tool, is_asked) in [("drop", false), ("look", true)] {
+        let item =
+            json!({"type": "mcp_approval_request", "id": "a1", "name": tool, "arguments": "{}", "server_label": "s"});
+        let body = json!({"id": "resp_1", "object": "response", "status": "completed", "output": [item]});
+        let model = Model::start(move |_| Play::json(body.to_string())).await;
+        let world = plan(&model, POLICY).start().await;
+        let got = world.post(path(Api::Responses), "s", &request(Api::Responses, "hi", false)).await;
+        assert_eq!(got.text().contains("mcp_approval_request"), is_asked, "{}", got.text());
+        assert_eq!(got.text().contains("no-drop"), !is_asked, "{}", got.text());
+        let records = world.end().await;
+        let foreseen = |record: &&Value| record["refused"] == "policy.foreseen";
+        assert_eq!(of_type(&records, "decision").iter().any(foreseen), !is_asked);
+    }
+}

@@ -26,12 +26,17 @@ impl Content {
             Json::Null => {}
             Json::String(text) => self.add_text(text, joint),
             Json::Array(parts) => parts.iter().for_each(|part| self.add(part, joint)),
-            Json::Object(_) => match text_of(part) {
-                Some(Said::Text(text)) => self.add_text(text, joint),
-                Some(Said::Parts(parts)) => self.add(parts, joint),
-                Some(Said::Data(value)) => self.add_text(&value.to_string(), joint),
-                None => self.attachments.push(type_of(part).into()),
-            },
+            Json::Object(_) => {
+                for text in beside(part).iter().filter_map(|key| part.text(key)) {
+                    self.add_text(text, joint);
+                }
+                match text_of(part) {
+                    Some(Said::Text(text)) => self.add_text(text, joint),
+                    Some(Said::Parts(parts)) => self.add(parts, joint),
+                    Some(Said::Data(value)) => self.add_text(&value.to_string(), joint),
+                    None => self.attachments.push(type_of(part).into()),
+                }
+            }
             other => self.add_text(&other.to_string(), joint),
         }
     }
@@ -90,6 +95,15 @@ fn text_of(part: &Json) -> Option<Said<'_>> {
     }
 }
 
+/// Where a part says something before what it holds: a title, a source.
+pub(super) fn beside(part: &Json) -> &'static [&'static str] {
+    match type_of(part) {
+        "document" => &["title", "context"],
+        "search_result" => &["title", "source"],
+        _ => &[],
+    }
+}
+
 /// The type of a part, by whatever name its format gives to it.
 fn type_of(part: &Json) -> &str {
     if let Some(name) = part.text("type").or_else(|| part.text("kind")) {
@@ -114,6 +128,8 @@ mod tests {
             (r#"[{"type":"document","source":{"type":"text","data":"d"}}]"#, Some("d"), ""),
             (r#"[{"type":"document","source":{"type":"base64","data":"d"}}]"#, None, "document"),
             (r#"[{"type":"search_result","content":[{"type":"text","text":"s"}]}]"#, Some("s"), ""),
+            (r#"[{"type":"search_result","source":"u","title":"t","content":[]}]"#, Some("t|u"), ""),
+            (r#"[{"type":"document","context":"c","source":{"type":"base64","data":"d"}}]"#, Some("c"), "document"),
             (r#"[{"type":"resource","resource":{"uri":"u","text":"r"}}]"#, Some("r"), ""),
             (r#"[{"data":{"n":1}},{"url":"u"}]"#, Some(r#"{"n":1}"#), "url"),
         ];

@@ -7,7 +7,7 @@ pub use super::anthropic::Block;
 use super::content::Content;
 pub use super::openai_chat::Choice;
 pub use super::openai_responses::Piece;
-use super::{anthropic, chat, openai_chat, openai_responses};
+use super::{anthropic, chat, content, openai_chat, openai_responses};
 use crate::event::{Event, Kind};
 use crate::json::Json;
 
@@ -24,6 +24,11 @@ pub fn answer(answer: &Json) -> Option<Vec<Event>> {
 /// The events of an item of the Responses interface; none if its kind is not known.
 pub fn item(item: &Json) -> Option<Vec<Event>> {
     openai_responses::item_events(item)
+}
+
+/// Where a part of a content says something before what it holds, in the order in which it is read.
+pub fn beside(part: &Json) -> &'static [&'static str] {
+    content::beside(part)
 }
 
 /// Instructions, as a text or as parts.

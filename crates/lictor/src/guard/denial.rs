@@ -1,11 +1,13 @@
 //! What the model is told: which property, why, and what would be right. Not of whom: a step may be stopped because nobody
-//! may be told of that person any more.
+//! may be told of that person any more. And not what was said, if that is what goes no further.
 
 use std::collections::HashSet;
 
 use lictor_logic::Value;
 
 use super::{Action, Decision, Objection, Redaction, Why};
+use crate::event::Kind;
+use crate::json::Json;
 use crate::policy::Response;
 
 /// What the model is told about a step that does not simply go on, and that is about these persons.
@@ -18,7 +20,13 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
     let unnamed_text = |text: &str| if names_one(text, persons) { "[withheld]".to_owned() } else { text.to_owned() };
     let without: Vec<String> = decision.redactions.iter().map(unnamed_what).map(|what| unnamed_text(&what)).collect();
     let named: HashSet<String> = persons.iter().map(quoted).collect();
-    let unnamed = |fact: &str| unnamed(fact, &named, persons);
+    let withheld = withheld(decision);
+    let hidden = |quoted: &str| match quoted {
+        quoted if named.contains(quoted) => Some("somebody"),
+        quoted if names_one(quoted, persons) || says(&withheld, quoted) => Some("[withheld]"),
+        _ => None,
+    };
+    let unnamed = |fact: &str| unnamed(fact, hidden);
     let mut lines = vec![match decision.action {
         Action::Forward | Action::Steer => "This step went on, but it is not as it should be.".to_owned(),
         Action::Redact => format!("This step went on without {}.", without.join(", ")),
@@ -48,8 +56,24 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
     lines.join("\n")
 }
 
-/// A fact in which persons have no names; they are given as facts quote them.
-fn unnamed(fact: &str, named: &HashSet<String>, persons: &[String]) -> String {
+/// What goes no further, and that those who are told why do not know: whoever makes a call knows it.
+fn withheld(decision: &Decision) -> String {
+    let event = &decision.event;
+    if event.kind == Kind::ToolCall || !matches!(decision.action, Action::Block | Action::Redact) {
+        return String::new();
+    }
+    let result = event.result.as_ref().map(Json::to_string).unwrap_or_default();
+    format!("{}\n{result}", event.text.as_deref().unwrap_or_default())
+}
+
+/// Whether a text says what a fact quotes.
+fn says(text: &str, quoted: &str) -> bool {
+    let inside = quoted.trim_matches('"');
+    !inside.is_empty() && text.contains(inside)
+}
+
+/// A fact in which what is hidden says something else.
+fn unnamed(fact: &str, hidden: impl Fn(&str) -> Option<&'static str>) -> String {
     let (mut text, mut rest) = (String::with_capacity(fact.len()), fact);
     while let Some(begin) = rest.find('"') {
         let mut is_escaped = false;
@@ -60,11 +84,8 @@ fn unnamed(fact: &str, named: &HashSet<String>, persons: &[String]) -> String {
         };
         let Some(end) = rest[begin + 1..].find(ends).map(|end| begin + 1 + end + 1) else { break };
         text.push_str(&rest[..begin]);
-        text.push_str(match &rest[begin..end] {
-            quoted if named.contains(quoted) => "somebody",
-            quoted if names_one(quoted, persons) => "[withheld]",
-            quoted => quoted,
-        });
+        let quoted = &rest[begin..end];
+        text.push_str(hidden(quoted).unwrap_or(quoted));
         rest = &rest[end..];
     }
     text + rest

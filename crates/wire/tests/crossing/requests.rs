@@ -174,7 +174,7 @@ fn what_the_vendor_keeps_is_told_as_far_as_it_shows() {
         r#"{"conversation":{"id":"conv_1"},"prompt":{"id":"p","variables":{"name":"Bob"}},"input":[{"type":"item_reference","id":"i"}]}"#,
     );
     let kinds: Vec<&str> = request.items.iter().map(|item| item.event.kind.name()).collect();
-    assert_eq!(kinds, ["prompt", "item_reference"]);
+    assert_eq!(kinds, ["prompt", "system_message", "item_reference"]);
     assert_eq!(request.hints.conversation.as_deref(), Some("conv_1"));
     let request = read(
         Api::Messages,
@@ -232,4 +232,53 @@ fn paths_are_judged_harmless_or_unknown() {
     for (method, path, route) in cases {
         assert_eq!(Api::route(method, path), route, "{method} {path}");
     }
+}
+
+/// Whatever of a request the model reads is judged, and can be taken out.
+#[test]
+fn all_that_the_model_reads_is_said() {
+    let bodies = [
+        (
+            Api::Messages,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"document","title":"t 4111","context":"c 4111","source":{"type":"text","data":"d 4111"}},{"type":"document","title":"t 4111","source":{"type":"base64","data":"AAAA"}},{"type":"search_result","title":"s 4111","source":"u 4111","content":[{"type":"text","text":"x 4111"}]}]}]}"#,
+        ),
+        (
+            Api::Messages,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"document","title":"t 4111","source":{"type":"text","data":"d 4111"}}]}]}]}"#,
+        ),
+        (Api::Chat, r#"{"model":"m","prediction":{"type":"content","content":"p 4111"},"messages":[]}"#),
+        (
+            Api::Responses,
+            r#"{"model":"m","prompt":{"id":"p","variables":{"a":"v 4111","b":{"type":"input_text","text":"w 4111"}}},"input":[]}"#,
+        ),
+    ];
+    for (api, body) in bodies {
+        let request = read(api, body);
+        let hide = |(index, item): (usize, &lictor_wire::Item)| {
+            let text = item.event.text.as_ref()?.replace("4111", "[redacted]");
+            Some((index, Ruling::Rewrite(Box::new(Event { text: Some(text.into()), ..item.event.clone() }))))
+        };
+        let changes: Vec<_> = request.items.iter().enumerate().filter_map(hide).collect();
+        let rewritten = String::from_utf8(request.rewritten(&changes).unwrap()).unwrap();
+        assert_eq!(rewritten, body.replace("4111", "[redacted]"));
+    }
+    for tools in ["additional_tools", "tool_search_output"] {
+        let body =
+            format!(r#"{{"model":"m","input":[{{"type":"{tools}","call_id":"c","tools":[{{"name":"drop"}}]}}]}}"#);
+        let request = read(Api::Responses, &body);
+        assert!(request.items.iter().any(|item| item.event.kind.name() == "tool_definitions"), "{tools}");
+    }
+}
+
+#[test]
+fn another_picture_is_another_message() {
+    let body = |picture: &str, more: &str| {
+        format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":[{{"type":"text","text":"look"}},{{"type":"image","source":{{"type":"url","url":"{picture}"}}{more}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","content":[{{"type":"image","source":{{"type":"url","url":"{picture}"}}{more}}}]}}]}}]}}"#
+        )
+    };
+    let hashes = |body: String| -> Vec<_> { read(Api::Messages, &body).items.iter().map(|item| item.hash).collect() };
+    let (one, other) = (hashes(body("a", "")), hashes(body("b", "")));
+    assert!(one.len() == 2 && one.iter().zip(&other).all(|(one, other)| one != other));
+    assert_eq!(one, hashes(body("a", r#","cache_control":{"type":"ephemeral"}"#)));
 }
