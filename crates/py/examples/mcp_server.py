@@ -14,7 +14,8 @@ from lictor.adapters.mcp import GuardExtension
 
 ENTERED: List[str] = []
 guard = lictor.Guard(Path(__file__).with_name("shop.yaml"))
-server = MCPServer("shop", extensions=[GuardExtension(guard)])
+extension = GuardExtension(guard)
+extension.server = server = MCPServer("shop", extensions=[extension])
 
 
 @server.tool()
