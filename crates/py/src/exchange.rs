@@ -18,6 +18,9 @@ use crate::guard::{GuardCore, Guarding, to_python};
 /// What is said in place of something that has no message of its own.
 const WITHHELD: &str = "[withheld]";
 
+/// Why a request goes no further.
+const BLOCKED: &str = "policy.blocked";
+
 /// Why nothing goes on that cannot be written down.
 const UNWRITTEN: &str = "audit.unavailable";
 
@@ -58,7 +61,11 @@ impl Exchange {
     }
 
     fn refusal<'py>(&self, py: Python<'py>, status: u16, refused: &Refused) -> Answer<'py> {
-        let status = if refused.code == UNWRITTEN { 503 } else { status };
+        let status = match refused.code {
+            UNWRITTEN => 503,
+            BLOCKED => 403,
+            _ => status,
+        };
         (status, PyBytes::new(py, &self.api().error(status, refused.code, &refused.message)))
     }
 }
@@ -116,6 +123,12 @@ fn ask(
     }
     for (index, event) in &fold.fresh {
         let ruling = rule(guarding, session, event.clone(), told)?;
+        // Only for answers something else can be said in their place; nobody else's words are put into a person's mouth.
+        if let Ruling::Deny { text } = &ruling
+            && !matches!(event.kind, Kind::ToolResult | Kind::Retrieval)
+        {
+            return Err(Refused::new(BLOCKED, text.clone()));
+        }
         if let (false, Some(item)) = (ruling.is_forward(), request.items.get(*index)) {
             history.changed.insert(item.hash, ruling);
         }

@@ -6,7 +6,7 @@ mod canonical;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lictor_logic::{Analysis, Arena, Formula as Id, Node, Spelling, relate};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -178,6 +178,12 @@ impl Formula {
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Formula>().is_ok_and(|other| self.text() == other.get().text())
+    }
+
+    /// `a and b` would be `b`, without a word.
+    fn __bool__(&self) -> PyResult<bool> {
+        let message = "a formula is neither true nor false; write `a & b`, `a | b` and `~a`, not `and`, `or` and `not`";
+        Err(PyTypeError::new_err(message))
     }
 
     fn __hash__(&self) -> u64 {

@@ -158,6 +158,18 @@ def test_events_of_a_conversation_are_judged_once(shop: Policy) -> None:
     assert told == []
 
 
+def test_a_blocked_message_of_a_person_is_not_sent() -> None:
+    rules = "lictor: 1\nname: p\nfacts:\n  pin: {on: user_message, where: {text: /PIN/}}\nproperties:\n  - {id: no-pins, formula: 'always not pin', respond: block}\n"
+    guard = Guard(Policy.parse(rules))
+    with scripted_model(["Fine."]) as model:
+        client = guard.wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))
+        for _ in range(2):
+            with pytest.raises(openai.PermissionDeniedError, match="no-pins"):
+                client.chat.completions.create(model="m", messages=[{"role": "user", "content": "My PIN is 7."}])
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hello."}])
+    assert [request["messages"][0]["content"] for request in model.requests] == ["Hello."]
+
+
 def test_nothing_unknown_passes(shop: Policy) -> None:
     with scripted_model([]) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))

@@ -39,6 +39,12 @@ def test_operators_of_python() -> None:
     assert len({a & b, b & a}) == 1
 
 
+def test_and_or_and_not_of_python_are_refused() -> None:
+    for words in (lambda: a and b, lambda: a or b, lambda: not a):
+        with pytest.raises(TypeError, match="a & b"):
+            words()
+
+
 def test_texts_are_formulas_too() -> None:
     assert G("a -> F b") == G(implies(a, F(b)))
 
