@@ -93,6 +93,8 @@ impl Exchange {
         let (played, was_cut) = loop {
             let next = match self.next(&mut body, &flow.pieces).await {
                 Ok(next) => next,
+                // Clients leave as soon as they have all that they wait for.
+                Err(Stop::Gone) if flow.stream.is_complete() && !flow.was_torn => return Ok(()),
                 Err(stop) => break (Err(stop), false),
             };
             let is_last = !matches!(next, Next::Bytes(_));
@@ -119,8 +121,6 @@ impl Exchange {
                 let _ = flow.pieces.end().await;
                 return Ok(());
             }
-            // Clients leave as soon as they have all that they wait for.
-            Err(Stop::Gone) if flow.stream.is_complete() && !flow.was_torn => return Ok(()),
             Err(Stop::Gone) => {
                 flow.is_gone = true;
                 let left = flow.stream.abandon();
@@ -134,9 +134,13 @@ impl Exchange {
             self.account.ends(Outcome::Truncated, None);
         }
         // What the upstream cut off is cut off for the client too: nobody takes a part for all.
-        match was_cut {
-            true => Ok(()),
-            false => flow.pieces.end().await.map_err(|_| Stop::Gone),
+        if was_cut {
+            return Ok(());
+        }
+        match flow.pieces.end().await {
+            Err(_) if !is_whole => Err(Stop::Gone),
+            // Who has all of it may be gone by now.
+            _ => Ok(()),
         }
     }
 

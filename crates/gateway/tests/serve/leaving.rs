@@ -34,13 +34,13 @@ async fn ask_until(world: &World, api: Api, body: &Value, until: &str) -> String
 /// Libraries hang up at the mark of the end, and do not wait for the end of the body.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_leaves_at_the_end_has_heard_all_of_it() {
-    for (api, mark) in [(Api::Chat, "[DONE]"), (Api::Messages, "message_stop"), (Api::Responses, "response.completed")]
-    {
+    let marks = [(Api::Chat, "[DONE]"), (Api::Messages, "message_stop"), (Api::Responses, "response.completed")];
+    for ((api, mark), ends) in marks.into_iter().flat_map(|mark| [(mark, Ends::Silent), (mark, Ends::Whole)]) {
         let said = vec![text("Paying."), call("c1", "pay", json!({}))];
         let spoken = said.clone();
         let model = Model::start(move |seen| match seen.json().to_string().contains("c1") {
             true => told(seen, &[text("Paid.")]),
-            false => Play { ends: Ends::Silent, ..Play::stream(&stream(api, &spoken, 3)) },
+            false => Play { ends, ..Play::stream(&stream(api, &spoken, 3)) },
         })
         .await;
         let world = plan(&model, POLICY).start().await;
