@@ -137,7 +137,8 @@ fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim(),
         _ => value,
     });
-    [text(headers, "x-api-key"), text(headers, "api-key"), authorization].into_iter().flatten()
+    let all = [text(headers, "x-api-key"), text(headers, "api-key"), authorization];
+    all.into_iter().flatten().filter(|credential| !credential.is_empty())
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -274,8 +274,7 @@ impl Court {
 
     /// Keeps an event until a person answers.
     fn asked(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
-        let can_wait = self.options.asks == Asks::All || event.kind == Kind::ToolCall;
-        if !turn.means.ask || !can_wait {
+        if !turn.means.ask || !self.can_wait(event) {
             decision.action = Action::Block;
             decision.refused = Some(Refusal::Alone);
             return;
@@ -286,6 +285,11 @@ impl Court {
         decision.waits_as = Some(pending.id.clone());
         decision.until = until;
         guarded.pending.push(pending);
+    }
+
+    /// Whether a person can be asked about an event.
+    fn can_wait(&self, event: &Event) -> bool {
+        self.options.asks == Asks::All || event.kind == Kind::ToolCall
     }
 
     /// Decides on what waited, now that a person has answered.

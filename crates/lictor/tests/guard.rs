@@ -617,10 +617,11 @@ fn what_waits_is_restored_whatever_it_lacks() {
 /// Who is told why something goes no further is not told what it was.
 #[test]
 fn a_denial_does_not_tell_what_it_withholds() {
-    let facts = r"secret(code): {on: [assistant_message, tool_result], where: {text: '/code is (?P<code>\w+)/'}}";
+    let facts = r"secret(code): {on: [assistant_message, tool_result], where: {text: '/code is (?P<code>\S+)/'}}";
     for event in [
         r#"{"kind":"assistant_message","text":"The code is HUNTER2."}"#,
         r#"{"kind":"tool_result","id":"c","tool":"look","text":"The code is HUNTER2."}"#,
+        r#"{"kind":"assistant_message","text":"The code is \\HUNTER\"2\"."}"#,
     ] {
         let decided = decisions(&mut one(facts, "always forall c. not secret(c)"), &format!("{event}\n"));
         assert_eq!(decided[0].action, Action::Block);

@@ -98,7 +98,8 @@ def test_langgraph_interrupts(guard: lictor.Guard) -> None:
     thread: Any = {"configurable": {"thread_id": "1"}}
     assert "__interrupt__" in agent.invoke(asked("confirm", {"order": "A1"}), thread)
     assert agent.invoke(Command(resume="yes"), thread)["messages"][-1].content == "A1: yes"
-    # It is one call, and another one is another.
+    # Another call is another, whatever its id is, and whoever made one.
+    assert "__interrupt__" not in agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "3"}})
     again = agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "2"}})
     assert "ask-once" in again["messages"][-1].content
 

@@ -236,6 +236,23 @@ def test_results_that_json_has_no_place_for_are_judged_by_what_they_show(shop: P
     assert "1990" not in str(shown)
 
 
+def test_long_numbers_are_told_apart() -> None:
+    rules = """
+lictor: 1
+name: p
+facts:
+  looked(o): {on: tool_call(look), o: args.order}
+  refunded(o): {on: tool_call(refund), o: args.order}
+properties:
+  - {id: looked-first, formula: 'always forall o. (refunded(o) -> once looked(o))', respond: block}
+"""
+    guard = Guard(Policy.parse(rules))
+    guard.call("look", {"order": 1234567890123456789}, lambda order: order)
+    with pytest.raises(Denied):
+        guard.call("refund", {"order": 1234567890123456700}, lambda order: order)
+    assert guard.call("refund", {"order": 1234567890123456789}, lambda order: order) == 1234567890123456789
+
+
 def test_whose_method_it_is_is_no_argument(shop: Policy) -> None:
     guard = Guard(shop)
 
@@ -254,6 +271,12 @@ def test_whose_method_it_is_is_no_argument(shop: Policy) -> None:
 
     assert Clerk("born 1990-05-17").look_up("A1") == "A1: born [redacted]"
     assert Clerk.kind() == "Clerk"
+
+    @guard.tool
+    def post(**fields: str) -> List[str]:
+        return list(fields.values())
+
+    assert post(self="born 1990-05-17") == ["born [redacted]"]
 
 
 def test_denials_can_be_sent_elsewhere(shop: Policy) -> None:

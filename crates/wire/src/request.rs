@@ -227,8 +227,9 @@ fn input(item: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
         // Tools that are offered in the course of a conversation.
         Some("additional_tools" | "tool_search_output") => {
             let offered = item.get("tools").and_then(|tools| segment::definitions(tools, join(at, ["tools".into()])));
-            let mut segments: Vec<Segment> =
-                offered.filter(|_| item.text("execution") != Some("server")).into_iter().collect();
+            // What the vendor found itself was seen in its reply.
+            let is_known = item.text("type") == Some("tool_search_output") && item.text("execution") == Some("server");
+            let mut segments: Vec<Segment> = offered.filter(|_| !is_known).into_iter().collect();
             segments.extend(segment::item(item, at)?);
             Ok(segments)
         }

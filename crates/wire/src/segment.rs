@@ -124,9 +124,12 @@ pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused>
                         None => collect(written.get(key).unwrap_or(&Json::Null), place, "\n", texts),
                     }
                 }
-                *attached = key.and_then(|key| attachments(written.get(key)?));
+                if !hosted && event.result.is_none() {
+                    *attached = key.and_then(|key| attachments(written.get(key)?));
+                }
                 let key = key.or_else(|| written.get("error").map(|_| "error"));
-                *answer = Some(join(at, [key.unwrap_or("output").into()]));
+                // Of tools that were found, no text stands in the place.
+                *answer = (name != "tool_search_output").then(|| join(at, [key.unwrap_or("output").into()]));
             }
             Kind::ToolCall => {
                 let key = match name {
@@ -279,7 +282,10 @@ impl Segment {
             Kind::ToolCall => *value = Some(Held::new(join(at, ["input".into()]), block.get("input"), false)),
             Kind::ToolResult => {
                 *answer = Some(content_at.clone());
-                *attached = block.get("content").and_then(attachments);
+                // What the vendor's own tools answer comes back as it was told, and is known by its value.
+                if block.text("type") == Some("tool_result") && event.result.is_none() {
+                    *attached = block.get("content").and_then(attachments);
+                }
                 match event.result {
                     Some(_) => *value = Some(Held { at: content_at, form: Form::Value }),
                     None => collect(block.get("content").unwrap_or(&Json::Null), content_at, "\n", texts),

@@ -257,9 +257,11 @@ impl Stream {
     pub fn abandon(&mut self) -> Vec<Move> {
         self.line.clear();
         self.waiting = 0;
-        for unit in self.desk.open_texts() {
-            self.desk.forget_rest(unit);
+        // What was asked about and never answered is asked about again, if it is a text.
+        if let Some(Asked::Judge(unit)) = self.asked.take() {
+            self.desk.due.push_front(unit);
         }
+        self.desk.forget_rest();
         self.refuse(Refused::new("client.gone", "the client has gone"));
         self.moves()
     }

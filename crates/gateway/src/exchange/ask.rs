@@ -159,7 +159,7 @@ impl Exchange {
                     memory.alter(&item.hash, ruling);
                 }
             }
-            memory.keep_alterations(request);
+            memory.keep_alterations(request, gateway.config.limits.items);
             if memory.alterations() > gateway.config.limits.items {
                 return self.too_long().await;
             }

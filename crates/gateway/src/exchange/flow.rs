@@ -123,8 +123,7 @@ impl Exchange {
             }
             Err(Stop::Gone) => {
                 flow.is_gone = true;
-                let left = flow.stream.abandon();
-                flow.moves.extend(left);
+                flow.moves = flow.stream.abandon().into();
                 self.play(&begun, &mut flow).await?;
                 return Err(Stop::Gone);
             }

@@ -123,6 +123,7 @@ impl Exchange {
             // Others may have changed the rest meanwhile; of the history, this exchange is the latest.
             let mut memory = sessions.load(tenant, name).await?;
             memory.known = known.clone();
+            memory.alters_too(&begun.memory);
             memory.denied = denied.clone();
             if sessions.save(tenant, name, &mut memory).await? {
                 return Ok(());

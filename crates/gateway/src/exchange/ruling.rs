@@ -24,8 +24,8 @@ use crate::waiting::Waiting;
 /// What the model is told of a call that a person has not allowed.
 const DENIED: &str = "This step was not carried out: a person was asked, and did not allow it. Do not try it again.";
 
-/// What the model is told of a call that could go on only rewritten, where nobody can rewrite it any more.
-const FORESEEN: &str = "This step was not carried out: it could go on only rewritten, and is not made here. Leave out what it must not hold.";
+/// What the model is told of a call that could go on only rewritten or allowed, where it is not made here.
+const FORESEEN: &str = "This step was not carried out: it could go on only rewritten or allowed by a person, and where it would be made nobody can do either.";
 
 /// How often a call that waits is looked at, for answers that another gateway was given.
 const LOOK: Duration = Duration::from_millis(500);
@@ -182,8 +182,12 @@ impl Exchange {
                 for (event, verdict) in numbered.iter().zip(&saved.verdicts) {
                     asked.push(self.ask_person(session, event, verdict).await?);
                 }
+                // What is allowed is spent when all are answered: whoever leaves before has got none of it.
+                for token in asked.iter().flatten() {
+                    self.wait(token, until).await?;
+                }
                 for ((event, verdict), asked) in numbered.iter().zip(&saved.verdicts).zip(asked) {
-                    rulings.push(self.ruled(session, event, verdict, asked, until).await?);
+                    rulings.push(self.ruled(session, event, verdict, asked).await?);
                 }
                 Ok((rulings, saved.is_next))
             }
@@ -206,7 +210,10 @@ impl Exchange {
         match self.decide(session, vec![event.clone()], false).await?.first() {
             Some(verdict) => {
                 let asked = self.ask_person(session, &event, verdict).await?;
-                self.ruled(session, &event, verdict, asked, self.patience()).await
+                if let Some(token) = &asked {
+                    self.wait(token, self.patience()).await?;
+                }
+                self.ruled(session, &event, verdict, asked).await
             }
             None => Err(Unavailable { reason: "the desk did not answer".to_owned() }.into()),
         }
@@ -223,7 +230,11 @@ impl Exchange {
             return Ok(None);
         }
         self.refused("policy.foreseen", bytes).await?;
-        Ok(Some(Ruling::Deny { text: preview.message.unwrap_or_else(|| FORESEEN.to_owned()) }))
+        let text = match preview.message {
+            Some(message) if preview.response == Response::Block => message,
+            _ => FORESEEN.to_owned(),
+        };
+        Ok(Some(Ruling::Deny { text }))
     }
 
     /// The event with its number: that of the exchange, and its place in it.
@@ -234,14 +245,13 @@ impl Exchange {
         self.stamped(event.clone(), session, number(hash.finalize()))
     }
 
-    /// What becomes of something that a model said or did. If a person was `asked`, it waits for the answer.
+    /// What becomes of something that a model said or did, and about which a person may have been `asked`.
     async fn ruled(
         &self,
         session: &str,
         event: &Event,
         verdict: &Verdict,
         asked: Option<String>,
-        until: Instant,
     ) -> Result<Ruling, Stop> {
         if self.gateway.config.shadow {
             return Ok(Ruling::Forward);
@@ -249,9 +259,12 @@ impl Exchange {
         if verdict.action == Action::Steer {
             self.remember_note(session, event, verdict).await?;
         }
-        match asked {
-            Some(token) => self.wait(session, &call_hash(event), token, verdict, until).await,
-            None => Ok(verdict.ruling()),
+        let Some(token) = asked else { return Ok(verdict.ruling()) };
+        let still_waits = Waiting::load(&self.gateway, &token).await?.is_some();
+        match self.granted(session, &call_hash(event)).await? {
+            Some(ruling) => Ok(ruling),
+            None if still_waits => Ok(Verdict { waits_as: Some(token), ..verdict.clone() }.ruling()),
+            None => Ok(Ruling::Deny { text: DENIED.to_owned() }),
         }
     }
 
@@ -314,29 +327,16 @@ impl Exchange {
         Ok(Some(waiting.keep(&self.gateway).await?))
     }
 
-    /// Lets a call wait for a person, for as long as the exchange may stay open; after that the model is told.
-    async fn wait(
-        &self,
-        session: &str,
-        call: &str,
-        token: String,
-        verdict: &Verdict,
-        until: Instant,
-    ) -> Result<Ruling, Stop> {
-        let gateway = &self.gateway;
+    /// Waits until a person has answered, for as long as the exchange may stay open.
+    async fn wait(&self, token: &str, until: Instant) -> Result<(), Stop> {
         while Instant::now() < until {
             // What is allowed now is not for whoever has gone: they may ask again.
             if self.is_gone() {
                 return Err(Stop::Gone);
             }
-            let answered = gateway.answered.notified();
-            if let Some(ruling) = self.granted(session, call).await? {
-                return Ok(ruling);
-            }
-            if Waiting::load(gateway, &token).await?.is_none() {
-                // It may have been allowed between the two looks.
-                let granted = self.granted(session, call).await?;
-                return Ok(granted.unwrap_or_else(|| Ruling::Deny { text: DENIED.to_owned() }));
+            let answered = self.gateway.answered.notified();
+            if Waiting::load(&self.gateway, token).await?.is_none() {
+                break;
             }
             tokio::select! {
                 () = answered => {}
@@ -344,7 +344,7 @@ impl Exchange {
                 () = tokio::time::sleep_until(until) => {}
             }
         }
-        Ok(Verdict { waits_as: Some(token), ..verdict.clone() }.ruling())
+        Ok(())
     }
 }
 

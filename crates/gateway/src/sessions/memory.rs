@@ -78,8 +78,8 @@ pub(crate) struct Note {
 struct Kept<'a> {
     known: Cow<'a, str>,
     /// Most sessions have nothing in any of these.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    altered: Cow<'a, BTreeMap<String, Altered>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    altered: Cow<'a, [(String, Altered)]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     granted: Cow<'a, [Grant]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -107,7 +107,7 @@ impl Memory {
         let known = unhex(&known).and_then(|bytes| Known::from_bytes(&bytes))?;
         Some(Memory {
             known,
-            altered: altered.into_owned(),
+            altered: altered.into_owned().into_iter().collect(),
             granted: granted.into_owned(),
             notes: notes.into_owned(),
             denied: denied.into_owned(),
@@ -122,7 +122,7 @@ impl Memory {
     pub(super) fn to_bytes(&self, used: Time) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Kept {
             known: hex(&self.known.to_bytes()).into(),
-            altered: Cow::Borrowed(&self.altered),
+            altered: self.altered.clone().into_iter().collect::<Vec<_>>().into(),
             granted: self.granted.as_slice().into(),
             notes: self.notes.as_slice().into(),
             denied: self.denied.as_slice().into(),
@@ -213,6 +213,7 @@ impl Memory {
     pub(crate) fn after_reply(&self, begun: &Memory, sent: &[Vec<Sent>]) -> Memory {
         let mut next = Memory { known: begun.known.clone(), denied: Vec::new(), ..self.clone() };
         next.known.replied(sent);
+        next.alters_too(begun);
         next
     }
 
@@ -226,12 +227,20 @@ impl Memory {
         self.altered.insert(hex(hash), altered);
     }
 
-    /// Forgets how items went on that a request with the whole history does not send any more; if they come again, they are
-    /// new. What is still sent is never forgotten, it would go on as it was.
-    pub(crate) fn keep_alterations(&mut self, request: &Request) {
-        if request.carries_history() && self.altered.len() > request.items.len() {
+    /// Where there are too many, forgets how items went on that a request with the whole history does not send any more; if
+    /// they come again, they are new.
+    pub(crate) fn keep_alterations(&mut self, request: &Request, most: usize) {
+        if request.carries_history() && self.altered.len() > most {
             let sent: HashSet<String> = request.items.iter().map(|item| hex(&item.hash)).collect();
             self.altered.retain(|hash, _| sent.contains(hash));
+        }
+    }
+
+    /// Takes over how items went on that another memory knows. Of the history, that one is the latest: what is known of it must
+    /// not go on otherwise than it did.
+    pub(crate) fn alters_too(&mut self, other: &Memory) {
+        for (hash, altered) in &other.altered {
+            self.altered.entry(hash.clone()).or_insert_with(|| altered.clone());
         }
     }
 
@@ -270,11 +279,6 @@ impl Memory {
         let place = self.granted.iter().position(|grant| grant.call == call)?;
         Some(self.granted.remove(place))
     }
-}
-
-#[expect(clippy::ptr_arg, reason = "serde gives the field as it is")]
-fn is_nothing(altered: &Cow<'_, BTreeMap<String, Altered>>) -> bool {
-    altered.is_empty()
 }
 
 /// An event as a line of Lictor's own format.

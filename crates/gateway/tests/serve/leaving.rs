@@ -1,4 +1,4 @@
-//! Clients who leave, at the end or before it, and what they have seen by then.
+//! Clients who leave, at the end or before it, and what they have seen by then; who is asked, and what stays masked.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -229,4 +229,35 @@ async fn a_call_that_the_vendor_will_make_is_foreseen() {
         let foreseen = |record: &&Value| record["refused"] == "policy.foreseen";
         assert_eq!(of_type(&records, "decision").iter().any(foreseen), !is_asked);
     }
+}
+
+/// Two exchanges of one session at the same time: what the one makes forgotten, the other still knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_on_masked_does_so_whoever_else_asks_meanwhile() {
+    let model = Model::start(|seen| match seen.json()["stream"] == json!(true) {
+        true => Play {
+            pause: Duration::from_millis(20),
+            ..Play::stream(&stream(Api::Chat, &[text(&"well ".repeat(40))], 5))
+        },
+        false => told(seen, &[text("Hello.")]),
+    })
+    .await;
+    let mut narrow = plan(&model, POLICY);
+    narrow.config.limits.items = 8;
+    let world = narrow.start().await;
+    let items: Vec<Value> =
+        (0..8).map(|number| json!({"role": "user", "content": format!("{number}: she has diabetes")})).collect();
+    let long = history(Api::Chat, &items, true);
+    let slow = world.post(path(Api::Chat), "s", &long);
+    let quick = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        world.post(path(Api::Chat), "s", &request(Api::Chat, "he has diabetes too", false)).await
+    };
+    let (slow, quick) = tokio::join!(slow, quick);
+    assert_eq!((slow.status, quick.status), (200, 200), "{} {}", slow.text(), quick.text());
+    assert_eq!(world.post(path(Api::Chat), "s", &history(Api::Chat, &items, false)).await.status, 200);
+    for seen in model.seen() {
+        assert!(!String::from_utf8_lossy(&seen.body).contains("diabetes"), "{seen:?}");
+    }
+    world.end().await;
 }

@@ -62,8 +62,9 @@ fn withheld(decision: &Decision) -> String {
     if event.kind == Kind::ToolCall || !matches!(decision.action, Action::Block | Action::Redact) {
         return String::new();
     }
-    let result = event.result.as_ref().map(Json::to_string).unwrap_or_default();
-    format!("{}\n{result}", event.text.as_deref().unwrap_or_default())
+    let (text, result) = (event.text.as_deref().unwrap_or_default(), event.result.as_ref().map(Json::to_string));
+    // As facts quote it, too.
+    format!("{text}\n{}\n{}", Value::text(text), result.unwrap_or_default())
 }
 
 /// Whether a text says what a fact quotes.

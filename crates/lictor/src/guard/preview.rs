@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Action, Decision, Guard, denial, objections, redact, strongest};
+use super::{Action, Decision, Guard, Refusal, denial, objections, redact, strongest};
 use crate::event::Event;
 use crate::json::Text;
 use crate::policy::Response;
@@ -47,7 +47,13 @@ impl Guard {
         let properties = opposed.map(|objection| objection.property.id.clone()).collect();
         let message = (response >= Response::Ask).then(|| {
             let mut decision = Decision::on(event.clone(), objections);
-            decision.action = if response == Response::Ask { Action::Ask } else { Action::Block };
+            decision.action = Action::Block;
+            if response == Response::Ask {
+                match self.court.can_wait(event) {
+                    true => decision.action = Action::Ask,
+                    false => decision.refused = Some(Refusal::Alone),
+                }
+            }
             denial::message(&decision, &self.court.persons(&decision))
         });
         Preview { response, masks, message, properties }

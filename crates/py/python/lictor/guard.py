@@ -334,12 +334,14 @@ class Guard:
         if inspect.isasyncgenfunction(function):
             raise TypeError(f"`{tool}` yields asynchronously, and nobody could judge the whole of it; let it return a list")
 
+        owners = _owners(function, signature)
+
         def bound(args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Tuple[Dict[str, Any], Callable[..., Any]]:
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             named = _named(signature, given)
             # Whose method it is, is nothing that it is called with.
-            owner = {name: named.pop(name) for name in list(named)[:1] if name in ("self", "cls")}
+            owner = {name: named.pop(name) for name in owners}
             return named, lambda **allowed: function(**owner, **_flat(signature, allowed))
 
         if inspect.iscoroutinefunction(function):
@@ -394,6 +396,15 @@ def _behind(error: Optional[BaseException]) -> Iterator[None]:
         raise unwritten from error
 
 
+def _owners(function: Callable[..., Any], signature: inspect.Signature) -> List[str]:
+    """The parameter by which a method is told whose it is."""
+    inside, _, _ = getattr(function, "__qualname__", "").rpartition(".")
+    first = next(iter(signature.parameters.values()), None)
+    is_method = bool(inside) and not inside.endswith("<locals>")
+    is_owner = first is not None and first.name in ("self", "cls") and first.kind is first.POSITIONAL_OR_KEYWORD
+    return [first.name] if first is not None and is_method and is_owner else []
+
+
 def _named(signature: inspect.Signature, given: inspect.BoundArguments) -> Dict[str, Any]:
     """Arguments by name, those of `**kwargs` among them."""
     named: Dict[str, Any] = {}
@@ -422,7 +433,8 @@ def _told(error: BaseException) -> str:
 def with_defaults(args: Mapping[str, Any], schema: Any) -> Dict[str, Any]:
     """Arguments with those that a schema fills in: a tool is called with them, whoever says them."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    given = {name: member["default"] for name, member in (properties or {}).items() if "default" in (member or {})}
+    members = (properties or {}).items()
+    given = {name: member["default"] for name, member in members if isinstance(member, Mapping) and "default" in member}
     return {**given, **args}
 
 
@@ -442,9 +454,7 @@ def _json_value(value: Any) -> Any:
 
 def _number(digits: str) -> Union[int, float, str]:
     """A whole number, or what comes nearest to it where it is too long for one."""
-    if len(digits) < 19:
-        return int(digits)
-    try:
-        return float(digits) if len(digits) < 300 else digits
-    except ValueError:
+    if len(digits) > 300:
         return digits
+    number = int(digits)
+    return number if -(2**63) <= number < 2**63 else float(number)

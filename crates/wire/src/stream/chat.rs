@@ -238,7 +238,7 @@ impl Open {
         }
         // What is quoted may be what is taken out of the text.
         if delta.get("annotations").is_some_and(|quoted| !quoted.is_null()) && desk.holds_back() {
-            taken.waits.extend(self.words);
+            taken.waits.push(*self.words.get_or_insert_with(|| desk.open_text()));
         }
         for entry in calls {
             taken.waits.push(self.entry(entry, desk)?);

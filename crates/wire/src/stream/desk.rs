@@ -135,11 +135,17 @@ impl Desk {
         }
     }
 
-    /// Forgets what of a text has not left.
-    pub(super) fn forget_rest(&mut self, unit: usize) {
-        if let Some(words) = self.units.get_mut(unit).and_then(|unit| unit.words.as_mut()) {
+    /// Forgets what of texts has not left, and all that is due but texts of which something has.
+    pub(super) fn forget_rest(&mut self) {
+        for unit in self.units.iter_mut().filter(|unit| unit.ruling.is_none()) {
+            let Some(words) = &mut unit.words else { continue };
             words.text.truncate(words.left);
+            if let Some(event) = &mut unit.event {
+                event.text = Some(words.text.as_str().into());
+            }
         }
+        let units = &self.units;
+        self.due.retain(|&unit| units[unit].words.as_ref().is_some_and(|words| words.left > 0));
     }
 
     /// A text as it was said.
@@ -199,7 +205,9 @@ impl Desk {
     pub(super) fn rule(&mut self, unit: usize, ruling: Ruling, from: usize) {
         let Some(ruled) = self.units.get_mut(unit) else { return };
         let said = ruled.event.as_ref().and_then(|event| event.text.clone()).unwrap_or_default();
+        // Where nothing more leaves, it is said already why not.
         if let Some(words) = &mut ruled.words
+            && words.cut.is_none()
             && from < words.text.len()
         {
             let gone = words.shown(0..from);

@@ -28,7 +28,8 @@ const STREAMED: [(Api, &[&str]); 3] = [
     (
         Api::Chat,
         &[
-            r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"card 41"},"finish_reason":null,"logprobs":{"content":[{"token":"card 41"}]}}]}"#,
+            r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","annotations":[{"title":"4111"}]},"finish_reason":null}]}"#,
+            r#"{"id":"c","choices":[{"index":0,"delta":{"content":"card 41"},"finish_reason":null,"logprobs":{"content":[{"token":"card 41"}]}}]}"#,
             r#"{"id":"c","choices":[{"index":0,"delta":{"content":"11-1111, thank you"},"finish_reason":null}]}"#,
             r#"{"id":"c","choices":[{"index":0,"delta":{"annotations":[{"url_citation":{"title":"4111"}}]},"finish_reason":null}]}"#,
             r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop","logprobs":{"content":[{"token":"4111"}]}}]}"#,

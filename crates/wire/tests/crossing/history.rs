@@ -266,3 +266,31 @@ proptest! {
         prop_assert_eq!(fold.change == Change::Continued, after.starts_with(&before));
     }
 }
+
+/// What the vendor's own tools answered comes back as it was told.
+#[test]
+fn results_of_hosted_tools_are_known_when_they_come_back() {
+    let blocks = r#"[{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"e"}]},{"type":"text","text":"Found."}]"#;
+    let items = r#"[{"type":"code_interpreter_call","id":"ci_1","code":"1+1","container_id":"c","outputs":[{"type":"logs","logs":"2"}]},{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"2","annotations":[]}]}]"#;
+    for (api, reply, request) in [
+        (
+            Api::Messages,
+            format!(r#"{{"role":"assistant","content":{blocks}}}"#),
+            format!(r#"{{"messages":[{{"role":"user","content":"hi"}},{{"role":"assistant","content":{blocks}}}]}}"#),
+        ),
+        (
+            Api::Responses,
+            format!(r#"{{"output":{items}}}"#),
+            format!(r#"{{"input":[{{"role":"user","content":"hi"}},{}]}}"#, items.trim_matches(['[', ']'])),
+        ),
+    ] {
+        let first = match api {
+            Api::Messages => r#"{"messages":[{"role":"user","content":"hi"}]}"#,
+            _ => r#"{"input":[{"role":"user","content":"hi"}]}"#,
+        };
+        let mut known = Known::default().fold(&Request::read(api, first.as_bytes()).unwrap()).known;
+        known.replied(&Reply::read(api, reply.as_bytes()).unwrap().settle(&[]).unwrap().sent);
+        let fold = known.fold(&Request::read(api, request.as_bytes()).unwrap());
+        assert!(fold.fresh.is_empty() && fold.event().is_none(), "{api:?}: {fold:?}");
+    }
+}

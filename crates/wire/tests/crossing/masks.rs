@@ -131,3 +131,61 @@ proptest! {
         }
     }
 }
+
+/// A text that was stopped is told again as a whole in some interfaces; nothing of it is told then either.
+#[test]
+fn what_was_stopped_stays_stopped_whatever_is_ruled_in_the_end() {
+    let words = format!("The number is {NUMBER}. {}", "And so on. ".repeat(20));
+    for api in Api::ALL {
+        for ruling in [Ruling::Forward, Ruling::Deny { text: "Denied.".into() }] {
+            let text = streamed(api, &turn(&words, &[]), 5);
+            let mut stream = Stream::new(api, Limits { hold_back: 32, ..Limits::default() });
+            let (mut left, mut moves) = (Vec::new(), std::collections::VecDeque::new());
+            for bytes in text.as_bytes().chunks(64).map(Some).chain([None]) {
+                moves.extend(match bytes {
+                    Some(bytes) => stream.push(bytes),
+                    None => stream.end(),
+                });
+                while let Some(next) = moves.pop_front() {
+                    moves.extend(match next {
+                        Move::Release(bytes) => {
+                            left.extend(bytes);
+                            continue;
+                        }
+                        Move::Text { .. } => stream.stop("[stopped]"),
+                        Move::Judge(event) => {
+                            assert_eq!(event.text.as_deref(), Some(""), "{api:?}: nothing was said");
+                            stream.rule(ruling.clone())
+                        }
+                        Move::Refuse(refused) => panic!("{refused:?}"),
+                    });
+                }
+            }
+            let left = String::from_utf8(left).unwrap();
+            assert!(!left.contains("4111") && !left.contains("on. A"), "{api:?}: {left}");
+            assert_eq!(forward(api, &left).events()[0].text.as_deref(), Some("[stopped]"), "{api:?}: {left}");
+        }
+    }
+}
+
+/// Nobody listens any more: what was heard is judged, and nothing else.
+#[test]
+fn who_has_gone_is_judged_by_what_has_left() {
+    for api in Api::ALL {
+        let text = streamed(api, &turn(&"word ".repeat(40), &[("c", "pay", "{}")]), 5);
+        for hold_back in [0, 32] {
+            let mut stream = Stream::new(api, Limits { hold_back, ..Limits::default() });
+            let cut = text.len() / 2;
+            let mut moves = stream.push(&text.as_bytes()[..cut]);
+            while let Some(Move::Text { .. }) = moves.last() {
+                moves = stream.mask(&[]);
+            }
+            let moves = stream.abandon();
+            let [Move::Judge(event)] = moves.as_slice() else { panic!("{api:?}: {moves:?}") };
+            let said = event.text.as_deref().unwrap();
+            assert!(said.starts_with("word word") && said.len() < 200, "{api:?}: {said}");
+            let moves = stream.rule(Ruling::Forward);
+            assert!(matches!(moves.as_slice(), [Move::Refuse(refused)] if refused.code == "client.gone"), "{moves:?}");
+        }
+    }
+}

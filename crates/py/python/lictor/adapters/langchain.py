@@ -12,7 +12,7 @@ from typing import Any, Awaitable, Callable, Dict, Optional, Tuple
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphInterrupt
 
 from ..errors import Denied, LictorError
 from ..guard import Content, Guard, with_defaults
@@ -36,12 +36,16 @@ _CONTENT = Content(
     _write,
     failed=lambda message: getattr(message, "status", None) == "error",
     # A tool that asks a person stops, and is called again with the answer.
-    pauses=(GraphBubbleUp,),
+    pauses=(GraphInterrupt,),
 )
 
 
 def _denied(call: Dict[str, Any], denied: Denied) -> ToolMessage:
     return ToolMessage(content=str(denied), name=call["name"], tool_call_id=call["id"] or "", status="error")
+
+
+#: How many interrupted calls are known at most.
+_MOST_PAUSED = 10_000
 
 
 class GuardMiddleware(AgentMiddleware):
@@ -50,8 +54,8 @@ class GuardMiddleware(AgentMiddleware):
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         super().__init__()
         self.guard, self.session = guard, session
-        #: Calls that a tool has interrupted, with the arguments that were allowed.
-        self._paused: Dict[Tuple[str, str], Tuple[Any, Dict[str, Any]]] = {}
+        #: Calls that a tool has interrupted: what they asked for, and the arguments that were allowed.
+        self._paused: Dict[Tuple[str, ...], Tuple[Any, Dict[str, Any]]] = {}
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         call, arguments, options = self._begin(request)
@@ -63,8 +67,8 @@ class GuardMiddleware(AgentMiddleware):
 
         try:
             return self.guard.call(call["name"], arguments, run, **options)
-        except GraphBubbleUp:
-            self._pause(call, allowed)
+        except GraphInterrupt:
+            self._pause(request, allowed)
             raise
         except Denied as denied:
             return _denied(call, denied)
@@ -79,24 +83,31 @@ class GuardMiddleware(AgentMiddleware):
 
         try:
             return await self.guard.acall(call["name"], arguments, run, **options)
-        except GraphBubbleUp:
-            self._pause(call, allowed)
+        except GraphInterrupt:
+            self._pause(request, allowed)
             raise
         except Denied as denied:
             return _denied(call, denied)
 
     def _begin(self, request: Any) -> Tuple[Dict[str, Any], Dict[str, Any], Dict[str, Any]]:
         call = request.tool_call
-        said, allowed = self._paused.pop(self._name(call), (None, {}))
-        resumes = said is not None and said == call["args"]
+        said, allowed = self._paused.pop(self._name(request), (None, {}))
+        resumes = bool(call["id"]) and said is not None and said == call["args"]
         args = allowed if resumes else with_defaults(call["args"], _schema(getattr(request, "tool", None)))
         return call, args, {"session": self.session, "id": call["id"], "content": _CONTENT, "resumes": resumes}
 
-    def _pause(self, call: Dict[str, Any], allowed: Dict[str, Any]) -> None:
-        self._paused[self._name(call)] = (call["args"], allowed)
+    def _pause(self, request: Any, allowed: Dict[str, Any]) -> None:
+        self._paused[self._name(request)] = (request.tool_call["args"], allowed)
+        # Those that nobody has resumed for long are judged again.
+        while len(self._paused) > _MOST_PAUSED:
+            self._paused.pop(next(iter(self._paused)), None)
 
-    def _name(self, call: Dict[str, Any]) -> Tuple[str, str]:
-        return self.session or self.guard.current, call["id"] or ""
+    def _name(self, request: Any) -> Tuple[str, ...]:
+        """What tells a call from all others: its session, its thread, its tool and its id."""
+        config = getattr(getattr(request, "runtime", None), "config", None) or {}
+        thread = (config.get("configurable") or {}).get("thread_id")
+        call = request.tool_call
+        return self.session or self.guard.current, str(thread), call["name"], call["id"] or ""
 
 
 def _schema(tool: Any) -> Any:

@@ -34,8 +34,10 @@ def guard_tool(guard: Guard, tool: FunctionTool, session: Optional[str] = None) 
             args = _read(arguments)
             if args is None:
                 # Nobody can tell what it asks for: it is decided as the text it is.
-                guard.admit({"kind": "tool_call", "tool": tool.name, "id": call, "args": arguments}, session)
-                return guard.pass_on(tool.name, call, await invoke(context, arguments), WHOLE, session)
+                event = {"kind": "tool_call", "tool": tool.name, "id": call, "args": arguments}
+                allowed = guard.admit(event, session).get("args")
+                said = allowed if isinstance(allowed, str) else json.dumps(allowed)
+                return guard.pass_on(tool.name, call, await invoke(context, said), WHOLE, session)
             args = with_defaults(args, tool.params_json_schema)
             return await guard.acall(tool.name, args, run, session=session, id=call)
         except Denied as denied:

@@ -188,6 +188,8 @@ impl Item {
             let shown = desk.shown(unit, range.clone());
             if shown != text {
                 edits.push((join(at, at!["content", place, key]), Edit::Set(shown.into())));
+            }
+            if desk.is_altered(unit) {
                 for beside in ["logprobs", "annotations"] {
                     let path = at!["content", place, beside];
                     let edit = splice::value_at(written, &path).and_then(nothing);
