@@ -119,7 +119,8 @@ def test_openai_agents_defaults_and_odd_arguments(guard: lictor.Guard) -> None:
         from agents.tool_context import ToolContext
 
         context: Any = ToolContext(context=None, tool_name="transfer", tool_call_id="c1", tool_arguments=arguments)
-        return str(asyncio.run(guard_tool(guard, transfer).on_invoke_tool(context, arguments)))
+        tool: Any = guard_tool(guard, transfer)
+        return str(asyncio.run(tool.on_invoke_tool(context, arguments)))
 
     assert "no-big-transfers" in invoke("{}") and "no-big-transfers" in invoke("")
     assert invoke('{"amount": 5}') == "moved"

@@ -112,7 +112,7 @@ class GuardMiddleware(AgentMiddleware):
 
 def _schema(tool: Any) -> Any:
     """What the model is told of the arguments; none where there is no such tool."""
-    schema = getattr(tool, "tool_call_schema", None)
+    schema: Any = getattr(tool, "tool_call_schema", None)
     return schema.model_json_schema() if hasattr(schema, "model_json_schema") else schema
 
 
