@@ -261,3 +261,21 @@ async fn what_goes_on_masked_does_so_whoever_else_asks_meanwhile() {
     }
     world.end().await;
 }
+
+/// What the model is to be told about an answer without words, it is told with other words.
+#[tokio::test(flavor = "multi_thread")]
+async fn advice_about_a_picture_is_not_lost() {
+    let policy = "lictor: 1\nname: p\nproperties:\n  - {id: careful, formula: 'always !tool_result(\"look\")', respond: steer}\n";
+    let api = Api::Messages;
+    let model = saying(vec![text("Well.")]).await;
+    let world = plan(&model, policy).start().await;
+    let picture = json!({"type": "image", "source": {"type": "url", "url": "u"}});
+    let mut items = vec![json!({"role": "user", "content": "hi"})];
+    items.extend(said_items(api, &[call("c1", "look", json!({}))]));
+    items
+        .push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [picture]}]}));
+    assert_eq!(world.post(path(api), "s", &history(api, &items, false)).await.status, 200);
+    let seen = String::from_utf8(model.seen().pop().unwrap().body.to_vec()).unwrap();
+    assert_eq!(seen.matches("careful").count(), 1, "{seen}");
+    world.end().await;
+}
