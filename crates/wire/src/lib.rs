@@ -35,6 +35,8 @@
 //! - What is not known is refused: a kind of event, a field of a piece, a block, an item, a role. So is what two readers
 //!   could understand differently: repeated keys, calls that share an index, a stream that tells one thing in two ways.
 //! - What the client is given is known as it was given, so it is recognised when it comes back.
+//! - What is taken out of a text or a call is told nowhere beside it: not by log probabilities, annotations or citations.
+//! - Nothing that a client or a vendor says is the approval of a person.
 //! - What is held is bounded. Nothing that a model says can look like another event of the stream.
 //!
 //! # What a denial looks like

@@ -472,14 +472,17 @@ fn attachments(content: &Json) -> Option<Print> {
     (!files.is_empty()).then(|| print::of(&files.into()))
 }
 
+/// A part that holds something else than words, whatever its title.
 fn file(part: &Json) -> Option<Json> {
     let mut texts = Vec::new();
     collect(part, Vec::new(), "", &mut texts);
-    let mut part = part.as_object()?.clone();
-    let is_open =
-        texts.iter().any(|said| !piece::beside(&Json::from(part.clone())).iter().any(|key| said.at == at![*key]));
-    part.remove("cache_control");
-    (!is_open).then(|| part.into())
+    let is_beside = |said: &Said| piece::beside(part).iter().any(|key| said.at == at![*key]);
+    if !texts.iter().all(is_beside) {
+        return None;
+    }
+    let mut file = part.as_object()?.clone();
+    file.remove("cache_control");
+    Some(file.into())
 }
 
 /// The texts of a content, in the order in which a reader joins them.

@@ -293,11 +293,8 @@ fn trim<T>(list: &mut Vec<T>) {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.extend([byte >> 4, byte & 15].map(|half| char::from(DIGITS[usize::from(half)])));
-    }
-    text
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    String::from_utf8(halves.map(|half| DIGITS[usize::from(half)]).collect()).unwrap_or_default()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
