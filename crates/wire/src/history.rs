@@ -219,6 +219,6 @@ impl Sent {
     pub(crate) fn of(event: &Event) -> Sent {
         let is_call = event.kind == Kind::ToolCall;
         let call = event.id.clone().zip(event.tool.clone()).filter(|_| is_call);
-        Sent { hash: crate::request::hash(event), call }
+        Sent { hash: crate::segment::hash(event), call }
     }
 }

@@ -250,10 +250,13 @@ impl Reply {
     }
 
     /// The edits by which members of an object that may say the same as a text beside them say nothing.
-    fn cleared(&self, at: &[Step], keys: &[&str]) -> impl Iterator<Item = (Path, Edit)> {
-        let places = keys.iter().map(|key| join(at, [(*key).into()]));
-        let edits = places.filter_map(|place| Some((nothing(value_at(&self.value, &place)?)?, place)));
-        edits.map(|(edit, place)| (place, edit)).collect::<Vec<_>>().into_iter()
+    fn cleared(&self, at: &[Step], keys: &[&str]) -> Vec<(Path, Edit)> {
+        let edit = |key: &&str| {
+            let place = join(at, [(*key).into()]);
+            let edit = nothing(value_at(&self.value, &place)?)?;
+            Some((place, edit))
+        };
+        keys.iter().filter_map(edit).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use lictor::decode::print::{self, Print};
+use lictor::decode::print::Print;
 use lictor::event::{Event, Kind};
 use lictor::json::{self, Json, Object, Text};
 
@@ -145,15 +145,6 @@ fn answering(text: &str, answers: &[(Text, String)]) -> Option<Edit> {
         Some(_) => return None,
     }
     Some(Edit::Set(items.into()))
-}
-
-/// The hash of what an event says.
-pub(crate) fn hash(event: &Event) -> Print {
-    match event.kind {
-        // What these say is beside their texts.
-        Kind::ToolDefinitions | Kind::Other(_) => print::after(&print::of(&Json::Object(event.more.clone())), event),
-        _ => print::after(&[0; 32], event),
-    }
 }
 
 fn shape(message: &str) -> Refused {

@@ -10,7 +10,6 @@ use lictor::json::{Json, Object, Text};
 
 use crate::Refused;
 use crate::align;
-use crate::request::hash;
 use crate::splice::{Edit, Path, Step, at, join};
 
 /// A piece of a message that is one event.
@@ -168,6 +167,15 @@ pub(crate) fn other(kind: &str, key: &str, value: &Json, at: Path) -> Segment {
     let mut event = Event::new(Kind::Other(kind.into()));
     event.more.insert(key, value.clone());
     Segment::new(event, at)
+}
+
+/// The hash of what an event says.
+pub(crate) fn hash(event: &Event) -> Print {
+    match event.kind {
+        // What these say is beside their texts.
+        Kind::ToolDefinitions | Kind::Other(_) => print::after(&print::of(&Json::Object(event.more.clone())), event),
+        _ => print::after(&[0; 32], event),
+    }
 }
 
 /// What a client or a vendor calls an approval is what they say: nobody here was asked. It is an event of another name, so that

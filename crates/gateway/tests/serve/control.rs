@@ -9,6 +9,7 @@ use lictor_wire::Api;
 use serde_json::{Value, json};
 
 use crate::crossing::{NOTHING, POLICY, saying};
+use crate::faults::quiet;
 use crate::vendor::{Heard, call, hear, path, request, text};
 use crate::world::{World, of_type, plan, policy};
 
@@ -230,4 +231,52 @@ async fn a_storm_of_reloads_changes_no_verdict() {
     assert_eq!(changed, 50, "what is the same is no other policy");
     assert_eq!(world.figure("lictor_reloads_total").await, changed);
     Arc::into_inner(world).unwrap().end().await;
+}
+
+/// Neither a request nor words that have half left can be kept until a person has answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_asked_about_what_cannot_wait() {
+    let policy = "lictor: 1\nname: p\nproperties:\n  - {id: ask, formula: 'always !user_message', respond: ask}\n";
+    let model = saying(vec![text("Hello.")]).await;
+    let world = plan(&model, policy).start().await;
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+    assert_eq!((got.status, got.code()), (403, "policy.blocked"), "{}", got.text());
+    assert!(!got.text().contains("once it was allowed"), "{}", got.text());
+    let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+    assert_eq!(listed["waiting"], json!([]));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn persons_are_asked_about_all_calls_and_answer_nobody_who_has_gone() {
+    let calls = ["a", "b", "c"].map(|id| call(id, "delete", json!({"file": id})));
+    let model = saying(calls.to_vec()).await;
+    let mut patient = plan(&model, POLICY);
+    patient.config.limits.approval = Duration::from_secs(30);
+    let world = patient.start().await;
+    let waiting = || async {
+        loop {
+            let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+            if listed["waiting"].as_array().unwrap().len() == 3 {
+                return listed["waiting"].clone();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let body = request(Api::Chat, "Delete them.", false);
+    let all = tokio::select! {
+        got = world.post(path(Api::Chat), "s", &body) => panic!("nobody has answered: {}", got.text()),
+        all = waiting() => all,
+    };
+    // The client has gone by now.
+    quiet(&world).await;
+    for item in all.as_array().unwrap() {
+        let target = format!("/lictor/approvals/{}", item["id"].as_str().unwrap());
+        let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+        assert_eq!(got.json()["outcome"], "allowed", "{}", got.text());
+    }
+    let got = world.post(path(Api::Chat), "s", &body).await;
+    assert_eq!(got.text().matches("\"delete\"").count(), 3, "what was allowed is still allowed: {}", got.text());
+    let records = world.end().await;
+    assert_eq!(of_type(&records, "carried_out").len(), 3);
 }

@@ -1,5 +1,8 @@
 //! What crosses, in all three interfaces, streamed and not.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use hyper::Method;
 use lictor_wire::Api;
 use serde_json::{Value, json};
@@ -368,5 +371,109 @@ async fn no_way_around_leads_past_what_is_judged() {
         let got = world.ask(Method::POST, target, &[], body.clone()).await;
         assert!(got.text().contains("no-drop"), "{target}: {}", got.text());
     }
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_on_masked_does_so_however_much_there_is() {
+    let model = saying(vec![text("Hello.")]).await;
+    let world = plan(&model, POLICY).start().await;
+    let message = |number: usize| json!({"role": "user", "content": format!("{number}: she has diabetes")});
+    let mut items: Vec<Value> = (0..1_100).map(message).collect();
+    for more in ["and", "so"] {
+        items.push(json!({"role": "user", "content": more}));
+        assert_eq!(world.post(path(Api::Chat), "s", &history(Api::Chat, &items, false)).await.status, 200);
+        let seen = String::from_utf8(model.seen().pop().unwrap().body.to_vec()).unwrap();
+        assert_eq!((seen.matches("diabetes").count(), seen.matches("[redacted]").count()), (0, 1_100));
+    }
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_to_denied_calls_are_sent_until_the_vendor_has_answered() {
+    let tries = AtomicUsize::new(0);
+    let model = Model::start(move |seen| match tries.fetch_add(1, Ordering::Relaxed) {
+        0 => told(seen, &[call("c1", "drop", json!({}))]),
+        1 => Play { status: 429, ..Play::json(r#"{"error":{"message":"slowly"}}"#) },
+        _ => told(seen, &[text("Well.")]),
+    })
+    .await;
+    let world = plan(&model, POLICY).start().await;
+    let api = Api::Responses;
+    assert_eq!(world.post(path(api), "s", &request(api, "Drop it.", false)).await.status, 200);
+    let mut next = request(api, "And now?", false);
+    next["previous_response_id"] = json!("resp_1");
+    for (status, answers) in [(429, 1), (200, 1), (200, 0)] {
+        assert_eq!(world.post(path(api), "s", &next).await.status, status);
+        let seen = String::from_utf8(model.seen().pop().unwrap().body.to_vec()).unwrap();
+        assert_eq!(seen.matches("function_call_output").count(), answers, "{seen}");
+    }
+    world.end().await;
+}
+
+/// A call that the vendor will make is stopped where it is asked about: the next that is seen of it is its result.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_the_vendor_will_make_is_foreseen() {
+    for (tool, is_asked) in [("drop", false), ("look", true)] {
+        let item =
+            json!({"type": "mcp_approval_request", "id": "a1", "name": tool, "arguments": "{}", "server_label": "s"});
+        let body = json!({"id": "resp_1", "object": "response", "status": "completed", "output": [item]});
+        let model = Model::start(move |_| Play::json(body.to_string())).await;
+        let world = plan(&model, POLICY).start().await;
+        let got = world.post(path(Api::Responses), "s", &request(Api::Responses, "hi", false)).await;
+        assert_eq!(got.text().contains("mcp_approval_request"), is_asked, "{}", got.text());
+        assert_eq!(got.text().contains("no-drop"), !is_asked, "{}", got.text());
+        let records = world.end().await;
+        let foreseen = |record: &&Value| record["refused"] == "policy.foreseen";
+        assert_eq!(of_type(&records, "decision").iter().any(foreseen), !is_asked);
+    }
+}
+
+/// Two exchanges of one session at the same time: what the one makes forgotten, the other still knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_on_masked_does_so_whoever_else_asks_meanwhile() {
+    let model = Model::start(|seen| match seen.json()["stream"] == json!(true) {
+        true => Play {
+            pause: Duration::from_millis(20),
+            ..Play::stream(&stream(Api::Chat, &[text(&"well ".repeat(40))], 5))
+        },
+        false => told(seen, &[text("Hello.")]),
+    })
+    .await;
+    let mut narrow = plan(&model, POLICY);
+    narrow.config.limits.items = 8;
+    let world = narrow.start().await;
+    let items: Vec<Value> =
+        (0..8).map(|number| json!({"role": "user", "content": format!("{number}: she has diabetes")})).collect();
+    let long = history(Api::Chat, &items, true);
+    let slow = world.post(path(Api::Chat), "s", &long);
+    let quick = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        world.post(path(Api::Chat), "s", &request(Api::Chat, "he has diabetes too", false)).await
+    };
+    let (slow, quick) = tokio::join!(slow, quick);
+    assert_eq!((slow.status, quick.status), (200, 200), "{} {}", slow.text(), quick.text());
+    assert_eq!(world.post(path(Api::Chat), "s", &history(Api::Chat, &items, false)).await.status, 200);
+    for seen in model.seen() {
+        assert!(!String::from_utf8_lossy(&seen.body).contains("diabetes"), "{seen:?}");
+    }
+    world.end().await;
+}
+
+/// What the model is to be told about an answer without words, it is told with other words.
+#[tokio::test(flavor = "multi_thread")]
+async fn advice_about_a_picture_is_not_lost() {
+    let policy = "lictor: 1\nname: p\nproperties:\n  - {id: careful, formula: 'always !tool_result(\"look\")', respond: steer}\n";
+    let api = Api::Messages;
+    let model = saying(vec![text("Well.")]).await;
+    let world = plan(&model, policy).start().await;
+    let picture = json!({"type": "image", "source": {"type": "url", "url": "u"}});
+    let mut items = vec![json!({"role": "user", "content": "hi"})];
+    items.extend(said_items(api, &[call("c1", "look", json!({}))]));
+    items
+        .push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [picture]}]}));
+    assert_eq!(world.post(path(api), "s", &history(api, &items, false)).await.status, 200);
+    let seen = String::from_utf8(model.seen().pop().unwrap().body.to_vec()).unwrap();
+    assert_eq!(seen.matches("careful").count(), 1, "{seen}");
     world.end().await;
 }

@@ -187,3 +187,21 @@ async fn what_is_said_again_is_judged_again_however_often() {
     let counted: u64 = of_type(&records, "exchange").iter().map(|record| record["decisions"].as_u64().unwrap()).sum();
     assert_eq!(counted, decided.len() as u64, "each decision has its record");
 }
+
+/// Two credentials: the upstream may believe the one, and the gateway the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_credentials_are_one_too_many() {
+    let model = saying(vec![text("Hello.")]).await;
+    let world = plan(&model, POLICY).start().await;
+    for (headers, status) in [
+        (vec![("authorization", "Bearer a"), ("x-api-key", "b")], 400),
+        (vec![("authorization", "Bearer a"), ("api-key", "b")], 400),
+        (vec![("authorization", "Bearer a"), ("x-api-key", "a")], 200),
+        (vec![("api-key", "a"), ("content-type", "Application/JSON; charset=utf-8")], 200),
+    ] {
+        let body = request(Api::Chat, "hi", false).to_string();
+        let got = world.ask(Method::POST, path(Api::Chat), &headers, body).await;
+        assert_eq!(got.status, status, "{headers:?}: {}", got.text());
+    }
+    world.end().await;
+}

@@ -14,7 +14,7 @@ use lictor::json::Json;
 use super::desk::Desk;
 use super::{Dialect, Out, Slot, Taken, shape, unknown};
 use crate::Refused;
-use crate::request::hash;
+use crate::segment::hash;
 use crate::splice::{Edit, Path, at, nothing, value_at};
 
 pub(crate) mod items;
