@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, Method, Request, Response};
-use lictor::json::{self, Json};
+use lictor_json::{self as json, Json};
 use serde_json::json;
 
 use crate::body::{self, AnswerBody};

@@ -24,7 +24,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
-use lictor::glob::Glob;
+use lictor_policy::glob::Glob;
 use lictor_warden::Refused;
 use lictor_wire::{Api, Route};
 use serde_json::json;

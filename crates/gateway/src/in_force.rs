@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor::policy::{Mode, Policy, Property, Response};
+use lictor_policy::{Mode, Policy, Property, Response};
 
 /// Built-in facts that may hold of what an assistant says because of its words.
 const OF_TEXTS: [&str; 9] = [
@@ -57,7 +57,7 @@ fn looks_at_texts(property: &Property, policy: &Policy) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lictor::policy::Files;
+    use lictor_policy::Files;
 
     use super::*;
 

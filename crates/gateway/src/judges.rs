@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use lictor::event::Event;
-use lictor::guard::{Action, Asks, Guard, Preview};
-use lictor::judge::Judge;
-use lictor::policy::Policy;
+use lictor_event::Event;
+use lictor_judge::Judge;
+use lictor_judge::guard::{Action, Asks, Guard, Preview};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
+use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
 use lictor_warden::{Answer, Desk, Notice, Refused, Warden, WardenError};
 use serde_json::{Map, Value, json};
@@ -49,7 +49,7 @@ pub(crate) struct Judges {
     desks: BTreeMap<String, Desk>,
     ledger: Option<Arc<Ledger>>,
     in_force: RwLock<InForce>,
-    options: lictor::guard::Options,
+    options: lictor_judge::guard::Options,
     metrics: Arc<Metrics>,
 }
 
@@ -63,7 +63,7 @@ impl Judges {
     ) -> Result<Judges, StartError> {
         let Foundation { policy, store, ledger, guard: options, warden } = foundation;
         // Nobody waits with a request, or with words that have half left.
-        let options = lictor::guard::Options { asks: Asks::Calls, ..options };
+        let options = lictor_judge::guard::Options { asks: Asks::Calls, ..options };
         let in_force = InForce::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut desks = BTreeMap::new();

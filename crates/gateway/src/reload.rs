@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use lictor::policy::Policy;
+use lictor_policy::Policy;
 use serde_json::json;
 use tokio::sync::Mutex;
 

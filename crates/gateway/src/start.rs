@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use lictor::policy::Policy;
 use lictor_ledger::Ledger;
+use lictor_policy::Policy;
 use lictor_store::Store;
 use lictor_warden::WardenError;
 
@@ -17,7 +17,7 @@ pub struct Foundation {
     /// Where every decision is written before it takes effect; none writes nothing down.
     pub ledger: Option<Ledger>,
     /// How decisions are made.
-    pub guard: lictor::guard::Options,
+    pub guard: lictor_judge::guard::Options,
     /// How decisions are kept and written down.
     pub warden: lictor_warden::Options,
 }

@@ -1,9 +1,9 @@
 //! What a decision means for the bytes that cross.
 
-use lictor::decode::Record;
-use lictor::event::{Event, Kind};
-use lictor::guard::{Action, Decision};
-use lictor::json::{self, Json};
+use lictor_decode::Record;
+use lictor_event::{Event, Kind};
+use lictor_json::{self as json, Json};
+use lictor_judge::guard::{Action, Decision};
 use lictor_warden::Answer;
 use lictor_wire::Ruling;
 
@@ -51,7 +51,7 @@ impl Verdict {
             rewritten: decision.rewritten.as_deref().cloned(),
             message: decision.message.clone(),
             waits_as: decision.waits_as.as_ref().map(ToString::to_string),
-            until: decision.until.map(lictor::event::write_time),
+            until: decision.until.map(lictor_event::write_time),
             properties: properties.collect(),
             settled: settled.collect(),
         }

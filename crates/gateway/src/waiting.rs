@@ -1,7 +1,7 @@
 //! Calls that wait for a person, kept in the store: any gateway over it may be given the answer.
 
-use lictor::event::{Event, Kind, parse_time};
-use lictor::json::Json;
+use lictor_event::{Event, Kind, parse_time};
+use lictor_json::Json;
 use lictor_store::{Change, Expected, Store, StoreError, Stored};
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! A call of a hook, decided and answered.
 
-use lictor::event::{Event, Kind};
-use lictor::finding::Finding;
-use lictor::json::{self, Json, Text};
+use lictor_event::{Event, Kind};
+use lictor_json::{self as json, Json, Text};
+use lictor_judge::finding::Finding;
 use lictor_logic::Time;
 use lictor_warden::{Answer, Refused, Warden, WardenError};
 
@@ -133,7 +133,7 @@ impl Ruling {
             None => {
                 let line = json::parse_str(&answer.line).unwrap_or_default();
                 let rewritten = line.get("rewritten").cloned().and_then(|value| {
-                    lictor::decode::Record { value, file: "-".into(), line: 1, index: 0 }.kept_event().ok()
+                    lictor_decode::Record { value, file: "-".into(), line: 1, index: 0 }.kept_event().ok()
                 });
                 // What cannot be read is not a yes.
                 (line.text("action").unwrap_or("block").into(), line.text("message").map(str::to_owned), rewritten)

@@ -1,8 +1,8 @@
 //! What a client passes to a hook, read strictly.
 
-use lictor::decode::{Decoded, Fault, Format, Record};
-use lictor::event::{Event, Kind, Payload};
-use lictor::json::{self, Json, Text};
+use lictor_decode::{Decoded, Fault, Format, Record};
+use lictor_event::{Event, Kind, Payload};
+use lictor_json::{self as json, Json, Text};
 
 use crate::client::Client;
 

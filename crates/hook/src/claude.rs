@@ -3,7 +3,7 @@
 //! A call that nothing stands against is answered with silence and not with `allow`: `allow` would do away with the
 //! questions that the user's own settings ask. For the same reason rewritten arguments come without a decision.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 use crate::answer::Ruling;
 use crate::call::Call;

@@ -1,6 +1,6 @@
 //! The clients whose hooks are understood, and what each can do about an event.
 
-use lictor::guard::Means;
+use lictor_judge::guard::Capabilities;
 
 use crate::call::Hook;
 
@@ -31,13 +31,13 @@ impl Client {
     }
 
     /// What it can do about the event of a hook.
-    pub(crate) fn means(self, hook: Hook, options: Options) -> Means {
+    pub(crate) fn means(self, hook: Hook, options: Options) -> Capabilities {
         match (self, hook) {
-            (Client::Claude, Hook::PreToolUse) => Means { rewrite: true, ask: true },
-            (Client::Claude, Hook::PostToolUse) => Means { rewrite: true, ask: false },
-            (Client::Codex, Hook::PreToolUse) => Means { rewrite: options.rewrites, ask: false },
+            (Client::Claude, Hook::PreToolUse) => Capabilities { rewrite: true, ask: true },
+            (Client::Claude, Hook::PostToolUse) => Capabilities { rewrite: true, ask: false },
+            (Client::Codex, Hook::PreToolUse) => Capabilities { rewrite: options.rewrites, ask: false },
             // Neither can change what a person or a model has said.
-            _ => Means { rewrite: false, ask: false },
+            _ => Capabilities { rewrite: false, ask: false },
         }
     }
 }

@@ -4,7 +4,7 @@
 //! without new arguments, and anything it cannot read are failures of the hook, and the call goes on. So there are two
 //! answers before a call, silence and `deny`, and a third, new arguments, only for those who know their version.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 use crate::answer::Ruling;
 use crate::reply::{Reply, blocked, specific};

@@ -2,8 +2,8 @@
 //!
 //! Claude Code takes a replaced answer of its own tools only if it has the shape of the original.
 
-use lictor::event::Event;
-use lictor::json::{Json, Object};
+use lictor_event::Event;
+use lictor_json::{Json, Object};
 
 /// The answer with what an event has instead; none where the shape cannot be kept.
 pub(crate) fn rewritten(answer: &Json, event: &Event) -> Option<Json> {
@@ -62,8 +62,8 @@ fn blank(value: &mut Json, reason: &mut Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lictor::event::Kind;
-    use lictor::json::parse_str;
+    use lictor_event::Kind;
+    use lictor_json::parse_str;
 
     #[test]
     fn a_withheld_answer_keeps_its_shape_and_nothing_else() {

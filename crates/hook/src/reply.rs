@@ -1,6 +1,6 @@
 //! What a hook prints, and the exit code it ends with.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 use crate::call::{Call, Hook};
 use crate::client::Client;

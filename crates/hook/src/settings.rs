@@ -3,7 +3,7 @@
 //! The command ends with the client's *no* when the hook cannot be started, is killed, or fails in a way that it did not
 //! foresee: both clients take any exit code but 2, and 2 without a reason, for a failure of the hook, and go on.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 use crate::client::Client;
 

@@ -1,8 +1,8 @@
 //! Judges what an AI agent does by a policy.
 //!
-//! The way of the data: [`input`] cuts a log into records, [`decode`] says which [`event`]s they are, labels say which
-//! facts hold at each, a [`judge`] moves the properties of a [`policy`] along, and what a [`session`] breaks is a
-//! [`finding`] with the few events that prove it. [`audit`] does all of it for whole logs and makes a [`report`].
+//! The way of the data: [`input`](decode::input) cuts a log into records, [`decode`] says which [`event`]s they are, labels say which
+//! facts hold at each, a [`judge`] moves the properties of a [`policy`] along, and what a [`session`](judge::session) breaks is a
+//! [`finding`](judge::finding) with the few events that prove it. [`audit`] does all of it for whole logs and makes a [`report`](audit::report).
 //!
 //! ```
 //! use lictor::audit::{Options, audit};
@@ -26,27 +26,16 @@
 //! assert_eq!(report.findings[0].source.line, 1);
 //! ```
 
-pub mod audit;
-pub mod comparison;
-pub mod decode;
-pub mod event;
-pub mod export;
-pub mod expression;
-pub mod finding;
-pub mod glob;
-pub mod guard;
-pub mod import;
-pub mod input;
-pub mod json;
-pub mod judge;
-mod label;
-pub mod order;
-pub mod pack;
-pub mod policy;
-pub mod recognise;
-pub mod report;
-pub mod schema;
-pub mod session;
-pub mod skew;
-mod trail;
-pub mod trial;
+pub use lictor_audit as audit;
+pub use lictor_audit::{comparison, report, skew, trial};
+pub use lictor_decode as decode;
+pub use lictor_decode::input;
+pub use lictor_event as event;
+pub use lictor_event::order;
+pub use lictor_json as json;
+pub use lictor_judge as judge;
+pub use lictor_judge::{finding, guard, session};
+pub use lictor_logic as logic;
+pub use lictor_policy as policy;
+pub use lictor_policy::{expression, glob, pack};
+pub use lictor_recognise as recognise;

@@ -106,9 +106,16 @@ impl Node {
             Node::Implies(f, g) | Node::Iff(f, g) | Node::Binary(_, _, f, g) => vec![*f, *g],
         }
     }
-}
 
-impl Node {
+    /// Whether this node, apart from its operands, has a bound in time.
+    pub fn measures_time(&self) -> bool {
+        match self {
+            Node::Unary(_, interval, _) | Node::Binary(_, interval, ..) => interval.is_time(),
+            Node::Measure(_, left, right) => left.measures_time() || right.measures_time(),
+            _ => false,
+        }
+    }
+
     /// The same node over other operands.
     #[must_use]
     pub fn map(&self, mut operand: impl FnMut(Formula) -> Formula) -> Node {

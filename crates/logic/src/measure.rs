@@ -103,6 +103,15 @@ impl Arithmetic {
 }
 
 impl Measure {
+    /// Whether an aggregate in it is bounded in time.
+    pub(crate) fn measures_time(&self) -> bool {
+        match self {
+            Measure::Term(_) => false,
+            Measure::Computed(_, left, right) => left.measures_time() || right.measures_time(),
+            Measure::Aggregate(aggregate) => aggregate.interval.is_time(),
+        }
+    }
+
     /// The formulas inside, from left to right.
     pub fn operands(&self) -> Vec<Formula> {
         match self {

@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use lictor::event::Event;
-use lictor::json::{Json, Text};
+use lictor_event::Event;
+use lictor_json::{Json, Text};
 use sha2::{Digest, Sha256};
 
 /// Puts digests into an event about definitions. Fails if a name stands twice, in the list or on an earlier page of it.
@@ -68,7 +68,7 @@ fn canonical(value: &Json, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lictor::json::parse_str;
+    use lictor_json::parse_str;
 
     #[test]
     fn a_digest_tells_definitions_and_servers_apart_but_not_the_order_of_members() {

@@ -19,7 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use lictor::json::Text;
+use lictor_json::Text;
 use lictor_logic::Time;
 use lictor_warden::{Refused, Warden};
 use tokio::net::TcpListener;

@@ -1,9 +1,9 @@
 //! A message of JSON-RPC, read so that no other reader can understand it otherwise.
 //!
-//! Beyond what [`lictor::json`] refuses, members of a message and of its parameters must not differ by the case of
+//! Beyond what [`lictor_json`] refuses, members of a message and of its parameters must not differ by the case of
 //! letters alone: some servers read names of members without regard to it.
 
-use lictor::json::{self, Json, Number, Object, Text};
+use lictor_json::{self as json, Json, Number, Object, Text};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 

@@ -1,7 +1,7 @@
 //! The methods of the protocol, in all its revisions, by who may use them. What is not here does not pass unless the
 //! operator lists it.
 
-use lictor::decode::Side;
+use lictor_decode::Side;
 
 const CLIENT_REQUESTS: [&str; 20] = [
     "initialize",

@@ -1,7 +1,7 @@
 //! Results, rewritten: with what offends taken out, with advice, or with nothing but the reason why not.
 
-use lictor::event::Event;
-use lictor::json::{Json, Object};
+use lictor_event::Event;
+use lictor_json::{Json, Object};
 
 use crate::message::object;
 
@@ -75,8 +75,8 @@ fn others(result: &Object, member: &str) -> Vec<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lictor::event::Kind;
-    use lictor::json::parse_str;
+    use lictor_event::Kind;
+    use lictor_json::parse_str;
 
     #[test]
     fn words_are_replaced_and_what_has_none_stays() {

@@ -11,10 +11,10 @@ mod server;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use lictor::decode::{McpExchange, Side};
-use lictor::event::{Event, Kind};
-use lictor::guard::{Action, Decision, Means};
-use lictor::json::{Json, Text};
+use lictor_decode::{McpExchange, Side};
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
+use lictor_judge::guard::{Action, Capabilities, Decision};
 use lictor_logic::Time;
 use lictor_warden::{Refused, Warden, WardenError};
 use serde_json::{Map, Value};
@@ -166,7 +166,7 @@ impl Relay {
             return;
         }
         let only = || match self.asked.keys().next() {
-            Some(name) if self.asked.len() == 1 => lictor::json::parse_str(name).ok(),
+            Some(name) if self.asked.len() == 1 => lictor_json::parse_str(name).ok(),
             _ => None,
         };
         let Some(id) = glimpse.id.or_else(only) else { return };
@@ -235,7 +235,7 @@ struct Turn<'a> {
 impl Turn<'_> {
     /// Decides on the events of a message, one after the other, up to the first that does not go on. A message that makes
     /// none goes on with a record of its own.
-    fn decide(&mut self, means: Means, events: &[Event], crossing: &Crossing<'_>) -> Ruling {
+    fn decide(&mut self, means: Capabilities, events: &[Event], crossing: &Crossing<'_>) -> Ruling {
         let (mut rewritten, mut advice) = (None, None);
         if events.is_empty()
             && let Err(error) = self.warden.note(crossing.record(self.server), Some(self.now))

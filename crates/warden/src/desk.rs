@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lictor::event::Event;
-use lictor::guard::{Guard, Preview};
+use lictor_event::Event;
+use lictor_judge::guard::{Guard, Preview};
 use lictor_logic::Time;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lictor::judge::RestoreError;
+use lictor_judge::RestoreError;
 use lictor_store::StoreError;
 
 /// Why an event could not be decided. It did not go on, and nobody may let it.

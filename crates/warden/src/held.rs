@@ -1,9 +1,9 @@
 //! The sessions that are in memory; all others are in the store and cost nothing.
 
-use lictor::decode::print;
-use lictor::event::Event;
-use lictor::json::Json;
-use lictor::judge::SavedHistories;
+use lictor_event::Event;
+use lictor_event::print;
+use lictor_json::Json;
+use lictor_judge::SavedHistories;
 use lictor_logic::Time;
 
 use crate::error::WardenError;

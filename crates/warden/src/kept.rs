@@ -8,7 +8,7 @@
 //! | `due/TIME/NAME` | when a session must be looked at although nothing happens in it |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
-use lictor::guard::{SavedGuarded, SavedMoments};
+use lictor_judge::guard::{SavedGuarded, SavedMoments};
 use lictor_logic::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use lictor::event::Event;
-use lictor::finding::{Decided, Finding};
-use lictor::guard::{Decision, Why, late_line};
-use lictor::json::Text;
+use lictor_event::Event;
+use lictor_json::Text;
+use lictor_judge::finding::{Decided, Finding};
+use lictor_judge::guard::{Cause, Decision, late_line};
 use lictor_ledger::{Draft, Payload};
 use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
@@ -191,7 +191,7 @@ pub(crate) fn note(mut body: Map<String, Json>, now: Option<lictor_logic::Time>)
 
 fn add_time(body: &mut Map<String, Json>, now: Option<lictor_logic::Time>) {
     if let Some(now) = now {
-        body.insert("seen".into(), json!(lictor::event::write_time(now)));
+        body.insert("seen".into(), json!(lictor_event::write_time(now)));
     }
 }
 
@@ -205,8 +205,8 @@ fn body(decision: &Decision) -> Map<String, Json> {
         .iter()
         .map(|objection| {
             let why = match objection.why {
-                Why::Broken(_) => "broken",
-                Why::Unknown => "unknown",
+                Cause::Violation(_) => "broken",
+                Cause::Unknown => "unknown",
             };
             json!({
                 "property": objection.property.id.as_str(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lictor::finding::Finding;
-use lictor::guard::late_line;
+use lictor_judge::finding::Finding;
+use lictor_judge::guard::late_line;
 use lictor_logic::Time;
 use lictor_store::StoreError;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use lictor::event::{Event, Kind};
-use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, Means, Preview};
+use lictor_event::{Event, Kind};
+use lictor_judge::finding::Finding;
+use lictor_judge::guard::{Capabilities, Decision, Guard, Preview};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, Expected, Store, StoreError};
@@ -180,11 +180,16 @@ impl Warden {
     /// that says its `seq`, and one that says its `id` as long as nobody was answered about the session since, as after a
     /// crash. An event that does not say when it was happened `now`.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
-        self.decide_within(Means::default(), event, now)
+        self.decide_within(Capabilities::default(), event, now)
     }
 
     /// The same for somebody who cannot do everything about the event.
-    pub fn decide_within(&mut self, means: Means, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
+    pub fn decide_within(
+        &mut self,
+        means: Capabilities,
+        event: &Event,
+        now: Option<Time>,
+    ) -> Result<Answer, WardenError> {
         let (mut answers, _) = self.decide_each(means, std::slice::from_ref(event), &|_| Vec::new(), now)?;
         answers
             .pop()
@@ -204,12 +209,12 @@ impl Warden {
         along: &Along<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
-        self.decide_each(Means::default(), events, along, now)
+        self.decide_each(Capabilities::default(), events, along, now)
     }
 
     fn decide_each(
         &mut self,
-        means: Means,
+        means: Capabilities,
         events: &[Event],
         along: &Along<'_>,
         now: Option<Time>,
@@ -243,7 +248,7 @@ impl Warden {
 
     fn decide_once(
         &mut self,
-        means: Means,
+        means: Capabilities,
         events: &[Event],
         sessions: &BTreeSet<String>,
         along: &Along<'_>,

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use lictor::decode::Record;
-use lictor::event::Event;
-use lictor::guard::{Action, Guard, Options as GuardOptions};
-use lictor::json;
-use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor_decode::Record;
+use lictor_event::Event;
+use lictor_json as json;
+use lictor_judge::Judge;
+use lictor_judge::guard::{Action, Guard, Options as GuardOptions};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
+use lictor_policy::{Files, Policy};
 use lictor_store::{Change, EmbeddedStore, Expected, MemoryStore, Store, StoreError};
 use lictor_warden::{Answer, Desk, Keep, Options, Warden, WardenError};
 

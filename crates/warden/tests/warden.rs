@@ -5,13 +5,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lictor::audit::{Options as AuditOptions, sessions};
-use lictor::event::{Event, Kind};
-use lictor::guard::{Action, Guard, Options as GuardOptions};
-use lictor::input::Input;
-use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor_audit::{Options as AuditOptions, sessions};
+use lictor_decode::input::Input;
+use lictor_event::{Event, Kind};
+use lictor_judge::Judge;
+use lictor_judge::guard::{Action, Guard, Options as GuardOptions};
 use lictor_ledger::{Ledger, Reader, Revealed};
+use lictor_policy::{Files, Policy};
 use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, Stored};
 use lictor_warden::{Keep, Options, Warden, WardenError};
 use proptest::prelude::*;

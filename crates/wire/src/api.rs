@@ -1,6 +1,6 @@
 //! The interfaces of model vendors, their paths, and their errors.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 /// An interface by which a client talks to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use lictor::decode::print::Print;
-use lictor::event::{Event, Kind};
-use lictor::json::{Json, Text};
+use lictor_event::print::Print;
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
 
 use crate::request::Request;
 

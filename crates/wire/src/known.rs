@@ -2,7 +2,7 @@
 //!
 //! What is in none of these lists is refused. A field that is `null` says nothing.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 use crate::Refused;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lictor::json::JsonError;
+use lictor_json::JsonError;
 
 /// Something that cannot be read, so nobody can say what it would do.
 #[derive(Clone, Debug, PartialEq, Eq)]

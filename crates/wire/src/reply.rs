@@ -1,8 +1,8 @@
 //! A whole reply of a model.
 
-use lictor::decode::piece;
-use lictor::event::{Event, Kind};
-use lictor::json::{self, Json, Object};
+use lictor_decode::piece;
+use lictor_event::{Event, Kind};
+use lictor_json::{self as json, Json, Object};
 
 use crate::history::Sent;
 use crate::segment::{self, Segment};

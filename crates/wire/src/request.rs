@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use lictor::decode::print::Print;
-use lictor::event::{Event, Kind};
-use lictor::json::{self, Json, Object, Text};
+use lictor_event::print::Print;
+use lictor_event::{Event, Kind};
+use lictor_json::{self as json, Json, Object, Text};
 
 use crate::api::object;
 use crate::segment::{self, Segment};

@@ -1,6 +1,6 @@
 //! What is done with an event that crosses.
 
-use lictor::event::Event;
+use lictor_event::Event;
 
 /// What is done with an event that crosses.
 #[derive(Clone, Debug, PartialEq)]

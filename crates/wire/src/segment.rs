@@ -3,10 +3,10 @@
 //! What the events are, the decoders of logs decide. A segment is the smallest piece of a message that they make an event
 //! of: a run of text, one call, one answer of a tool. So a segment can be judged by itself, and changed by itself.
 
-use lictor::decode::piece;
-use lictor::decode::print::{self, Print};
-use lictor::event::{Event, Kind, Payload};
-use lictor::json::{Json, Object, Text};
+use lictor_decode::piece;
+use lictor_event::print::{self, Print};
+use lictor_event::{Event, Kind, Payload};
+use lictor_json::{Json, Object, Text};
 
 use crate::Refused;
 use crate::align;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use lictor::json::{self, Json, Text};
+use lictor_json::{self as json, Json, Text};
 
 /// A step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! A frame is everything up to and with an empty line, byte for byte: comments, fields that nobody reads, whatever the
 //! lines end with. The frames of a stream put one behind the other are the stream.
 
-use lictor::json::JsonError;
+use lictor_json::JsonError;
 
 use crate::Refused;
 

@@ -13,8 +13,8 @@ pub(crate) mod responses;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use lictor::event::{Event, Kind};
-use lictor::json::{self, Json};
+use lictor_event::{Event, Kind};
+use lictor_json::{self as json, Json};
 
 use crate::history::Sent;
 use crate::splice::{self, Edit, Path};

@@ -12,7 +12,7 @@ use lictor::audit::{AuditError, Options, audit};
 use lictor::decode::{Fault, Format};
 use lictor::input::{self, Limits};
 use lictor::judge::Judge;
-use lictor::order::{Cause, Window};
+use lictor::order::{GapCause, ReorderWindow};
 use lictor::policy::{Mode, Severity};
 use lictor::report::{self, Report};
 use lictor::skew::Skewed;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         None => write(&report, args, out, Paint::for_stdout().is_on())?,
     }
     if let Some(path) = &args.history {
-        if report.gaps().any(|(_, gap)| gap.cause == Cause::Missing) {
+        if report.gaps().any(|(_, gap)| gap.cause == GapCause::Missing) {
             complaint::warn(&format!(
                 "{}: later audits that go on from it do not know that events are missing",
                 path.display()
@@ -114,14 +114,14 @@ fn skew(args: &AuditArgs) -> anyhow::Result<Option<lictor_logic::Span>> {
 }
 
 /// How far events may come out of order.
-fn window(args: &AuditArgs) -> anyhow::Result<Option<Window>> {
+fn window(args: &AuditArgs) -> anyhow::Result<Option<ReorderWindow>> {
     if args.reorder == "off" {
         return Ok(None);
     }
     let events = args.reorder.parse();
     let events = events.with_context(|| format!("--reorder {}: not a number of events, nor `off`", args.reorder))?;
     let time = args.reorder_time.map(|seconds| lictor_logic::Span::from_seconds(u64::from(seconds)));
-    Ok(Some(Window { events, time }))
+    Ok(Some(ReorderWindow { events, time }))
 }
 
 /// The format of a name.

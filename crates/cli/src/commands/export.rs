@@ -5,9 +5,9 @@ use std::io::Write;
 
 use anyhow::Context;
 use lictor::audit::{Options, sessions};
-use lictor::export::{Exported, FactTrace, dogwood, fact_traces, mfotl, rego};
 use lictor::input;
 use lictor::judge::Judge;
+use lictor_translate::export::{Exported, FactTrace, dogwood, fact_traces, mfotl, rego};
 
 use crate::args::{ExportArgs, Language};
 use crate::commands::audit::format;

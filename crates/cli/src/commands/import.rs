@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use lictor::import::dogwood::{Given, Imported};
 use lictor::policy::Source;
+use lictor_translate::import::dogwood::{Given, Imported};
 
 use crate::args::{ImportArgs, ImportLanguage};
 use crate::exit::Outcome;

@@ -8,10 +8,10 @@ use crate::exit::Outcome;
 /// Prints a schema.
 pub(crate) fn run(args: &SchemaArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let text = match args.name {
-        SchemaName::Policy => lictor::schema::POLICY,
-        SchemaName::Event => lictor::schema::EVENT,
-        SchemaName::Report => lictor::schema::REPORT,
-        SchemaName::Decision => lictor::schema::DECISION,
+        SchemaName::Policy => lictor::policy::SCHEMA,
+        SchemaName::Event => lictor::event::SCHEMA,
+        SchemaName::Report => lictor::report::SCHEMA,
+        SchemaName::Decision => lictor::guard::SCHEMA,
     };
     out.write_all(text.as_bytes())?;
     Ok(Outcome::Compliant)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::Uri;
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 
 use super::{Config, Limits};
 use crate::identity::{EVERYBODY, KeyHash};
@@ -208,7 +208,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Config, Mistakes> {
         let mut config = Config::new(Uri::from_static("http://127.0.0.1:1"));
-        config.take_over(&lictor::json::parse_str(text).unwrap())?;
+        config.take_over(&lictor_json::parse_str(text).unwrap())?;
         Ok(config)
     }
 

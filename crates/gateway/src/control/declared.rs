@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use hyper::Response;
-use lictor::guard::person;
-use lictor::json::{Json, Object, Text};
+use lictor_json::{Json, Object, Text};
+use lictor_judge::guard::person;
 use serde_json::json;
 
 use crate::body::AnswerBody;

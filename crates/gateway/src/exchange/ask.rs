@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use lictor::event::{Event, Kind};
-use lictor::guard::Action;
-use lictor::json::{Json, Text};
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
+use lictor_judge::guard::Action;
 use lictor_warden::{DELIVERY, EXCHANGE};
 use lictor_wire::{Api, Fold, Refused, Request, Ruling};
 

@@ -9,9 +9,9 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::http::response::Parts;
-use lictor::event::{Event, Kind};
-use lictor::guard::MASK;
-use lictor::json::Text;
+use lictor_event::{Event, Kind};
+use lictor_json::Text;
+use lictor_judge::guard::MASK;
 use lictor_wire::{Limits, Mask, Move, Ruling, Sent, Stream};
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use hyper::{Response, StatusCode};
-use lictor::event::{Event, Kind};
+use lictor_event::{Event, Kind};
 use lictor_wire::{Reply, Ruling, Sent};
 
 use super::ask::Begun;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use lictor::event::{Event, Kind, Payload};
-use lictor::guard::Action;
-use lictor::policy::Response;
+use lictor_event::{Event, Kind, Payload};
+use lictor_judge::guard::Action;
 use lictor_logic::Time;
+use lictor_policy::Response;
 use lictor_wire::{Ruling, Sent};
 use serde_json::json;
 use tokio::time::Instant;
@@ -355,7 +355,7 @@ fn asks_vendor(event: &Event) -> bool {
 
 fn ruling_of(grant: &Grant) -> Ruling {
     let Some(line) = &grant.rewritten else { return Ruling::Forward };
-    let event = lictor::json::parse_str(line).ok().as_ref().and_then(crate::verdict::event);
+    let event = lictor_json::parse_str(line).ok().as_ref().and_then(crate::verdict::event);
     event.map_or_else(|| Ruling::Deny { text: "[withheld]".to_owned() }, |event| Ruling::Rewrite(Box::new(event)))
 }
 

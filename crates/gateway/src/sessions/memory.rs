@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use lictor::event::Event;
-use lictor::json;
+use lictor_event::Event;
+use lictor_json as json;
 use lictor_logic::{Span, Time};
 use lictor_wire::{Known, Request, Ruling, Sent};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use lictor::guard::Action;
+use lictor_judge::guard::Action;
 use lictor_wire::Api;
 
 /// How an exchange ended.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
-use lictor::guard::Action;
+use lictor_judge::guard::Action;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

@@ -14,9 +14,9 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use lictor::policy::{Files, Policy};
 use lictor_gateway::{Config, Foundation, Journal, KeyHash, PolicySource, Reloader, Server};
 use lictor_ledger::{Disk, Ledger, Reader, RealDisk, verify};
+use lictor_policy::{Files, Policy};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
 use lictor_warden::Keep;
 use serde_json::Value;
@@ -244,7 +244,7 @@ impl Plan {
         let foundation = Foundation {
             store,
             ledger,
-            guard: lictor::guard::Options::default(),
+            guard: lictor_judge::guard::Options::default(),
             warden: lictor_warden::Options {
                 keep: Keep::Commitment,
                 most_sessions: 1000,

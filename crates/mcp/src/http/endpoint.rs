@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use lictor::json::{self, Json, Text};
+use lictor_json::{self as json, Json, Text};
 use tokio::sync::mpsc;
 
 use super::headers::{SESSION, disagreement, forwarded, returned};

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
-use lictor::json::Json;
+use lictor_json::Json;
 
 use crate::message::{Message, Sort};
 

@@ -4,10 +4,10 @@
 //! with the question, and the client calls again with the answer and the state that came with the question. Either way
 //! what goes on is the call that was asked about, and no other.
 
-use lictor::decode::Side;
-use lictor::event::{Event, Kind};
-use lictor::guard::{Decision, Means};
-use lictor::json::{Json, Text};
+use lictor_decode::Side;
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
+use lictor_judge::guard::{Capabilities, Decision};
 
 use super::client::{denied, with_arguments};
 use super::{Asked, Relay, Turn, key};
@@ -115,7 +115,7 @@ impl Relay {
         event.id = Some(held.asked.event.clone());
         event.more.insert("by", "the user");
         let event = self.stamped(event);
-        let means = Means { rewrite: true, ask: false };
+        let means = Capabilities { rewrite: true, ask: false };
         let settled = match turn.warden.decide_within(means, &event, Some(turn.now)) {
             Ok(answer) => answer.decision.and_then(|decision| decision.settled.into_iter().next()),
             Err(error) => {

@@ -1,8 +1,8 @@
 //! What the client sends.
 
-use lictor::decode::Side;
-use lictor::guard::Means;
-use lictor::json::{Json, Object, Text};
+use lictor_decode::Side;
+use lictor_json::{Json, Object, Text};
+use lictor_judge::guard::Capabilities;
 
 use super::{Asked, Crossing, Relay, Ruling, Turn, key};
 use crate::message::{self, INVALID, Message, NO_METHOD, NOT_ALLOWED, Sort, error};
@@ -62,7 +62,7 @@ impl Relay {
             }
         };
         let crossing = Crossing { from: Side::Client, method, size: bytes.len() };
-        let means = Means { rewrite: method == "tools/call", ask: method == "tools/call" && self.can_ask };
+        let means = Capabilities { rewrite: method == "tools/call", ask: method == "tools/call" && self.can_ask };
         match turn.decide(means, &events, &crossing) {
             Ruling::Pass { rewritten, advice } => {
                 self.asked.insert(name, Asked { advice, ..asked });
@@ -111,7 +111,7 @@ impl Relay {
             }
         };
         let crossing = Crossing { from: side, method, size: bytes.len() };
-        match turn.decide(Means { rewrite: false, ask: false }, &events, &crossing) {
+        match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
             Ruling::Pass { .. } if side == Side::Client => turn.outs.push(super::Out::Server(bytes)),
             Ruling::Pass { .. } => turn.outs.push(super::Out::Client(bytes)),
             Ruling::Ask(_) => {}
@@ -138,7 +138,7 @@ impl Relay {
             }
         };
         let crossing = Crossing { from: Side::Client, method: &asked.method, size: bytes.len() };
-        match turn.decide(Means { rewrite: false, ask: false }, &events, &crossing) {
+        match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
             Ruling::Pass { .. } => turn.outs.push(super::Out::Server(bytes)),
             Ruling::Ask(_) => turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
             Ruling::Stop(reason) => turn.server(&error(id, NOT_ALLOWED, &reason)),

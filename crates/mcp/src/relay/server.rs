@@ -1,9 +1,9 @@
 //! What the server sends.
 
-use lictor::decode::Side;
-use lictor::event::{Event, Kind};
-use lictor::guard::Means;
-use lictor::json::{Json, Text};
+use lictor_decode::Side;
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
+use lictor_judge::guard::Capabilities;
 
 use super::client::denied;
 use super::{Asked, Crossing, Out, Relay, Ruling, Turn, key};
@@ -62,7 +62,7 @@ impl Relay {
             }
         };
         let crossing = Crossing { from: Side::Server, method, size: bytes.len() };
-        match turn.decide(Means { rewrite: false, ask: false }, &events, &crossing) {
+        match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
             Ruling::Pass { .. } => {}
             Ruling::Ask(_) => return turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
             Ruling::Stop(reason) => {
@@ -91,7 +91,7 @@ impl Relay {
             turn.refuse("mcp.same_name", &bytes);
             return turn.client(&error(id, NOT_ALLOWED, &format!("the server names the tool `{name}` twice")));
         }
-        let means = Means { rewrite: !is_error, ask: false };
+        let means = Capabilities { rewrite: !is_error, ask: false };
         let result = message.value.get("result");
         let crossing = Crossing { from: Side::Server, method: &asked.method, size: bytes.len() };
         match turn.decide(means, &events, &crossing) {

@@ -1,6 +1,6 @@
 //! A person is asked: while the call waits, or by calling again.
 
-use lictor::json::Json;
+use lictor_json::Json;
 
 use crate::{Wire, call, is_denied, is_dropped, is_same, sent, told};
 

@@ -1,6 +1,6 @@
 //! Ways around: ids, names, spellings, and answers that nobody asked for.
 
-use lictor::json::Json;
+use lictor_json::Json;
 
 use crate::{Wire, call, is_denied, is_dropped, is_returned, is_same, result, sent, told};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor::json::Json;
+use lictor_json::Json;
 use lictor_logic::Time;
 use lictor_store::{MemoryStore, Store};
 

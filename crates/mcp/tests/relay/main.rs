@@ -9,12 +9,12 @@ mod passing;
 
 use std::sync::Arc;
 
-use lictor::guard::{Guard, Options};
-use lictor::json::{self, Json};
-use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor_json::{self as json, Json};
+use lictor_judge::Judge;
+use lictor_judge::guard::{Guard, Options};
 use lictor_logic::Time;
 use lictor_mcp::{Out, Relay, Terms};
+use lictor_policy::{Files, Policy};
 use lictor_store::{MemoryStore, Store};
 use lictor_warden::{Keep, Warden};
 

@@ -1,6 +1,6 @@
 //! What passes as it is, what passes rewritten, and what is answered instead.
 
-use lictor::json::Json;
+use lictor_json::Json;
 
 use crate::{Wire, call, is_denied, is_dropped, is_returned, is_same, result, sent, told};
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use lictor::event::Event;
-use lictor::guard::{Guard, Preview};
+use lictor_event::Event;
+use lictor_judge::guard::{Guard, Preview};
 use lictor_ledger::Draft;
 use lictor_logic::{Span, Time};
 use lictor_store::Change;

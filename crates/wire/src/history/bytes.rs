@@ -1,7 +1,7 @@
 //! What is known of a history as bytes, to be kept: a version, then lists with their lengths before them.
 
-use lictor::decode::print::Print;
-use lictor::json::Text;
+use lictor_event::print::Print;
+use lictor_json::Text;
 
 use super::Known;
 

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use lictor::decode::piece::{Choice, failure};
-use lictor::event::{Event, Kind};
-use lictor::json::{Json, Object};
+use lictor_decode::piece::{Choice, failure};
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Object};
 
 use super::desk::Desk;
 use super::{Dialect, Out, Said, Slot, Taken, shape, truncated, unknown};
@@ -351,11 +351,11 @@ impl Open {
                 written.insert("name", name);
                 let free = |value: &Json| value.get("input").and_then(Json::as_str).map(Into::into);
                 let text = args.map(|args| match args {
-                    lictor::event::Payload::Unparsed(text) => text.clone(),
-                    lictor::event::Payload::Value(value) if argument == "input" => {
+                    lictor_event::Payload::Unparsed(text) => text.clone(),
+                    lictor_event::Payload::Value(value) if argument == "input" => {
                         free(value).unwrap_or_else(|| value.to_string().into())
                     }
-                    lictor::event::Payload::Value(value) => value.to_string().into(),
+                    lictor_event::Payload::Value(value) => value.to_string().into(),
                 });
                 written.insert(argument, text.unwrap_or_default());
                 Some(written.into())

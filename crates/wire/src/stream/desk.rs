@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use lictor::event::Event;
-use lictor::json::Text;
+use lictor_event::Event;
+use lictor_json::Text;
 
 use super::Mask;
 use crate::{Ruling, align};

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use lictor::decode::piece::{self, Block, failure};
-use lictor::event::{Event, Kind, Payload};
-use lictor::json::{self, Json, Object, Text};
+use lictor_decode::piece::{self, Block, failure};
+use lictor_event::{Event, Kind, Payload};
+use lictor_json::{self as json, Json, Object, Text};
 
 use super::desk::Desk;
 use super::{Dialect, Out, Said, Slot, Taken, shape, truncated, unknown};

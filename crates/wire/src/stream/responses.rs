@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use lictor::decode::piece::{self, Piece, failure};
-use lictor::event::{Event, Kind};
-use lictor::json::Json;
+use lictor_decode::piece::{self, Piece, failure};
+use lictor_event::{Event, Kind};
+use lictor_json::Json;
 
 use super::desk::Desk;
 use super::{Dialect, Out, Slot, Taken, shape, unknown};

@@ -1,6 +1,6 @@
 //! What stands beside a text, a call or an answer does not tell what was taken out of it.
 
-use lictor::event::{Event, Kind};
+use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Mask, Reply, Request, Ruling};
 
 use crate::drive::{drive, forward};

@@ -1,6 +1,6 @@
 //! Calls are held, judged, and replayed, rewritten or replaced.
 
-use lictor::json::{self, Json};
+use lictor_json::{self as json, Json};
 use lictor_wire::{Api, Reply, Ruling};
 use proptest::prelude::*;
 
@@ -249,7 +249,7 @@ proptest! {
         for api in Api::ALL {
             let text = streamed(api, &turn, size);
             let mut number = 0;
-            let rule = |event: &lictor::event::Event| {
+            let rule = |event: &lictor_event::Event| {
                 if event.tool.is_none() {
                     return Ruling::Forward;
                 }

@@ -1,6 +1,6 @@
 //! A stream driven from its first byte to its last.
 
-use lictor::event::{Event, Kind};
+use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Limits, Mask, Move, Refused, Ruling, Sent, Stream};
 
 /// What came of a stream.
@@ -86,8 +86,8 @@ pub(crate) fn deny(tool: &'static str) -> impl FnMut(&Event) -> Ruling {
 pub(crate) fn rewrite(tool: &'static str, args: &'static str) -> impl FnMut(&Event) -> Ruling {
     move |event| match event.tool.as_deref() == Some(tool) && event.kind == Kind::ToolCall {
         true => {
-            let value = lictor::json::parse_str(args).unwrap();
-            let args = Some(lictor::event::Payload::Value(value));
+            let value = lictor_json::parse_str(args).unwrap();
+            let args = Some(lictor_event::Payload::Value(value));
             Ruling::Rewrite(Box::new(Event { args, ..event.clone() }))
         }
         false => Ruling::Forward,
@@ -98,8 +98,8 @@ pub(crate) fn rewrite(tool: &'static str, args: &'static str) -> impl FnMut(&Eve
 pub(crate) fn shown(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| {
         let args = match &event.args {
-            Some(lictor::event::Payload::Value(value)) => value.to_string(),
-            Some(lictor::event::Payload::Unparsed(text)) => format!("?{text}"),
+            Some(lictor_event::Payload::Value(value)) => value.to_string(),
+            Some(lictor_event::Payload::Unparsed(text)) => format!("?{text}"),
             None => String::new(),
         };
         let words = [event.tool.as_deref(), event.id.as_deref(), Some(args.as_str()), event.text.as_deref()];

@@ -1,7 +1,7 @@
 //! Histories that are sent again and again: every item is told once, and changes are told.
 
-use lictor::event::Event;
-use lictor::json::Json;
+use lictor_event::Event;
+use lictor_json::Json;
 use lictor_wire::{Api, Change, Fold, Known, Reply, Request, Ruling};
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn user(text: &str) -> Json {
 
 /// What a client sends back of a plain reply, with what libraries add and leave out.
 fn sent_back(api: Api, body: &str) -> Vec<Json> {
-    let body = lictor::json::parse_str(body).unwrap();
+    let body = lictor_json::parse_str(body).unwrap();
     match api {
         Api::Chat => {
             let mut message = body.at("choices.0.message").unwrap().as_object().unwrap().clone();

@@ -1,6 +1,6 @@
 //! Replies made here: the same turn of a model, streamed in pieces of any size and plain, in every interface.
 
-use lictor::json::{Json, Object};
+use lictor_json::{Json, Object};
 use lictor_wire::Api;
 
 /// A turn of a model.
@@ -271,7 +271,7 @@ pub(crate) mod messages {
             content.push(object(&[("type", "text".into()), ("text", turn.text.as_str().into())]));
         }
         for (id, tool, args) in &turn.calls {
-            let input = lictor::json::parse_str(args).unwrap_or_else(|_| args.as_str().into());
+            let input = lictor_json::parse_str(args).unwrap_or_else(|_| args.as_str().into());
             content.push(object(&[
                 ("type", "tool_use".into()),
                 ("id", id.as_str().into()),

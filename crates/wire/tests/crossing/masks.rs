@@ -1,6 +1,6 @@
 //! Text flows, stays back as far as asked, and is masked across pieces.
 
-use lictor::event::{Event, Kind};
+use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Limits, Mask, Move, Ruling, Stream};
 use proptest::prelude::*;
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lictor::decode::{Decoded, Format, Record};
-use lictor::event::{Event, Source};
-use lictor::json;
+use lictor_decode::{Decoded, Format, Record};
+use lictor_event::{Event, Source};
+use lictor_json as json;
 use lictor_wire::{Api, Reply, Ruling};
 
 use crate::drive::{drive, forward};

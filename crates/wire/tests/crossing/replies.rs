@@ -1,7 +1,7 @@
 //! Whole replies: the very same bytes, or nothing but what was ruled on changes.
 
-use lictor::event::{Event, Kind, Payload};
-use lictor::json;
+use lictor_event::{Event, Kind, Payload};
+use lictor_json as json;
 use lictor_wire::{Api, Reply, Ruling};
 
 use crate::drive::{deny, rewrite, shown};

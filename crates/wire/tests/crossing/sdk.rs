@@ -1,7 +1,7 @@
 //! What leaves is read by the vendors' own libraries as it was ruled.
 
-use lictor::event::{Event, Kind};
-use lictor::json::{self, Json};
+use lictor_event::{Event, Kind};
+use lictor_json::{self as json, Json};
 use lictor_wire::{Api, Mask, Reply, Ruling};
 
 use crate::drive::{deny, drive, rewrite};

@@ -1,6 +1,6 @@
 //! What is not known or can be read in two ways is refused; what is known to be harmless passes.
 
-use lictor::event::Payload;
+use lictor_event::Payload;
 use lictor_wire::{Api, Limits, Move, Reply, Ruling, Stream};
 
 use crate::drive::{drive, forward, ruled, shown};
@@ -226,8 +226,8 @@ fn free_tools_and_tools_of_the_vendor_are_calls_too() {
     // The free text of a tool is rewritten as what it is.
     let rewritten = ruled(Api::Responses, &text, |event| match event.tool.as_deref() {
         Some("shell") => {
-            let args = lictor::json::parse_str(r#"{"input":"ls"}"#).unwrap();
-            Ruling::Rewrite(Box::new(lictor::event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+            let args = lictor_json::parse_str(r#"{"input":"ls"}"#).unwrap();
+            Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
         }
         _ => Ruling::Forward,
     });
@@ -331,9 +331,9 @@ fn a_change_that_cannot_be_written_back_is_refused() {
         r#"{"type":"response.code_interpreter_call_code.done","output_index":0,"code":"secret"}"#,
         &about("done", &item("secret")),
     ]);
-    let other = |event: &lictor::event::Event| {
-        let args = lictor::json::parse_str(r#"{"code":"other"}"#).unwrap();
-        Ruling::Rewrite(Box::new(lictor::event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+    let other = |event: &lictor_event::Event| {
+        let args = lictor_json::parse_str(r#"{"code":"other"}"#).unwrap();
+        Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
     };
     let driven = ruled(Api::Responses, &text, other);
     assert_eq!(driven.refused.as_ref().map(|refused| refused.code), Some("wire.rewrite"));
@@ -357,8 +357,8 @@ fn what_is_told_of_a_call_on_the_way_is_not_told_when_it_was_rewritten() {
     ]);
     assert_eq!(forward(Api::Responses, &text).text(), text);
     let driven = ruled(Api::Responses, &text, |event| {
-        let args = lictor::json::parse_str(r#"{"commands":["ls"]}"#).unwrap();
-        Ruling::Rewrite(Box::new(lictor::event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+        let args = lictor_json::parse_str(r#"{"commands":["ls"]}"#).unwrap();
+        Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
     });
     assert_eq!(driven.refused, None);
     assert!(!driven.text().contains("secret") && driven.text().contains(r#""commands":["ls"]"#), "{}", driven.text());
@@ -374,7 +374,7 @@ fn tokens_go_with_the_words() {
     let responses = format!(r#"{{"output":[{{"type":"message","role":"assistant","content":[{part}]}}]}}"#);
     for (api, body) in [(Api::Chat, chat), (Api::Responses, responses)] {
         let reply = Reply::read(api, body.as_bytes()).unwrap();
-        let said = lictor::event::Event { text: Some("[redacted]".into()), ..reply.events()[0].clone() };
+        let said = lictor_event::Event { text: Some("[redacted]".into()), ..reply.events()[0].clone() };
         for ruling in [Ruling::Rewrite(Box::new(said)), Ruling::Deny { text: "no".into() }] {
             let body = String::from_utf8(reply.settle(&[ruling]).unwrap().body).unwrap();
             assert!(!body.contains("secret"), "{body}");

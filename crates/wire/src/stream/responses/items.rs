@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lictor::decode::piece::{self, Piece};
-use lictor::json::{self, Json, Object, Text};
+use lictor_decode::piece::{self, Piece};
+use lictor_json::{self as json, Json, Object, Text};
 
 use super::super::desk::Desk;
 use super::super::{Said, Taken, shape, truncated};

@@ -1,0 +1,54 @@
+//! Which facts a log brings into play: a property whose facts never held was not put to the test.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::batch::Batches;
+use super::{AuditError, Options};
+use lictor_decode::input::Input;
+use lictor_judge::Judge;
+use lictor_policy::Property;
+
+/// A property, and the facts it asks for that never held.
+#[derive(Clone, Debug)]
+pub struct Untested {
+    /// The property.
+    pub property: Arc<Property>,
+    /// The facts it asks for that held at no event.
+    pub missing: Vec<Arc<str>>,
+    /// Whether none of its facts ever held, so that the log says nothing about it.
+    pub entirely: bool,
+}
+
+/// The properties of which some fact held at no event of the inputs.
+pub fn untested(judge: &Judge, inputs: &[Input], options: &Options) -> Result<Vec<Untested>, AuditError> {
+    let mut judge = judge.fork();
+    let mut held = vec![false; judge.fact_names().len()];
+    let mut state = judge.start();
+    let mut events = 0;
+    let mut batches = Batches::new(inputs, options);
+    for batch in batches.by_ref() {
+        let decoded = batch.decode();
+        for event in &decoded.events {
+            judge.advance(&mut state, event);
+            judge.mark_facts(&mut held);
+        }
+        events += decoded.events.len();
+    }
+    if events == 0 {
+        let (files, faults) = batches.into_files();
+        return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
+    }
+    let mut untested = Vec::new();
+    let absent: HashSet<&Arc<str>> =
+        judge.fact_names().iter().zip(&held).filter(|(_, held)| !**held).map(|(name, _)| name).collect();
+    for (number, property) in judge.properties().iter().enumerate() {
+        let asked = judge.fact_names_of(number);
+        let missing: Vec<Arc<str>> = asked.iter().filter(|name| absent.contains(name)).cloned().collect();
+        if !missing.is_empty() {
+            let entirely = missing.len() == asked.len();
+            untested.push(Untested { property: Arc::clone(property), missing, entirely });
+        }
+    }
+    Ok(untested)
+}

@@ -1,0 +1,339 @@
+//! A report as SARIF 2.1.0, for code scanning and editors.
+//!
+//! A property is a `reportingDescriptor`, a finding a `result` whose location is the deciding event in its log. The
+//! witness is there twice, for readers show one or the other: as `relatedLocations`, and as a code flow through the
+//! session. What could not be read is a notification of the invocation.
+
+mod descriptor;
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::Report;
+use super::lines::Lines;
+use super::totals::places;
+use lictor_judge::finding::values;
+
+use super::view::TotalsView;
+use super::words::{self, visible};
+use lictor_decode::Fault;
+use lictor_event::write_time;
+use lictor_judge::finding::{Finding, Proof};
+use lictor_policy::Severity;
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// Writes a report as SARIF.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let log = Log { schema: SCHEMA, version: "2.1.0", runs: [Run::of(report)] };
+    Lines::of(4).write(&log, out)?;
+    writeln!(out)
+}
+
+#[derive(Serialize)]
+struct Log<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'a> {
+    tool: Value,
+    invocations: [Value; 1],
+    artifacts: Vec<Value>,
+    results: Results<'a>,
+    column_kind: &'static str,
+    automation_details: Value,
+    properties: Value,
+}
+
+impl<'a> Run<'a> {
+    fn of(report: &'a Report) -> Run<'a> {
+        let names = names(report);
+        let files = Files::of(&names);
+        let artifacts = names.iter().map(|name| {
+            let mut artifact = Map::new();
+            artifact.insert("location".into(), json!({"uri": uri(name)}));
+            artifact.insert("roles".into(), json!(["analysisTarget"]));
+            if let Some(file) = report.files.iter().find(|file| &*file.name == *name) {
+                artifact.insert("properties".into(), json!({"format": file.format.name(), "events": file.events}));
+            }
+            Value::Object(artifact)
+        });
+        let faults = report.faults.iter().map(|fault| notification(fault, &files));
+        let gaps = report.gaps().map(|(session, gap)| {
+            notification(
+                &Fault {
+                    file: gap.source.file.clone(),
+                    line: gap.source.line,
+                    column: None,
+                    code: words::gap_code(gap),
+                    message: words::gap(session, gap),
+                },
+                &files,
+            )
+        });
+        let faults: Vec<Value> = faults.chain(gaps).collect();
+        Run {
+            tool: descriptor::tool(report),
+            invocations: [json!({"executionSuccessful": true, "toolExecutionNotifications": faults})],
+            artifacts: artifacts.collect(),
+            results: Results { report, places: places(report), files },
+            column_kind: "unicodeCodePoints",
+            // A category of its own, so that two policies can be uploaded for one commit.
+            automation_details: json!({"id": format!("lictor/{}/", report.policy)}),
+            properties: json!({"policy": report.policy.as_str(), "totals": TotalsView::of(report)}),
+        }
+    }
+}
+
+/// The files of a report in their order, then those that only a finding or a fault names.
+fn names(report: &Report) -> Vec<&str> {
+    let read = report.files.iter().map(|file| &*file.name);
+    let proofs = report.findings.iter().flat_map(|finding| &finding.witness).map(|proof| &*proof.source.file);
+    let found = report.findings.iter().map(|finding| &*finding.source.file);
+    let faulty = report.faults.iter().map(|fault| &*fault.file);
+    let faulty = faulty.chain(report.gaps().map(|(_, gap)| &*gap.source.file));
+    let mut seen = BTreeSet::new();
+    read.chain(found).chain(proofs).chain(faulty).filter(|name| !name.is_empty() && seen.insert(*name)).collect()
+}
+
+/// Where each file stands among the artifacts.
+struct Files<'a>(HashMap<&'a str, usize>);
+
+impl<'a> Files<'a> {
+    fn of(names: &[&'a str]) -> Files<'a> {
+        Files(names.iter().enumerate().map(|(place, name)| (*name, place)).collect())
+    }
+
+    fn location(&self, file: &str, line: u32) -> Value {
+        let mut physical = Map::new();
+        let mut artifact = json!({"uri": uri(file)});
+        if let (Some(place), Some(object)) = (self.0.get(file), artifact.as_object_mut()) {
+            object.insert("index".into(), json!(place));
+        }
+        physical.insert("artifactLocation".into(), artifact);
+        if line > 0 {
+            physical.insert("region".into(), json!({"startLine": line}));
+        }
+        Value::Object(physical)
+    }
+}
+
+/// The findings, each made into an object only when it is written.
+struct Results<'a> {
+    report: &'a Report,
+    places: HashMap<&'a str, usize>,
+    files: Files<'a>,
+}
+
+impl Serialize for Results<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Where one result tells its suppressions, the others must say that they have none.
+        let tells = self.report.findings.iter().any(|finding| finding.suppressed.is_some());
+        serializer.collect_seq(self.report.findings.iter().map(|finding| self.result(finding, tells)))
+    }
+}
+
+impl Results<'_> {
+    fn result(&self, finding: &Finding, tells_suppressions: bool) -> Value {
+        let property = &finding.property;
+        let mut result = Map::new();
+        let mut put = |name: &str, value: Value| {
+            result.insert(name.into(), value);
+        };
+        put("ruleId", json!(property.id.as_str()));
+        if let Some(place) = self.places.get(property.id.as_str()) {
+            put("ruleIndex", json!(place));
+        }
+        put("kind", json!("fail"));
+        put("level", json!(level(property.severity)));
+        put("message", json!({"text": statement(finding)}));
+        let at = json!({
+            "physicalLocation": self.files.location(&finding.source.file, finding.source.line),
+            "logicalLocations": [logical(finding, finding.step, finding.kind.name(), finding.tool.as_deref())],
+        });
+        put("locations", json!([at]));
+        if !finding.witness.is_empty() {
+            let numbered = finding.witness.iter().enumerate();
+            put("relatedLocations", numbered.map(|(number, proof)| self.related(finding, proof, number)).collect());
+            let is_own = finding.witness.iter().all(|proof| proof.session.is_none());
+            let order = |number: usize, proof: &Proof| if is_own { proof.step } else { number as u32 + 1 };
+            let numbered = finding.witness.iter().enumerate();
+            let flow: Vec<Value> =
+                numbered.map(|(number, proof)| self.flow(finding, proof, order(number, proof))).collect();
+            let thread = json!({"id": finding.session.as_str(), "locations": flow});
+            put("codeFlows", json!([{"threadFlows": [thread]}]));
+        }
+        // The second name is the one by which GitHub recognises an alert; without it, it would hash lines of the log.
+        let fingerprint = finding.fingerprint.as_str();
+        put("partialFingerprints", json!({"lictor/v1": fingerprint, "primaryLocationLineHash": fingerprint}));
+        match &finding.suppressed {
+            Some(reason) => put(
+                "suppressions",
+                json!([{"kind": "external", "status": "accepted", "justification": reason.as_str()}]),
+            ),
+            None if tells_suppressions => put("suppressions", json!([])),
+            None => {}
+        }
+        let binding: Map<String, Value> =
+            values(&finding.binding).iter().map(|(name, values)| ((*name).into(), json!(values))).collect();
+        put(
+            "properties",
+            json!({
+                "session": finding.session.as_str(),
+                "step": finding.step,
+                "decided": finding.decided.name(),
+                "binding": binding,
+                "owed": finding.owed,
+            }),
+        );
+        Value::Object(result)
+    }
+
+    fn related(&self, finding: &Finding, proof: &Proof, number: usize) -> Value {
+        json!({
+            "id": number,
+            "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
+            "logicalLocations": [logical(finding, proof.step, proof.kind.name(), proof.tool.as_deref())],
+            "message": {"text": testimony(proof)},
+        })
+    }
+
+    fn flow(&self, finding: &Finding, proof: &Proof, order: u32) -> Value {
+        let mut flow = Map::new();
+        let location = json!({
+            "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
+            "message": {"text": testimony(proof)},
+        });
+        flow.insert("location".into(), location);
+        flow.insert("executionOrder".into(), json!(order));
+        if let Some(time) = proof.time {
+            flow.insert("executionTimeUtc".into(), json!(write_time(time)));
+        }
+        let importance = if words::is_deciding(finding, proof) { "essential" } else { "important" };
+        flow.insert("importance".into(), json!(importance));
+        Value::Object(flow)
+    }
+}
+
+fn notification(fault: &Fault, files: &Files<'_>) -> Value {
+    let mut location = files.location(&fault.file, fault.line);
+    if let (Some(column), Some(region)) = (fault.column, location.pointer_mut("/region").and_then(Value::as_object_mut))
+    {
+        region.insert("startColumn".into(), json!(column.max(1)));
+    }
+    json!({
+        "level": "warning",
+        "message": {"text": message(&sentence(&fault.message))},
+        "descriptor": {"id": fault.code},
+        "locations": [{"physicalLocation": location}],
+    })
+}
+
+/// A finding in a few sentences.
+fn statement(finding: &Finding) -> String {
+    let mut text = format!(
+        "{} Broken in session {}, {}",
+        sentence(&finding.property.says),
+        finding.session,
+        words::moment(finding)
+    );
+    let binding = words::binding(finding);
+    if !binding.is_empty() {
+        text = format!("{text}, for {binding}");
+    }
+    text.push('.');
+    if let Some(owed) = &finding.owed {
+        text = format!("{text} Owed: {}", sentence(owed));
+    }
+    if let Some(remedy) = &finding.property.remedy {
+        text = format!("{text} Help: {}", sentence(remedy));
+    }
+    message(&text)
+}
+
+fn testimony(proof: &Proof) -> String {
+    let event = words::event(proof.kind.name(), proof.tool.as_deref());
+    let statements = words::testimony(proof);
+    let detail = if statements.is_empty() { String::new() } else { format!("; {}", statements.join("; ")) };
+    message(&format!("{}: {event}{detail}.", words::step(proof)))
+}
+
+fn logical(finding: &Finding, step: u32, kind: &str, tool: Option<&str>) -> Value {
+    json!({
+        "name": tool.unwrap_or(kind),
+        "fullyQualifiedName": format!("{}/{step}", finding.session),
+        "kind": "event",
+    })
+}
+
+/// A text that ends like a sentence.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end();
+    match text.chars().next_back() {
+        Some('.' | '!' | '?') | None => text.into(),
+        Some(_) => format!("{text}."),
+    }
+}
+
+/// A text for a reader of SARIF, to whom `[words](target)` would be a link.
+fn message(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(visible).collect();
+    lines.join("\n").replace("](", "] (")
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical | Severity::High => "error",
+        Severity::Medium => "warning",
+        Severity::Low | Severity::Info => "note",
+    }
+}
+
+/// A file name as a reference: relative where the name is, percent-encoded.
+fn uri(name: &str) -> String {
+    let name = if cfg!(windows) { name.replace('\\', "/") } else { name.into() };
+    let mut uri = String::with_capacity(name.len() + 8);
+    if name.starts_with('/') {
+        uri.push_str("file://");
+    } else if cfg!(windows) && name.get(1..3) == Some(":/") {
+        uri.push_str("file:///");
+    }
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_become_references() {
+        assert_eq!(uri("logs/shop 1.jsonl"), "logs/shop%201.jsonl");
+        assert_eq!(uri("/var/log/a#b?.jsonl"), "file:///var/log/a%23b%3F.jsonl");
+        assert_eq!(uri("s3:bucket/é%.json"), "s3%3Abucket/%C3%A9%25.json");
+        assert_eq!(uri("../<stdin>"), "../%3Cstdin%3E");
+    }
+
+    #[test]
+    fn nothing_from_a_log_becomes_a_link() {
+        assert_eq!(message("see [here](https://example.invalid)"), "see [here] (https://example.invalid)");
+    }
+
+    #[test]
+    fn sentences_end() {
+        assert_eq!(["Stop", "Stop.", "Stop?", ""].map(sentence), ["Stop.", "Stop.", "Stop?", ""]);
+    }
+}

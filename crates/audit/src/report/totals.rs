@@ -1,0 +1,210 @@
+//! A report in numbers.
+
+use std::collections::{HashMap, HashSet};
+
+use lictor_logic::Verdict;
+
+use super::words::{count, grouped};
+use super::{Report, SessionReport};
+use lictor_judge::finding::Finding;
+use lictor_policy::{Property, Severity};
+
+/// What was read and found, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Files that were read.
+    pub files: usize,
+    /// Sessions that were judged.
+    pub sessions: usize,
+    /// Sessions that break no property and leave none open.
+    pub satisfied: usize,
+    /// Sessions that break no property and leave some open.
+    pub inconclusive: usize,
+    /// Sessions that break a property, accepted or not.
+    pub violated: usize,
+    /// Events in the files.
+    pub events: u64,
+    /// Findings that nobody accepts.
+    pub findings: usize,
+    /// Findings that somebody accepts.
+    pub suppressed: usize,
+    /// Findings that the baseline knew.
+    pub known: usize,
+    /// Places that could not be read.
+    pub faults: usize,
+    /// How often events could not be judged in their place.
+    pub gaps: usize,
+    /// The findings that nobody accepts by severity; every severity is there, the worst first.
+    pub severities: Vec<(Severity, usize)>,
+}
+
+/// The severities, the worst first.
+pub(super) const SEVERITIES: [Severity; 5] =
+    [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+
+impl Totals {
+    pub(super) fn of(report: &Report) -> Totals {
+        let open = || report.findings.iter().filter(|finding| finding.suppressed.is_none());
+        let count = |severity: Severity| open().filter(|finding| finding.property.severity == severity).count();
+        let sessions = |verdict: Verdict| report.sessions.iter().filter(|session| session.verdict() == verdict).count();
+        Totals {
+            files: report.files.len(),
+            sessions: report.sessions.len(),
+            satisfied: sessions(Verdict::Satisfied),
+            inconclusive: sessions(Verdict::Inconclusive),
+            violated: sessions(Verdict::Violated),
+            events: report.files.iter().fold(0, |sum, file| sum.saturating_add(file.events)),
+            findings: open().count(),
+            suppressed: report.findings.len() - open().count(),
+            known: report.known,
+            faults: report.faults.len(),
+            gaps: report.gaps().count(),
+            severities: SEVERITIES.map(|severity| (severity, count(severity))).to_vec(),
+        }
+    }
+}
+
+impl Totals {
+    /// The result in words: `broken in 3 of 12 sessions`.
+    pub(super) fn result(&self) -> String {
+        let sessions = count(self.sessions as u64, "session");
+        match (self.sessions, self.violated, self.inconclusive) {
+            (0, ..) => "there was no session to judge".into(),
+            (_, 0, 0) => format!("nothing is broken in {sessions}"),
+            (_, 0, open) => format!("nothing is broken in {sessions}, {} left open", grouped(open as u64)),
+            (_, broken, _) => format!("broken in {} of {sessions}", grouped(broken as u64)),
+        }
+    }
+
+    /// The numbers with their names; what does not occur is left out.
+    pub(super) fn figures(&self) -> Vec<(&'static str, String)> {
+        let number = |number: usize| grouped(number as u64);
+        let parts = |parts: &[(&str, usize)]| {
+            let some = parts.iter().filter(|(_, count)| *count > 0);
+            let some: Vec<String> = some.map(|(name, count)| format!("{} {name}", number(*count))).collect();
+            if some.is_empty() { String::new() } else { format!(" ({})", some.join(", ")) }
+        };
+        let verdicts =
+            [("satisfied", self.satisfied), ("inconclusive", self.inconclusive), ("violated", self.violated)];
+        let severities: Vec<_> = self.severities.iter().map(|&(level, count)| (level.name(), count)).collect();
+        let mut figures = vec![
+            ("files", number(self.files)),
+            ("sessions", number(self.sessions) + &parts(&verdicts)),
+            ("events", grouped(self.events)),
+            ("findings", number(self.findings) + &parts(&severities)),
+        ];
+        if self.suppressed > 0 {
+            figures.push(("suppressed", format!("{}, accepted by the policy", number(self.suppressed))));
+        }
+        if self.known > 0 {
+            figures.push(("known", format!("{}, in the baseline", number(self.known))));
+        }
+        if self.faults > 0 {
+            figures.push(("unreadable", count(self.faults as u64, "place")));
+        }
+        if self.gaps > 0 {
+            figures.push(("order", count(self.gaps as u64, "gap")));
+        }
+        figures
+    }
+}
+
+/// How one property fared.
+#[derive(Clone, Debug)]
+pub(super) struct Tally<'a> {
+    pub(super) property: &'a Property,
+    /// Findings that nobody accepts.
+    pub(super) findings: usize,
+    /// Findings that somebody accepts.
+    pub(super) suppressed: usize,
+    /// Sessions with findings that nobody accepts.
+    pub(super) sessions: usize,
+    /// Sessions in which it holds.
+    pub(super) satisfied: usize,
+    /// Sessions that leave it open.
+    pub(super) inconclusive: usize,
+    /// Sessions that break it, accepted or not.
+    pub(super) violated: usize,
+}
+
+/// How each property fared, in the order of the policy.
+pub(super) fn tallies(report: &Report) -> Vec<Tally<'_>> {
+    let mut tallies: Vec<Tally<'_>> = report.properties.iter().map(|property| Tally::new(property)).collect();
+    for session in &report.sessions {
+        for (tally, outcome) in tallies.iter_mut().zip(&session.outcomes) {
+            match outcome.verdict {
+                _ if outcome.is_broken() => tally.violated += 1,
+                Verdict::Inconclusive => tally.inconclusive += 1,
+                _ => tally.satisfied += 1,
+            }
+        }
+    }
+    let (places, sessions) = (places(report), SessionPlaces::of(&report.sessions));
+    let mut seen = HashSet::new();
+    for finding in &report.findings {
+        let Some(&place) = places.get(finding.property.id.as_str()) else { continue };
+        let Some(tally) = tallies.get_mut(place) else { continue };
+        if finding.suppressed.is_some() {
+            tally.suppressed += 1;
+        } else {
+            tally.findings += 1;
+            tally.sessions += usize::from(seen.insert((place, sessions.find(finding))));
+        }
+    }
+    tallies
+}
+
+impl<'a> Tally<'a> {
+    fn new(property: &'a Property) -> Tally<'a> {
+        Tally { property, findings: 0, suppressed: 0, sessions: 0, satisfied: 0, inconclusive: 0, violated: 0 }
+    }
+}
+
+/// Where each property stands in the report.
+pub(super) fn places(report: &Report) -> HashMap<&str, usize> {
+    report.properties.iter().enumerate().map(|(place, property)| (property.id.as_str(), place)).collect()
+}
+
+/// Findings of one event that differ only in their values, put together; in the order in which each group begins.
+pub(super) fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut known = HashMap::new();
+    for finding in findings {
+        let key = (
+            finding.property.id.as_str(),
+            finding.session.as_str(),
+            (&*finding.source.file, finding.source.line),
+            (finding.step, finding.decided as u8),
+            finding.suppressed.as_deref(),
+        );
+        let place = *known.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    groups
+}
+
+/// The session of a finding, as its place in the report: by name and file, else by name alone.
+#[derive(Debug)]
+pub(crate) struct SessionPlaces<'a> {
+    exact: HashMap<(&'a str, &'a str), usize>,
+    named: HashMap<&'a str, usize>,
+}
+
+impl<'a> SessionPlaces<'a> {
+    pub(crate) fn of(sessions: impl IntoIterator<Item = &'a SessionReport>) -> SessionPlaces<'a> {
+        let (mut exact, mut named) = (HashMap::new(), HashMap::new());
+        for (place, session) in sessions.into_iter().enumerate() {
+            exact.entry((session.name.as_str(), &*session.file)).or_insert(place);
+            named.entry(session.name.as_str()).or_insert(place);
+        }
+        SessionPlaces { exact, named }
+    }
+
+    pub(crate) fn find(&self, finding: &Finding) -> Option<usize> {
+        let name = finding.session.as_str();
+        self.exact.get(&(name, &*finding.source.file)).or_else(|| self.named.get(name)).copied()
+    }
+}

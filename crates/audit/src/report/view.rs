@@ -1,0 +1,188 @@
+//! The parts of a report as JSON objects, the same in a document and in lines.
+
+use lictor_logic::Verdict;
+use serde::Serialize;
+
+use super::totals::Tally;
+use super::{FileReport, Report, SessionReport};
+use lictor_decode::Fault;
+use lictor_event::order::Gap;
+use lictor_judge::finding::as_object;
+use lictor_policy::{Mode, Property};
+
+/// The version of every JSON shape of a report.
+pub(super) const VERSION: u32 = 1;
+
+/// The numbers of a report.
+#[derive(Debug, Serialize)]
+pub(super) struct TotalsView {
+    files: usize,
+    sessions: usize,
+    satisfied: usize,
+    inconclusive: usize,
+    violated: usize,
+    events: u64,
+    findings: usize,
+    suppressed: usize,
+    known: usize,
+    faults: usize,
+    #[serde(serialize_with = "as_object")]
+    severities: Vec<(&'static str, usize)>,
+}
+
+impl TotalsView {
+    pub(super) fn of(report: &Report) -> TotalsView {
+        let totals = report.totals();
+        TotalsView {
+            files: totals.files,
+            sessions: totals.sessions,
+            satisfied: totals.satisfied,
+            inconclusive: totals.inconclusive,
+            violated: totals.violated,
+            events: totals.events,
+            findings: totals.findings,
+            suppressed: totals.suppressed,
+            known: totals.known,
+            faults: totals.faults,
+            severities: totals.severities.iter().map(|&(name, count)| (name.name(), count)).collect(),
+        }
+    }
+}
+
+/// A property and how it fared.
+#[derive(Debug, Serialize)]
+pub(super) struct PropertyView<'a> {
+    id: &'a str,
+    says: &'a str,
+    formula: &'a str,
+    severity: &'static str,
+    mode: &'static str,
+    source: Option<&'a str>,
+    remedy: Option<&'a str>,
+    findings: usize,
+    suppressed: usize,
+    satisfied: usize,
+    inconclusive: usize,
+    violated: usize,
+}
+
+impl<'a> PropertyView<'a> {
+    pub(super) fn of(tally: &Tally<'a>) -> PropertyView<'a> {
+        let property: &'a Property = tally.property;
+        PropertyView {
+            id: &property.id,
+            says: &property.says,
+            formula: &property.formula,
+            severity: property.severity.name(),
+            mode: match property.mode {
+                Mode::Enforce => "enforce",
+                Mode::Shadow => "shadow",
+            },
+            source: property.source.as_deref(),
+            remedy: property.remedy.as_deref(),
+            findings: tally.findings,
+            suppressed: tally.suppressed,
+            satisfied: tally.satisfied,
+            inconclusive: tally.inconclusive,
+            violated: tally.violated,
+        }
+    }
+}
+
+/// A file.
+#[derive(Debug, Serialize)]
+pub(super) struct FileView<'a> {
+    name: &'a str,
+    format: &'static str,
+    events: u64,
+}
+
+impl<'a> FileView<'a> {
+    pub(super) fn of(file: &'a FileReport) -> FileView<'a> {
+        FileView { name: &file.name, format: file.format.name(), events: file.events }
+    }
+}
+
+/// A session and what came out for each property.
+#[derive(Debug, Serialize)]
+pub(super) struct SessionView<'a> {
+    name: &'a str,
+    file: &'a str,
+    steps: u32,
+    verdict: Verdict,
+    #[serde(serialize_with = "as_object")]
+    outcomes: Vec<(&'a str, OutcomeView)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<GapView<'a>>,
+}
+
+/// Events that could not be judged in their place.
+#[derive(Debug, Serialize)]
+struct GapView<'a> {
+    cause: &'static str,
+    first: i64,
+    last: i64,
+    file: &'a str,
+    line: u32,
+    message: String,
+}
+
+impl<'a> GapView<'a> {
+    fn of(gap: &'a Gap) -> GapView<'a> {
+        let Gap { cause, first, last, source } = gap;
+        let (file, line) = (&*source.file, source.line);
+        GapView { cause: cause.name(), first: *first, last: *last, file, line, message: gap.to_string() }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct OutcomeView {
+    verdict: Verdict,
+    live: bool,
+    violated_at_step: Option<u32>,
+    violations: u32,
+}
+
+impl<'a> SessionView<'a> {
+    pub(super) fn of(session: &'a SessionReport, report: &'a Report) -> SessionView<'a> {
+        let outcomes = report.properties.iter().zip(&session.outcomes).map(|(property, outcome)| {
+            let view = OutcomeView {
+                verdict: outcome.verdict,
+                live: outcome.live,
+                violated_at_step: outcome.violated_at_step,
+                violations: outcome.violations,
+            };
+            (property.id.as_str(), view)
+        });
+        SessionView {
+            name: &session.name,
+            file: &session.file,
+            steps: session.steps,
+            verdict: session.verdict(),
+            outcomes: outcomes.collect(),
+            gaps: session.gaps.iter().map(GapView::of).collect(),
+        }
+    }
+}
+
+/// A place that could not be read.
+#[derive(Debug, Serialize)]
+pub(super) struct FaultView<'a> {
+    file: &'a str,
+    line: u32,
+    column: Option<u32>,
+    code: &'static str,
+    message: &'a str,
+}
+
+impl<'a> FaultView<'a> {
+    pub(super) fn of(fault: &'a Fault) -> FaultView<'a> {
+        FaultView {
+            file: &fault.file,
+            line: fault.line,
+            column: fault.column,
+            code: fault.code,
+            message: &fault.message,
+        }
+    }
+}

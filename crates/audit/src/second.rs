@@ -1,0 +1,198 @@
+//! The second reading: sessions that broke something, once more from their beginning, for the witnesses.
+
+use std::collections::HashMap;
+
+use lictor_logic::Verdict;
+use rayon::prelude::*;
+
+use super::shard::{Closed, Key};
+use super::{AuditError, Options};
+use crate::report::FileReport;
+use lictor_decode::input::{Chunk, Input};
+use lictor_decode::{Decoded, Format};
+use lictor_event::Event;
+use lictor_event::order::{GapCause, ReorderBuffer, ReorderWindow, Sequenced};
+use lictor_judge::Judge;
+use lictor_judge::finding::Finding;
+use lictor_judge::session::Session;
+
+/// How many events are held at once, so that memory does not grow with the log.
+const MOST_EVENTS: u64 = 100_000;
+
+/// What the sessions broke, with witnesses, in the order of the sessions.
+pub(super) fn findings(
+    judge: &Judge,
+    inputs: &[Input],
+    files: &[Option<FileReport>],
+    sessions: &mut [Closed],
+    options: &Options,
+) -> Result<Vec<Finding>, AuditError> {
+    let mut suspects: Vec<&mut Closed> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
+    let mut findings = Vec::new();
+    let mut rest = &mut suspects[..];
+    while !rest.is_empty() {
+        let mut events = 0;
+        let fits = |session: &&&mut Closed| {
+            let before = events;
+            events += u64::from(session.report.steps);
+            before == 0 || events <= MOST_EVENTS
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (group, later) = rest.split_at_mut(count);
+        rest = later;
+        let events = read(inputs, files, group, options)?;
+        let found: Vec<Vec<Finding>> = group
+            .par_iter_mut()
+            .zip(events)
+            .map_init(|| judge.fork(), |judge, (session, events)| replay(judge, session, &events, options))
+            .collect();
+        findings.extend(found.into_iter().flatten());
+    }
+    Ok(findings)
+}
+
+/// The events of some sessions.
+fn read(
+    inputs: &[Input],
+    files: &[Option<FileReport>],
+    group: &[&mut Closed],
+    options: &Options,
+) -> Result<Vec<Vec<Event>>, AuditError> {
+    // Records wanted from each file, and the sessions they belong to.
+    let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); inputs.len()];
+    for session in group {
+        for (file, indices) in session.records.by_file() {
+            wanted[file as usize].extend(indices);
+        }
+    }
+    let places: HashMap<(Option<u32>, Option<&str>), usize> =
+        group.iter().enumerate().map(|(place, session)| (of(&session.key), place)).collect();
+    let mut events: Vec<Vec<Event>> = group.iter().map(|_| Vec::new()).collect();
+    for (file, mut indices) in wanted.into_iter().enumerate().filter(|(_, indices)| !indices.is_empty()) {
+        indices.sort_unstable();
+        indices.dedup();
+        let Some(format) = files[file].as_ref().map(|file| file.format) else { continue };
+        for event in decode(&inputs[file], format, &indices, options)? {
+            let of_file = (format != Format::Native || event.session.is_none()).then_some(file as u32);
+            if let Some(place) = places.get(&(of_file, event.session.as_deref())) {
+                events[*place].push(event);
+            }
+        }
+    }
+    Ok(events)
+}
+
+fn of(key: &Key) -> (Option<u32>, Option<&str>) {
+    (key.file, key.name.as_deref())
+}
+
+/// Decodes some records of a file; where records do not stand alone, all of them.
+fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> Result<Vec<Event>, AuditError> {
+    let mut chunks = input.chunks(&options.limits)?;
+    if !format.records_stand_alone() {
+        let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+        for chunk in chunks {
+            chunk.decode(None, decoder.as_mut(), &mut decoded);
+        }
+        decoder.finish(&mut decoded);
+        return Ok(decoded.events);
+    }
+    let of_chunk = |chunk: Chunk| {
+        let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+        let range = chunk.indices();
+        let from = indices.partition_point(|index| *index < range.start);
+        let to = indices.partition_point(|index| *index < range.end);
+        chunk.decode(Some(&indices[from..to]), decoder.as_mut(), &mut decoded);
+        decoder.finish(&mut decoded);
+        decoded.events
+    };
+    let mut events = Vec::with_capacity(indices.len());
+    loop {
+        let round: Vec<Chunk> = chunks.by_ref().take(4 * rayon::current_num_threads()).collect();
+        if round.is_empty() {
+            return Ok(events);
+        }
+        let decoded: Vec<Vec<Event>> = round.into_par_iter().map(of_chunk).collect();
+        events.extend(decoded.into_iter().flatten());
+    }
+}
+
+fn replay(judge: &mut Judge, closed: &mut Closed, events: &[Event], options: &Options) -> Vec<Finding> {
+    let mut session = Session::new(judge, closed.report.name.clone());
+    if options.content {
+        session = session.showing_content();
+    }
+    let mut findings = Vec::new();
+    // A session whose events are all where their numbers say is read as it stands.
+    let numbered = options.reorder.filter(|_| closed.is_unordered);
+    match numbered {
+        Some(window) => {
+            let turns = in_order(events, &window);
+            closed.compare(&turns);
+            for (place, turn) in turns.iter().enumerate() {
+                let next = || {
+                    turns[place..]
+                        .iter()
+                        .find_map(|turn| if let Sequenced::Event(event) = turn { event.time } else { None })
+                };
+                match turn {
+                    Sequenced::Event(event) => findings.append(&mut session.observe_alone(judge, event)),
+                    Sequenced::Missing(first, last) => {
+                        findings.append(&mut session.miss(judge, last.abs_diff(*first).saturating_add(1), next()));
+                    }
+                    Sequenced::Late(_) | Sequenced::Again(_) => {}
+                }
+            }
+        }
+        None => {
+            for event in events {
+                findings.append(&mut session.observe_alone(judge, event));
+            }
+        }
+    }
+    if let Some(now) = options.as_of {
+        findings.append(&mut session.tick(judge, now));
+    }
+    findings.append(&mut session.finish(judge));
+    findings
+}
+
+/// The events of a session as they were judged.
+fn in_order<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<Sequenced<&'e Event>> {
+    let (mut order, mut turns) = (ReorderBuffer::default(), Vec::with_capacity(events.len()));
+    for event in events {
+        match event.seq {
+            Some(number) if !order.admits(number) => {
+                turns.append(&mut order.take(number, event.time, event, window));
+            }
+            _ => turns.push(Sequenced::Event(event)),
+        }
+    }
+    turns.append(&mut order.finish());
+    turns
+}
+
+impl Closed {
+    /// Tells events that came twice from two events with one number. Where there are some of these, nobody knows what
+    /// happened, so nothing is said to hold.
+    fn compare(&mut self, turns: &[Sequenced<&Event>]) {
+        let first = |number: Option<i64>| {
+            turns.iter().find_map(|turn| match turn {
+                Sequenced::Event(event) | Sequenced::Late(event) if event.seq == number => Some(*event),
+                _ => None,
+            })
+        };
+        let is_same = |one: &Event, other: &Event| Event { source: one.source.clone(), ..other.clone() } == *one;
+        let mut again =
+            turns.iter().filter_map(|turn| if let Sequenced::Again(event) = turn { Some(*event) } else { None });
+        for gap in self.report.gaps.iter_mut().filter(|gap| gap.cause == GapCause::Repeated) {
+            let Some(event) = again.next() else { break };
+            if !first(event.seq).is_some_and(|first| is_same(first, event)) {
+                gap.cause = GapCause::Conflicting;
+                for outcome in self.report.outcomes.iter_mut().filter(|outcome| outcome.verdict == Verdict::Satisfied) {
+                    outcome.verdict = Verdict::Inconclusive;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Clocks that do not agree: what is told of bounds in time whatever the clocks were wrong by.
+//!
+//! If the clock of each source is wrong by at most so much, the distance of two events is wrong by at most twice as much.
+//! Each property with bounds in time is judged twice: loosened by that much, and tightened. What breaks the loose one
+//! breaks the property however the clocks were wrong; what satisfies the tight one satisfies it; anything else is
+//! inconclusive. The order of the events is taken from the log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lictor_logic::{Arena, Binary, Formula, Interval, Node, Span, Spelling, Unary, Verdict};
+
+use crate::report::Report;
+use lictor_json::Text;
+use lictor_policy::{Policy, Property};
+
+/// A policy for clocks that do not agree.
+#[derive(Clone, Debug)]
+pub struct Skewed {
+    /// The policy to judge by: its properties with bounds in time loosened, and behind them all the same ones tightened.
+    pub policy: Policy,
+    /// The properties as they were written.
+    properties: Vec<Arc<Property>>,
+    /// For each property the place of the tightened one.
+    tight: Vec<Option<usize>>,
+    /// The names of properties with bounds in time that are judged as if the clocks agreed: those that count, add or
+    /// compare within a bound, or that have one at a `weak_until` or a `strong_release`.
+    pub uncovered: Vec<Text>,
+}
+
+/// What stands behind the name of a tightened property; no name that people write has it.
+const TIGHT: &str = "\u{0}tight";
+
+impl Skewed {
+    /// The policy for sources whose clocks are wrong by at most `skew` each.
+    pub fn new(policy: &Policy, skew: Span) -> Skewed {
+        let distance = Span(skew.0.saturating_mul(2));
+        let mut skewed = Skewed {
+            policy: policy.clone(),
+            properties: policy.properties.clone(),
+            tight: Vec::new(),
+            uncovered: Vec::new(),
+        };
+        let mut tightened = Vec::new();
+        for (place, property) in policy.properties.iter().enumerate() {
+            let pair = match both(&property.formula, distance) {
+                Both::Untimed => None,
+                Both::Uncovered => {
+                    skewed.uncovered.push(property.id.clone());
+                    None
+                }
+                Both::Pair(loose, tight) => Some((loose, tight)),
+            };
+            skewed.tight.push(pair.as_ref().map(|_| policy.properties.len() + tightened.len()));
+            let Some((loose, tight)) = pair else { continue };
+            let (id, as_written) = (Text::from(format!("{}{TIGHT}", property.id)), Property::clone(property));
+            skewed.policy.properties[place] = Arc::new(Property { formula: loose.into(), ..as_written.clone() });
+            tightened.push(Arc::new(Property { id, formula: tight.into(), ..as_written }));
+        }
+        skewed.policy.properties.extend(tightened);
+        skewed
+    }
+
+    /// Makes of a report by that policy the report by the policy as it was written.
+    pub fn settle(&self, report: &mut Report) {
+        let written: HashMap<&str, &Arc<Property>> =
+            self.properties.iter().map(|property| (property.id.as_str(), property)).collect();
+        report.findings.retain_mut(|finding| match written.get(finding.property.id.as_str()) {
+            Some(property) => {
+                finding.property = Arc::clone(property);
+                true
+            }
+            None => false,
+        });
+        for session in &mut report.sessions {
+            for (place, tight) in self.tight.iter().enumerate() {
+                let tight = tight.and_then(|tight| session.outcomes.get(tight)).copied();
+                if let (Some(tight), Some(outcome)) = (tight, session.outcomes.get_mut(place))
+                    && !outcome.is_broken()
+                {
+                    let holds = tight.verdict == Verdict::Satisfied && !tight.is_broken();
+                    outcome.verdict = if holds { Verdict::Satisfied } else { Verdict::Inconclusive };
+                    outcome.live &= holds;
+                }
+            }
+            session.outcomes.truncate(self.properties.len());
+        }
+        report.properties.clone_from(&self.properties);
+    }
+}
+
+/// A formula loosened and tightened.
+enum Both {
+    /// It has no bound in time.
+    Untimed,
+    /// It has one of which neither can be made.
+    Uncovered,
+    Pair(String, String),
+}
+
+fn both(text: &str, distance: Span) -> Both {
+    let mut arena = Arena::new();
+    // What the loader of policies accepts can be parsed.
+    let Ok(formula) = arena.parse(text) else { return Both::Untimed };
+    let mut shift = Shift { arena, distance, is_timed: false, is_uncovered: false };
+    let (loose, tight) = (shift.shifted(formula, true), shift.shifted(formula, false));
+    match shift {
+        Shift { is_uncovered: true, .. } => Both::Uncovered,
+        Shift { is_timed: false, .. } => Both::Untimed,
+        Shift { arena, .. } => {
+            let show = |formula| arena.show(formula, Spelling::Ascii).to_string();
+            Both::Pair(show(loose), show(tight))
+        }
+    }
+}
+
+struct Shift {
+    arena: Arena,
+    distance: Span,
+    is_timed: bool,
+    is_uncovered: bool,
+}
+
+impl Shift {
+    /// A formula that holds wherever `f` holds by some clocks (`loose`), or only where it holds by all.
+    fn shifted(&mut self, f: Formula, loose: bool) -> Formula {
+        let node = self.arena[f].clone();
+        match node {
+            Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => f,
+            Node::Measure(..) => {
+                self.is_uncovered |= node.measures_time();
+                // What is gathered may have bounds of its own.
+                for operand in node.operands() {
+                    let was_timed = std::mem::take(&mut self.is_timed);
+                    self.shifted(operand, loose);
+                    self.is_uncovered |= self.is_timed;
+                    self.is_timed = was_timed;
+                }
+                f
+            }
+            Node::Not(g) => {
+                let g = self.shifted(g, !loose);
+                self.arena.not(g)
+            }
+            Node::Implies(g, h) => {
+                let (g, h) = (self.shifted(g, !loose), self.shifted(h, loose));
+                self.arena.implies(g, h)
+            }
+            Node::Iff(g, h) => {
+                let (there, back) = (self.arena.implies(g, h), self.arena.implies(h, g));
+                let whole = [self.shifted(there, loose), self.shifted(back, loose)];
+                self.arena.and(whole)
+            }
+            Node::Unary(operator, interval, g) => {
+                let is_some = matches!(operator, Unary::Eventually | Unary::Once);
+                let g = self.shifted(g, loose);
+                match self.bound(interval, is_some == loose) {
+                    Some(interval) => self.arena.insert(Node::Unary(operator, interval, g)),
+                    None => self.arena.truth(!is_some),
+                }
+            }
+            Node::Binary(operator, interval, g, h) => {
+                let is_some = matches!(operator, Binary::Until | Binary::Since);
+                self.is_uncovered |=
+                    interval.is_time() && matches!(operator, Binary::WeakUntil | Binary::StrongRelease);
+                let (g, h) = (self.shifted(g, loose), self.shifted(h, loose));
+                match self.bound(interval, is_some == loose) {
+                    Some(interval) => self.arena.insert(Node::Binary(operator, interval, g, h)),
+                    None => self.arena.truth(!is_some),
+                }
+            }
+            Node::And(list) => {
+                let list: Vec<Formula> = list.iter().map(|g| self.shifted(*g, loose)).collect();
+                self.arena.and(list)
+            }
+            Node::Or(list) => {
+                let list: Vec<Formula> = list.iter().map(|g| self.shifted(*g, loose)).collect();
+                self.arena.or(list)
+            }
+            Node::Quantified(quantifier, variables, g) => {
+                let g = self.shifted(g, loose);
+                self.arena.insert(Node::Quantified(quantifier, variables, g))
+            }
+        }
+    }
+
+    /// A bound made wider or narrower; none if nothing is left of it.
+    fn bound(&mut self, interval: Interval, wider: bool) -> Option<Interval> {
+        let Interval::Time { from, to } = interval else { return Some(interval) };
+        self.is_timed = true;
+        let by = self.distance.0;
+        let (from, to) = match (wider, to) {
+            (true, to) => (from.0.saturating_sub(by), to.map(|to| to.0.saturating_add(by))),
+            // In the order of the log, two events are never less than nothing apart.
+            (false, to) => {
+                let to = match to {
+                    Some(to) => Some(to.0.checked_sub(by)?),
+                    None => None,
+                };
+                (if from.0 == 0 { 0 } else { from.0.saturating_add(by) }, to)
+            }
+        };
+        to.is_none_or(|to| from <= to).then_some(Interval::Time { from: Span(from), to: to.map(Span) })
+    }
+}

@@ -1,0 +1,126 @@
+//! The examples of pages, run: traces, and the findings they must give.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use lictor_logic::Time;
+
+use lictor_decode::Record;
+use lictor_event::Event;
+use lictor_json::{self as json, Text};
+use lictor_judge::Judge;
+use lictor_judge::finding::Finding;
+use lictor_judge::session::Session;
+use lictor_policy::Place;
+use lictor_policy::pack::{Expected, Page, Trace};
+
+/// An example that came out otherwise than its page says.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    /// The line of the page.
+    pub place: Place,
+    /// The title of the trace.
+    pub trace: String,
+    /// What was expected and what came.
+    pub message: String,
+}
+
+/// Which findings the remarks of a page are about.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// Those of one property; others are not looked at.
+    Property(&'a str),
+    /// All; a remark must name the property.
+    All,
+}
+
+/// Runs the traces of a page.
+pub fn run(judge: &Judge, page: &Page, scope: Scope<'_>) -> Vec<Mismatch> {
+    page.traces.iter().flat_map(|trace| Trial { judge, scope, trace, wrong: Vec::new() }.run()).collect()
+}
+
+struct Trial<'a> {
+    judge: &'a Judge,
+    scope: Scope<'a>,
+    trace: &'a Trace,
+    wrong: Vec<Mismatch>,
+}
+
+impl Trial<'_> {
+    fn run(mut self) -> Vec<Mismatch> {
+        // What one trace leaves behind is not there for the next.
+        let mut judge = self.judge.fork();
+        let mut sessions: IndexMap<Option<Text>, Session> = IndexMap::new();
+        let mut last = None;
+        for line in &self.trace.lines {
+            let place = Place { line: line.line, column: 1, ..self.trace.place.clone() };
+            match event(&line.text, &place) {
+                Ok(event) => {
+                    last = event.time.or(last);
+                    let session = sessions.entry(event.session.clone()).or_insert_with(|| {
+                        let name = event.session.clone().unwrap_or_else(|| self.trace.title.clone());
+                        Session::new(&mut judge, name)
+                    });
+                    let found = session.observe(&mut judge, &event);
+                    self.compare(&place, &line.expected, &found);
+                }
+                Err(message) => self.wrong(&place, message),
+            }
+        }
+        let place = self.trace.place.clone();
+        for (span, expected) in &self.trace.later {
+            let now = last.unwrap_or(Time(0)).plus(*span);
+            let mut found: Vec<Finding> =
+                sessions.values_mut().flat_map(|session| session.tick(&mut judge, now)).collect();
+            found.append(&mut judge.tick_histories(now));
+            self.compare(&place, expected, &found);
+        }
+        let found: Vec<Finding> = sessions.values_mut().flat_map(|session| session.finish(&mut judge)).collect();
+        self.compare(&place, &self.trace.end, &found);
+        self.wrong
+    }
+
+    fn compare(&mut self, place: &Place, expected: &[Expected], found: &[Finding]) {
+        let mut found: Vec<&Finding> = match self.scope {
+            Scope::Property(id) => found.iter().filter(|finding| finding.property.id == id).collect(),
+            Scope::All => found.iter().collect(),
+        };
+        for expected in expected {
+            let id = match (&expected.property, self.scope) {
+                (Some(id), _) => id.as_str(),
+                (None, Scope::Property(id)) => id,
+                (None, Scope::All) => {
+                    self.wrong(place, "the remark must name the property: `# violated: ID`".to_owned());
+                    continue;
+                }
+            };
+            let fits = |finding: &&Finding| {
+                finding.property.id == id && expected.binding.iter().all(|bound| finding.binding.contains(bound))
+            };
+            match found.iter().position(fits) {
+                Some(place) => drop(found.remove(place)),
+                None => {
+                    let values: Vec<String> =
+                        expected.binding.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+                    self.wrong(place, format!("expected a finding of {id}{}, found none", values.concat()));
+                }
+            }
+        }
+        for finding in found {
+            let values: Vec<String> = finding.binding.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+            self.wrong(place, format!("found {}{}, which is not expected", finding.property.id, values.concat()));
+        }
+    }
+
+    fn wrong(&mut self, place: &Place, message: String) {
+        self.wrong.push(Mismatch { place: place.clone(), trace: self.trace.title.to_string(), message });
+    }
+}
+
+/// The event that a line holds.
+fn event(text: &str, place: &Place) -> Result<Event, String> {
+    let value = json::parse_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    let file = Arc::clone(&place.file);
+    let record = Record { value, file, line: place.line, index: place.line.saturating_sub(1) };
+    record.native_event().map_err(|fault| fault.message)
+}

@@ -1,0 +1,212 @@
+//! Whole audits: what they find depends on the logs and the policy, and on nothing else.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+
+use lictor_audit::report::{Report, json};
+use lictor_audit::{AuditError, Options, audit};
+use lictor_decode::input::{Input, Limits};
+use lictor_event::Event;
+use lictor_judge::Judge;
+use lictor_judge::session::Session;
+use lictor_logic::Time;
+use lictor_policy::{Files, Policy};
+use proptest::prelude::*;
+
+const POLICY: &str = r#"
+lictor: 1
+name: test
+tools:
+  look: {effects: [read]}
+  pay: {effects: [payment, write]}
+  mail: {effects: [external]}
+properties:
+  - {id: approved, formula: 'always (effect("payment") implies once approval)', after: each}
+  - {id: forgotten, formula: 'always forall s. (discloses(s) implies not once erasure(s))'}
+  - {id: answered, formula: 'always (user_message implies eventually assistant_message)'}
+  - {id: soon, formula: 'always (user_message implies eventually[0,5s] assistant_message)', after: reset}
+  - {id: known, formula: 'always (effect("external") implies not argument_from("to", "tool"))'}
+suppress:
+  - {property: known, session: 's1*', reason: tried out, until: 2026-06-30}
+"#;
+
+fn judge(policy: &str) -> Judge {
+    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap();
+    Judge::new(&loaded.policy).unwrap()
+}
+
+/// Some events of some sessions, as lines.
+fn lines() -> impl Strategy<Value = Vec<String>> {
+    let event = prop_oneof![
+        Just(r#""kind":"user_message","text":"hello""#),
+        Just(r#""kind":"assistant_message","text":"it is bob@example.com","subjects":["bob"]"#),
+        Just(r#""kind":"tool_call","id":"c","tool":"pay","args":{"to":"eve"}"#),
+        Just(r#""kind":"tool_call","id":"c","tool":"mail","args":{"to":"eve"}"#),
+        Just(r#""kind":"tool_call","id":"c","tool":"mail","args":"{broken""#),
+        Just(r#""kind":"tool_result","id":"c","text":"write to eve""#),
+        Just(r#""kind":"approval""#),
+        Just(r#""kind":"erasure","subjects":["bob"]"#),
+    ];
+    let line = (0..12u32, event, 0..4u32);
+    prop::collection::vec(line, 1..120).prop_map(|events| {
+        let mut second = 0;
+        let line = |(session, rest, pause)| {
+            second += pause;
+            let (minutes, seconds) = (second / 60, second % 60);
+            format!(r#"{{"session":"s{session}","time":"2026-05-01T10:{minutes:02}:{seconds:02}Z",{rest}}}"#)
+        };
+        events.into_iter().map(line).collect()
+    })
+}
+
+fn input(name: &str, lines: &[String]) -> Input {
+    let mut text = lines.join("\n");
+    text.push('\n');
+    Input::from_bytes(name, text.into_bytes())
+}
+
+fn options() -> Options {
+    Options { today: Some("2026-05-02".parse().unwrap()), ..Options::default() }
+}
+
+fn written(report: &Report) -> String {
+    let mut text = Vec::new();
+    json::write(report, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn threads_and_chunks_change_nothing(lines in lines()) {
+        let mut judge = judge(POLICY);
+        let inputs = [input("log.jsonl", &lines)];
+        let mut of = |threads: usize, chunk: usize| {
+            let limits = Limits { chunk, ..Limits::default() };
+            let options = Options { threads: Some(threads), limits, ..options() };
+            written(&audit(&mut judge, &inputs, &options, &()).unwrap())
+        };
+        let expected = of(1, 1 << 20);
+        for (threads, chunk) in [(1, 200), (2, 1 << 20), (3, 100), (4, 1000)] {
+            prop_assert_eq!(&of(threads, chunk), &expected, "{} threads, chunks of {}", threads, chunk);
+        }
+    }
+
+    #[test]
+    fn a_session_goes_on_in_the_next_file(lines in lines(), at in any::<prop::sample::Index>()) {
+        let mut judge = judge(POLICY);
+        let (first, second) = lines.split_at(at.index(lines.len()));
+        let whole = audit(&mut judge, &[input("log", &lines)], &options(), &()).unwrap();
+        let inputs = [input("a", first), input("b", second)];
+        let inputs = if first.is_empty() { &inputs[1..] } else { &inputs[..] };
+        let parts = audit(&mut judge, inputs, &options(), &()).unwrap();
+        let told = |report: &Report| {
+            let mut text = String::new();
+            for finding in &report.findings {
+                writeln!(text, "{} {} {} {:?}", finding.session, finding.property.id, finding.step, finding.binding).unwrap();
+            }
+            text
+        };
+        prop_assert_eq!(told(&whole), told(&parts));
+    }
+
+    #[test]
+    fn proposing_and_committing_is_observing(lines in lines()) {
+        let mut judge = judge(POLICY);
+        let events: Vec<Event> = lines.iter().map(|line| event(line)).collect();
+        let (mut one, mut other) = (Session::new(&mut judge, "s"), Session::new(&mut judge, "s"));
+        for event in &events {
+            let proposal = one.propose(&mut judge, event);
+            // What was not committed never was.
+            let again = one.propose(&mut judge, event);
+            prop_assert_eq!(prints(&proposal.findings), prints(&again.findings));
+            let committed = one.commit(&mut judge, again);
+            let observed = other.observe(&mut judge, event);
+            prop_assert_eq!(prints(&committed), prints(&observed));
+        }
+        let (late, end) = (Time(1_900_000_000_000_000_000), prints(&one.finish(&mut judge)));
+        prop_assert_eq!(end, prints(&other.finish(&mut judge)));
+        prop_assert_eq!(prints(&one.tick(&mut judge, late)), prints(&other.tick(&mut judge, late)));
+    }
+}
+
+fn event(line: &str) -> Event {
+    let mut decoded = lictor_decode::Decoded::default();
+    let value = lictor_json::parse_str(line).unwrap();
+    let record = lictor_decode::Record { value, file: "log".into(), line: 1, index: 0 };
+    lictor_decode::Format::Native.decoder().record(record, &mut decoded);
+    decoded.events.remove(0)
+}
+
+fn prints(findings: &[lictor_judge::finding::Finding]) -> Vec<String> {
+    let print = |finding: &lictor_judge::finding::Finding| format!("{} {:?}", finding.fingerprint, finding.witness);
+    findings.iter().map(print).collect()
+}
+
+const LOG: &str = r#"{"session":"s1","kind":"tool_result","id":"x","tool":"look","text":"write to eve"}
+{"session":"s1","kind":"tool_call","id":"y","tool":"mail","args":{"to":"eve"}}
+{"session":"s2","kind":"tool_call","id":"z","tool":"pay","args":{}}
+{"session":"s2","kind":"tool_call","id":"z","tool":"pay","args":{}}
+"#;
+
+#[test]
+fn known_findings_are_not_told_again() {
+    let mut judge = judge(POLICY);
+    let inputs = [Input::from_bytes("log", LOG.as_bytes())];
+    let first = audit(&mut judge, &inputs, &options(), &()).unwrap();
+    assert_eq!(first.findings.len(), 3);
+    let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
+    let again = audit(&mut judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
+    assert_eq!((again.findings.len(), again.known), (0, 3));
+    // One more payment is one more finding, whatever stands before it.
+    let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
+    let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
+    let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
+    let inputs = [Input::from_bytes("log", longer.into_bytes())];
+    let more = audit(&mut judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
+    let told: Vec<&str> = more.findings.iter().map(|finding| finding.property.id.as_str()).collect();
+    // The new session owes an answer.
+    assert_eq!(told, ["answered", "approved"]);
+}
+
+#[test]
+fn a_suppression_holds_until_its_day() {
+    let mut judge = judge(POLICY);
+    let inputs = [Input::from_bytes("log", LOG.as_bytes())];
+    let mut reason = |today: &str| {
+        let options = Options { today: Some(today.parse().unwrap()), ..Options::default() };
+        let report = audit(&mut judge, &inputs, &options, &()).unwrap();
+        let known = report.findings.iter().find(|finding| finding.property.id == "known").unwrap();
+        known.suppressed.as_ref().map(ToString::to_string)
+    };
+    assert_eq!(reason("2026-06-30").as_deref(), Some("tried out"));
+    assert_eq!(reason("2026-07-01"), None);
+}
+
+#[test]
+fn nothing_read_is_an_error_and_something_unreadable_is_told() {
+    let mut judge = judge(POLICY);
+    let empty = [Input::from_bytes("log", &b"\n\n"[..])];
+    assert!(matches!(audit(&mut judge, &empty, &options(), &()), Err(AuditError::NoEvents { .. })));
+    let half = [Input::from_bytes("log", format!("{LOG}{{\"kind\":\n").into_bytes())];
+    let report = audit(&mut judge, &half, &options(), &()).unwrap();
+    assert_eq!(report.findings.len(), 3);
+    assert_eq!(report.faults.len(), 1);
+    assert_eq!(report.faults[0].line, 5);
+}
+
+#[test]
+fn a_deadline_that_passed_is_late_though_nothing_happened() {
+    let mut judge = judge(POLICY);
+    let log = r#"{"session":"s","time":"2026-05-01T10:00:00Z","kind":"user_message","text":"hello"}"#;
+    let inputs = [Input::from_bytes("log", log.as_bytes())];
+    let mut late = |as_of: &str| {
+        let as_of = lictor_event::parse_time(as_of);
+        let report = audit(&mut judge, &inputs, &Options { as_of, ..options() }, &()).unwrap();
+        report.findings.iter().any(|finding| finding.property.id == "soon")
+    };
+    assert!(!late("2026-05-01T10:00:04Z"));
+    assert!(late("2026-05-01T10:00:06Z"));
+}

@@ -1,0 +1,40 @@
+//! The policies under `examples/`, on the logs they were made for.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod shopper;
+mod trac;
+
+use std::path::{Path, PathBuf};
+
+use lictor_audit::report::Report;
+use lictor_audit::{Options, audit};
+use lictor_decode::Format;
+use lictor_decode::input::{self, Limits};
+use lictor_judge::Judge;
+use lictor_policy::Policy;
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Material that is not ours to copy lies beside the workspace; none where it is absent, said aloud.
+#[expect(clippy::print_stderr, reason = "a test that skips says so")]
+fn shared(path: &str) -> Option<PathBuf> {
+    let path = root().join("../shared").join(path);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: {} is not there", path.display());
+    None
+}
+
+/// Audits logs by the policy of an example.
+fn judged(example: &str, logs: &[PathBuf], format: Option<Format>) -> Report {
+    let loaded = Policy::load(&root().join("examples").join(example).join("policy.yaml"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let mut judge = Judge::new(&loaded.policy).unwrap();
+    let paths: Vec<String> = logs.iter().map(|path| path.display().to_string()).collect();
+    let inputs = input::find(&paths, &Limits::default()).unwrap();
+    audit(&mut judge, &inputs, &Options { format, ..Options::default() }, &()).unwrap()
+}

@@ -1,0 +1,633 @@
+//! Every event is decided before it takes effect, and what is stopped leaves no trace.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use lictor_audit::{Options as AuditOptions, sessions};
+use lictor_decode::input::Input;
+use lictor_event::Event;
+use lictor_judge::Judge;
+use lictor_judge::guard::{
+    Action, Capabilities, Cause, Decision, Guard, Options, Refusal, SavedGuarded, SavedMoments, late_line,
+};
+use lictor_judge::session::Session;
+use lictor_logic::Time;
+use lictor_policy::{Files, Policy};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn judge(policy: &str) -> Judge {
+    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    Judge::new(&loaded.policy).unwrap()
+}
+
+fn guard(policy: &str) -> Guard {
+    Guard::new(judge(policy), Options::default())
+}
+
+fn events(lines: &str) -> Vec<Event> {
+    let input = Input::from_bytes("log", lines.to_owned().into_bytes());
+    let found = sessions(&[input], &AuditOptions::default()).unwrap();
+    let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
+    events.sort_by_key(|event| event.source.line);
+    events
+}
+
+fn decisions(guard: &mut Guard, lines: &str) -> Vec<Decision> {
+    let decided: Vec<Decision> = events(lines).iter().map(|event| guard.decide(event, None)).collect();
+    decided.iter().for_each(|decision| assert_described(&decision.line()));
+    decided
+}
+
+/// Every line that a guard answers with is as the schema says.
+fn assert_described(line: &str) {
+    static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
+        jsonschema::validator_for(&serde_json::from_str(lictor_judge::guard::SCHEMA).unwrap()).unwrap()
+    });
+    let value: Value = serde_json::from_str(line).unwrap();
+    let complaints: Vec<String> = SCHEMA.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(complaints.is_empty(), "{line}\n{complaints:?}");
+}
+
+/// The schemas are printed one by one, so that what they share stands in both.
+#[test]
+fn findings_are_the_same_in_decisions_and_reports() {
+    let [decision, report]: [Value; 2] =
+        [lictor_judge::guard::SCHEMA, lictor_audit::report::SCHEMA].map(|text| serde_json::from_str(text).unwrap());
+    for (name, shape) in decision["$defs"].as_object().unwrap() {
+        let other = &report["$defs"][name];
+        assert!(other.is_null() || other == shape, "{name}");
+    }
+    let wrong = serde_json::json!({"lictor": 1, "type": "decision", "action": "perhaps", "line": 1, "step": null});
+    assert!(!jsonschema::is_valid(&decision, &wrong));
+}
+
+fn actions(decisions: &[Decision]) -> Vec<Action> {
+    decisions.iter().map(|decision| decision.action).collect()
+}
+
+fn shopper(log: &str) -> Vec<Decision> {
+    let path = |name: &str| format!("{}/../../examples/shopper/{name}", env!("CARGO_MANIFEST_DIR"));
+    let policy = std::fs::read_to_string(path("policy.yaml")).unwrap();
+    let log = std::fs::read_to_string(path(log)).unwrap();
+    decisions(&mut guard(&policy), &log)
+}
+
+#[test]
+fn the_four_dialogues_are_stopped_where_they_go_wrong() {
+    assert!(shopper("benign.jsonl").iter().all(|decision| decision.action == Action::Forward));
+    for (log, property) in [
+        ("consent-bypass.jsonl", "gdpr/consent-before-processing"),
+        ("purpose-laundering.jsonl", "gdpr/purpose-limitation"),
+        ("post-erasure-recall.jsonl", "gdpr/right-to-erasure"),
+    ] {
+        let decisions = shopper(log);
+        let (last, before) = decisions.split_last().unwrap();
+        assert!(before.iter().all(|decision| decision.action == Action::Forward), "{log}");
+        assert_eq!(last.action, Action::Block, "{log}");
+        assert_eq!(last.step, None);
+        assert!(last.objections.iter().any(|objection| objection.property.id == property), "{log}");
+        let message = last.message.as_deref().unwrap();
+        assert!(message.contains(property) && message.contains("What would be right"), "{message}");
+    }
+}
+
+#[test]
+fn too_much_data_is_taken_out_and_the_rest_goes_on() {
+    let decisions = shopper("over-collection.jsonl");
+    let last = decisions.last().unwrap();
+    assert_eq!(last.action, Action::Redact);
+    let rewritten = last.rewritten.as_ref().unwrap();
+    let args = rewritten.to_json().get("args").unwrap().to_string();
+    assert_eq!(args, r#"{"email":"alice@example.com","order_id":"A-7421"}"#);
+    assert_eq!(last.step, Some(5));
+    let taken: Vec<String> = last.redactions.iter().map(ToString::to_string).collect();
+    assert_eq!(taken, ["args.dob (dob)", "args.gov_id (gov_id)"]);
+}
+
+const RULES: &str = r#"
+lictor: 1
+name: rules
+properties:
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: no-secrets, formula: 'always forall c. (carries(c) -> !special(c))', respond: redact}
+  - {id: greet, formula: 'always (tool_call("greet") -> once user_message)', respond: steer}
+  - {id: quiet, formula: 'always !tool_call("shout")', respond: block, mode: shadow}
+  - {id: small, formula: 'always !(tool_call("move") & argument("amount", _))', respond: warn, unknown: block}
+"#;
+
+#[test]
+fn of_two_calls_that_are_only_wrong_together_the_second_is_refused() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","id":"a","tool":"pay","args":{}}
+{"kind":"tool_call","id":"b","tool":"pay","args":{}}
+{"kind":"tool_result","id":"b","text":"late"}
+{"kind":"tool_call","id":"c","tool":"pay","args":{}}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Forward, Action::Block, Action::Forward, Action::Block]);
+    assert_eq!(decided.iter().map(|decision| decision.step).collect::<Vec<_>>(), [Some(1), None, Some(2), None]);
+}
+
+#[test]
+fn an_argument_is_found_deeper_and_by_another_spelling() {
+    let mut guard = guard(
+        r#"
+lictor: 1
+name: accounts
+facts:
+  pays(account): {on: tool_call(transfer), each: 'args.anywhere("iban") + args.anywhere("account")', account: it}
+properties:
+  - {id: not-there, formula: 'always !pays("X1")', respond: block}
+"#,
+    );
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","tool":"transfer","args":{"iban":"X1"}}
+{"kind":"tool_call","tool":"transfer","args":{"IBAN":"X1"}}
+{"kind":"tool_call","tool":"transfer","args":{"payment":{"to":[{"i_ban":"X1"}]}}}
+{"kind":"tool_call","tool":"transfer","args":{"Account":"X1"}}
+{"kind":"tool_call","tool":"transfer","args":"{\"iban\":\"X1\""}
+{"kind":"tool_call","tool":"transfer","args":{"note":"X1","iban":"X2"}}"#,
+    );
+    let stopped = [Action::Block; 5];
+    assert_eq!(actions(&decided), stopped.into_iter().chain([Action::Forward]).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_model_is_told_and_shadows_decide_nothing() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        "{\"kind\":\"tool_call\",\"tool\":\"greet\",\"args\":{}}\n{\"kind\":\"tool_call\",\"tool\":\"shout\",\"args\":{}}",
+    );
+    assert_eq!(actions(&decided), [Action::Steer, Action::Forward]);
+    assert!(decided[0].message.as_deref().unwrap().contains("greet"));
+    assert_eq!(decided[1].objections.len(), 1, "it is still written down");
+}
+
+#[test]
+fn what_cannot_be_told_is_answered_as_the_property_says() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","tool":"move","args":{"to":"x"}}
+{"kind":"tool_call","tool":"move","args":"{\"amount\": 5"}
+{"kind":"tool_call","tool":"look","args":"{\"amount\": 5"}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Forward, Action::Block, Action::Forward]);
+    assert!(matches!(decided[1].objections[0].why, Cause::Unknown));
+}
+
+#[test]
+fn a_fact_that_was_unknown_is_held_against_what_depends_on_it() {
+    let policy = r#"
+lictor: 1
+name: later
+facts:
+  agreed: {ask: "Does the user agree?", of: user_message}
+properties:
+  - {id: agreed-first, formula: 'always (tool_call("sell") -> once agreed)', respond: block}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"user_message","text":"well"}
+{"kind":"tool_call","tool":"look","args":{}}
+{"kind":"tool_call","tool":"sell","args":{}}
+{"kind":"user_message","text":"yes","labels":["agreed"]}
+{"kind":"tool_call","tool":"sell","args":{}}"#,
+    );
+    let wanted = [Action::Forward, Action::Forward, Action::Block, Action::Forward, Action::Forward];
+    assert_eq!(actions(&decided), wanted);
+}
+
+#[test]
+fn a_person_allows_denies_or_is_too_late() {
+    let mut guard = guard(RULES);
+    let decided = decisions(
+        &mut guard,
+        r#"{"time":"2026-05-01T10:00:00Z","kind":"tool_call","id":"a","tool":"delete","args":{}}
+{"time":"2026-05-01T10:01:00Z","kind":"approval","id":"a","by":"ann"}
+{"time":"2026-05-01T10:02:00Z","kind":"tool_call","id":"b","tool":"delete","args":{}}
+{"time":"2026-05-01T10:03:00Z","kind":"denial","id":"b","by":"ann"}
+{"time":"2026-05-01T10:04:00Z","kind":"tool_call","id":"c","tool":"delete","args":{}}
+{"time":"2026-05-01T11:04:01Z","kind":"approval","id":"c","by":"ann"}"#,
+    );
+    assert_eq!(decided[0].action, Action::Ask);
+    assert_eq!((decided[0].waits_as.as_deref(), decided[0].step), (Some("a"), None));
+    let settled = |place: usize| &decided[place].settled[..];
+    assert_eq!(settled(1).len(), 1);
+    assert_eq!((settled(1)[0].action, settled(1)[0].step), (Action::Forward, Some(2)));
+    assert_eq!(settled(1)[0].objections[0].waived_by.as_deref(), Some("ann"));
+    assert_eq!(
+        (settled(3)[0].action, settled(3)[0].refused.clone()),
+        (Action::Block, Some(Refusal::Denied("ann".into())))
+    );
+    assert_eq!((settled(5)[0].action, settled(5)[0].refused.clone()), (Action::Block, Some(Refusal::Late)));
+    assert_eq!(settled(5).len(), 1, "an answer that comes too late allows nothing");
+}
+
+#[test]
+fn an_approval_does_not_excuse_what_it_is_not_about() {
+    let policy = r#"
+lictor: 1
+name: two
+properties:
+  - {id: ask, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: frozen, formula: 'always (tool_call("delete") -> !once tool_call("freeze"))', respond: block}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"kind":"tool_call","id":"a","tool":"delete","args":{}}
+{"kind":"tool_call","id":"f","tool":"freeze","args":{}}
+{"kind":"approval","id":"a","by":"ann"}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Ask, Action::Forward, Action::Forward]);
+    assert_eq!(decided[2].settled[0].action, Action::Block, "it is judged again, as things are then");
+}
+
+#[test]
+fn what_was_late_before_an_event_is_not_the_events_fault() {
+    let policy = r#"
+lictor: 1
+name: late
+properties:
+  - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: block, after: reset}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"time":0,"kind":"user_message","text":"hi"}
+{"time":60,"kind":"tool_call","tool":"look","args":{}}"#,
+    );
+    assert_eq!(actions(&decided), [Action::Forward, Action::Forward]);
+    assert_eq!(decided[1].objections.len(), 1);
+    let (late, _) = guard.tick(Time::from_seconds(100));
+    assert!(late.is_empty(), "it was told once");
+    decisions(&mut guard, r#"{"time":200,"kind":"user_message","text":"hi"}"#);
+    let (late, _) = guard.tick(Time::from_seconds(300));
+    assert_eq!(late.len(), 1);
+    assert_described(&late_line(&late[0]));
+}
+
+/// Lines of calls and messages, some of which break something.
+fn lines() -> impl Strategy<Value = String> {
+    let line = (0..9usize, 0..3usize).prop_map(|(what, session)| {
+        let what = match what {
+            0 => r#""kind":"user_message","text":"my son has asthma, write to Bob@x.org""#,
+            1 => r#""kind":"tool_call","tool":"pay","args":{"to":"x"}"#,
+            2 => r#""kind":"tool_call","id":"d","tool":"delete","args":{}"#,
+            3 => r#""kind":"approval","id":"d","by":"ann""#,
+            4 => r#""kind":"denial","id":"d","by":"ann""#,
+            5 => r#""kind":"tool_call","tool":"note","args":{"diagnosis":"asthma","text":"ok","n":[1,{"mail":"bob@x.org"}]}"#,
+            6 => r#""kind":"tool_call","tool":"move","args":"{\"amount\": 5""#,
+            7 => r#""kind":"tool_call","tool":"greet","args":{}"#,
+            _ => r#""kind":"assistant_message","text":"diabetes is not asthma""#,
+        };
+        format!("{{\"session\":\"s{session}\",{what}}}")
+    });
+    prop::collection::vec(line, 1..16).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// The accepted trace is what went on, as it went on: judged by itself it breaks nothing that would have stopped it.
+    #[test]
+    fn what_is_stopped_leaves_the_accepted_trace_as_it_was(lines in lines()) {
+        let mut guard = guard(RULES);
+        let mut accepted: Vec<(String, Event)> = Vec::new();
+        for decision in decisions(&mut guard, &lines) {
+            for decision in std::iter::once(&decision).chain(&decision.settled) {
+                prop_assert_eq!(decision.step.is_some(), decision.action.goes_on());
+                if decision.action.goes_on() {
+                    let event = decision.rewritten.as_deref().unwrap_or(&decision.event).clone();
+                    let name = event.session.clone().unwrap_or_default().to_string();
+                    let before = accepted.iter().filter(|(session, _)| *session == name).count();
+                    prop_assert_eq!(decision.step, Some(before as u32 + 1));
+                    accepted.push((name, event));
+                }
+            }
+        }
+        let mut judge = judge(RULES);
+        for name in ["s0", "s1", "s2"] {
+            let mut session = Session::new(&mut judge, name);
+            for (_, event) in accepted.iter().filter(|(session, _)| session == name) {
+                for finding in session.observe(&mut judge, event) {
+                    let id = finding.property.id.as_str();
+                    prop_assert!(!["pay-once", "no-secrets"].contains(&id), "{} in\n{}", id, lines);
+                }
+            }
+        }
+    }
+
+    /// The same events are decided in the same way again.
+    #[test]
+    fn decisions_can_be_repeated(lines in lines()) {
+        let told = |decisions: Vec<Decision>| {
+            let one = |decision: &Decision| (decision.action, decision.step, decision.message.clone());
+            decisions.iter().map(|decision| (one(decision), decision.settled.iter().map(one).collect::<Vec<_>>())).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(told(decisions(&mut guard(RULES), &lines)), told(decisions(&mut guard(RULES), &lines)));
+    }
+
+    /// What was saved, in parts, and restored goes on as if nothing had been.
+    #[test]
+    fn a_session_that_was_saved_goes_on(lines in lines()) {
+        let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
+        let events = events(&lines);
+        let (mut one, mut other) = (guard(RULES), guard(RULES));
+        let mut kept: BTreeMap<String, (SavedGuarded, Vec<SavedMoments>, usize)> = BTreeMap::new();
+        for event in &events {
+            let name = event.session.clone().unwrap_or_default().to_string();
+            if let Some((saved, parts, total)) = kept.get(&name) {
+                let text = serde_json::to_string(saved).unwrap();
+                let mut saved: SavedGuarded = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(saved.clone().put_moments([], *total), *total == 0, "what is missing is noticed");
+                prop_assert!(saved.put_moments(parts.iter().cloned(), *total));
+                other.restore(&saved).unwrap();
+            }
+            let (first, second) = (one.decide(event, None), other.decide(event, None));
+            prop_assert_eq!(told(&first), told(&second));
+            let (parts, from) = kept.remove(&name).map_or((Vec::new(), 0), |(_, parts, total)| (parts, total));
+            let (mut stands, total) = other.save(&name, from).unwrap();
+            let parts = parts.into_iter().chain([stands.take_moments()]).collect();
+            kept.insert(name.clone(), (stands, parts, total));
+            other.release(&name);
+        }
+    }
+
+    /// What was redacted needs no redaction.
+    #[test]
+    fn redaction_is_done_once(lines in lines()) {
+        for decision in decisions(&mut guard(RULES), &lines) {
+            if let Some(rewritten) = decision.rewritten.filter(|_| decision.action == Action::Redact) {
+                let again = guard(RULES).decide(&*rewritten, None);
+                prop_assert!(again.redactions.is_empty(), "{:?}", again.redactions);
+            }
+        }
+    }
+}
+
+const LIMITED: &str = r#"
+lictor: 1
+name: limited
+properties:
+  - {id: ask, says: A person allows it., formula: 'always !tool_call("delete")', respond: ask}
+  - {id: mask, says: No address leaves., formula: 'always (tool_call("send") -> !carries("email"))', respond: redact}
+  - {id: twice, says: Two are enough., formula: 'at_most(2, tool_call("send"))', respond: block}
+  - {id: tested, says: Edits are tested., formula: 'always (tool_call("edit") -> eventually tool_call("test"))'}
+"#;
+
+#[test]
+fn what_nobody_can_do_is_blocked_and_leaves_no_trace() {
+    let mut guard = guard(LIMITED);
+    let none = Capabilities { rewrite: false, ask: false };
+    let calls = events(
+        r#"{"kind":"tool_call","tool":"delete","id":"d"}
+           {"kind":"tool_call","tool":"send","args":{"to":"ann@example.com"}}
+           {"kind":"tool_call","tool":"send","args":{"to":"ann@example.com"}}
+           {"kind":"tool_call","tool":"send","args":{}}
+           {"kind":"tool_call","tool":"send","args":{}}
+           {"kind":"tool_call","tool":"send","args":{}}"#,
+    );
+    let decided: Vec<Decision> = calls.iter().map(|call| guard.decide_within(none, call, None)).collect();
+    let (go, stop) = (Action::Forward, Action::Block);
+    assert_eq!(actions(&decided), [stop, stop, stop, go, go, stop], "what was not sent does not count");
+    assert!(!guard.waits("log", "d"), "nothing waits that nobody asks about");
+    let said = |place: usize| decided[place].message.clone().unwrap();
+    assert!(said(0).contains("a person would have to allow it, and nobody can be asked here"), "{}", said(0));
+    assert!(said(1).contains("It may go on without args.to (email)"), "{}", said(1));
+    assert_eq!(guard.decide(&calls[0], None).action, Action::Ask);
+}
+
+#[test]
+fn what_is_owed_can_be_asked_and_nothing_ends() {
+    let mut guard = guard(LIMITED);
+    let calls = events("{\"kind\":\"tool_call\",\"tool\":\"edit\"}\n{\"kind\":\"tool_call\",\"tool\":\"test\"}");
+    let session = calls[0].session.clone().unwrap_or_default();
+    assert!(guard.owed(&session).is_empty(), "there is no such session yet");
+    for _ in 0..2 {
+        guard.decide(&calls[0], None);
+        for _ in 0..2 {
+            let owed = guard.owed(&session);
+            assert_eq!(owed.len(), 1);
+            assert!(owed[0].owed.as_deref().unwrap().contains("tool_call(\"test\")"), "{owed:?}");
+        }
+        guard.decide(&calls[1], None);
+        assert!(guard.owed(&session).is_empty());
+    }
+}
+
+#[test]
+fn what_the_model_is_told_does_not_name_who_was_erased() {
+    let text = r#"
+lictor: 1
+name: erasure
+properties:
+  - id: forgotten
+    formula: forall s. always (erasure(s) implies always !discloses(s))
+    respond: block
+"#;
+    let mut guard = guard(text);
+    let mut decide = |line: &str| {
+        let event = &events(line)[0];
+        guard.decide(event, None)
+    };
+    decide(r#"{"session":"s","kind":"erasure","subjects":["zoe@example.org"]}"#);
+    let said = r#"{"session":"s","kind":"assistant_message","text":"Write to zoe@example.org, order \"7\"."}"#;
+    let decision = decide(said);
+    let message = decision.message.unwrap_or_default();
+    assert!(message.contains("erasure(somebody)") && message.contains("discloses(somebody)"), "{message}");
+    assert!(!message.contains("zoe"), "{message}");
+    assert!(format!("{:?}", decision.objections).contains("zoe"), "whoever reads the log is told");
+}
+
+/// A policy with one property that blocks, also what nobody can tell.
+fn one(facts: &str, formula: &str) -> Guard {
+    guard(&format!(
+        "lictor: 1\nname: p\nfacts:\n  {facts}\nproperties:\n  - {{id: one, formula: '{formula}', respond: block, unknown: block}}\n"
+    ))
+}
+
+#[test]
+fn nobody_gets_past_a_limit_by_how_a_number_is_written() {
+    let pay = |amount: &str| format!("{{\"kind\":\"tool_call\",\"tool\":\"pay\",\"args\":{{\"amount\":{amount}}}}}\n");
+    let fact = "pays(a): {on: tool_call(pay), a: args.amount}";
+    for formula in [
+        "always (pays implies sum(a: pays(a)) <= 1000)",
+        "always (pays implies max(a: pays(a)) <= 1000)",
+        "always forall a. (pays(a) -> a <= 1000)",
+    ] {
+        for strange in ["\"1000000\"", "[1000000]", "{\"n\":1000000}"] {
+            let mut guard = one(fact, formula);
+            let decided = decisions(&mut guard, &(pay("9.99") + &pay(strange) + &pay("2") + &pay("1000000")));
+            let expected = [Action::Forward, Action::Block, Action::Forward, Action::Block];
+            // A text is compared by its form, and is no number below the limit.
+            assert_eq!(actions(&decided), expected, "{formula} {strange}");
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_held_against_formulas_about_the_future_too() {
+    let message = r#"{"seq":1,"kind":"user_message","text":"x"}"#;
+    let pay = r#"{"seq":3,"kind":"tool_call","tool":"pay","args":{}}"#;
+    let read = r#"{"seq":3,"kind":"tool_call","tool":"read","args":{}}"#;
+    for formula in [
+        "always (halt implies always not tool_call(\"pay\"))",
+        "always (tool_call(\"pay\") implies not once halt)",
+        "forall t. always (stopped(t) implies always not tool_call(t))",
+    ] {
+        let fact = "stopped(t): {on: stop, t: more.tool}";
+        let behind_gap = |last: &str| decisions(&mut one(fact, formula), &format!("{message}\n{last}\n"))[1].clone();
+        let decision = behind_gap(pay);
+        assert_eq!(decision.action, Action::Block, "{formula}");
+        assert!(matches!(decision.objections[0].why, Cause::Unknown));
+        if !formula.starts_with("forall") {
+            assert_eq!(behind_gap(read).action, Action::Forward, "{formula}: it may be done whatever was missed");
+        }
+        let whole = decisions(&mut one(fact, formula), &format!("{message}\n{}\n", pay.replace('3', "2")));
+        assert_eq!(whole[1].action, Action::Forward, "{formula}: nothing is missing");
+    }
+}
+
+#[test]
+fn a_person_in_a_key_is_a_person() {
+    let policy = "lictor: 1\nname: p\nuses: [gdpr]\nchange: {gdpr/right-to-erasure: {respond: redact}}\n";
+    let lines = r#"{"kind":"erasure","subjects":["dana@example.com"]}
+{"kind":"tool_result","id":"c","tool":"find","result":{"dana@example.com":{"x":1},"list":["dana@example.com"]}}
+"#;
+    let decided = decisions(&mut guard(policy), lines);
+    assert_eq!(decided[1].action, Action::Redact);
+    let rewritten = decided[1].rewritten.as_ref().unwrap().to_json().to_string();
+    assert!(!rewritten.contains("dana") && rewritten.contains(r#""x":1"#), "{rewritten}");
+    let message = decided[1].message.as_ref().unwrap();
+    assert!(!message.contains("dana") && message.contains("somebody"), "{message}");
+    // As many as there are, each member stays one of its own.
+    let keys: Vec<String> = (0..2_000).map(|number| format!("\"d{number}@example.com\":{number}")).collect();
+    let subjects: Vec<String> = (0..2_000).map(|number| format!("\"d{number}@example.com\"")).collect();
+    let lines = format!(
+        "{{\"kind\":\"erasure\",\"subjects\":[{}]}}\n{{\"kind\":\"tool_result\",\"id\":\"c\",\"tool\":\"find\",\"result\":{{{}}}}}\n",
+        subjects.join(","),
+        keys.join(",")
+    );
+    let decided = decisions(&mut guard(policy), &lines);
+    let rewritten = decided[1].rewritten.as_ref().unwrap();
+    assert_eq!(rewritten.result.as_ref().unwrap().as_object().unwrap().len(), 2_000);
+}
+
+/// Of a value whose duty an event meets nothing is in doubt, although others would break theirs by it.
+#[test]
+fn what_meets_its_duty_is_not_held_in_doubt() {
+    let mut guard = guard(
+        "lictor: 1\nname: p\nfacts:\n  asked(t): {on: ask, t: more.t}\n  answered(t): {on: answer, t: more.t}\nproperties:\n  \
+         - {id: one, formula: 'forall t. always (asked(t) implies next answered(t))', respond: block, unknown: warn}\n",
+    );
+    let lines = r#"{"kind":"answer","t":["nobody can tell who"]}
+{"kind":"ask","t":"a"}
+{"kind":"answer","t":"a"}
+{"kind":"ask","t":"b"}
+{"kind":"answer","t":"a"}
+"#;
+    let decided = decisions(&mut guard, lines);
+    assert!(matches!(decided[0].objections[0].why, Cause::Unknown));
+    assert!(decided[1..4].iter().all(|decision| decision.objections.is_empty()), "{decided:?}");
+    assert_eq!(decided[4].action, Action::Block);
+}
+
+#[test]
+fn whoever_answers_answers_about_one_thing() {
+    let policy =
+        "lictor: 1\nname: p\nproperties:\n  - {id: ask, formula: 'always !tool_call(\"pay\")', respond: ask}\n";
+    let pay = |id: &str, amount: u32| {
+        format!("{{\"kind\":\"tool_call\",{id}\"tool\":\"pay\",\"args\":{{\"amount\":{amount}}}}}\n")
+    };
+    for id in ["", "\"id\":\"c\","] {
+        let mut guard = guard(policy);
+        let asked = decisions(&mut guard, &(pay(id, 900) + &pay(id, 900_000)));
+        let handles: Vec<&str> = asked.iter().map(|decision| decision.waits_as.as_deref().unwrap()).collect();
+        assert_ne!(handles[0], handles[1]);
+        let allowed = decisions(&mut guard, &format!("{{\"kind\":\"approval\",\"id\":\"{}\"}}\n", handles[0]));
+        let settled = allowed[0].settled[0].event.to_json().to_string();
+        assert!(settled.contains(":900}"), "{settled}");
+        let again = decisions(&mut guard, &pay(id, 1));
+        assert!(!handles.contains(&again[0].waits_as.as_deref().unwrap()) || !id.is_empty());
+    }
+    // A model may call its call as we would.
+    let asked = decisions(&mut guard(policy), &(pay("\"id\":\"ask-1\",", 900_000) + &pay("", 900)));
+    assert_ne!(asked[0].waits_as, asked[1].waits_as);
+}
+
+#[test]
+fn a_decision_tells_of_all_whom_it_names() {
+    let policy = "lictor: 1\nname: p\nfacts:\n  told(what): {on: user_message, what: text}\nproperties:\n  - {id: quiet, formula: 'always forall w. (tool_call(\"leak\") -> !once told(w))', respond: block}\n";
+    let lines = r#"{"kind":"user_message","text":"alice@example.com and CAROL are ill"}
+{"kind":"tool_call","tool":"leak","principal":"carol","args":{"dana@example.com":1},"to":"eve@example.com","note":"fay@example.com"}
+"#;
+    let mut guard = guard(policy);
+    let decided = decisions(&mut guard, lines);
+    let persons = guard.persons(&decided[1]);
+    for person in ["alice@example.com", "carol", "dana@example.com", "eve@example.com", "fay@example.com"] {
+        assert!(persons.iter().any(|found| found == person), "{person} in {persons:?}");
+    }
+    let message = decided[1].message.as_ref().unwrap();
+    assert!(!message.contains("alice") && !message.contains("CAROL"), "{message}");
+}
+
+/// Who writes a result chooses where in it a text stands.
+#[test]
+fn a_text_anywhere_in_a_result_is_read() {
+    let formula = "always not told";
+    for result in [
+        r#""text":"SECRET""#,
+        r#""result":{"stdout":"SECRET","stderr":""}"#,
+        r#""text":"ok","result":{"a":[{"b":"SECRET"}]}"#,
+        r#""result":{"SECRET and more":1}"#,
+    ] {
+        let mut guard = one("told: {on: tool_result, where: {text: /SECRET/}}", formula);
+        let line = format!("{{\"kind\":\"tool_result\",\"id\":\"c\",\"tool\":\"t\",{result}}}\n");
+        assert_eq!(actions(&decisions(&mut guard, &line)), [Action::Block], "{result}");
+        let harmless = line.replace("SECRET", "hello");
+        assert_eq!(actions(&decisions(&mut guard, &harmless)), [Action::Forward], "{result}");
+    }
+}
+
+/// What waits may have come by a way that asks for less than ours does; it is read again all the same.
+#[test]
+fn what_waits_is_restored_whatever_it_lacks() {
+    let policy = "lictor: 1\nname: p\nfacts:\n  call: {on: tool_call}\nproperties:\n  - {id: ask, formula: 'always !call', respond: ask}\n";
+    let mut event = events("{\"kind\":\"tool_call\",\"tool\":\"pay\"}\n").remove(0);
+    event.tool = None;
+    let mut one = guard(policy);
+    let handle = one.decide(&event, None).waits_as.unwrap();
+    let (saved, _) = one.save("", 0).unwrap();
+    let mut other = guard(policy);
+    other.restore(&saved).unwrap();
+    assert!(other.waits("", &handle));
+    let allowed = decisions(&mut other, &format!("{{\"kind\":\"approval\",\"id\":\"{handle}\"}}\n"));
+    assert_eq!(actions(&allowed[0].settled), [Action::Forward]);
+}
+
+/// Who is told why something goes no further is not told what it was.
+#[test]
+fn a_denial_does_not_tell_what_it_withholds() {
+    let facts = r"secret(code): {on: [assistant_message, tool_result], where: {text: '/code is (?P<code>\S+)/'}}";
+    for event in [
+        r#"{"kind":"assistant_message","text":"The code is HUNTER2."}"#,
+        r#"{"kind":"tool_result","id":"c","tool":"look","text":"The code is HUNTER2."}"#,
+        r#"{"kind":"assistant_message","text":"The code is \\HUNTER\"2\"."}"#,
+    ] {
+        let decided = decisions(&mut one(facts, "always forall c. not secret(c)"), &format!("{event}\n"));
+        assert_eq!(decided[0].action, Action::Block);
+        let message = decided[0].message.as_ref().unwrap();
+        assert!(message.contains("secret([withheld])") && !message.contains("HUNTER"), "{message}");
+    }
+}

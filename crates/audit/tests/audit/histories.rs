@@ -1,0 +1,244 @@
+//! Properties that look beyond the session are judged as if all events of one owner were one session.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use lictor_audit::{Options, audit};
+use lictor_decode::input::Input;
+use lictor_event::{Event, Kind};
+use lictor_judge::finding::Finding;
+use lictor_judge::session::Session;
+use lictor_judge::{Judge, SavedHistories};
+use lictor_logic::Time;
+use lictor_policy::{Files, Policy};
+use proptest::prelude::*;
+
+const KINDS: [&str; 4] = ["subject", "principal", "agent", "global"];
+
+/// A rule that must be asked first, a sum, a deadline, and one that starts anew.
+fn policy(history: &str) -> String {
+    format!(
+        r#"
+lictor: 1
+name: wide
+facts:
+  paid(payee, amount): {{on: tool_call(pay), payee: args.to, amount: args.amount}}
+properties:
+  - id: asked-first
+    formula: always (tool_call("pay") implies once user_message)
+    history: {history}
+  - id: structuring
+    formula: 'always forall p. (exists a. paid(p, a)) implies sum[0,1h](a: paid(p, a)) <= 20'
+    history: {history}
+  - id: answered
+    formula: always (user_message implies eventually[0,30m] assistant_message)
+    history: {history}
+    after: reset
+"#
+    )
+}
+
+fn judge(history: &str) -> Judge {
+    thread_local! {
+        static MADE: RefCell<BTreeMap<String, Judge>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let make = || {
+        let loaded = Policy::parse(&policy(history), "policy.yaml", &Files);
+        Judge::new(&loaded.unwrap_or_else(|problems| panic!("{problems}")).policy).unwrap()
+    };
+    MADE.with_borrow_mut(|made| made.entry(history.to_owned()).or_insert_with(make).fork())
+}
+
+/// An event in a session; every one names its owners, so that who owns it does not depend on the session.
+#[derive(Clone, Debug)]
+struct Step {
+    session: usize,
+    owner: usize,
+    what: usize,
+    amount: i64,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (0..3usize, 0..2usize, 0..4usize, 1..12i64).prop_map(|(session, owner, what, amount)| Step {
+        session,
+        owner,
+        what,
+        amount,
+    });
+    prop::collection::vec(step, 1..24)
+}
+
+fn line(place: usize, step: &Step) -> String {
+    let what = match step.what {
+        0 => r#""kind":"user_message","text":"go""#.to_owned(),
+        1 => r#""kind":"assistant_message","text":"done""#.to_owned(),
+        _ => format!(r#""kind":"tool_call","tool":"pay","args":{{"to":"p{}","amount":{}}}"#, step.what, step.amount),
+    };
+    let owner = step.owner;
+    format!(
+        r#"{{"session":"s{}","time":{},{what},"subjects":["a{owner}"],"principal":"b{owner}","agent":"c{owner}"}}"#,
+        step.session,
+        1_700_000_000 + place * 600
+    )
+}
+
+fn events(lines: &[String]) -> Vec<Event> {
+    let input = Input::from_bytes("log", lines.join("\n").into_bytes());
+    let sessions = lictor_audit::sessions(&[input], &Options::default()).unwrap();
+    let mut events: Vec<Event> = sessions.into_iter().flat_map(|(_, events)| events).collect();
+    events.sort_by_key(|event| event.source.line);
+    events
+}
+
+/// Which property was broken, decided by what, at which line.
+type Broken = BTreeSet<(String, String, u32)>;
+
+fn told<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Broken {
+    let one =
+        |finding: &Finding| (finding.property.id.to_string(), format!("{:?}", finding.decided), finding.source.line);
+    findings.into_iter().map(one).collect()
+}
+
+/// The definition: all events of one owner, judged as one session.
+fn by_definition(history: &str, steps: &[Step], events: &[Event]) -> Broken {
+    let mut judge = judge("session");
+    let mut sessions: BTreeMap<usize, Session> = BTreeMap::new();
+    let mut broken = Broken::new();
+    for (step, event) in steps.iter().zip(events) {
+        let owner = if history == "global" { 0 } else { step.owner };
+        let session = sessions.entry(owner).or_insert_with(|| Session::new(&mut judge, "all"));
+        broken.extend(told(&session.observe(&mut judge, event)));
+    }
+    broken
+}
+
+/// Judges one event after the other, each in its session.
+fn live(judge: &mut Judge, events: &[Event], mut between: impl FnMut(&mut Judge)) -> Vec<Finding> {
+    let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for event in events {
+        let name = event.session.clone().unwrap_or_default();
+        let session = sessions.entry(name.to_string()).or_insert_with(|| Session::new(judge, name));
+        let proposal = session.propose(judge, event);
+        let foreseen = told(&proposal.findings);
+        assert_eq!(told(&session.propose(judge, event).findings), foreseen, "proposing changes nothing");
+        let committed = session.commit(judge, proposal);
+        assert_eq!(told(&committed), foreseen);
+        findings.extend(committed);
+        between(judge);
+    }
+    findings
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn histories_are_sessions_of_their_owner(steps in steps()) {
+        let lines: Vec<String> = steps.iter().enumerate().map(|(place, step)| line(place, step)).collect();
+        let events = events(&lines);
+        for history in KINDS {
+            let defined = by_definition(history, &steps, &events);
+            let mut one = judge(history);
+            let lived = live(&mut one, &events, |_| {});
+            prop_assert_eq!(&told(&lived), &defined, "{}", history);
+            // Saved and restored behind every event.
+            let restored = live(&mut judge(history), &events, |judge| {
+                let text = serde_json::to_string(&judge.save_histories()).unwrap();
+                let saved: SavedHistories = serde_json::from_str(&text).unwrap();
+                judge.restore_histories(&saved).unwrap();
+            });
+            prop_assert_eq!(told(&restored), defined.clone(), "{}", history);
+            let witness = |findings: &[Finding]| format!("{:?}", findings.iter().map(|finding| &finding.witness).collect::<Vec<_>>());
+            prop_assert_eq!(witness(&restored), witness(&lived), "{}", history);
+            // Audited with threads, in one file and in a file for each session, backwards.
+            for threads in [1, 3] {
+                let options = Options { threads: Some(threads), ..Options::default() };
+                let whole = Input::from_bytes("log", lines.join("\n").into_bytes());
+                let report = audit(&mut judge(history), &[whole], &options, &()).unwrap();
+                prop_assert_eq!(&told(&report.findings), &defined, "{} with {} threads", history, threads);
+                let violations: u32 =
+                    report.sessions.iter().flat_map(|session| &session.outcomes).map(|outcome| outcome.violations).sum();
+                prop_assert_eq!(violations as usize, report.findings.len());
+                let parts: Vec<Input> = (0..3).rev().filter_map(|session| {
+                    let of = |(place, step): (usize, &Step)| (step.session == session).then(|| lines[place].as_str());
+                    let part: Vec<&str> = steps.iter().enumerate().filter_map(of).collect();
+                    (!part.is_empty()).then(|| Input::from_bytes(format!("part{session}"), part.join("\n").into_bytes()))
+                }).collect();
+                let parted = audit(&mut judge(history), &parts, &options, &()).unwrap();
+                prop_assert_eq!(parted.findings.len(), report.findings.len(), "{}", history);
+            }
+        }
+    }
+
+    #[test]
+    fn an_audit_goes_on_where_the_last_one_stopped(steps in steps(), cut in 0..24usize) {
+        let lines: Vec<String> = steps.iter().enumerate().map(|(place, step)| line(place, step)).collect();
+        let cut = cut.min(lines.len());
+        for history in KINDS {
+            let options = Options::default();
+            let input = |lines: &[String]| Input::from_bytes("log", lines.join("\n").into_bytes());
+            let whole = audit(&mut judge(history), &[input(&lines)], &options, &()).unwrap();
+            let (mut first, mut second) = (judge(history), judge(history));
+            let mut count = 0;
+            if cut > 0 {
+                count += audit(&mut first, &[input(&lines[..cut])], &options, &()).unwrap().findings.len();
+            }
+            second.restore_histories(&first.save_histories()).unwrap();
+            if cut < lines.len() {
+                count += audit(&mut second, &[input(&lines[cut..])], &options, &()).unwrap().findings.len();
+            }
+            prop_assert_eq!(count, whole.findings.len(), "{}", history);
+        }
+    }
+}
+
+#[test]
+fn a_proposal_sees_what_other_sessions_did_since() {
+    let mut judge = judge("global");
+    let (mut one, mut other) = (Session::new(&mut judge, "one"), Session::new(&mut judge, "other"));
+    let event = |line: &str| events(&[line.to_owned()]).remove(0);
+    let asks = event(r#"{"kind":"user_message","text":"go","time":1}"#);
+    let pays = event(r#"{"kind":"tool_call","tool":"pay","args":{"to":"p","amount":15},"time":2}"#);
+    one.observe(&mut judge, &asks);
+    let (first, second) = (one.propose(&mut judge, &pays), other.propose(&mut judge, &pays));
+    assert!(first.findings.is_empty() && second.findings.is_empty());
+    assert!(one.commit(&mut judge, first).is_empty());
+    let found = other.commit(&mut judge, second);
+    assert_eq!(found.len(), 1, "15 and 15 are more than 20");
+    assert_eq!((found[0].session.as_str(), found[0].step), ("other", 1));
+    let paid = found[0].witness.iter().filter(|proof| !proof.present.is_empty());
+    let sessions: Vec<Option<&str>> = paid.map(|proof| proof.session.as_deref()).collect();
+    assert_eq!(sessions, [Some("one"), None]);
+    assert_eq!(other.report(&mut judge).violations, ["structuring"]);
+    assert!(one.report(&mut judge).violations.is_empty());
+}
+
+#[test]
+fn what_is_due_across_sessions_is_late_by_itself() {
+    let mut judge = judge("subject");
+    let mut session = Session::new(&mut judge, "s");
+    let mut event = Event { kind: Kind::UserMessage, time: Some(Time::from_seconds(10)), ..Event::default() };
+    event.subjects = Some(vec!["Ann@example.org".into()]);
+    session.observe(&mut judge, &event);
+    assert!(judge.tick_histories(Time::from_seconds(1809)).iter().all(|finding| finding.property.id != "answered"));
+    let late = judge.tick_histories(Time::from_seconds(1810));
+    assert_eq!(late.len(), 1);
+    assert_eq!((late[0].property.id.as_str(), late[0].session.as_str(), late[0].step), ("answered", "s", 1));
+}
+
+#[test]
+fn histories_of_another_policy_are_refused() {
+    let mut one = judge("subject");
+    let lines = [line(0, &Step { session: 0, owner: 0, what: 0, amount: 1 })];
+    live(&mut one, &events(&lines), |_| {});
+    let saved = one.save_histories();
+    let error = judge("agent").restore_histories(&saved).unwrap_err().to_string();
+    assert!(error.contains("history"), "{error}");
+    let changed = policy("subject").replace("<= 20", "<= 30");
+    let loaded = Policy::parse(&changed, "policy.yaml", &Files).unwrap();
+    let error = Judge::new(&loaded.policy).unwrap().restore_histories(&saved).unwrap_err().to_string();
+    assert!(error.contains("another policy"), "{error}");
+}

@@ -1,0 +1,150 @@
+//! Every format of a report, on reports made up for the purpose.
+//!
+//! The files in `tests/golden/report` are what the writers say of a small report. `LICTOR_BLESS=1` writes what they say
+//! now; read it before you keep it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod hostile;
+mod page;
+mod sample;
+mod schema;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use lictor_audit::report::{Report, html, json, jsonl, junit, markdown, sarif, text};
+use lictor_event::Source;
+use lictor_event::order::{Gap, GapCause};
+use serde_json::Value;
+
+type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
+
+/// The formats that have a golden file, by the name of the file.
+const FORMATS: [(&str, Writer); 7] = [
+    ("report.txt", |report, out| text::write(report, text::Style::default(), out)),
+    ("color.txt", |report, out| text::write(report, text::Style { colour: true, width: 80 }, out)),
+    ("report.json", json::write),
+    ("report.jsonl", jsonl::write),
+    ("report.sarif", sarif::write),
+    ("report.xml", junit::write),
+    ("report.md", |report, out| markdown::write(report, markdown::Extent::default(), out)),
+];
+
+fn written(write: Writer, report: &Report) -> String {
+    let mut out = Vec::new();
+    write(report, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn each_format_tells_which_events_are_missing() {
+    let mut report = sample::small();
+    let source = Source { file: "shop.jsonl".into(), line: 20, record: 19 };
+    report.sessions[0].gaps.push(Gap { cause: GapCause::Missing, first: 17, last: 19, source });
+    for (name, write) in FORMATS.into_iter().chain([("report.html", html::write as Writer)]) {
+        let text = written(write, &report);
+        assert!(text.contains("gap: events 17 to 19 are missing"), "{name} does not tell:\n{text}");
+    }
+}
+
+#[test]
+fn each_format_says_what_it_said_before() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report");
+    let version = format!("\"semanticVersion\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    let mut wrong = Vec::new();
+    for (kind, report) in [("small", sample::small()), ("empty", Report::default())] {
+        for (name, write) in FORMATS {
+            if (kind, name) == ("empty", "color.txt") {
+                continue;
+            }
+            let now = written(write, &report).replace(&version, "\"semanticVersion\":\"0.0.0\"");
+            let path = folder.join(kind).join(name);
+            if std::env::var_os("LICTOR_BLESS").is_some() {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, &now).unwrap();
+            } else if fs::read_to_string(&path).ok().as_ref() != Some(&now) {
+                wrong.push(format!("--- {} has changed; it says now:\n{now}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nLICTOR_BLESS=1 accepts this", wrong.join("\n"));
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    let html: (&str, Writer) = ("report.html", html::write);
+    for (name, write) in FORMATS.into_iter().chain([html]) {
+        assert_eq!(written(write, &sample::large(40)), written(write, &sample::large(40)), "{name}");
+    }
+}
+
+#[test]
+fn lines_and_document_hold_the_same() {
+    let report = sample::small();
+    let document: Value = serde_json::from_str(&written(json::write, &report)).unwrap();
+    let lines: Vec<Value> =
+        written(jsonl::write, &report).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (sort, list) in [("file", "files"), ("session", "sessions"), ("finding", "findings"), ("fault", "faults")] {
+        let of_sort = lines.iter().filter(|line| line["type"] == sort);
+        let stripped: Vec<Value> = of_sort
+            .cloned()
+            .map(|mut line| {
+                assert_eq!(line.as_object_mut().unwrap().remove("lictor"), Some(1.into()));
+                line.as_object_mut().unwrap().remove("type");
+                line
+            })
+            .collect();
+        assert_eq!(Value::Array(stripped), document[list], "{sort}");
+    }
+    let last = lines.last().unwrap();
+    assert_eq!(last["type"], "summary");
+    assert_eq!(last["totals"], document["totals"]);
+}
+
+#[test]
+fn content_is_told_only_where_it_was_asked_for() {
+    let mut report = sample::small();
+    for finding in &mut report.findings {
+        for proof in &mut finding.witness {
+            proof.content = None;
+        }
+    }
+    for (name, write) in FORMATS {
+        let without = written(write, &report);
+        assert!(!without.contains("content"), "{name}");
+        assert!(written(write, &sample::small()).contains("lookup_customer {"), "{name}");
+    }
+}
+
+#[test]
+fn a_property_that_started_anew_is_still_broken() {
+    let session = &sample::small().sessions[3];
+    assert_eq!(session.outcomes[4].verdict.to_string(), "satisfied");
+    assert_eq!(session.verdict().to_string(), "violated");
+}
+
+#[test]
+fn a_comment_keeps_within_its_limit_and_says_what_it_left_out() {
+    let report = sample::large(500);
+    let whole = written(|report, out| markdown::write(report, markdown::Extent { limit: None }, out), &report);
+    let comment = written(|report, out| markdown::write(report, markdown::Extent::default(), out), &report);
+    assert!(whole.len() > 60_000 && comment.len() <= 60_000, "{} {}", whole.len(), comment.len());
+    assert_eq!(whole.matches("<details>").count(), report.findings.len());
+    let left = report.findings.len() - comment.matches("<details>").count();
+    assert!(comment.contains(&format!("*{left} more findings did not fit here")), "{left}");
+}
+
+#[test]
+fn every_finding_is_told() {
+    let report = sample::large(300);
+    let count = |write: Writer, mark: &str| written(write, &report).matches(mark).count();
+    let open = report.findings.iter().filter(|finding| finding.suppressed.is_none()).count();
+    assert!(open > 20 && open < report.findings.len(), "{open}");
+    let text: Writer = FORMATS[0].1;
+    assert_eq!(count(text, "violation["), open);
+    assert_eq!(count(text, "suppressed["), report.findings.len() - open);
+    assert_eq!(count(sarif::write, "\"ruleId\""), report.findings.len());
+    assert_eq!(count(junit::write, "\n  step ") + count(junit::write, "&#10;"), 2 * open);
+}

@@ -1,0 +1,87 @@
+//! The page: complete in itself, harmless whatever the log holds, small however many sessions there are.
+
+use std::fs;
+use std::path::Path;
+
+use lictor_audit::report::{Report, html};
+use serde_json::Value;
+
+use super::{sample, written};
+
+/// The text between two marks.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    text.split_once(start).unwrap().1.split_once(end).unwrap().0
+}
+
+fn data(page: &str) -> Value {
+    serde_json::from_str(between(page, "<script type=\"application/json\" id=\"data\">", "</script>")).unwrap()
+}
+
+/// Keeps a page where a browser can open it.
+fn keep(name: &str, page: &str) {
+    fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), page).unwrap();
+}
+
+#[test]
+fn a_page_needs_nothing_from_outside() {
+    let page = written(html::write, &sample::small());
+    keep("report-small.html", &page);
+    let markup = page.replace(between(&page, "<script>", "</script>"), "");
+    for reference in ["src=", "@import", "url(", "href=\"http", "<link", "<iframe", "<object"] {
+        assert!(!markup.contains(reference), "{reference}");
+    }
+    for connection in
+        ["fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon", "innerHTML", "insertAdjacentHTML", "eval("]
+    {
+        assert!(!page.contains(connection), "{connection}");
+    }
+}
+
+#[test]
+fn a_page_allows_only_its_own_script_and_style() {
+    let page = written(html::write, &sample::small());
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe"), "{policy}");
+    assert!(!page.contains(" style=\"") && !page.contains(" onclick="));
+}
+
+#[test]
+fn nothing_from_a_log_becomes_markup() {
+    let (calm, hostile) = (written(html::write, &sample::small()), written(html::write, &sample::hostile()));
+    keep("report-hostile.html", &hostile);
+    for mark in ["<script", "</script", "<!--"] {
+        assert_eq!(hostile.matches(mark).count(), calm.matches(mark).count(), "{mark}");
+    }
+    assert!(!hostile.contains("<img"));
+    assert!(!hostile.contains(['\u{2028}', '\u{2029}', '\u{202e}', '\u{0}']));
+    let data = data(&hostile);
+    let names: Vec<&str> = data["sessions"].as_array().unwrap().iter().map(|row| row[0].as_str().unwrap()).collect();
+    assert_eq!(names, sample::ATTACKS);
+}
+
+#[test]
+fn ten_thousand_sessions_stay_a_small_page() {
+    let report = sample::large(10_000);
+    let page = written(html::write, &report);
+    keep("report-large.html", &page);
+    let data = data(&page);
+    assert_eq!(data["sessions"].as_array().unwrap().len(), 10_000);
+    assert_eq!(data["findings"].as_array().unwrap().len(), report.findings.len());
+    assert!(page.len() < 4_000_000, "{}", page.len());
+}
+
+#[test]
+fn cells_tell_what_is_accepted() {
+    let page = written(html::write, &sample::small());
+    let data = data(&page);
+    let letters: Vec<&str> = data["sessions"].as_array().unwrap().iter().map(|row| row[3].as_str().unwrap()).collect();
+    assert_eq!(letters[..5], ["Vssss", "sVsis", "ssVVs", "ssssA", "ssiss"]);
+}
+
+#[test]
+fn an_empty_report_is_a_page_too() {
+    let page = written(html::write, &Report::default());
+    keep("report-empty.html", &page);
+    assert!(page.contains("There was no session to judge."));
+}

@@ -1,0 +1,138 @@
+//! Plain text, one action a line, as people print what an agent does.
+//!
+//! Lines may be numbered in any of the usual ways (`3.`, `3)`, `Step 3:`, `Step: 3 Action:`), begin with a bullet, or be
+//! set in Markdown; what is left is the action, and the number is its `seq`. Blank lines, rules, fences, headings with
+//! `#`, and lines that end in a colon to announce a list are no actions. An action is the n-th such line: numbers may
+//! start over within a file.
+
+use super::conversation::Stamp;
+use super::{Decoded, Decoder, Record, unknown};
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
+
+/// Whether a record is a line of text.
+pub(super) fn recognises(value: &Json) -> bool {
+    value.as_str().is_some_and(|line| !line.contains('\n') && !line.trim_start().starts_with(['<', '{', '[']))
+}
+
+/// Decodes the records of one file.
+#[derive(Debug, Default)]
+pub(super) struct ActionsDecoder {}
+
+impl Decoder for ActionsDecoder {
+    fn record(&mut self, record: Record, out: &mut Decoded) {
+        let Some(text) = record.value.as_str() else {
+            return out.faults.push(unknown::fault(&record, &record.value));
+        };
+        let stamp = Stamp::new(&record, None);
+        // A file that was not cut into lines comes whole.
+        for (line, below) in text.lines().zip(0..) {
+            if let Some((number, action)) = read(line) {
+                let mut event = stamp.mark(Event::new(Kind::Other(Text::from("action"))));
+                event.text = Some(Text::from(action));
+                event.seq = number;
+                event.source.line += below;
+                out.events.push(event);
+            }
+        }
+    }
+}
+
+/// The number and the words of an action; none for a line that is no action.
+fn read(line: &str) -> Option<(Option<i64>, &str)> {
+    let line = line.trim();
+    if line.starts_with("```") || line.starts_with('#') || line.chars().all(|mark| "-=*_ ".contains(mark)) {
+        return None;
+    }
+    let (number, rest) = numbered(line);
+    let action = stripped(rest);
+    let announces = number.is_none() && action.ends_with(':');
+    (!action.is_empty() && !announces).then_some((number, action))
+}
+
+/// Takes the number off a line.
+fn numbered(line: &str) -> (Option<i64>, &str) {
+    let unstarred = line.trim_start_matches(['*', '_']);
+    for word in ["step", "action"] {
+        let Some(rest) = without_word(unstarred, word) else { continue };
+        if let (Some(number), rest) = leading_number(rest.trim_start_matches([':', '#', ' '])) {
+            let rest = rest.trim_start_matches(['*', '_', '.', ')', ':', '-', ' ']);
+            let rest = without_word(rest, "action").filter(|rest| rest.starts_with(':')).unwrap_or(rest);
+            return (Some(number), rest.trim_start_matches([':', ' ']));
+        }
+    }
+    // A number alone is a list's if a mark stands behind it: "3 apples" is no third line.
+    if let (Some(number), rest) = leading_number(line)
+        && let Some(rest) = rest.strip_prefix(['.', ')', ':'])
+        && !rest.starts_with(|next: char| next.is_ascii_digit())
+    {
+        return (Some(number), rest);
+    }
+    (None, line)
+}
+
+/// What follows a word at the beginning of a line, in whichever case it is written.
+fn without_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    let (head, rest) = line.split_at_checked(word.len())?;
+    (head.eq_ignore_ascii_case(word) && !rest.starts_with(char::is_alphabetic)).then_some(rest)
+}
+
+fn leading_number(line: &str) -> (Option<i64>, &str) {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = line.split_at(digits);
+    (number.parse().ok(), rest)
+}
+
+/// Takes bullets and the marks of Markdown off an action.
+fn stripped(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        let before = text;
+        for bullet in ["- ", "* ", "+ ", "• ", "> "] {
+            text = text.strip_prefix(bullet).unwrap_or(text).trim_start();
+        }
+        for mark in ["**", "__", "*", "_", "`"] {
+            if let Some(inner) = text.strip_prefix(mark) {
+                // The mark may be closed, or only opened.
+                text = inner.strip_suffix(mark).unwrap_or(inner).trim();
+            }
+        }
+        if text == before {
+            return text;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn numbers_bullets_and_markdown_are_taken_off() {
+        let cases = [
+            ("1. **LOAD crate1 into a1**  ", Some((Some(1), "LOAD crate1 into a1"))),
+            ("2.*DRIVE(van1, l3, to-l1) [Time: 1]", Some((Some(2), "DRIVE(van1, l3, to-l1) [Time: 1]"))),
+            ("12) open door", Some((Some(12), "open door"))),
+            (" Step 4: go door", Some((Some(4), "go door"))),
+            ("Step: 3 Action: take knife", Some((Some(3), "take knife"))),
+            ("**Step 7**: `ls -la`", Some((Some(7), "ls -la"))),
+            ("Step 62: 0", Some((Some(62), "0"))),
+            ("- go north", Some((None, "go north"))),
+            ("go north", Some((None, "go north"))),
+            ("3 apples", Some((None, "3 apples"))),
+            ("3.5 litres poured", Some((None, "3.5 litres poured"))),
+            ("stepladder up", Some((None, "stepladder up"))),
+            ("say: yes", Some((None, "say: yes"))),
+            ("Step 5: prepare meal:", Some((Some(5), "prepare meal:"))),
+            ("Here is the plan:", None),
+            ("## Plan", None),
+            ("```", None),
+            ("---", None),
+            ("   ", None),
+            ("4.", None),
+        ];
+        for (line, action) in cases {
+            assert_eq!(read(line), action, "{line}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What was said, in the shapes in which agents log it: a text, nothing, or a list of parts.
+
+use lictor_event::Event;
+use lictor_json::{Json, Text};
+
+/// A content taken apart.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Content {
+    /// The texts of all parts; none where there is no text at all.
+    pub text: Option<Text>,
+    /// What is not text, by its type: `image`, `input_audio`.
+    pub attachments: Vec<Text>,
+}
+
+impl Content {
+    /// The content of a message, with `joint` between the texts of its parts.
+    pub(super) fn of(value: &Json, joint: &str) -> Content {
+        let mut content = Content::default();
+        content.add(value, joint);
+        content
+    }
+
+    /// Takes one more part, or several.
+    pub(super) fn add(&mut self, part: &Json, joint: &str) {
+        match part {
+            Json::Null => {}
+            Json::String(text) => self.add_text(text, joint),
+            Json::Array(parts) => parts.iter().for_each(|part| self.add(part, joint)),
+            Json::Object(_) => {
+                for text in beside(part).iter().filter_map(|key| part.text(key)) {
+                    self.add_text(text, joint);
+                }
+                match text_of(part) {
+                    Some(Said::Text(text)) => self.add_text(text, joint),
+                    Some(Said::Parts(parts)) => self.add(parts, joint),
+                    Some(Said::Data(value)) => self.add_text(&value.to_string(), joint),
+                    None => self.attachments.push(type_of(part).into()),
+                }
+            }
+            other => self.add_text(&other.to_string(), joint),
+        }
+    }
+
+    /// Puts the content into an event.
+    pub(super) fn fill(self, event: &mut Event) {
+        event.text = self.text;
+        if !self.attachments.is_empty() {
+            let types: Vec<Json> = self.attachments.into_iter().map(Json::from).collect();
+            event.more.insert("attachments", types);
+        }
+    }
+
+    /// Whether there is neither text nor anything else.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.as_ref().is_none_or(|text| text.is_empty()) && self.attachments.is_empty()
+    }
+
+    fn add_text(&mut self, text: &str, joint: &str) {
+        match &mut self.text {
+            Some(before) => {
+                if !before.is_empty() {
+                    before.push_str(joint);
+                }
+                before.push_str(text);
+            }
+            None => self.text = Some(text.into()),
+        }
+    }
+}
+
+/// Where the words of a part are.
+enum Said<'a> {
+    Text(&'a str),
+    Parts(&'a Json),
+    Data(&'a Json),
+}
+
+fn text_of(part: &Json) -> Option<Said<'_>> {
+    let direct = ["text", "refusal", "transcript"].iter().find_map(|key| part.text(key));
+    if let Some(text) = direct {
+        return Some(Said::Text(text));
+    }
+    match type_of(part) {
+        // A document may hold its text in the open, or as parts.
+        "document" => match part.at("source.type").and_then(Json::as_str) {
+            Some("text") => part.at("source.data").and_then(Json::as_str).map(Said::Text),
+            Some("content") => part.at("source.content").map(Said::Parts),
+            _ => None,
+        },
+        "search_result" => part.get("content").map(Said::Parts),
+        "resource" => part.at("resource.text").and_then(Json::as_str).map(Said::Text),
+        "resource_link" => part.text("description").map(Said::Text),
+        "data" => part.get("data").map(Said::Data),
+        _ => None,
+    }
+}
+
+/// Where a part says something before what it holds: a title, a source.
+pub(super) fn beside(part: &Json) -> &'static [&'static str] {
+    match type_of(part) {
+        "document" => &["title", "context"],
+        "search_result" => &["title", "source"],
+        _ => &[],
+    }
+}
+
+/// The type of a part, by whatever name its format gives to it.
+fn type_of(part: &Json) -> &str {
+    if let Some(name) = part.text("type").or_else(|| part.text("kind")) {
+        return name;
+    }
+    ["data", "file", "raw", "blob", "url", "image"].into_iter().find(|key| part.get(key).is_some()).unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lictor_json as json;
+
+    #[test]
+    fn a_content_is_a_text_or_nothing_or_parts() {
+        let cases = [
+            (r#""hello""#, Some("hello"), ""),
+            ("null", None, ""),
+            ("[]", None, ""),
+            (r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#, Some("a|b"), ""),
+            (r#"["a",{"type":"image","source":{}}]"#, Some("a"), "image"),
+            (r#"[{"type":"document","source":{"type":"text","data":"d"}}]"#, Some("d"), ""),
+            (r#"[{"type":"document","source":{"type":"base64","data":"d"}}]"#, None, "document"),
+            (r#"[{"type":"search_result","content":[{"type":"text","text":"s"}]}]"#, Some("s"), ""),
+            (r#"[{"type":"search_result","source":"u","title":"t","content":[]}]"#, Some("t|u"), ""),
+            (r#"[{"type":"document","context":"c","source":{"type":"base64","data":"d"}}]"#, Some("c"), "document"),
+            (r#"[{"type":"resource","resource":{"uri":"u","text":"r"}}]"#, Some("r"), ""),
+            (r#"[{"data":{"n":1}},{"url":"u"}]"#, Some(r#"{"n":1}"#), "url"),
+        ];
+        for (written, text, attachments) in cases {
+            let content = Content::of(&json::parse_str(written).unwrap(), "|");
+            assert_eq!(content.text.as_deref(), text, "{written}");
+            assert_eq!(content.attachments.join(","), attachments, "{written}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! OpenAI Chat Completions: bare messages, requests, responses, both in one envelope, and recorded streams.
+
+mod stream;
+
+use lictor_logic::Time;
+
+use super::content::Content;
+use super::conversation::{Conversations, Request, Stamp};
+use super::{Decoded, Decoder, Record, chat, exchange, unknown};
+use lictor_event::{Event, Kind};
+use lictor_json::Json;
+pub use stream::Choice;
+use stream::Streams;
+pub(super) use stream::truncated;
+
+/// Whether a record is of this format.
+pub(super) fn recognises(value: &Json) -> bool {
+    is_part(value) || exchange::open(value).is_some_and(|exchange| exchange.parts().any(is_part))
+}
+
+fn is_part(value: &Json) -> bool {
+    chat::is_message(value) && !chat::has_blocks(value)
+        || is_request(value)
+        || is_response(value)
+        || is_message_list(value)
+}
+
+/// Whether a value is a request, of this interface or of one like it.
+pub(super) fn is_request(value: &Json) -> bool {
+    // Runs of benchmarks hold messages too, among much else.
+    let few = value.as_object().is_some_and(|object| object.len() <= 4);
+    let own = ["model", "tools", "functions", "response"].iter().any(|key| value.get(key).is_some());
+    value.get("messages").is_some_and(is_message_list) && (own || few)
+}
+
+fn is_message_list(value: &Json) -> bool {
+    value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(chat::is_message))
+}
+
+fn is_response(value: &Json) -> bool {
+    is_chunk(value)
+        || value.text("object") == Some("chat.completion")
+        || value.at("choices.0.message").is_some_and(|message| message.get("role").is_some())
+}
+
+fn is_chunk(value: &Json) -> bool {
+    let choices = value.get("choices").and_then(Json::as_array);
+    value.text("object") == Some("chat.completion.chunk")
+        || choices.is_some_and(|choices| choices.iter().any(|choice| choice.get("delta").is_some()))
+        // Some services begin a stream with what they think of the prompt.
+        || choices.is_some_and(|choices| choices.is_empty() && value.get("prompt_filter_results").is_some())
+}
+
+/// Decodes the records of one file.
+#[derive(Debug, Default)]
+pub(super) struct OpenaiChatDecoder {
+    conversations: Conversations,
+    streams: Streams,
+}
+
+impl Decoder for OpenaiChatDecoder {
+    fn record(&mut self, record: Record, out: &mut Decoded) {
+        match exchange::open(&record.value) {
+            Some(exchange) if exchange.parts().any(is_part) => {
+                if let Some(request) = exchange.request {
+                    self.part(request, exchange.session, &record, out);
+                }
+                match exchange.response {
+                    // A log that keeps the text of an answer only.
+                    Some(Json::String(text)) => {
+                        let said = chat::said(Kind::AssistantMessage, Content::of(&text.clone().into(), ""));
+                        self.conversations.add(vec![said], &Stamp::new(&record, None), out);
+                    }
+                    Some(Json::Array(chunks)) if chunks.iter().all(is_chunk) => {
+                        for chunk in chunks {
+                            self.part(chunk, None, &record, out);
+                        }
+                        self.streams.close(&mut self.conversations, out);
+                    }
+                    Some(response) => {
+                        self.part(response, exchange.session.filter(|_| exchange.request.is_none()), &record, out)
+                    }
+                    None => {}
+                }
+            }
+            _ => self.part(&record.value, None, &record, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        self.streams.close(&mut self.conversations, out);
+    }
+}
+
+impl OpenaiChatDecoder {
+    fn part(&mut self, value: &Json, session: Option<&str>, record: &Record, out: &mut Decoded) {
+        let stamp = Stamp::new(record, time_of(value));
+        // The mark at the end of a stream. Whether it is whole, its chunks say themselves.
+        if value.as_str() == Some("[DONE]") {
+            return;
+        }
+        if is_chunk(value) {
+            return self.streams.chunk(value, self.conversations.current(), &stamp);
+        }
+        self.streams.close(&mut self.conversations, out);
+        if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
+            let mut request = request(value, messages, record, out);
+            request.session = session.map(Into::into);
+            return self.conversations.request(request, &stamp, out);
+        }
+        if let Some(session) = session {
+            self.conversations.enter(session, &stamp);
+        }
+        if let Some(choices) = value.get("choices").and_then(Json::as_array) {
+            let choices = choices.iter().map(|choice| choice_events(choice, record, out)).collect();
+            self.conversations.answer(self.conversations.current(), choices, &stamp, out);
+        } else if let Some(events) = chat::events_of(value) {
+            self.conversations.add(events, &stamp, out);
+        } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+            self.conversations.note(self.conversations.current(), failure(error), &stamp, out);
+        } else {
+            out.faults.push(unknown::fault(record, value));
+        }
+    }
+}
+
+/// What a request says: its instructions and messages, and the tools it offers.
+pub(super) fn request(value: &Json, messages: &[Json], record: &Record, out: &mut Decoded) -> Request {
+    let mut events = Vec::new();
+    if let Some(system) = value.get("system").filter(|system| !system.is_null()) {
+        events.push(chat::said(Kind::SystemMessage, Content::of(system, "\n")));
+    }
+    for written in messages {
+        match chat::events_of(written) {
+            Some(said) => events.extend(said),
+            None => out.faults.push(unknown::fault(record, written)),
+        }
+    }
+    let definitions = value.get("tools").or_else(|| value.get("functions")).cloned();
+    Request { session: None, definitions, events }
+}
+
+fn choice_events(choice: &Json, record: &Record, out: &mut Decoded) -> Vec<Event> {
+    let events = choice.get("message").and_then(chat::events_of);
+    events.unwrap_or_else(|| {
+        out.faults.push(unknown::fault(record, choice));
+        Vec::new()
+    })
+}
+
+/// A failure that the service reports.
+pub(super) fn failure(error: &Json) -> Event {
+    let mut event = Event::new(Kind::Error);
+    event.failed = true;
+    event.text = Some(match error.text("message").or(error.as_str()) {
+        Some(text) => text.into(),
+        None => error.to_string().into(),
+    });
+    if let Some(code) = error.get("code").or_else(|| error.get("type")).filter(|code| !code.is_null()) {
+        event.more.insert("code", code.clone());
+    }
+    event
+}
+
+fn time_of(value: &Json) -> Option<Time> {
+    value.get("created").and_then(Json::as_i64).filter(|seconds| *seconds > 0).map(Time::from_seconds)
+}

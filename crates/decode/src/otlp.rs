@@ -1,0 +1,178 @@
+//! OpenTelemetry traces and logs with GenAI conventions.
+//!
+//! OTLP/JSON as collectors write it (`resourceSpans`, `resourceLogs`), and single spans and events as exporters print
+//! them. Spans that follow OpenInference inside OTLP are read by those conventions; spans of other work (HTTP, data
+//! bases) are passed over. The conventions have changed their names often, and all of them are in use: see [`genai`].
+//!
+//! Spans come in any order, so all is told at the end of the file; see [`spans`](super::spans).
+
+mod genai;
+
+use std::collections::HashMap;
+
+use super::spans::otel::{RawEvent, RawSpan, has_attribute};
+use super::spans::{Span, Spans};
+use super::{Decoded, Decoder, Record, openinference, spans, unknown};
+use lictor_event::Source;
+use lictor_json::{Json, Object, Text};
+
+/// How the names of attributes that matter here begin.
+const PREFIXES: [&str; 4] = ["gen_ai.", "mcp.", "traceloop.", "llm.request."];
+
+/// The members of a document that hold spans or log records, each with the way down to them.
+const SPANS: [(&str, &[&str]); 2] = [
+    ("resourceSpans", &["scopeSpans", "instrumentationLibrarySpans"]),
+    ("resource_spans", &["scope_spans", "instrumentation_library_spans"]),
+];
+const LOGS: [(&str, &[&str]); 2] = [("resourceLogs", &["scopeLogs"]), ("resource_logs", &["scope_logs"])];
+const METRICS: [&str; 2] = ["resourceMetrics", "resource_metrics"];
+
+/// Whether a record is a document of OTLP, or a span or event with GenAI attributes.
+pub(super) fn recognises(value: &Json) -> bool {
+    let documents = SPANS.iter().chain(&LOGS).map(|(key, _)| *key).chain(METRICS);
+    documents.into_iter().any(|key| value.get(key).is_some_and(|list| list.as_array().is_some())) || is_loose(value)
+}
+
+/// Whether a record is a span or an event outside of OTLP.
+fn is_loose(value: &Json) -> bool {
+    let is_span = |value: &Json| {
+        has_attribute(value, &PREFIXES) && !has_attribute(value, &["openinference.span.kind", "openinference"])
+    };
+    let listed = |key: &str, is: &dyn Fn(&Json) -> bool| {
+        value.get(key).and_then(Json::as_array).is_some_and(|items| items.iter().any(is))
+    };
+    is_span(value)
+        || is_event(value)
+        || value.get("span").is_some_and(is_span)
+        || listed("spans", &is_span)
+        || listed("events", &is_event)
+}
+
+fn is_event(value: &Json) -> bool {
+    let names = ["event.name", "eventName", "event_name"];
+    names.iter().any(|key| value.text(key).is_some_and(|name| name.starts_with("gen_ai.")))
+}
+
+/// Decodes the records of one file.
+#[derive(Debug, Default)]
+pub(super) struct OtlpDecoder {
+    spans: Vec<(RawSpan, Source)>,
+    logs: Vec<(RawEvent, Source)>,
+}
+
+impl Decoder for OtlpDecoder {
+    fn record(&mut self, record: Record, out: &mut Decoded) {
+        let source = record.source();
+        if !recognises(&record.value) {
+            return out.faults.push(unknown::fault(&record, &record.value));
+        }
+        let Json::Object(mut document) = record.value else { return };
+        for (key, scopes) in SPANS {
+            for span in below(&mut document, key, scopes, &["spans"]) {
+                self.spans.push((RawSpan::read(span), source.clone()));
+            }
+        }
+        for (key, scopes) in LOGS {
+            for log in below(&mut document, key, scopes, &["logRecords", "log_records"]) {
+                self.logs.extend(RawEvent::read(Json::Object(log)).map(|event| (event, source.clone())));
+            }
+        }
+        self.loose(document, &source);
+    }
+
+    fn finish(&mut self, out: &mut Decoded) {
+        let mut told = Spans::default();
+        let mut logs = std::mem::take(&mut self.logs);
+        // The events of a span may be written as log records beside it.
+        let places: HashMap<Text, usize> =
+            self.spans.iter().enumerate().filter_map(|(at, (span, _))| Some((span.id.clone()?, at))).collect();
+        let mut alone = Vec::new();
+        for (log, source) in logs.drain(..) {
+            match log.span.as_ref().and_then(|span| places.get(span)) {
+                Some(&place) => self.spans[place].0.events.push(log),
+                None => alone.push((log, source)),
+            }
+        }
+        for (mut span, source) in self.spans.drain(..) {
+            let mut unread = Vec::new();
+            let is_openinference = openinference::is_span(&span.attributes);
+            let (work, agent) = match is_openinference {
+                true => (openinference::work(&mut span, &mut unread), openinference::agent(&span)),
+                false => (genai::work(&mut span, &mut unread), genai::agent(&span.attributes)),
+            };
+            out.faults.extend(unread.into_iter().map(|message| spans::fault(&source, message)));
+            told.push(Span {
+                session: genai::session(&span),
+                agent,
+                id: span.id,
+                parent: span.parent,
+                trace: span.trace,
+                start: span.start,
+                end: span.end,
+                work,
+                source,
+            });
+        }
+        for span in genai::exchanges(alone, out) {
+            told.push(span);
+        }
+        told.tell(out);
+    }
+}
+
+impl OtlpDecoder {
+    /// Takes one span.
+    pub(super) fn span(&mut self, span: RawSpan, source: Source) {
+        self.spans.push((span, source));
+    }
+
+    /// Takes spans and events that are not wrapped in a document of OTLP.
+    fn loose(&mut self, mut document: Object, source: &Source) {
+        if let Some(Json::Object(span)) = document.remove("span") {
+            self.spans.push((RawSpan::read(span), source.clone()));
+        }
+        if let Some(Json::Array(spans)) = document.remove("spans") {
+            let spans = spans.into_iter().filter_map(|span| match span {
+                Json::Object(span) => Some((RawSpan::read(span), source.clone())),
+                _ => None,
+            });
+            self.spans.extend(spans);
+        }
+        if document.get("attributes").is_some() && document.get("body").is_none() {
+            self.spans.push((RawSpan::read(document), source.clone()));
+            return;
+        }
+        let mut events = Vec::new();
+        if let Some(Json::Array(listed)) = document.remove("events") {
+            events = listed;
+        }
+        let document = Json::Object(document);
+        if is_event(&document) {
+            events.push(document);
+        }
+        self.logs.extend(events.into_iter().filter_map(RawEvent::read).map(|event| (event, source.clone())));
+    }
+}
+
+/// The objects two lists down: `resourceSpans[].scopeSpans[].spans[]`.
+fn below(document: &mut Object, key: &str, scopes: &[&str], leaves: &[&str]) -> Vec<Object> {
+    let mut level = list(document, key);
+    for keys in [scopes, leaves] {
+        level = level
+            .iter_mut()
+            .flat_map(|inner| keys.iter().flat_map(|key| list(inner, key)).collect::<Vec<_>>())
+            .collect();
+    }
+    level
+}
+
+fn list(object: &mut Object, key: &str) -> Vec<Object> {
+    let objects = |item: Json| match item {
+        Json::Object(object) => Some(object),
+        _ => None,
+    };
+    match object.remove(key) {
+        Some(Json::Array(items)) => items.into_iter().filter_map(objects).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,341 @@
+//! Spans of a trace, told as a session.
+//!
+//! Tracing tools write a span for each call of a model or a tool, children before parents or after, and each call of a
+//! model repeats the conversation so far. Here the spans of a file are gathered, and [`tell`](Spans::tell) says what
+//! happened in the order of time: a model's input when its span starts, its output when it ends, a tool's call and
+//! answer likewise. What an input repeats is told once (see [`history`]), and so is a call that several spans show: the
+//! model that asked for it, the framework that ran it, the protocol that carried it.
+//!
+//! A span belongs to the session that it or its nearest ancestor names, else to the only session its trace names, else
+//! to the session of its trace. The agent is found in the same way.
+
+mod history;
+pub(super) mod otel;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use history::History;
+use lictor_logic::Time;
+
+use super::{Decoded, Fault};
+use lictor_event::{Event, Kind, Source};
+use lictor_json::{Json, Text};
+
+/// How many spans of other work may stand between two that show the same call.
+const MAX_LAYERS: usize = 4;
+
+/// One span, whichever tool wrote it.
+#[derive(Debug, Default)]
+pub(super) struct Span {
+    pub(super) id: Option<Text>,
+    pub(super) parent: Option<Text>,
+    pub(super) trace: Option<Text>,
+    /// The session that the span itself names.
+    pub(super) session: Option<Text>,
+    /// The agent that the span itself names.
+    pub(super) agent: Option<Text>,
+    pub(super) start: Option<Time>,
+    pub(super) end: Option<Time>,
+    pub(super) work: Work,
+    pub(super) source: Source,
+}
+
+/// What a span shows.
+#[derive(Debug, Default)]
+pub(super) enum Work {
+    /// A frame around other spans.
+    #[default]
+    Frame,
+    /// A model was asked.
+    Model { input: Vec<Event>, output: Vec<Event> },
+    /// A tool was called and, unless the span broke off, answered.
+    Tool { call: Box<Event>, answer: Option<Box<Event>> },
+    /// Something that happened when the span started.
+    Start(Box<Event>),
+    /// Something that had happened when the span ended.
+    End(Box<Event>),
+}
+
+/// A fault of a span whose place is all that is left of its record.
+pub(super) fn fault(source: &Source, message: String) -> Fault {
+    Fault { file: Arc::clone(&source.file), line: source.line, column: None, code: "decode.unknown_record", message }
+}
+
+/// The tools on offer.
+pub(super) fn definitions(tools: Json) -> Event {
+    let mut event = Event::new(Kind::ToolDefinitions);
+    event.more.insert("tools", tools);
+    event
+}
+
+/// What another program judged: `check` is its name.
+pub(super) fn policy_check(check: Option<Text>, triggered: bool) -> Event {
+    let mut event = Event::new(Kind::Other(Text::from("policy_check")));
+    if let Some(check) = check {
+        event.more.insert("check", check);
+    }
+    if triggered {
+        event.labels.push(Text::from("triggered"));
+    }
+    event
+}
+
+/// The spans of a file.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    spans: Vec<Span>,
+}
+
+/// A step of the tale: when, and what of which span.
+struct Step {
+    /// When it happened; then the start of its span; then the place of the span in the file.
+    order: (Time, Time, usize),
+    late: bool,
+    span: usize,
+}
+
+impl Spans {
+    /// Takes one more span.
+    pub(super) fn push(&mut self, span: Span) {
+        self.spans.push(span);
+    }
+
+    /// Says what happened, and forgets it.
+    pub(super) fn tell(&mut self, out: &mut Decoded) {
+        let mut spans = std::mem::take(&mut self.spans);
+        let parents = parents(&spans);
+        fold_frames(&mut spans, &parents);
+        inherit(&mut spans, &parents);
+        let mut histories: HashMap<Option<Text>, History> = HashMap::new();
+        let mut answered: HashMap<usize, usize> = HashMap::new();
+        for step in steps(&spans) {
+            let span = &mut spans[step.span];
+            let history = histories.entry(span.session.clone()).or_default();
+            let first = out.events.len();
+            match (&mut span.work, step.late) {
+                (Work::Model { input, .. }, false) => {
+                    history.input(std::mem::take(input), span.trace.as_ref(), &mut out.events);
+                }
+                (Work::Model { output, .. }, true) => {
+                    history.output(std::mem::take(output), span.trace.as_ref(), &mut out.events);
+                }
+                (Work::Tool { call, .. }, false) => {
+                    let call = std::mem::take(call.as_mut());
+                    answered.insert(step.span, history.call(call, span.id.as_ref(), &mut out.events));
+                }
+                (Work::Tool { answer, .. }, true) => {
+                    if let (Some(answer), Some(&call)) = (answer.take(), answered.get(&step.span)) {
+                        history.answer(call, *answer, &mut out.events);
+                    }
+                }
+                (Work::Start(event), false) | (Work::End(event), true) => {
+                    out.events.push(std::mem::take(event.as_mut()));
+                }
+                _ => {}
+            }
+            for event in &mut out.events[first..] {
+                event.session.clone_from(&span.session);
+                event.time = if step.late { span.end } else { span.start };
+                event.source = span.source.clone();
+                // What users and operators say is no act of the agent.
+                if event.agent.is_none() && !matches!(event.kind, Kind::UserMessage | Kind::SystemMessage) {
+                    event.agent.clone_from(&span.agent);
+                }
+            }
+        }
+    }
+}
+
+/// The place of each span's parent.
+fn parents(spans: &[Span]) -> Vec<Option<usize>> {
+    let places: HashMap<&Text, usize> =
+        spans.iter().enumerate().filter_map(|(place, span)| Some((span.id.as_ref()?, place))).collect();
+    let parent = |(place, span): (usize, &Span)| {
+        let parent = *places.get(span.parent.as_ref()?)?;
+        // Ids are unique within a trace only; a span that is its own parent has none.
+        (parent != place && spans[parent].trace == span.trace).then_some(parent)
+    };
+    spans.iter().enumerate().map(parent).collect()
+}
+
+/// Turns spans that only wrap others into frames: a model's call around the same call one layer down, and a tool's call
+/// around the same call on its way to the tool.
+fn fold_frames(spans: &mut [Span], parents: &[Option<usize>]) {
+    let mut wraps = vec![false; spans.len()];
+    for place in 0..spans.len() {
+        match &spans[place].work {
+            Work::Model { input, output } if !(input.is_empty() && output.is_empty()) => {
+                let mut above = parents[place];
+                // INVARIANT: what lies above a wrapper was marked when it was, so each span is walked over once.
+                while let Some(frame) = above
+                    && !wraps[frame]
+                    && !matches!(spans[frame].work, Work::Tool { .. })
+                {
+                    wraps[frame] = true;
+                    above = parents[frame];
+                }
+            }
+            Work::Tool { .. } => fold_call(spans, parents, place),
+            _ => {}
+        }
+    }
+    for (span, wraps) in spans.iter_mut().zip(wraps) {
+        if wraps && matches!(span.work, Work::Model { .. }) {
+            span.work = Work::Frame;
+        }
+    }
+}
+
+/// Folds a tool's span into the one above it that shows the same call, a few layers of transport in between.
+fn fold_call(spans: &mut [Span], parents: &[Option<usize>], place: usize) {
+    let is_frame = |place: usize| matches!(spans[place].work, Work::Frame);
+    let mut above = parents[place];
+    for _ in 0..MAX_LAYERS {
+        above = above.and_then(|frame| if is_frame(frame) { parents[frame] } else { Some(frame) });
+    }
+    let Some(above) = above.filter(|above| *above != place) else { return };
+    let (Work::Tool { call: inner, answer: inner_answer }, Work::Tool { call: outer, answer }) =
+        (&spans[place].work, &spans[above].work)
+    else {
+        return;
+    };
+    let same = inner.tool == outer.tool
+        && match (&inner.args, &outer.args) {
+            (Some(inner), Some(outer)) => history::same_arguments(inner, outer),
+            _ => true,
+        };
+    if !same {
+        return;
+    }
+    // The outer span goes on for both, with what only the inner one recorded.
+    let is_empty = answer.as_ref().is_none_or(|answer| answer.text.is_none() && answer.result.is_none());
+    let (args, answer) = (inner.args.clone(), inner_answer.clone().filter(|_| is_empty));
+    let end = spans[place].end;
+    spans[place].work = Work::Frame;
+    let outer = &mut spans[above];
+    outer.end = outer.end.or(end);
+    if let Work::Tool { call, answer: outer_answer } = &mut outer.work {
+        call.args = call.args.take().or(args);
+        if let Some(mut answer) = answer {
+            answer.failed |= outer_answer.as_ref().is_some_and(|outer| outer.failed);
+            *outer_answer = Some(answer);
+        }
+    }
+}
+
+/// Gives every span its session and its agent.
+fn inherit(spans: &mut [Span], parents: &[Option<usize>]) {
+    let mut only: HashMap<Text, Option<Text>> = HashMap::new();
+    for span in spans.iter() {
+        if let (Some(trace), Some(session)) = (&span.trace, &span.session) {
+            let known = only.entry(trace.clone()).or_insert_with(|| Some(session.clone()));
+            if known.as_ref() != Some(session) {
+                *known = None;
+            }
+        }
+    }
+    let mut done = vec![false; spans.len()];
+    let mut path = Vec::new();
+    for place in 0..spans.len() {
+        let mut above = Some(place);
+        // A span that is being looked at counts as done, so that a circle of parents ends.
+        while let Some(span) = above
+            && !done[span]
+        {
+            done[span] = true;
+            path.push(span);
+            above = parents[span];
+        }
+        while let Some(place) = path.pop() {
+            let parent = parents[place].map(|parent| (spans[parent].session.clone(), spans[parent].agent.clone()));
+            let (session, agent) = parent.unwrap_or_default();
+            let span = &mut spans[place];
+            let of_trace = || span.trace.as_ref().and_then(|trace| only.get(trace).cloned().flatten());
+            span.session = span.session.take().or(session).or_else(of_trace).or_else(|| span.trace.clone());
+            span.agent = span.agent.take().or(agent);
+        }
+    }
+}
+
+/// The steps of all spans in the order of time. A span without a time stands where the file has it.
+fn steps(spans: &[Span]) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(spans.len() * 2);
+    let mut before = Time(i64::MIN);
+    for (place, span) in spans.iter().enumerate() {
+        let start = span.start.or(span.end).unwrap_or(before);
+        before = start;
+        let end = span.end.unwrap_or(start).max(start);
+        if !matches!(span.work, Work::Frame) {
+            steps.push(Step { order: (start, start, place), late: false, span: place });
+            steps.push(Step { order: (end, start, place), late: true, span: place });
+        }
+    }
+    steps.sort_by_key(|step| (step.order, step.late));
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lictor_event::Payload;
+    use lictor_json::Object;
+
+    fn span(id: &str, parent: &str, work: Work) -> Span {
+        let named = |id: &str| (!id.is_empty()).then(|| Text::from(id));
+        Span { id: named(id), parent: named(parent), trace: named("t"), work, ..Span::default() }
+    }
+
+    fn said(kind: Kind, text: &str) -> Vec<Event> {
+        vec![Event { text: Some(Text::from(text)), ..Event::new(kind) }]
+    }
+
+    fn asked(text: &str) -> Work {
+        Work::Model { input: said(Kind::UserMessage, text), output: said(Kind::AssistantMessage, text) }
+    }
+
+    fn called(tool: &str) -> Work {
+        let mut call = Event { tool: Some(Text::from(tool)), ..Event::new(Kind::ToolCall) };
+        call.args = Some(Payload::Value(Json::Object(Object::new())));
+        Work::Tool { call: Box::new(call), answer: None }
+    }
+
+    fn told(spans: Vec<Span>) -> Vec<String> {
+        let mut out = Decoded::default();
+        Spans { spans }.tell(&mut out);
+        let words = |event: &Event| event.text.clone().or(event.tool.clone()).unwrap_or_default();
+        out.events.iter().map(|event| format!("{} {}", event.kind, words(event))).collect()
+    }
+
+    #[test]
+    fn a_circle_of_parents_ends() {
+        let circle = vec![span("a", "b", Work::Frame), span("b", "c", called("f")), span("c", "a", asked("x"))];
+        assert_eq!(told(circle), ["tool_call f", "user_message x", "assistant_message x"]);
+        assert_eq!(told(vec![span("a", "a", called("f"))]), ["tool_call f"]);
+    }
+
+    #[test]
+    fn a_tower_of_spans_costs_no_more_than_its_height() {
+        let height = 100_000;
+        let floor = |at: usize| span(&at.to_string(), &(at + 1).to_string(), Work::Frame);
+        let mut tower: Vec<Span> = (0..height).map(floor).collect();
+        tower.push(Span { session: Some(Text::from("s")), ..span(&height.to_string(), "", Work::Frame) });
+        tower[0].work = called("f");
+        let mut out = Decoded::default();
+        Spans { spans: tower }.tell(&mut out);
+        assert_eq!(out.events[0].session.as_deref(), Some("s"));
+    }
+
+    #[test]
+    fn a_call_of_a_model_around_the_same_call_is_a_frame_unless_a_tool_stands_between() {
+        let layers =
+            vec![span("outer", "", asked("x")), span("http", "outer", Work::Frame), span("inner", "http", asked("y"))];
+        assert_eq!(told(layers), ["user_message y", "assistant_message y"]);
+        let agents =
+            vec![span("outer", "", asked("x")), span("tool", "outer", called("f")), span("inner", "tool", asked("y"))];
+        assert_eq!(
+            told(agents),
+            ["user_message x", "assistant_message x", "tool_call f", "user_message y", "assistant_message y"]
+        );
+    }
+}

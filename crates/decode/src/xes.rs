@@ -1,0 +1,238 @@
+//! Event logs of process mining (XES, IEEE 1849).
+//!
+//! A trace is a session, and each of its events is a call of the tool that `concept:name` names: process logs record
+//! what was done, not who said what. `org:resource` is the agent, `time:timestamp` the time. `lifecycle:transition` and
+//! the other attributes of standard extensions are kept beside the call, all others are its arguments. What a log
+//! declares for all its events (`global`) is a declaration and no event.
+//!
+//! Entities that a document defines itself are never expanded: a value that uses one is a fault.
+
+use std::sync::Arc;
+
+use quick_xml::events::{BytesStart, Event as Xml};
+use quick_xml::{Reader, XmlVersion};
+
+use super::{Decoded, Decoder, Fault, Record, unknown};
+use lictor_event::{Event, Kind, Payload, parse_time};
+use lictor_json::{Json, Object, Text};
+
+/// How deep elements may nest: a list in a list in an event is as much as anybody writes.
+const MAX_DEPTH: usize = 64;
+
+/// How the attributes of standard extensions begin that say something of a call and are no arguments of it.
+const EXTENSIONS: [&str; 7] = ["lifecycle:", "org:", "time:", "concept:", "identity:", "cost:", "semantic:"];
+
+/// Whether a record is a document of this format.
+pub(super) fn recognises(value: &Json) -> bool {
+    let mut text = value.as_str().unwrap_or_default().trim_start_matches('\u{feff}').trim_start();
+    // The log stands behind a declaration and any comments.
+    for (open, close) in [("<?", "?>"), ("<!--", "-->"), ("<!--", "-->"), ("<!--", "-->")] {
+        if let Some((_, rest)) = text.strip_prefix(open).and_then(|rest| rest.split_once(close)) {
+            text = rest.trim_start();
+        }
+    }
+    let Some(root) = text.strip_prefix('<') else { return false };
+    let name = root.split(|end: char| end.is_whitespace() || end == '>' || end == '/').next().unwrap_or_default();
+    name == "log" || name.ends_with(":log")
+}
+
+/// Decodes the records of one file.
+#[derive(Debug, Default)]
+pub(super) struct XesDecoder {}
+
+impl Decoder for XesDecoder {
+    fn record(&mut self, record: Record, out: &mut Decoded) {
+        let Some(text) = record.value.as_str() else {
+            return out.faults.push(unknown::fault(&record, &record.value));
+        };
+        let mut log = Log { record: &record, text, read_to: 0, line: record.line, trace: None, traces: 0, begun: 0 };
+        if let Err(fault) = log.read(out) {
+            // The events of a trace that breaks off are told, and so is that it does.
+            log.end_trace(out);
+            out.faults.push(fault);
+        }
+    }
+}
+
+/// A document while it is read.
+struct Log<'a> {
+    record: &'a Record,
+    text: &'a str,
+    /// How far lines have been counted.
+    read_to: usize,
+    line: u32,
+    /// Where the events of the open trace begin, and its name.
+    trace: Option<(usize, Option<Text>)>,
+    traces: u32,
+    /// The line on which the open event begins.
+    begun: u32,
+}
+
+/// An element that is open.
+struct Element {
+    name: Text,
+    key: Option<Text>,
+    value: Option<Text>,
+    /// The attributes inside.
+    inside: Object,
+}
+
+impl Log<'_> {
+    fn read(&mut self, out: &mut Decoded) -> Result<(), Fault> {
+        let mut reader = Reader::from_str(self.text);
+        reader.config_mut().expand_empty_elements = true;
+        let mut open: Vec<Element> = Vec::new();
+        loop {
+            let event = reader.read_event().map_err(|error| {
+                let place = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
+                self.fault(place, format!("the XML is broken: {error}"))
+            })?;
+            let place = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+            match event {
+                Xml::Eof if open.is_empty() => return Ok(()),
+                Xml::Eof => return Err(self.fault(place, "the XML is broken: it ends within an element".to_owned())),
+                Xml::Start(start) => {
+                    if open.len() >= MAX_DEPTH {
+                        return Err(self.fault(place, format!("elements nest deeper than {MAX_DEPTH}")));
+                    }
+                    let element = Element::read(&start).map_err(|message| self.fault(place, message))?;
+                    match element.name.as_str() {
+                        "trace" => {
+                            self.trace = Some((out.events.len(), None));
+                            self.traces += 1;
+                        }
+                        "event" => self.begun = self.line_at(place),
+                        _ => {}
+                    }
+                    open.push(element);
+                }
+                Xml::End(_) => {
+                    if let Some(element) = open.pop() {
+                        self.close(element, &mut open, out);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn close(&mut self, element: Element, open: &mut [Element], out: &mut Decoded) {
+        match element.name.as_str() {
+            "event" => self.tell(element.inside, out),
+            "trace" => self.end_trace(out),
+            "log" | "global" | "classifier" | "extension" => {}
+            _ => {
+                let Some(above) = open.last_mut() else { return };
+                let (key, value) = element.into_member(above.inside.len());
+                match (&mut self.trace, value) {
+                    (Some((_, name)), Json::String(value)) if above.name == "trace" && key == "concept:name" => {
+                        *name = Some(value);
+                    }
+                    (_, value) => above.inside.insert(key, value),
+                }
+            }
+        }
+    }
+
+    fn tell(&self, mut attributes: Object, out: &mut Decoded) {
+        let mut take = |key: &str| match attributes.remove(key) {
+            Some(Json::String(text)) => Some(text),
+            _ => None,
+        };
+        let Some(tool) = take("concept:name") else {
+            let message = "an event has no `concept:name`, so what was done is not known".to_owned();
+            return out.faults.push(Fault { line: self.begun, ..self.record.fault("xes.nameless_event", message) });
+        };
+        let mut event = Event::new(Kind::ToolCall);
+        event.tool = Some(tool);
+        event.agent = take("org:resource");
+        event.id = take("concept:instance");
+        let time = take("time:timestamp");
+        event.time = time.as_deref().and_then(parse_time);
+        if let (None, Some(time)) = (event.time, time) {
+            event.more.insert("time:timestamp", time);
+        }
+        let mut args = Object::new();
+        for (key, value) in attributes.into_members() {
+            let is_kept = EXTENSIONS.iter().any(|beginning| key.starts_with(beginning));
+            if is_kept { &mut event.more } else { &mut args }.insert(key, value);
+        }
+        event.args = Some(Payload::Value(Json::Object(args)));
+        event.source = self.record.source();
+        event.source.line = self.begun;
+        out.events.push(event);
+    }
+
+    /// Gives the events of a trace their session: its name, or its number where it has none.
+    fn end_trace(&mut self, out: &mut Decoded) {
+        let Some((first, name)) = self.trace.take() else { return };
+        let name = name.unwrap_or_else(|| Text::from(format!("trace-{}", self.traces)));
+        for event in &mut out.events[first..] {
+            event.session = Some(name.clone());
+        }
+    }
+
+    /// The line of a place. Places come in order, so lines are counted once.
+    fn line_at(&mut self, place: usize) -> u32 {
+        let place = place.min(self.text.len());
+        let passed = self.text.as_bytes().get(self.read_to..place).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', passed).count() as u32;
+        self.read_to = self.read_to.max(place);
+        self.line
+    }
+
+    fn fault(&mut self, place: usize, message: String) -> Fault {
+        let line = self.line_at(place);
+        Fault { file: Arc::clone(&self.record.file), line, column: None, code: "xes.broken", message }
+    }
+}
+
+impl Element {
+    fn read(start: &BytesStart<'_>) -> Result<Element, String> {
+        let mut element =
+            Element { name: Text::from(start.local_name().as_ref()), key: None, value: None, inside: Object::new() };
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| format!("the XML is broken: {error}"))?;
+            let place = match attribute.key.as_ref() {
+                "key" => &mut element.key,
+                "value" => &mut element.value,
+                _ => continue,
+            };
+            let value = attribute
+                .normalized_value(XmlVersion::Implicit1_0)
+                .map_err(|error| format!("a value cannot be read: {error}"))?;
+            *place = Some(Text::from(value));
+        }
+        Ok(element)
+    }
+
+    /// The element as an attribute of the one around it. What has no key, such as a list of values, gets its number.
+    fn into_member(self, number: usize) -> (Text, Json) {
+        let value = self.value.unwrap_or_default();
+        let value = match self.name.as_str() {
+            "int" => value.trim().parse::<i64>().map_or(Json::String(value), Json::from),
+            "float" => match lictor_json::parse_str(value.trim()) {
+                Ok(number @ Json::Number(_)) => number,
+                _ => Json::String(value),
+            },
+            "boolean" => match value.trim() {
+                "true" | "1" => Json::Bool(true),
+                "false" | "0" => Json::Bool(false),
+                _ => Json::String(value),
+            },
+            "list" | "values" => {
+                // The items of a list stand in `values`.
+                let items = self.inside.into_members().into_iter().map(|(_, value)| value);
+                match items.collect::<Vec<_>>() {
+                    mut items if self.name == "list" && items.len() == 1 && items[0].as_array().is_some() => {
+                        items.remove(0)
+                    }
+                    items => Json::Array(items),
+                }
+            }
+            "container" => Json::Object(self.inside),
+            _ => Json::String(value),
+        };
+        (self.key.unwrap_or_else(|| Text::from(format!("#{number}"))), value)
+    }
+}

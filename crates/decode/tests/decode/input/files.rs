@@ -1,0 +1,114 @@
+//! What the user names.
+
+use std::fs;
+use std::path::Path;
+
+use lictor_decode::input::{Input, Limits, detect, find};
+use lictor_decode::{Format, Framing};
+
+fn write(directory: &Path, name: &str, text: &str) {
+    let path = directory.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// The names of what is found, without the directory.
+fn found(directory: &Path, names: &[&str]) -> Result<Vec<String>, String> {
+    let start = format!("{}/", directory.display());
+    let paths: Vec<_> = names.iter().map(|name| format!("{start}{name}")).collect();
+    let inputs = find(&paths, &Limits::default()).map_err(|error| error.to_string().replace(&start, ""))?;
+    Ok(inputs.iter().map(|input| input.name().trim_start_matches(&start).to_owned()).collect())
+}
+
+#[test]
+fn files_directories_and_patterns_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let logs = ["a.jsonl", "b/c.json", "b/d/e.ndjson.gz", "f.sse", "g.LOG", "h.txt.zst"];
+    let others = ["LICENSE", "README.md", ".hidden.json", ".git/x.json", "b/code.py", "b/i.png", "notes.gz"];
+    for name in logs.iter().chain(&others) {
+        write(directory.path(), name, "{}\n");
+    }
+    assert_eq!(found(directory.path(), &[""]).unwrap(), logs);
+    assert_eq!(found(directory.path(), &["f.sse", "README.md"]).unwrap(), ["f.sse", "README.md"]);
+    assert_eq!(found(directory.path(), &["*.sse", "b/**/*.json"]).unwrap(), ["f.sse", "b/c.json"]);
+    assert_eq!(found(directory.path(), &["b*"]).unwrap(), ["b/c.json", "b/d/e.ndjson.gz"]);
+    assert_eq!(found(directory.path(), &["f.sse", "", "f.sse"]).unwrap().len(), logs.len());
+    write(directory.path(), "x[1].json", "{}");
+    assert_eq!(found(directory.path(), &["x[1].json"]).unwrap(), ["x[1].json"]);
+}
+
+#[test]
+fn everything_that_cannot_be_found_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), "docs/README.md", "hello");
+    let error = found(directory.path(), &["missing.json", "docs", "*.nothing"]).unwrap_err();
+    for part in
+        ["missing.json: there is no such file", "docs: holds no logs", "*.nothing: nothing has a name", "hint: "]
+    {
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(find(&[], &Limits::default()).is_err());
+}
+
+#[test]
+fn a_file_is_read_again_and_again() {
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), "a.jsonl", "{\"kind\":\"tool_call\"}\n{\"kind\":\"tool_result\"}\n");
+    let inputs = find(&[directory.path().join("a.jsonl").display().to_string()], &Limits::default()).unwrap();
+    for _ in 0..2 {
+        let count: usize = inputs[0].chunks(&Limits::default()).unwrap().map(|chunk| chunk.records().count()).sum();
+        assert_eq!(count, 2);
+        assert_eq!(detect(&inputs[0], &Limits::default()).unwrap(), (Framing::Json, Format::Native));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_put_aside_and_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe").display().to_string();
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let path = path.clone();
+        move || fs::write(path, "{\"kind\":\"tool_call\"}\n").unwrap()
+    });
+    let inputs = find(&[path], &Limits::default()).unwrap();
+    writer.join().unwrap();
+    for _ in 0..2 {
+        let records: Vec<_> =
+            inputs[0].chunks(&Limits::default()).unwrap().map(|chunk| chunk.records().count()).collect();
+        assert_eq!(records, [1]);
+    }
+}
+
+#[test]
+fn a_format_that_is_not_known_is_an_error_that_lists_those_that_are() {
+    let detected = |text: &str| detect(&Input::from_bytes("log", text.as_bytes()), &Limits::default());
+    assert_eq!(detected("[\"tool_call\"]\n[\"verified\"]\n").unwrap(), (Framing::Json, Format::Native));
+    let error = detected("{\"some\":\"thing\"}\n").unwrap_err().to_string();
+    assert!(error.contains("--input-format") && error.contains("openai-chat") && error.contains("native"), "{error}");
+    let error = detected("").unwrap_err().to_string();
+    assert!(error.contains("holds no records"), "{error}");
+    let error = detected("{\"kind\":\"a\",\"kind\":\"b\"}\n").unwrap_err().to_string();
+    assert!(error.contains("line 1, column 13: the key \"kind\" stands twice"), "{error}");
+}
+
+/// Reads examples of many formats where they lie beside the project.
+#[test]
+fn examples_of_many_formats_are_cut_into_records() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/formats");
+    if !directory.is_dir() {
+        eprintln!("SKIPPED: no examples in {}", directory.display());
+        return;
+    }
+    let limits = Limits::default();
+    for input in find(&[directory.display().to_string()], &limits).unwrap() {
+        let mut records = 0;
+        for chunk in input.chunks(&limits).unwrap() {
+            for record in chunk.records() {
+                records += usize::from(record.unwrap().index < 1000);
+            }
+        }
+        assert!(records > 0, "{}", input.name());
+    }
+}

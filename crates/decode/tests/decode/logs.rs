@@ -1,0 +1,11 @@
+//! Decoders of logs and traces: exact events for files of our own, counts for files of others.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+mod damage;
+mod golden;
+mod shared;

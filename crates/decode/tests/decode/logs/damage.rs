@@ -1,0 +1,90 @@
+//! Damaged records: a decoder gives events and faults, and never gives up.
+
+use std::path::PathBuf;
+
+use lictor_decode::Format;
+use lictor_json::{Json, Object};
+
+use super::golden::{FORMATS, detected, files};
+use crate::reader::{decode, records};
+
+/// What may stand where something else should.
+fn strangers() -> Vec<Json> {
+    let mut object = Object::new();
+    object.insert("type", "tool_use");
+    vec![Json::Null, Json::from(-7), Json::from("\u{e9}\\u{\"["), Json::Array(vec![object.into()])]
+}
+
+/// The value with its n-th part (counted from the root) replaced; none when it has fewer.
+fn replaced(value: &Json, count: &mut usize, stranger: &Json) -> Option<Json> {
+    if *count == 0 {
+        return Some(stranger.clone());
+    }
+    *count -= 1;
+    match value {
+        Json::Array(items) => items.iter().enumerate().find_map(|(place, item)| {
+            let mut items = items.clone();
+            items[place] = replaced(item, count, stranger)?;
+            Some(Json::Array(items))
+        }),
+        Json::Object(object) => object.iter().find_map(|(key, item)| {
+            let mut object = object.clone();
+            object.insert(key.clone(), replaced(item, count, stranger)?);
+            Some(Json::Object(object))
+        }),
+        _ => None,
+    }
+}
+
+fn all_files() -> Vec<(Format, PathBuf)> {
+    let of = |name: &&str| files(name).into_iter().map(|file| (Format::named(name).unwrap(), file)).collect::<Vec<_>>();
+    FORMATS.iter().flat_map(of).collect()
+}
+
+#[test]
+fn no_stranger_in_a_record_stops_a_decoder() {
+    for (format, file) in all_files() {
+        let whole = records(&file);
+        for damaged in 0..whole.len() {
+            for stranger in strangers() {
+                for place in 0.. {
+                    let Some(value) = replaced(&whole[damaged].1, &mut { place }, &stranger) else { break };
+                    let mut records = whole.clone();
+                    records[damaged].1 = value;
+                    let _ = detected(&records[damaged..=damaged]);
+                    decode(format, "damaged", &records);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_cut_in_a_text_stops_a_decoder() {
+    for (format, file) in all_files() {
+        if !matches!(format, Format::Xes | Format::Actions) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (cut, _) in text.char_indices() {
+            for part in [&text[..cut], &text[cut..]] {
+                decode(format, "cut", &[(1, Json::from(part))]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_of_another_format_is_a_fault() {
+    for (format, file) in all_files() {
+        let mut records = records(&file);
+        let before = decode(format, "own", &records).faults.len();
+        records.push((9, Json::Object([("greeting".into(), Json::from("hello"))].into_iter().collect())));
+        let faults = decode(format, "strange", &records).faults;
+        assert_eq!(faults.len(), before + 1, "{}", file.display());
+        let told = faults.iter().any(|fault| {
+            fault.line == 9 && fault.code == "decode.unknown_record" && fault.message.contains("greeting")
+        });
+        assert!(told, "{}: {faults:?}", file.display());
+    }
+}

@@ -1,0 +1,243 @@
+//! Files that others wrote, where they are at hand: how many events of each kind they hold.
+//!
+//! The counts of single files were made by reading them; those of the large sets by a script that shares no code with
+//! the decoders.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lictor_decode::{Decoded, Format};
+use lictor_event::{Kind, Payload};
+use lictor_json::{self as json, Json};
+
+use super::golden::detected;
+use crate::reader::{decode, lines, records};
+
+/// A folder of the reference material, or nothing and a word about it.
+fn folder(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("SKIPPED: {} is not here, so nothing of it was tested", path.display());
+    None
+}
+
+/// `kind=count` for each kind, in alphabetical order.
+fn counts(out: &Decoded) -> String {
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    for event in &out.events {
+        *kinds.entry(event.kind.to_string()).or_default() += 1;
+    }
+    kinds.iter().map(|(kind, count)| format!("{kind}={count}")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn examples_of_each_format_are_known_and_give_their_events() {
+    let Some(formats) = folder("formats") else { return };
+    let cases = [
+        ("otel-genai/otlp_traces.json", "otlp", "tool_call=1 tool_result=1 user_message=1"),
+        (
+            "otel-genai/legacy_v1.36_events_log_records.json",
+            "otlp",
+            "assistant_message=1 system_message=1 tool_call=1 tool_result=1 user_message=1",
+        ),
+        ("otel-genai/mcp_tool_call_span.json", "otlp", "tool_call=1 tool_result=1"),
+        ("otel-genai/guardrail_emission_proposal.json", "otlp", "policy_check=1"),
+        ("openinference/llm_and_tool_spans.json", "openinference", "tool_call=1 tool_result=1 user_message=1"),
+        ("langfuse/observation.json", "langfuse", "tool_call=1 tool_result=1"),
+        ("langfuse/ingestion_batch.jsonl", "langfuse", "tool_call=1"),
+        ("langsmith/run_tool.json", "langsmith", "tool_call=1 tool_result=1"),
+        ("langsmith/batch_ingest_post_patch.json", "langsmith", "assistant_message=1 user_message=1"),
+        ("openai-agents/export.jsonl", "openai-agents", "handoff=1 policy_check=1 tool_call=1 tool_result=1"),
+        (
+            "claude-code/sample_session.jsonl",
+            "claude-code",
+            "assistant_message=2 tool_call=2 tool_result=2 user_message=2",
+        ),
+        (
+            "claude-code/stream_json_output.jsonl",
+            "claude-code",
+            "session_start=1 tool_call=1 tool_definitions=1 tool_result=1",
+        ),
+        ("claude-code/hook_pretooluse_input.json", "claude-code", "tool_call=1"),
+        (
+            "codex/rollout.jsonl",
+            "codex",
+            "assistant_message=1 session_start=1 tool_call=1 tool_result=1 user_message=1",
+        ),
+        ("xes/minimal.xes", "xes", "tool_call=2"),
+    ];
+    for (file, format, expected) in cases {
+        let path = formats.join(file);
+        let records = records(&path);
+        let found = detected(&records).unwrap_or_else(|| panic!("{file} is not known"));
+        assert_eq!(found.name(), format, "{file}");
+        let out = decode(found, file, &records);
+        assert_eq!(counts(&out), expected, "{file}\n{}", lines(&out));
+        assert!(out.faults.is_empty(), "{file}: {:?}", out.faults);
+    }
+}
+
+#[test]
+fn files_of_other_formats_are_left_to_them() {
+    let Some(formats) = folder("formats") else { return };
+    let ours = ["otlp", "openinference", "langfuse", "langsmith", "openai-agents", "claude-code", "codex"];
+    let benchmarks = ["xes", "agentdojo", "tau-bench", "toolemu"];
+    let others = [
+        "a2a",
+        "anthropic",
+        "anthropic-managed-agents",
+        "cloudevents",
+        "mcp",
+        "ocsf",
+        "openai-chat",
+        "openai-responses",
+    ];
+    for folder in others {
+        for entry in fs::read_dir(formats.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|ending| ending == "langsmith-sdk") {
+                continue;
+            }
+            let found = detected(&records(&path));
+            let stolen = found.is_some_and(|found| ours.iter().chain(&benchmarks).any(|name| found.name() == *name));
+            assert!(!stolen, "{} is taken for {found:?}", path.display());
+        }
+    }
+}
+
+/// What runs hold beside the counts of kinds.
+#[derive(Debug, Default, PartialEq)]
+struct Tally {
+    kinds: String,
+    failed: usize,
+    labelled: usize,
+    unparsed: usize,
+    sessions: usize,
+}
+
+/// Tallies runs, and checks that each answer has the id and the tool of one call before it, and of no other's.
+fn tally(format: Format, records: &[(u32, Json)]) -> Tally {
+    let out = decode(format, "runs", records);
+    assert!(out.faults.is_empty(), "{:?}", out.faults.first());
+    let mut open = HashSet::new();
+    let mut given = HashSet::new();
+    let mut tally = Tally { kinds: counts(&out), ..Tally::default() };
+    let mut sessions = HashSet::new();
+    for event in &out.events {
+        let call = (event.session.clone(), event.id.clone(), event.tool.clone());
+        match event.kind {
+            Kind::SessionStart => assert!(sessions.insert(event.session.clone()), "{:?} begins twice", event.session),
+            Kind::ToolCall => {
+                assert!(given.insert((event.session.clone(), event.id.clone())), "{call:?} has the id of another");
+                open.insert(call);
+                tally.unparsed += usize::from(matches!(event.args, Some(Payload::Unparsed(_))));
+            }
+            Kind::ToolResult => {
+                assert!(open.remove(&call), "{call:?} answers no call");
+                tally.failed += usize::from(event.failed);
+                tally.labelled += usize::from(event.labels.iter().any(|label| label == "injection_detected"));
+            }
+            _ => {}
+        }
+    }
+    tally.sessions = sessions.len();
+    tally
+}
+
+#[test]
+fn all_agentdojo_runs_are_read() {
+    let Some(folder) = folder("traces/agentdojo") else { return };
+    let records = records(&folder.join("runs.jsonl.zst"));
+    assert_eq!(detected(&records).map(Format::name), Some("agentdojo"));
+    let expected = Tally {
+        kinds: "assistant_message=26142 session_start=9219 system_message=9163 tool_call=34411 tool_result=34222 \
+                user_message=16419"
+            .to_owned(),
+        failed: 1830,
+        labelled: 9777,
+        unparsed: 0,
+        sessions: 9219,
+    };
+    assert_eq!(tally(Format::Agentdojo, &records), expected);
+}
+
+#[test]
+fn agentdojo_files_of_one_run_each_are_read() {
+    let Some(folder) = folder("traces/agentdojo/sample") else { return };
+    let mut runs = Vec::new();
+    for suite in ["banking", "slack", "travel", "workspace"] {
+        for entry in fs::read_dir(folder.join(suite)).unwrap() {
+            let path = entry.unwrap().path();
+            let run = records(&path);
+            assert_eq!(detected(&run).map(Format::name), Some("agentdojo"), "{}", path.display());
+            runs.extend(run);
+        }
+    }
+    let expected = Tally {
+        kinds: "assistant_message=50 session_start=48 system_message=48 tool_call=171 tool_result=171 user_message=48"
+            .to_owned(),
+        failed: 5,
+        labelled: 37,
+        unparsed: 0,
+        sessions: 48,
+    };
+    assert_eq!(tally(Format::Agentdojo, &runs), expected);
+}
+
+#[test]
+fn all_tau_bench_runs_are_read() {
+    let Some(folder) = folder("traces/tau-bench-airline") else { return };
+    let path = folder.join("gpt-4o-airline-even.json");
+    let records = records(&path);
+    assert_eq!(detected(&records).map(Format::name), Some("tau-bench"));
+    let expected = Tally {
+        kinds:
+            "assistant_message=615 session_start=100 system_message=100 tool_call=577 tool_result=577 user_message=686"
+                .to_owned(),
+        failed: 21,
+        labelled: 0,
+        unparsed: 0,
+        sessions: 100,
+    };
+    assert_eq!(tally(Format::TauBench, &records), expected);
+}
+
+#[test]
+fn all_toolemu_runs_are_read() {
+    let Some(folder) = folder("traces/toolemu-safety") else { return };
+    let records = records(&folder.join("trajectories.jsonl.zst"));
+    assert_eq!(detected(&records).map(Format::name), Some("toolemu"));
+    let expected = Tally {
+        kinds: "assistant_message=972 session_start=972 tool_call=1454 tool_result=1454 user_message=972".to_owned(),
+        failed: 119,
+        labelled: 0,
+        unparsed: 10,
+        sessions: 972,
+    };
+    assert_eq!(tally(Format::Toolemu, &records), expected);
+}
+
+#[test]
+fn plain_logs_have_as_many_actions_as_their_authors_count() {
+    let Some(folder) = folder("peers/trac") else { return };
+    let golden = json::parse(&fs::read(folder.join("trac_golden_released.json")).unwrap()).unwrap();
+    let mut files = 0;
+    for (world, logs) in golden.as_object().unwrap().iter() {
+        for (name, log) in logs.as_object().unwrap().iter() {
+            let path = folder.join(world.as_str()).join(name.as_str());
+            let records = records(&path);
+            assert_eq!(detected(&records).map(Format::name), Some("actions"), "{}", path.display());
+            let out = decode(Format::Actions, name, &records);
+            let steps = log.get("steps").and_then(Json::as_i64).unwrap();
+            // One log has a blank line between two episodes, which its authors count as a step.
+            let blank = i64::from(world == "scienceworld" && name == "out10.txt");
+            assert_eq!(i64::try_from(out.events.len()).unwrap(), steps - blank, "{}", path.display());
+            assert!(out.faults.is_empty() && out.events.iter().all(|event| event.seq.is_some()), "{}", path.display());
+            files += 1;
+        }
+    }
+    assert_eq!(files, 37);
+}

@@ -1,0 +1,88 @@
+//! Files to records to events, and events to lines that can be read and compared.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use lictor_decode::input::{Input, Limits};
+use lictor_decode::{Decoded, Format, Record};
+use lictor_event::{Event, Payload, write_time};
+use lictor_json::Json;
+
+/// The records of a file with their lines.
+pub(crate) fn records(path: &Path) -> Vec<(u32, Json)> {
+    let name = path.display().to_string();
+    let input = Input::from_bytes(name.as_str(), std::fs::read(path).unwrap());
+    let mut records = Vec::new();
+    for chunk in input.chunks(&Limits::default()).unwrap() {
+        for record in chunk.records() {
+            let record = record.unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
+            records.push((record.line, record.value));
+        }
+    }
+    records
+}
+
+/// The events of records, in one file of that name.
+pub(crate) fn decode(format: Format, name: &str, records: &[(u32, Json)]) -> Decoded {
+    let mut decoder = format.decoder();
+    let mut out = Decoded::default();
+    let file: Arc<str> = name.into();
+    for (index, (line, value)) in records.iter().enumerate() {
+        let record = Record { value: value.clone(), file: Arc::clone(&file), line: *line, index: index as u32 };
+        decoder.record(record, &mut out);
+    }
+    decoder.finish(&mut out);
+    out
+}
+
+/// One line for each event and each fault.
+pub(crate) fn lines(decoded: &Decoded) -> String {
+    let mut text = String::new();
+    for event in &decoded.events {
+        text.push_str(&line(event));
+        text.push('\n');
+    }
+    for fault in &decoded.faults {
+        writeln!(text, "fault {} line {}: {}", fault.code, fault.line, fault.message).unwrap();
+    }
+    text
+}
+
+/// An event in a line: its kind, and whatever it has.
+pub(crate) fn line(event: &Event) -> String {
+    let mut line = event.kind.to_string();
+    let mut field = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            write!(line, " {name}={value}").unwrap();
+        }
+    };
+    field("session", event.session.as_ref().map(ToString::to_string));
+    field("seq", event.seq.map(|seq| seq.to_string()));
+    field("agent", event.agent.as_ref().map(ToString::to_string));
+    field("id", event.id.as_ref().map(ToString::to_string));
+    field("tool", event.tool.as_ref().map(ToString::to_string));
+    field("to", event.to.as_ref().map(ToString::to_string));
+    field(
+        "args",
+        event.args.as_ref().map(|args| match args {
+            Payload::Value(value) => short(&value.to_string()),
+            Payload::Unparsed(text) => format!("unparsed({})", short(text)),
+        }),
+    );
+    field("result", event.result.as_ref().map(|value| short(&value.to_string())));
+    field("text", event.text.as_ref().map(|text| format!("{:?}", short(text))));
+    field("failed", event.failed.then(|| "yes".to_owned()));
+    field("labels", (!event.labels.is_empty()).then(|| event.labels.join(",")));
+    field("more", (!event.more.is_empty()).then(|| short(&Json::from(event.more.clone()).to_string())));
+    field("time", event.time.map(write_time));
+    field("line", Some(event.source.line.to_string()));
+    line
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(70) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,158 @@
+//! The fields of an event line.
+
+use lictor_logic::Time;
+
+use crate::{Payload, parse_time};
+use lictor_json::{Json, Number, Text};
+
+/// From which number on a time counts milliseconds, and from which on it is not taken.
+const MILLISECONDS: f64 = 1e11;
+const TOO_LATE: f64 = 1e14;
+
+/// What is wrong with a line.
+pub(super) struct Wrong {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+/// A member of a line that has a field in the event.
+pub(super) struct Field<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: &'a mut Json,
+}
+
+impl Field<'_> {
+    pub(super) fn text(self, into: &mut Option<Text>) -> Result<(), Wrong> {
+        match self.value.take() {
+            Json::Null => Ok(()),
+            Json::String(text) => {
+                *into = Some(text);
+                Ok(())
+            }
+            other => self.wrong("a string", &other),
+        }
+    }
+
+    /// A list of strings, or one string.
+    pub(super) fn texts(self, into: &mut Option<Vec<Text>>) -> Result<(), Wrong> {
+        let texts = match self.value.take() {
+            Json::Null => return Ok(()),
+            Json::String(text) => vec![text],
+            Json::Array(items) => {
+                let mut texts = Vec::with_capacity(items.len());
+                for item in items {
+                    match item {
+                        Json::String(text) => texts.push(text),
+                        other => return self.wrong("a list of strings", &other),
+                    }
+                }
+                texts
+            }
+            other => return self.wrong("a list of strings", &other),
+        };
+        *into = Some(texts);
+        Ok(())
+    }
+
+    pub(super) fn whole(self, into: &mut Option<i64>) -> Result<(), Wrong> {
+        match &*self.value {
+            Json::Null => Ok(()),
+            Json::Number(Number::Integer(value)) => {
+                *into = Some(*value);
+                Ok(())
+            }
+            other => self.wrong("a whole number of 64 bits", other),
+        }
+    }
+
+    pub(super) fn truth(self, into: &mut bool) -> Result<(), Wrong> {
+        match &*self.value {
+            Json::Null => Ok(()),
+            Json::Bool(value) => {
+                *into = *value;
+                Ok(())
+            }
+            other => self.wrong("true or false", other),
+        }
+    }
+
+    pub(super) fn time(self, into: &mut Option<Time>) -> Result<(), Wrong> {
+        *into = match &*self.value {
+            Json::Null => return Ok(()),
+            Json::String(text) => parse_time(text),
+            Json::Number(number) => since_1970(*number),
+            _ => None,
+        };
+        if into.is_some() {
+            return Ok(());
+        }
+        self.wrong(
+            "a time with its offset, such as \"2026-05-01T10:00:03Z\", or seconds or milliseconds since 1970",
+            self.value,
+        )
+    }
+
+    pub(super) fn arguments(self, into: &mut Option<Payload>) -> Result<(), Wrong> {
+        match self.value.take() {
+            Json::Null => Ok(()),
+            value @ (Json::Object(_) | Json::String(_)) => {
+                *into = Some(Payload::from_json(value));
+                Ok(())
+            }
+            other => self.wrong("an object, or a string that holds one", &other),
+        }
+    }
+
+    pub(super) fn version(self, known: i64) -> Result<(), Wrong> {
+        match &*self.value {
+            Json::Null => Ok(()),
+            Json::Number(Number::Integer(version)) if *version == known => Ok(()),
+            Json::Number(Number::Integer(version)) if *version > known => Err(Wrong {
+                code: "native.version",
+                message: format!(
+                    "the event is of version {version}, and only {known} is known here; use a newer Lictor"
+                ),
+            }),
+            other => self.wrong(&format!("the version, which is {known}"), other),
+        }
+    }
+
+    fn wrong(&self, expected: &str, found: &Json) -> Result<(), Wrong> {
+        let message = format!("`{}` must be {expected}, found {}", self.name, describe(found));
+        Err(Wrong { code: "native.field", message })
+    }
+}
+
+/// The moment that a number tells; see the head of the format.
+fn since_1970(number: Number) -> Option<Time> {
+    let size = number.as_f64().abs();
+    let unit: i64 = match size {
+        _ if size < MILLISECONDS => 1_000_000_000,
+        _ if size < TOO_LATE => 1_000_000,
+        _ => return None,
+    };
+    match number {
+        Number::Integer(value) => value.checked_mul(unit).map(Time),
+        // The fraction apart, so that the whole part stays exact.
+        Number::Float(value) => {
+            let fraction = (value.fract() * unit as f64).round() as i64;
+            (value.trunc() as i64).checked_mul(unit)?.checked_add(fraction).map(Time)
+        }
+        Number::Wide(..) => None,
+    }
+}
+
+/// What a value is, in words.
+pub(super) fn describe(value: &Json) -> String {
+    match value {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(number) => format!("the number {number}"),
+        Json::String(text) => {
+            let start: String = text.chars().take(40).collect();
+            format!("the string {start:?}{}", if start.len() < text.len() { " and so on" } else { "" })
+        }
+        Json::Array(_) => "a list".to_owned(),
+        Json::Object(_) => "an object".to_owned(),
+    }
+}

@@ -1,0 +1,291 @@
+//! JSON as an agent's log may hold it, read strictly: what two readers could understand differently is refused.
+//!
+//! A log is evidence, and whoever wrote it may not be a friend. So a key that stands twice in one object is an error
+//! (readers differ in which one they see), and so are a lone surrogate, a raw control character, a nesting deeper than
+//! [`MAX_DEPTH`], a second value behind the first. Whole numbers are exact. Nothing recurses on the input's say.
+
+mod error;
+mod pull;
+mod reader;
+mod scan;
+mod slots;
+mod text;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+pub use compact_str::CompactString as Text;
+pub use error::JsonError;
+pub use pull::Pull;
+pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
+
+/// A JSON value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Json {
+    /// `null`.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string.
+    String(Text),
+    /// A list of values.
+    Array(Vec<Json>),
+    /// Keys with their values.
+    Object(Object),
+}
+
+/// A JSON number. Whole numbers stay whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// A whole number that fits 64 bits.
+    Integer(i64),
+    /// A whole number beyond 64 bits, as two halves so that a value stays small: high, then low.
+    Wide(i64, u64),
+    /// Any other number.
+    Float(f64),
+}
+
+/// The members of a JSON object, in the order in which they were written; no key stands twice.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Object(Vec<(Text, Json)>);
+
+impl Json {
+    /// The string, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Json::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The whole number, if it is one that fits 64 bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Json::Number(Number::Integer(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The object, if it is one.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Json::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The elements, if it is an array.
+    pub fn as_array(&self) -> Option<&[Json]> {
+        match self {
+            Json::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Json::Null)
+    }
+
+    /// The member of an object; none for anything else.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.as_object()?.get(key)
+    }
+
+    /// The string under a key of an object.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    /// The value that a dotted path leads to: keys of objects and positions in arrays.
+    pub fn at(&self, path: &str) -> Option<&Json> {
+        let mut value = self;
+        for step in path.split('.') {
+            value = match value {
+                Json::Object(object) => object.get(step)?,
+                Json::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(value)
+    }
+
+    /// Takes the value out and leaves `null`.
+    pub fn take(&mut self) -> Json {
+        std::mem::replace(self, Json::Null)
+    }
+}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Object {
+        Object::default()
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// Takes a member out.
+    pub fn remove(&mut self, key: &str) -> Option<Json> {
+        let place = self.0.iter().position(|(name, _)| name == key)?;
+        Some(self.0.remove(place).1)
+    }
+
+    /// Sets the value of a key.
+    pub fn insert(&mut self, key: impl Into<Text>, value: impl Into<Json>) {
+        let (key, value) = (key.into(), value.into());
+        match self.0.iter_mut().find(|(name, _)| *name == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    /// The members in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Text, &Json)> {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// An object of members whose keys differ.
+    pub fn from_members(members: Vec<(Text, Json)>) -> Object {
+        Object(members)
+    }
+
+    /// The members, to be taken apart.
+    pub fn into_members(self) -> Vec<(Text, Json)> {
+        self.0
+    }
+}
+
+/// Up to so many members are looked through for a key that stands twice.
+const FEW: usize = 16;
+
+impl FromIterator<(Text, Json)> for Object {
+    /// Of a key that stands twice the later value counts.
+    fn from_iter<I: IntoIterator<Item = (Text, Json)>>(members: I) -> Object {
+        let mut members = members.into_iter();
+        let mut object = Object::new();
+        for (key, value) in members.by_ref().take(FEW) {
+            object.insert(key, value);
+        }
+        let Some(next) = members.next() else { return object };
+        let mut places: HashMap<Text, usize> =
+            object.0.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
+        for (key, value) in std::iter::once(next).chain(members) {
+            match places.entry(key) {
+                Entry::Occupied(known) => object.0[*known.get()].1 = value,
+                Entry::Vacant(new) => {
+                    object.0.push((new.key().clone(), value));
+                    new.insert(object.0.len() - 1);
+                }
+            }
+        }
+        object
+    }
+}
+
+impl Number {
+    /// A whole number of any size up to 128 bits.
+    pub fn whole(value: i128) -> Number {
+        match i64::try_from(value) {
+            Ok(value) => Number::Integer(value),
+            Err(_) => Number::Wide((value >> 64) as i64, value as u64),
+        }
+    }
+
+    /// The number as a float; large whole numbers lose their last digits.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Number::Integer(value) => value as f64,
+            Number::Wide(high, low) => wide(high, low) as f64,
+            Number::Float(value) => value,
+        }
+    }
+}
+
+fn wide(high: i64, low: u64) -> i128 {
+    (i128::from(high) << 64) | i128::from(low)
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Number::Integer(value) => write!(f, "{value}"),
+            Number::Wide(high, low) => write!(f, "{}", wide(high, low)),
+            // As JSON writers do: a whole float keeps its point.
+            Number::Float(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
+impl From<&str> for Json {
+    fn from(value: &str) -> Json {
+        Json::String(value.into())
+    }
+}
+
+impl From<Text> for Json {
+    fn from(value: Text) -> Json {
+        Json::String(value)
+    }
+}
+
+impl From<String> for Json {
+    fn from(value: String) -> Json {
+        Json::String(value.into())
+    }
+}
+
+impl From<bool> for Json {
+    fn from(value: bool) -> Json {
+        Json::Bool(value)
+    }
+}
+
+impl From<i64> for Json {
+    fn from(value: i64) -> Json {
+        Json::Number(Number::Integer(value))
+    }
+}
+
+impl From<Object> for Json {
+    fn from(value: Object) -> Json {
+        Json::Object(value)
+    }
+}
+
+impl From<Vec<Json>> for Json {
+    fn from(value: Vec<Json>) -> Json {
+        Json::Array(value)
+    }
+}
+
+/// Compact JSON text.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::write(self, f)
+    }
+}

@@ -1,0 +1,128 @@
+//! Judging in bulk: callers that follow many sessions at once keep a [`SessionState`] for each, and no history.
+//!
+//! An audit judges this way first, and looks for witnesses only where something was violated.
+
+use std::sync::Arc;
+
+use lictor_event::Event;
+use lictor_json::Text;
+use lictor_logic::{Facts, Time, Verdict};
+use lictor_policy::Suppression;
+
+use crate::finding::Finding;
+use crate::monitor_group::Violations;
+use crate::shared_history::HistoryEvent;
+use crate::state::{SessionState, ViolationCount};
+use crate::{Judge, label};
+
+impl Judge {
+    /// Begins a session of which only the state is kept.
+    pub fn start(&mut self) -> SessionState {
+        let counts = vec![ViolationCount::default(); self.properties().len()];
+        SessionState { standing: self.group.start(), context: label::Context::default(), steps: 0, counts, lost: None }
+    }
+
+    /// Moves a session along by an event.
+    pub fn advance(&mut self, state: &mut SessionState, event: &Event) {
+        let labeled = self.label(state, event);
+        let mut violations = self.read(&mut state.standing, &labeled);
+        state.spare_lost(&mut violations);
+        state.take(labeled.notes, &violations);
+        self.recycle(labeled.labels, labeled.observation);
+    }
+
+    /// Lets time pass in a session up to a moment.
+    pub fn advance_time(&mut self, state: &mut SessionState, now: Time) {
+        self.tick(state, now);
+    }
+
+    /// Adds missing events to a session; `next` is the time of the event after them.
+    pub fn advance_missing(&mut self, state: &mut SessionState, count: u64, next: Option<Time>) {
+        self.miss(state, count, next);
+    }
+
+    pub(crate) fn tick(&mut self, state: &mut SessionState, now: Time) -> Violations {
+        let mut violations = Violations::default();
+        self.group.tick(&mut state.standing, now, &self.provers.prepared, &mut violations);
+        state.spare_lost(&mut violations);
+        state.count(&violations);
+        violations
+    }
+
+    /// The verdict on a property now. A violated property stays violated; one that is judged over more than the session
+    /// stays inconclusive.
+    pub fn verdict(&mut self, state: &mut SessionState, property: usize) -> Verdict {
+        if state.counts[property].count > 0 {
+            return Verdict::Violated;
+        }
+        match self.monitor(property).filter(|_| !state.is_lost(property)) {
+            Some(id) => self.group.verdict(&mut state.standing, id),
+            None => Verdict::Inconclusive,
+        }
+    }
+
+    /// The verdict if the session ends here. A deadline that has not passed leaves the property inconclusive. A history
+    /// across sessions does not end with one of them: the session has violated the property, or it has not.
+    pub fn end(&mut self, state: &mut SessionState, property: usize) -> Verdict {
+        let verdict = self.verdict(state, property);
+        match self.monitor(property) {
+            _ if verdict != Verdict::Inconclusive || state.is_lost(property) => verdict,
+            None => Verdict::Satisfied,
+            Some(id) => match self.group.end(&mut state.standing, id) {
+                Verdict::Violated if self.prepared().formulas[property].is_timed => Verdict::Inconclusive,
+                verdict => verdict,
+            },
+        }
+    }
+
+    /// The facts of the event that was judged last.
+    pub fn last_facts(&self, time: Option<Time>) -> Facts {
+        self.labels.facts(time, &self.prepared().plan.names)
+    }
+
+    /// The event that was judged last, for the histories across sessions; none if no property asks for them.
+    pub fn last_history_event(
+        &self,
+        state: &SessionState,
+        event: &Event,
+        session: impl FnOnce() -> Text,
+        shows_content: bool,
+    ) -> Option<HistoryEvent> {
+        self.history_event(state.whose(), &self.labels, event, state.steps, session, shows_content)
+    }
+
+    /// Adds an event to the histories across sessions it belongs to, and returns what it violates there.
+    pub fn observe_shared(&mut self, event: HistoryEvent) -> Vec<Finding> {
+        self.commit_shared(event).into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    /// Whether some property is judged over more than a session.
+    pub fn has_shared_histories(&self) -> bool {
+        !self.shared.is_empty()
+    }
+
+    /// Adds missing events, which may belong to any history across sessions.
+    pub fn miss_shared(&mut self, count: u64) {
+        self.shared.miss(count, self.provers.prepared.as_ref());
+    }
+
+    /// The findings that the policy accepts, with reason and expiry date.
+    pub fn suppressions(&self) -> &[Suppression] {
+        &self.prepared().suppressions
+    }
+
+    /// The names of all facts that the properties ask for, in a fixed order.
+    pub fn fact_names(&self) -> &[Arc<str>] {
+        &self.prepared().plan.names
+    }
+
+    /// The names of the facts that one property asks for.
+    pub fn fact_names_of(&self, property: usize) -> Vec<Arc<str>> {
+        self.prepared().formulas[property].names()
+    }
+
+    /// Marks, by their place in [`fact_names`](Judge::fact_names), the facts that hold at the event judged last.
+    pub fn mark_facts(&self, held: &mut [bool]) {
+        self.labels.mark(held);
+    }
+}

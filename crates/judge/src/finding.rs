@@ -1,0 +1,138 @@
+//! A property that a session breaks, and the events that prove it.
+
+mod view;
+
+use std::sync::Arc;
+
+use lictor_logic::{Time, Value};
+use sha2::{Digest, Sha256};
+
+use lictor_event::{Kind, Source};
+use lictor_json::Text;
+use lictor_policy::Property;
+
+pub use view::{FindingView, as_object, values};
+
+/// A property that a session breaks.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The property.
+    pub property: Arc<Property>,
+    /// The session.
+    pub session: Text,
+    /// When in the session it was decided.
+    pub decided: Decided,
+    /// The number of the deciding event in its session, from one; for [`Decided::End`], of the last event.
+    pub step: u32,
+    /// Where that event was read.
+    pub source: Source,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its tool.
+    pub tool: Option<Text>,
+    /// The values for which the property is broken.
+    pub binding: Vec<(Text, Value)>,
+    /// The events that prove it, in order; the deciding one is the last, unless it is decided by the end.
+    pub witness: Vec<Proof>,
+    /// What still had to happen, for a duty that was never met; in words.
+    pub owed: Option<String>,
+    /// Why somebody accepts it.
+    pub suppressed: Option<Text>,
+    /// The same for the same finding of a later run, whatever happened elsewhere: for baselines.
+    pub fingerprint: String,
+}
+
+/// When a finding was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// By an event.
+    Event,
+    /// By time that passed before the next event.
+    Deadline,
+    /// By the end of the session: something owed never came.
+    End,
+}
+
+impl Decided {
+    /// Its name, as reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Decided::Event => "event",
+            Decided::Deadline => "deadline",
+            Decided::End => "end",
+        }
+    }
+}
+
+/// An event that matters for a finding.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// Its session, where that is another than the finding's.
+    pub session: Option<Text>,
+    /// Its number in the session, from one.
+    pub step: u32,
+    /// Where it was read.
+    pub source: Source,
+    /// What it was.
+    pub kind: Kind,
+    /// Its tool.
+    pub tool: Option<Text>,
+    /// When it happened.
+    pub time: Option<Time>,
+    /// The facts that matter and held: `processes("marketing")`.
+    pub present: Vec<String>,
+    /// The facts that matter by not holding.
+    pub absent: Vec<String>,
+    /// What was said or called, shortened; only where the user asked for content.
+    pub content: Option<String>,
+}
+
+impl Finding {
+    /// Takes in a finding of the same property at the same event, for other values.
+    pub(crate) fn join(&mut self, other: Finding) {
+        for bound in other.binding {
+            if !self.binding.contains(&bound) {
+                self.binding.push(bound);
+            }
+        }
+        for proof in other.witness {
+            let is_same = |known: &&mut Proof| known.session == proof.session && known.step == proof.step;
+            match self.witness.iter_mut().find(is_same) {
+                Some(known) => {
+                    merge(&mut known.present, proof.present);
+                    merge(&mut known.absent, proof.absent);
+                }
+                None => self.witness.push(proof),
+            }
+        }
+        // Steps of several sessions have no order among each other: what came first stays first.
+        if self.witness.iter().all(|proof| proof.session.is_none()) {
+            self.witness.sort_by_key(|proof| proof.step);
+        }
+    }
+
+    /// What is broken, in which session, at which of its events, for which values: the same in a later run.
+    pub(crate) fn print(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |part: &str| {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        };
+        add(&self.property.id);
+        add(&self.session);
+        add(&self.step.to_string());
+        for (name, value) in &self.binding {
+            add(name);
+            add(&value.to_string());
+        }
+        hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn merge(facts: &mut Vec<String>, more: Vec<String>) {
+    for fact in more {
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A finding as JSON, in the shape that reports and decisions share.
+
+use lictor_event::write_time;
+use lictor_json::Text;
+use lictor_logic::Value;
+use serde::{Serialize, Serializer};
+
+use super::{Finding, Proof};
+
+/// A finding with its witness.
+#[derive(Debug, Serialize)]
+pub struct FindingView<'a> {
+    property: &'a str,
+    severity: &'static str,
+    session: &'a str,
+    step: u32,
+    decided: &'static str,
+    file: &'a str,
+    line: u32,
+    kind: &'a str,
+    tool: Option<&'a str>,
+    #[serde(serialize_with = "as_object")]
+    binding: Vec<(&'a str, Vec<&'a Value>)>,
+    witness: Vec<ProofView<'a>>,
+    owed: Option<&'a str>,
+    suppressed: Option<&'a str>,
+    fingerprint: &'a str,
+}
+
+/// An event of a witness. Content is there only if the user asked for it.
+#[derive(Debug, Serialize)]
+struct ProofView<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    step: u32,
+    file: &'a str,
+    line: u32,
+    kind: &'a str,
+    tool: Option<&'a str>,
+    time: Option<String>,
+    present: &'a [String],
+    absent: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+}
+
+impl Finding {
+    /// The finding as a JSON object, in the shape that reports have.
+    pub fn to_json(&self) -> String {
+        // Text keys and no maps with other ones: this cannot fail.
+        serde_json::to_string(&FindingView::of(self)).unwrap_or_default()
+    }
+}
+
+impl<'a> FindingView<'a> {
+    /// The view of a finding.
+    pub fn of(finding: &'a Finding) -> FindingView<'a> {
+        FindingView {
+            property: &finding.property.id,
+            severity: finding.property.severity.name(),
+            session: &finding.session,
+            step: finding.step,
+            decided: finding.decided.name(),
+            file: &finding.source.file,
+            line: finding.source.line,
+            kind: finding.kind.name(),
+            tool: finding.tool.as_deref(),
+            binding: values(&finding.binding),
+            witness: finding.witness.iter().map(ProofView::of).collect(),
+            owed: finding.owed.as_deref(),
+            suppressed: finding.suppressed.as_deref(),
+            fingerprint: &finding.fingerprint,
+        }
+    }
+}
+
+impl<'a> ProofView<'a> {
+    fn of(proof: &'a Proof) -> ProofView<'a> {
+        ProofView {
+            session: proof.session.as_deref(),
+            step: proof.step,
+            file: &proof.source.file,
+            line: proof.source.line,
+            kind: proof.kind.name(),
+            tool: proof.tool.as_deref(),
+            time: proof.time.map(write_time),
+            present: &proof.present,
+            absent: &proof.absent,
+            content: proof.content.as_deref(),
+        }
+    }
+}
+
+/// The values of each name: a finding for several values binds a name several times, and an object with a key twice
+/// would be read differently by different readers.
+pub fn values(binding: &[(Text, Value)]) -> Vec<(&str, Vec<&Value>)> {
+    let mut names: Vec<(&str, Vec<&Value>)> = Vec::new();
+    for (name, value) in binding {
+        match names.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) => values.push(value),
+            None => names.push((name, vec![value])),
+        }
+    }
+    names
+}
+
+/// Pairs as one object, in their order.
+pub fn as_object<K: Serialize, V: Serialize, S: Serializer>(
+    pairs: &[(K, V)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}

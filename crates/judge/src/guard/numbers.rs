@@ -1,0 +1,38 @@
+//! Numbered events as they come: nothing waits for what is missing, and nothing is taken back for what comes late.
+
+use lictor_logic::Time;
+
+use super::{Decider, Guard, Guarded};
+use lictor_event::Event;
+use lictor_event::order::{Gap, GapCause};
+use lictor_json::Text;
+
+impl Guard {
+    /// Makes events that are known to be missing part of a session, as events of which nothing is known; `next` is the time
+    /// of the event behind them. What depends on them is answered as each property answers what is unknown.
+    pub fn miss(&mut self, name: &str, count: u64, next: Option<Time>) {
+        let Guard { decider, sessions } = self;
+        let guarded = sessions.entry(Text::new(name)).or_insert_with_key(|name| Box::new(decider.begin(name)));
+        guarded.session.miss(&mut decider.judge, count, next);
+    }
+}
+
+impl Decider {
+    /// Notes the number of an event. Those that are missing before it become part of the trace as events of which nothing
+    /// is known. One that comes late is decided on as it comes.
+    pub(super) fn number(&mut self, guarded: &mut Guarded, event: &Event) -> Option<Gap> {
+        let number = event.seq?;
+        let next = guarded.next.unwrap_or_else(|| number.clamp(0, 1));
+        guarded.next = Some(next.max(number.saturating_add(1)));
+        let (cause, first, last) = match number {
+            _ if number == next => return None,
+            _ if number < next => (GapCause::Late, number, number),
+            _ => (GapCause::Missing, next, number - 1),
+        };
+        let gap = Gap { cause, first, last, source: event.source.clone() };
+        if cause == GapCause::Missing {
+            guarded.session.miss(&mut self.judge, gap.count(), event.time);
+        }
+        Some(gap)
+    }
+}

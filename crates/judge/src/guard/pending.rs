@@ -1,0 +1,86 @@
+//! Events that wait for a person.
+
+use lictor_logic::Time;
+
+use super::{Action, Decision, Guarded, Refusal};
+use lictor_event::{Event, Kind};
+use lictor_json::Text;
+use lictor_policy::Response;
+
+/// An event that waits for a person.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    /// By which a person answers: the event's own id, or one made up.
+    pub(super) id: Text,
+    pub(super) event: Event,
+    /// The properties that a person is asked about.
+    pub(super) asked: Vec<Text>,
+    pub(super) until: Option<Time>,
+}
+
+impl Pending {
+    pub(super) fn new(id: Text, event: &Event, decision: &Decision, until: Option<Time>) -> Pending {
+        let asks = decision.objections.iter().filter(|objection| objection.response == Response::Ask);
+        Pending { id, event: event.clone(), asked: asks.map(|it| it.property.id.clone()).collect(), until }
+    }
+
+    /// The decision that stops it after all.
+    pub(super) fn refused(self, reason: Refusal) -> Decision {
+        let mut decision = Decision::on(self.event, Vec::new());
+        decision.action = Action::Block;
+        // Who denied it is no matter for the model.
+        decision.message = Some(match &reason {
+            Refusal::Denied(_) => "This step was not allowed: a person denied it.".to_owned(),
+            reason => format!("This step was not allowed: {reason}."),
+        });
+        decision.refused = Some(reason);
+        decision.settles = Some(self.id);
+        decision
+    }
+}
+
+impl Guarded {
+    /// Whether something waits by this id.
+    pub(super) fn waits(&self, id: &str) -> bool {
+        self.pending.iter().any(|pending| pending.id == id)
+    }
+
+    /// By which a person answers about an event: its own id, unless something else waits by that, or one made up. No two
+    /// events are given the same one that was made up.
+    pub(super) fn handle(&mut self, event: &Event) -> Text {
+        if let Some(id) = event.id.as_ref().filter(|id| !self.waits(id)) {
+            return id.clone();
+        }
+        loop {
+            self.asked += 1;
+            let number = self.asked;
+            let made_up = event.id.as_ref().map_or_else(|| format!("ask-{number}"), |id| format!("{id}~{number}"));
+            if !self.waits(&made_up) {
+                return made_up.into();
+            }
+        }
+    }
+
+    /// Takes out what an approval or a denial is about: by its id, and if it names none, all there is if that is one.
+    pub(super) fn answered(&mut self, answer: &Event) -> Option<Pending> {
+        debug_assert!(matches!(answer.kind, Kind::Approval | Kind::Denial));
+        let place = match &answer.id {
+            Some(id) => self.pending.iter().position(|pending| pending.id == *id)?,
+            None if self.pending.len() == 1 => 0,
+            None => return None,
+        };
+        Some(self.pending.remove(place))
+    }
+
+    /// Refuses what has waited too long.
+    pub(super) fn expire(&mut self, now: Option<Time>) -> Vec<Decision> {
+        if self.pending.is_empty() {
+            return Vec::new();
+        }
+        let is_late = |pending: &Pending| matches!((pending.until, now), (Some(until), Some(now)) if until < now);
+        let (late, waiting) = std::mem::take(&mut self.pending).into_iter().partition(is_late);
+        self.pending = waiting;
+        let late: Vec<Pending> = late;
+        late.into_iter().map(|pending| pending.refused(Refusal::Late)).collect()
+    }
+}

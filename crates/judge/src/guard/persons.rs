@@ -1,0 +1,106 @@
+//! Whom an event, or what was decided about it, is about.
+
+use std::collections::BTreeSet;
+
+use lictor_logic::{Fact, Value};
+
+use super::{Cause, Decider, Decision, Guard};
+use crate::finding::Finding;
+use crate::label::person;
+use lictor_event::{Event, Payload};
+use lictor_recognise::{Found, Recogniser};
+
+impl Guard {
+    /// The persons that a decision tells of: those of its event, those on whose behalf it was, and those that witnesses name.
+    pub fn persons(&self, decision: &Decision) -> Vec<String> {
+        self.decider.persons(decision)
+    }
+
+    /// The persons that a finding tells of.
+    pub fn persons_of(&self, finding: &Finding) -> Vec<String> {
+        let mut told = Told::new(&self.decider);
+        told.finding(finding);
+        told.persons()
+    }
+
+    /// Whether a text names a person, as far as persons are recognised.
+    pub fn names_somebody(&self, text: &str) -> bool {
+        let mut found = Found::default();
+        self.decider.recogniser().text(text, &mut found);
+        !found.subjects.is_empty()
+    }
+}
+
+impl Decider {
+    fn recogniser(&self) -> &Recogniser {
+        &self.judge.prepared().plan.recogniser
+    }
+
+    pub(super) fn persons(&self, decision: &Decision) -> Vec<String> {
+        let mut told = Told::new(self);
+        told.event(&decision.event);
+        for objection in &decision.objections {
+            if let Cause::Violation(finding) = &objection.why {
+                told.finding(finding);
+            }
+        }
+        told.persons()
+    }
+}
+
+/// What is told of whom.
+struct Told<'a> {
+    recogniser: &'a Recogniser,
+    found: Found,
+    given: BTreeSet<String>,
+}
+
+impl<'a> Told<'a> {
+    fn new(decider: &'a Decider) -> Told<'a> {
+        Told { recogniser: decider.recogniser(), found: Found::default(), given: BTreeSet::new() }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Told { recogniser, found, given } = self;
+        match &event.args {
+            Some(Payload::Value(value)) => recogniser.value(value, found),
+            Some(Payload::Unparsed(text)) => recogniser.text(text, found),
+            None => {}
+        }
+        event.result.iter().for_each(|result| recogniser.value(result, found));
+        event.more.iter().for_each(|(_, value)| recogniser.value(value, found));
+        let texts = [&event.text, &event.session, &event.id, &event.tool, &event.agent, &event.to];
+        texts.into_iter().flatten().chain(&event.labels).for_each(|text| recogniser.text(text, found));
+        let values = event.facts.iter().flat_map(|fact| &fact.values);
+        values.for_each(|value| {
+            if let Value::Text(text) = value {
+                recogniser.text(text, found)
+            }
+        });
+        let named = event.subjects.iter().flatten().chain(&event.principal);
+        given.extend(named.map(|subject| person(subject).into_owned()));
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        for proof in &finding.witness {
+            let texts = proof.present.iter().chain(&proof.absent).chain(&proof.content);
+            texts.for_each(|text| self.recogniser.text(text, &mut self.found));
+            for fact in proof.present.iter().chain(&proof.absent).filter_map(|fact| Fact::parse(fact).ok()) {
+                // These facts begin with a person, as somebody has named them.
+                let is_personal =
+                    matches!(&*fact.name, "discloses" | "consent" | "explicit_consent" | "withdraws" | "erasure");
+                if let (true, Some(Value::Text(first))) = (is_personal, fact.values.first()) {
+                    self.given.insert(first.to_string());
+                }
+            }
+        }
+    }
+
+    fn persons(mut self) -> Vec<String> {
+        self.given.extend(self.found.subjects.iter().map(ToString::to_string));
+        // Stands for whoever it may be.
+        self.given.remove("*");
+        self.given.remove("");
+        self.given.into_iter().collect()
+    }
+}

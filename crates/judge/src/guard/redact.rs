@@ -1,0 +1,239 @@
+//! Takes out of an event what offends, and nothing else.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::ops::Range;
+
+use lictor_logic::{Fact, Value};
+
+use super::{Cause, Objection};
+use crate::label::person;
+use lictor_event::{Event, Payload};
+use lictor_json::{Json, Object, Text};
+use lictor_policy::Response;
+use lictor_recognise::{Found, Recogniser};
+
+/// What stands where something was taken out.
+pub const MASK: &str = "[redacted]";
+
+/// Something that was taken out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// Where: `text`, `args.customer.dob`, `result.0.note`.
+    pub path: Text,
+    /// What: a category of personal data, a person, or an argument by its name.
+    pub what: Text,
+}
+
+impl fmt::Display for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.path, self.what)
+    }
+}
+
+/// What must not stay in an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Offence {
+    categories: BTreeSet<Text>,
+    persons: BTreeSet<Text>,
+    arguments: BTreeSet<Text>,
+}
+
+impl Offence {
+    /// What the witnesses of properties that ask for it say of the event itself.
+    pub(super) fn of(objections: &[Objection]) -> Offence {
+        let mut offence = Offence::default();
+        for objection in objections.iter().filter(|objection| objection.response == Response::Redact) {
+            let Cause::Violation(finding) = &objection.why else { continue };
+            let here = finding.witness.iter().filter(|proof| proof.session.is_none() && proof.step == finding.step);
+            for fact in here.flat_map(|proof| &proof.present).filter_map(|fact| Fact::parse(fact).ok()) {
+                let Some(Value::Text(first)) = fact.values.first() else { continue };
+                match &*fact.name {
+                    "carries" | "special" => drop(offence.categories.insert(Text::new(first))),
+                    "discloses" => drop(offence.persons.insert(Text::new(first))),
+                    "argument" | "argument_from" => drop(offence.arguments.insert(Text::new(first))),
+                    _ => {}
+                }
+            }
+        }
+        offence
+    }
+
+    /// The event without what offends, and what that was; the event as it is if nothing could be found in it.
+    pub(super) fn redact(&self, recogniser: &Recogniser, event: &Event) -> (Event, Vec<Redaction>) {
+        let mut event = event.clone();
+        let mut walk = Walk { offence: self, recogniser, path: Vec::new(), done: Vec::new() };
+        if let Some(text) = &event.text {
+            event.text = Some(walk.at("text", |walk| walk.text(text)).unwrap_or_else(|| text.clone()));
+        }
+        match &mut event.args {
+            Some(Payload::Value(value)) => walk.at("args", |walk| walk.value(value, "")),
+            Some(Payload::Unparsed(text)) => {
+                if let Some(masked) = walk.at("args", |walk| walk.text(text)) {
+                    *text = masked;
+                }
+            }
+            None => {}
+        }
+        if let Some(result) = &mut event.result {
+            walk.at("result", |walk| walk.value(result, ""));
+        }
+        let done = walk.done;
+        // What the log says of the event is true of it no longer.
+        let is_gone = |name: &Text| done.iter().any(|redaction| redaction.what == *name);
+        if let Some(categories) = &mut event.categories {
+            categories.retain(|category| !is_gone(category));
+        }
+        if let Some(subjects) = &mut event.subjects {
+            subjects.retain(|subject| !is_gone(&person(subject).into()));
+        }
+        (event, done)
+    }
+
+    /// Where in a text something offends, and what it is, in the order of the places.
+    pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
+        let mut places: Vec<(Range<usize>, Text)> = Vec::new();
+        for span in recogniser.spans(text) {
+            let mut found = Found::default();
+            let part = text.get(span.range.clone()).unwrap_or_default();
+            recogniser.text(part, &mut found);
+            let whose = found.subjects.iter().find(|subject| self.persons.contains(*subject));
+            if self.categories.contains(&span.category) {
+                places.push((span.range, span.category));
+            } else if let Some(person) = whose {
+                places.push((span.range, person.clone()));
+            }
+        }
+        for person in &self.persons {
+            let lower = text.to_lowercase();
+            // Where lower case has other lengths, places would be wrong.
+            if lower.len() == text.len() {
+                let found = lower.match_indices(person.as_str()).map(|(place, found)| place..place + found.len());
+                places.extend(found.map(|range| (range, person.clone())));
+            }
+        }
+        places.sort_by_key(|(range, _)| (range.start, range.end));
+        places
+    }
+}
+
+/// A way through an event.
+struct Walk<'a> {
+    offence: &'a Offence,
+    recogniser: &'a Recogniser,
+    path: Vec<Text>,
+    done: Vec<Redaction>,
+}
+
+impl Walk<'_> {
+    fn at<T>(&mut self, name: &str, inside: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(name.into());
+        let result = inside(self);
+        self.path.pop();
+        result
+    }
+
+    fn note(&mut self, what: &Text) {
+        let redaction = Redaction { path: self.path.join(".").into(), what: what.clone() };
+        if !self.done.contains(&redaction) {
+            self.done.push(redaction);
+        }
+    }
+
+    fn value(&mut self, value: &mut Json, key: &str) {
+        match value {
+            Json::String(text) => {
+                if let Some(masked) = self.text(text) {
+                    *text = masked;
+                }
+            }
+            Json::Number(number) => {
+                if self.text(&Text::from(number.to_string())).is_some() {
+                    *value = Json::from(MASK);
+                }
+            }
+            Json::Array(items) => {
+                for (place, item) in items.iter_mut().enumerate() {
+                    self.at(&place.to_string(), |walk| walk.value(item, key));
+                }
+            }
+            Json::Object(object) => {
+                let mut kept: Vec<(Text, Json)> = Vec::new();
+                let mut names = Names::default();
+                for (member, mut value) in std::mem::replace(object, Object::new()).into_members() {
+                    // What is said of the member does not name whom its key named.
+                    let masked = self.text(&member);
+                    self.path.push(masked.clone().unwrap_or_else(|| member.clone()));
+                    if let Some(what) = self.forbidden(&member, key, &value) {
+                        self.note(&what);
+                    } else {
+                        self.value(&mut value, &member);
+                        kept.push((names.own(masked, member, &kept), value));
+                    }
+                    self.path.pop();
+                }
+                *object = Object::from_members(kept);
+            }
+            Json::Null | Json::Bool(_) => {}
+        }
+    }
+
+    /// What a whole member of an object is taken out for: its key says what it is.
+    fn forbidden(&self, member: &Text, parent: &str, value: &Json) -> Option<Text> {
+        let argument = self.path.get(1..).map(|path| Text::from(path.join("."))).unwrap_or_default();
+        if self.path.first().is_some_and(|root| root == "args") && self.offence.arguments.contains(&argument) {
+            return Some(argument);
+        }
+        let category = self.recogniser.category_of_key(member, parent)?;
+        let mut alone = Object::new();
+        alone.insert(member.clone(), value.clone());
+        let mut found = Found::default();
+        self.recogniser.value(&Json::Object(alone), &mut found);
+        (self.offence.categories.contains(category) && found.categories.contains(category)).then(|| category.clone())
+    }
+
+    /// A text with what offends masked; none if nothing does.
+    fn text(&mut self, text: &Text) -> Option<Text> {
+        let masks = self.offence.places(self.recogniser, text);
+        if masks.is_empty() {
+            return None;
+        }
+        let (mut masked, mut end) = (String::new(), 0);
+        for (range, what) in masks {
+            self.note(&what);
+            if range.start >= end {
+                masked.push_str(text.get(end..range.start).unwrap_or_default());
+                masked.push_str(MASK);
+            }
+            end = end.max(range.end);
+        }
+        masked.push_str(text.get(end..).unwrap_or_default());
+        Some(masked.into())
+    }
+}
+
+/// The names of members, once one of them was masked: no two are the same.
+#[derive(Default)]
+struct Names {
+    taken: Option<HashSet<Text>>,
+    /// How often each mask was given a number.
+    counts: HashMap<Text, usize>,
+}
+
+impl Names {
+    /// The name of a member behind those that are kept.
+    fn own(&mut self, masked: Option<Text>, member: Text, kept: &[(Text, Json)]) -> Text {
+        if masked.is_none() && self.taken.is_none() {
+            return member;
+        }
+        let taken = self.taken.get_or_insert_with(|| kept.iter().map(|(name, _)| name.clone()).collect());
+        let wanted = masked.unwrap_or(member);
+        let mut name = wanted.clone();
+        while !taken.insert(name.clone()) {
+            let count = self.counts.entry(wanted.clone()).or_insert(1);
+            *count += 1;
+            name = Text::from(format!("{wanted} {count}"));
+        }
+        name
+    }
+}

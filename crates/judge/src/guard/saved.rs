@@ -1,0 +1,120 @@
+//! What a guard knows of a session, as data that outlives the process.
+
+use std::sync::Arc;
+
+use lictor_logic::Time;
+use serde::{Deserialize, Serialize};
+
+use super::pending::Pending;
+use super::{Guard, Guarded};
+use crate::RestoreError;
+use crate::session::{SavedSession, Session};
+use crate::trail::SavedMoments;
+use lictor_event::record::Record;
+use lictor_event::{Event, Source};
+use lictor_json::{self as json, Text};
+
+/// A session and what waits in it, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedGuarded {
+    session: SavedSession,
+    pending: Vec<SavedPending>,
+    /// The number of the next event, where events are numbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    asked: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedPending {
+    id: Text,
+    /// The event as a line of Lictor's own format, and where it was read.
+    event: String,
+    source: (Arc<str>, u32, u32),
+    asked: Vec<Text>,
+    until: Option<Time>,
+}
+
+impl SavedGuarded {
+    /// Takes out what happened, to be kept apart from where the session stands: the one only grows, the other changes
+    /// with every event.
+    #[must_use]
+    pub fn take_moments(&mut self) -> SavedMoments {
+        self.session.take_moments()
+    }
+
+    /// Puts back what happened, in the parts in which it was saved, when there were so many moments in all. `false` if
+    /// some of them are missing.
+    #[must_use]
+    pub fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
+        self.session.put_moments(parts, total)
+    }
+}
+
+impl Guard {
+    /// A session as data, with what happened from a moment on; none if it is not here. Beside it, how many moments it
+    /// has had, from which on the next save may go.
+    pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuarded, usize)> {
+        let guarded = self.sessions.get(name)?;
+        let pending = guarded.pending.iter().map(|pending| {
+            let Source { file, line, record } = pending.event.source.clone();
+            let placeless = Event { source: Source::default(), ..pending.event.clone() };
+            SavedPending {
+                id: pending.id.clone(),
+                event: placeless.to_json().to_string(),
+                source: (file, line, record),
+                asked: pending.asked.clone(),
+                until: pending.until,
+            }
+        });
+        let session = guarded.session.save(&self.decider.judge, from);
+        let saved = SavedGuarded { session, pending: pending.collect(), next: guarded.next, asked: guarded.asked };
+        Some((saved, guarded.session.moments()))
+    }
+
+    /// Goes on with a session, in place of what is known of it here.
+    pub fn restore(&mut self, saved: &SavedGuarded) -> Result<(), RestoreError> {
+        let session = Session::restore(&mut self.decider.judge, &saved.session)?;
+        self.take_over(session, saved)
+    }
+
+    /// Goes on with a session that was judged by another policy, and names the properties that [begin
+    /// here](Session::migrate).
+    pub fn migrate(&mut self, saved: &SavedGuarded) -> Result<Vec<Text>, RestoreError> {
+        let (session, begun) = Session::migrate(&mut self.decider.judge, &saved.session)?;
+        self.take_over(session, saved)?;
+        Ok(begun)
+    }
+
+    fn take_over(&mut self, session: Session, saved: &SavedGuarded) -> Result<(), RestoreError> {
+        let mut pending = Vec::new();
+        for waiting in &saved.pending {
+            let mut event = event(&waiting.event).ok_or_else(|| {
+                RestoreError::new(format!("the event that waits as `{}` cannot be read any more", waiting.id))
+            })?;
+            let (file, line, record) = waiting.source.clone();
+            event.source = Source { file, line, record };
+            let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
+            pending.push(Pending { id, event, asked, until });
+        }
+        let guarded = Guarded { pending, next: saved.next, asked: saved.asked, session };
+        self.sessions.insert(guarded.session.name().clone(), Box::new(guarded));
+        Ok(())
+    }
+
+    /// Forgets a session that is kept elsewhere: it costs no memory until it is restored.
+    pub fn release(&mut self, name: &str) {
+        self.sessions.remove(name);
+    }
+}
+
+/// The event of a line of Lictor's own format.
+fn event(text: &str) -> Option<Event> {
+    let value = json::parse_str(text).ok()?;
+    Record { value, file: "-".into(), line: 0, index: 0 }.kept_event().ok()
+}

@@ -1,0 +1,199 @@
+//! Facts that a policy defines.
+
+use lictor_logic::Value;
+use regex::Regex;
+
+use super::facts::{Labels, NameId};
+use lictor_event::Kind;
+use lictor_json::Text;
+use lictor_policy::expression::{self, Expression, Matcher, Outcome, Scope, Tables, Truth};
+use lictor_policy::glob::Glob;
+use lictor_policy::{Case, Definition, Pattern, Problem};
+
+/// How many facts one event may give by one definition; a list in a log may be as long as it likes.
+const MOST_ELEMENTS: usize = 10_000;
+
+/// One way in which a fact comes to hold, compiled.
+#[derive(Debug)]
+pub(crate) struct CasePlan {
+    name: NameId,
+    on: Vec<(Kind, Option<Glob>)>,
+    tests: Vec<Matcher>,
+    when: Option<Expression>,
+    each: Option<Expression>,
+    values: Vec<Source>,
+    /// Somebody must answer: the label that says yes, and the one that says no.
+    ask: Option<(Text, Text)>,
+}
+
+/// Where a value of a fact comes from.
+#[derive(Debug)]
+enum Source {
+    Expression(Expression),
+    /// A named group of a regular expression over a field.
+    Group {
+        path: Expression,
+        regex: Regex,
+        group: Text,
+    },
+}
+
+/// What became of a value.
+enum Found {
+    Value(Value),
+    Absent,
+    Unknown,
+}
+
+impl CasePlan {
+    pub(super) fn new(
+        name: NameId,
+        definition: &Definition,
+        case: &Case,
+        tables: &Tables,
+    ) -> Result<CasePlan, Box<Problem>> {
+        let problem = |message: String| Box::new(Problem::at(&case.place, "policy.fact", message));
+        let compile = |text: &Text| Expression::compile(text, tables).map_err(|errors| problem(errors.to_string()));
+        let on = case
+            .on
+            .iter()
+            .map(|trigger| (Kind::named(&trigger.kind), trigger.tool.as_ref().map(|tool| Glob::new(tool))));
+        let tests = case.tests.iter().map(|test| Matcher::compile(test).map_err(|errors| problem(errors.to_string())));
+        let mut values = Vec::new();
+        for (place, parameter) in definition.parameters.iter().enumerate() {
+            values.push(match case.values.get(place).filter(|text| !text.is_empty()) {
+                Some(text) => Source::Expression(compile(text)?),
+                None => group(case, parameter, tables).ok_or_else(|| {
+                    problem(format!("no value for `{parameter}`: neither an expression nor a named group gives it"))
+                })??,
+            });
+        }
+        Ok(CasePlan {
+            name,
+            on: on.collect(),
+            tests: tests.collect::<Result<_, _>>()?,
+            when: case.when.as_ref().map(compile).transpose()?,
+            each: case.each.as_ref().map(compile).transpose()?,
+            values,
+            ask: case.ask.as_ref().map(|_| (definition.name.clone(), Text::new(format!("!{}", definition.name)))),
+        })
+    }
+
+    /// Whether it may hold at events of a kind and tool.
+    pub(crate) fn is_at(&self, kind: &Kind, tool: Option<&str>) -> bool {
+        let fits = |glob: &Option<Glob>| match (glob, tool) {
+            (None, _) => true,
+            (Some(glob), Some(tool)) => glob.matches(tool),
+            (Some(_), None) => false,
+        };
+        self.on.is_empty() || self.on.iter().any(|(known, glob)| known == kind && fits(glob))
+    }
+
+    /// Whether it looks at a part of the event.
+    pub(crate) fn reads(&self, root: &str) -> bool {
+        let sources = self.values.iter().map(|source| match source {
+            Source::Expression(expression) | Source::Group { path: expression, .. } => expression,
+        });
+        self.when.iter().chain(&self.each).chain(sources).any(|expression| expression.reads(root))
+            || self.tests.iter().any(|test| test.reads(root))
+    }
+
+    /// Adds the fact to an event's, as often as it holds.
+    pub(super) fn label(&self, scope: &Scope<'_>, labels: &mut Labels) {
+        if let Some((yes, no)) = &self.ask {
+            // A yes is among the labels, and those are facts already.
+            let is_answered = scope.event.labels.iter().any(|label| label == yes || label == no);
+            if !is_answered {
+                labels.doubt(self.name, Vec::new());
+            }
+            return;
+        }
+        let tests = self.tests.iter().map(|test| test.holds(scope));
+        let when = self.when.iter().map(|when| when.holds(scope));
+        let mut is_unknown = false;
+        for truth in tests.chain(when) {
+            match truth {
+                Truth::True => {}
+                Truth::False => return,
+                Truth::Unknown(_) => is_unknown = true,
+            }
+        }
+        if is_unknown {
+            labels.doubt(self.name, vec![None; self.values.len()]);
+            return;
+        }
+        match &self.each {
+            None => self.add(scope, labels),
+            Some(each) => match each.evaluate(scope) {
+                Outcome::Value(list) => {
+                    for element in list.elements().into_iter().flatten().take(MOST_ELEMENTS) {
+                        self.add(&scope.element(element), labels);
+                    }
+                }
+                Outcome::Absent => {}
+                Outcome::Unknown(_) => labels.doubt(self.name, vec![None; self.values.len()]),
+            },
+        }
+    }
+
+    fn add(&self, scope: &Scope<'_>, labels: &mut Labels) {
+        let mut values = Vec::with_capacity(self.values.len());
+        let mut is_unknown = false;
+        for source in &self.values {
+            values.push(match source.find(scope) {
+                Found::Value(value) => Some(value),
+                // Without all its values it is not that fact.
+                Found::Absent => return,
+                Found::Unknown => {
+                    is_unknown = true;
+                    None
+                }
+            });
+        }
+        if is_unknown {
+            labels.doubt(self.name, values);
+        } else {
+            let values: Vec<Value> = values.into_iter().flatten().collect();
+            labels.push(self.name, &values);
+        }
+    }
+}
+
+impl Source {
+    fn find(&self, scope: &Scope<'_>) -> Found {
+        match self {
+            Source::Expression(expression) => match expression.evaluate(scope) {
+                Outcome::Value(expression::Value::Null) => Found::Absent,
+                // Something is there, and no fact can have it: whoever wraps a number in a list does not get past a limit.
+                Outcome::Value(value) => value.to_fact_value().map_or(Found::Unknown, Found::Value),
+                Outcome::Absent => Found::Absent,
+                Outcome::Unknown(_) => Found::Unknown,
+            },
+            Source::Group { path, regex, group } => match path.evaluate(scope) {
+                Outcome::Value(expression::Value::Text(text)) => {
+                    let captures = regex.captures(&text);
+                    let part = captures.as_ref().and_then(|captures| captures.name(group));
+                    part.map_or(Found::Absent, |part| Found::Value(Value::text(part.as_str())))
+                }
+                Outcome::Value(expression::Value::Null) | Outcome::Absent => Found::Absent,
+                Outcome::Value(_) | Outcome::Unknown(_) => Found::Unknown,
+            },
+        }
+    }
+}
+
+/// A named group for a parameter, in one of the tests.
+fn group(case: &Case, parameter: &Text, tables: &Tables) -> Option<Result<Source, Box<Problem>>> {
+    for test in &case.tests {
+        for pattern in &test.any {
+            let Pattern::Regex(text) = pattern else { continue };
+            let Ok(regex) = Regex::new(text) else { continue };
+            if regex.capture_names().flatten().any(|name| name == parameter.as_str()) {
+                let path = Expression::compile(&test.path, tables)
+                    .map_err(|errors| Box::new(Problem::at(&case.place, "policy.fact", errors.to_string())));
+                return Some(path.map(|path| Source::Group { path, regex, group: parameter.clone() }));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,194 @@
+//! What a policy makes the labeler look for, compiled once and shared.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lictor_logic::{Arena, Formula, Node};
+use rustc_hash::FxHashMap;
+
+use super::definition::CasePlan;
+use super::facts::NameId;
+use lictor_event::Kind;
+use lictor_json::Text;
+use lictor_policy::expression::Tables;
+use lictor_policy::glob::Glob;
+use lictor_policy::{Basis, Category, History, Policy, Problem};
+use lictor_recognise::{CustomCategory, Recogniser};
+
+/// What a policy makes the labeler look for.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The names of facts that some property asks for.
+    pub(crate) names: Vec<Arc<str>>,
+    ids: FxHashMap<Text, NameId>,
+    pub(crate) wants: Wants,
+    pub(crate) purposes: FxHashMap<Text, PurposePlan>,
+    pub(crate) tools: Vec<ToolPlan>,
+    pub(crate) recogniser: Recogniser,
+    pub(crate) cases: Vec<CasePlan>,
+    /// The ways facts come to hold at messages, which are most of what is neither a call nor its answer.
+    pub(crate) at_message: Messages,
+    pub(crate) needs: Needs,
+}
+
+/// The ways facts come to hold at events of some kinds that have no tool.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    user: Vec<u32>,
+    assistant: Vec<u32>,
+}
+
+impl Messages {
+    /// None for events of other kinds.
+    pub(crate) fn of(&self, kind: &Kind) -> Option<&[u32]> {
+        match kind {
+            Kind::UserMessage => Some(&self.user),
+            Kind::AssistantMessage => Some(&self.assistant),
+            _ => None,
+        }
+    }
+}
+
+/// A declared purpose.
+#[derive(Debug)]
+pub(crate) struct PurposePlan {
+    pub(crate) needs_consent: bool,
+    pub(crate) necessary: Vec<Text>,
+    pub(crate) survives_erasure: bool,
+}
+
+/// Tools that a policy lists.
+#[derive(Debug)]
+pub(crate) struct ToolPlan {
+    pub(crate) name: Glob,
+    pub(crate) purposes: Option<Vec<Text>>,
+    pub(crate) effects: Option<Vec<Text>>,
+}
+
+/// What must be remembered or computed for the facts that are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Needs {
+    /// The arguments of calls, until they are answered.
+    pub(crate) calls: bool,
+    /// Everything that was said.
+    pub(crate) sayings: bool,
+    pub(crate) categories: bool,
+    pub(crate) subjects: bool,
+    pub(crate) purposes: bool,
+    /// Whose history an event belongs to.
+    pub(crate) whose: bool,
+}
+
+macro_rules! wants {
+    ($($name:ident)*) => {
+        /// The built-in facts that some property asks for.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub(crate) struct Wants {
+            $(pub(crate) $name: Option<NameId>,)*
+        }
+
+        impl Wants {
+            fn new(id: impl Fn(&str) -> Option<NameId>) -> Wants {
+                Wants { $($name: id(stringify!($name)),)* }
+            }
+        }
+    };
+}
+
+wants! {
+    user_message assistant_message system_message retrieval error session_start session_end tool_definitions
+    tool_call tool_result tool_failed effect unparsed argument argument_from
+    purpose declared legitimate processes carries necessary special discloses retained
+    consent explicit_consent withdraws erasure approval denial handoff
+}
+
+impl Plan {
+    /// The plan for a policy whose properties have these formulas.
+    pub(crate) fn new(policy: &Policy, formulas: &[(&Arena, Formula)]) -> Result<Plan, Box<Problem>> {
+        let mut asked = BTreeSet::new();
+        for (arena, formula) in formulas {
+            collect_names(arena, *formula, &mut asked);
+        }
+        let names: Vec<Arc<str>> = asked.into_iter().collect();
+        let ids: FxHashMap<Text, NameId> =
+            names.iter().enumerate().map(|(id, name)| (Text::new(name), id as NameId)).collect();
+        let wants = Wants::new(|name| ids.get(name).copied());
+        let tables = Tables::new(&policy.tables);
+        let recogniser = Recogniser::new(&custom_categories(policy)).map_err(|(place, message)| {
+            let place = policy.categories.get(place).map(|category| category.place.clone()).unwrap_or_default();
+            Box::new(Problem::at(&place, "policy.category", message))
+        })?;
+        let mut cases = Vec::new();
+        for definition in &policy.facts {
+            // Facts that nobody asks for are not looked for.
+            let Some(name) = ids.get(&definition.name).copied() else { continue };
+            for case in &definition.cases {
+                cases.push(CasePlan::new(name, definition, case, &tables)?);
+            }
+        }
+        let purposes = policy.purposes.iter().map(|purpose| {
+            let needs_consent = matches!(purpose.basis, Basis::Consent | Basis::ExplicitConsent);
+            let (necessary, survives_erasure) = (purpose.necessary.clone(), purpose.survives_erasure);
+            (purpose.name.clone(), PurposePlan { needs_consent, necessary, survives_erasure })
+        });
+        let tools = policy.tools.iter().map(|tool| ToolPlan {
+            name: Glob::new(&tool.name),
+            purposes: tool.purposes.clone(),
+            effects: tool.effects.clone(),
+        });
+        let some = |names: &[Option<NameId>]| names.iter().any(Option::is_some);
+        let categories = some(&[wants.processes, wants.carries, wants.necessary, wants.special])
+            || cases.iter().any(|case| case.reads("categories"));
+        let needs = Needs {
+            calls: cases.iter().any(|case| case.reads("call")),
+            sayings: wants.argument_from.is_some(),
+            categories,
+            subjects: wants.discloses.is_some()
+                || policy.properties.iter().any(|property| property.history == History::Subject)
+                || cases.iter().any(|case| case.reads("subjects")),
+            whose: policy.properties.iter().any(|property| property.history != History::Session),
+            purposes: some(&[wants.purpose, wants.processes, wants.necessary, wants.retained])
+                || cases.iter().any(|case| case.reads("purposes")),
+        };
+        let (purposes, tools) = (purposes.collect(), tools.collect());
+        let at_message = Messages::default();
+        let mut plan = Plan { names, ids, wants, purposes, tools, recogniser, cases, at_message, needs };
+        plan.at_message = Messages {
+            user: plan.cases_at(&Kind::UserMessage, None),
+            assistant: plan.cases_at(&Kind::AssistantMessage, None),
+        };
+        Ok(plan)
+    }
+
+    /// The number of a name that some property asks for.
+    pub(crate) fn id(&self, name: &str) -> Option<NameId> {
+        self.ids.get(name).copied()
+    }
+
+    /// The ways facts come to hold at events of a kind and tool.
+    pub(crate) fn cases_at(&self, kind: &Kind, tool: Option<&str>) -> Vec<u32> {
+        let cases = self.cases.iter().enumerate().filter(|(_, case)| case.is_at(kind, tool));
+        cases.map(|(place, _)| place as u32).collect()
+    }
+}
+
+/// The names of the facts that a formula asks for.
+pub(crate) fn collect_names(arena: &Arena, formula: Formula, names: &mut BTreeSet<Arc<str>>) {
+    if let Node::Fact(atom) = &arena[formula] {
+        names.insert(Arc::clone(&atom.name));
+    }
+    for operand in arena[formula].operands() {
+        collect_names(arena, operand, names);
+    }
+}
+
+/// The categories of personal data that a policy defines, as the recogniser takes them.
+fn custom_categories(policy: &Policy) -> Vec<CustomCategory> {
+    let custom = |category: &Category| CustomCategory {
+        name: category.name.clone(),
+        pattern: category.pattern.clone(),
+        words: category.words.clone(),
+        identifies: category.identifies,
+    };
+    policy.categories.iter().map(custom).collect()
+}

@@ -1,0 +1,68 @@
+//! Values of facts, from what a log holds.
+
+use lictor_logic::Value;
+use rustc_hash::FxHashMap;
+
+use lictor_json::{Json, Number, Text};
+
+/// How many texts are kept as values; a log may hold as many as it likes.
+const MOST: usize = 50_000;
+
+/// Texts that were made values already.
+#[derive(Debug, Default)]
+pub(super) struct Values(FxHashMap<Text, Value>);
+
+impl Values {
+    pub(super) fn get(&mut self, text: &str) -> Value {
+        if let Some(value) = self.0.get(text) {
+            return value.clone();
+        }
+        if self.0.len() >= MOST {
+            self.0.clear();
+        }
+        let value = Value::text(text);
+        self.0.insert(text.into(), value.clone());
+        value
+    }
+}
+
+/// Calls a function for each scalar in a value, with the keys that lead to it; elements of a list go by its name.
+pub(super) fn each_scalar(value: &Json, path: &mut String, each: &mut dyn FnMut(&str, &Json)) {
+    match value {
+        Json::Object(object) => {
+            for (key, value) in object.iter() {
+                let length = path.len();
+                if length > 0 {
+                    path.push('.');
+                }
+                path.push_str(key);
+                each_scalar(value, path, each);
+                path.truncate(length);
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| each_scalar(item, path, each)),
+        Json::Null => {}
+        scalar => each(path, scalar),
+    }
+}
+
+/// A scalar as the value of a fact.
+pub(super) fn value_of(value: &Json) -> Option<Value> {
+    match value {
+        Json::String(text) => Some(Value::text(text.as_str())),
+        Json::Bool(value) => Some(Value::Bool(*value)),
+        Json::Number(Number::Integer(value)) => Some(Value::Integer(*value)),
+        Json::Number(Number::Float(value)) => Value::number(*value),
+        // Beyond what the engine counts exactly; as a text it is still equal to itself alone.
+        Json::Number(wide) => Some(Value::text(wide.to_string())),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// A scalar as somebody would have said it.
+pub(super) fn plain_text(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.to_string(),
+        other => other.to_string(),
+    }
+}

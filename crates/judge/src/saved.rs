@@ -1,0 +1,217 @@
+//! What is remembered across sessions, as data that outlives the process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use lictor_logic::Snapshot;
+use serde::{Deserialize, Serialize};
+
+use super::prepare::Prepared;
+use super::shared_history::{Kept, SharedHistories, SharedHistory};
+use super::{Judge, SessionState, ViolationCount};
+use crate::label::Owner;
+use crate::label::{Context, SavedContext};
+use crate::trail::{SavedTrail, Trail};
+use lictor_json::Text;
+use lictor_policy::History;
+
+/// The version of the format that is written.
+const VERSION: u32 = 1;
+
+/// How many moments of a history are saved where it is saved at every event.
+const MOST_SAVED: usize = 200;
+
+/// What is remembered across sessions. It holds the facts and the places of events, and content only where the judge was
+/// told to show it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedHistories {
+    version: u32,
+    histories: Vec<SavedHistory>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedHistory {
+    history: History,
+    owner: Owner,
+    standing: Snapshot,
+    trail: SavedTrail,
+}
+
+/// Why what was saved cannot be gone on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoreError {
+    message: String,
+}
+
+impl RestoreError {
+    pub(crate) fn new(message: impl Into<String>) -> RestoreError {
+        RestoreError { message: message.into() }
+    }
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for RestoreError {}
+
+impl SharedHistories {
+    pub(super) fn save(&self, prepared: &Prepared) -> SavedHistories {
+        let mut histories = Vec::new();
+        for Kept { history, group, shared, .. } in &self.kept {
+            let mut of_kind: Vec<(&Owner, &SharedHistory)> = shared.iter().collect();
+            of_kind.sort_unstable_by_key(|(owner, _)| *owner);
+            for (owner, SharedHistory { standing, trail, .. }) in of_kind {
+                let (history, owner, standing) = (*history, owner.clone(), group.save(standing));
+                histories.push(SavedHistory { history, owner, standing, trail: trail.save(prepared, 0) });
+            }
+        }
+        SavedHistories { version: VERSION, histories }
+    }
+
+    /// The histories that were looked at or changed since this was last asked, each under a key of its own; none for one
+    /// that was looked at and does not exist.
+    pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<(String, Option<SavedHistories>)> {
+        let mut touched = BTreeMap::new();
+        for (place, owner) in std::mem::take(&mut self.consulted) {
+            if let Some(kept) = self.kept.get(place) {
+                touched.insert(owner.key(kept.history), (place, owner));
+            }
+        }
+        for (place, kept) in self.kept.iter_mut().enumerate() {
+            for (owner, shared_history) in
+                kept.shared.iter_mut().filter(|(_, shared_history)| shared_history.is_changed)
+            {
+                shared_history.is_changed = false;
+                touched.insert(owner.key(kept.history), (place, owner.clone()));
+            }
+        }
+        let saved = |(place, owner): (usize, Owner)| {
+            let Kept { history, group, shared, .. } = &self.kept[place];
+            let SharedHistory { standing, trail, .. } = shared.get(&owner)?;
+            let (standing, trail) = (group.save(standing), trail.save_last(prepared, MOST_SAVED));
+            let saved = SavedHistory { history: *history, owner, standing, trail };
+            Some(SavedHistories { version: VERSION, histories: vec![saved] })
+        };
+        touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
+    }
+
+    /// Takes over what was saved, all or nothing, in place of what is known of the same histories.
+    pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
+        let refuse = |message: String| Err(RestoreError { message });
+        saved.check_version()?;
+        let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
+        for saved in &saved.histories {
+            let Some(place) = self.kept.iter().position(|kept| kept.history == saved.history) else {
+                return refuse(format!("no property of the policy has the history {:?}", saved.history));
+            };
+            let standing = match self.kept[place].group.restore(&saved.standing) {
+                Ok(standing) => standing,
+                Err(error) => return refuse(format!("the histories were kept by another policy: {error}")),
+            };
+            let trail = Trail::load(Text::default(), &saved.trail, prepared);
+            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail));
+        }
+        self.take_over(restored);
+        Ok(())
+    }
+
+    /// The same of another policy: properties that are not in it begin here, and histories that no property asks for any
+    /// more are left out.
+    pub(super) fn migrate(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
+        saved.check_version()?;
+        let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
+        for saved in &saved.histories {
+            let Some(place) = self.kept.iter().position(|kept| kept.history == saved.history) else { continue };
+            let (standing, begun) = self.kept[place]
+                .group
+                .migrate(&saved.standing)
+                .map_err(|error| RestoreError { message: format!("the histories are damaged: {error}") })?;
+            let mut trail = Trail::load(Text::default(), &saved.trail, prepared);
+            trail.begin(begun);
+            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail));
+        }
+        self.take_over(restored);
+        Ok(())
+    }
+
+    fn take_over(&mut self, restored: Vec<HashMap<Owner, SharedHistory>>) {
+        for (kept, shared) in self.kept.iter_mut().zip(restored) {
+            kept.shared.extend(shared);
+        }
+    }
+}
+
+impl SavedHistories {
+    fn check_version(&self) -> Result<(), RestoreError> {
+        if self.version == VERSION {
+            return Ok(());
+        }
+        let message = format!("the histories have version {}, this is version {VERSION}", self.version);
+        Err(RestoreError { message })
+    }
+}
+
+/// Where a session stands, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedState {
+    standing: Snapshot,
+    context: SavedContext,
+    steps: u32,
+    /// The properties that were broken: at which event first, and how often.
+    counts: Vec<(Text, u32, u32)>,
+    /// The properties of which nothing can be told any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<Text>,
+}
+
+impl Judge {
+    pub(crate) fn save_track(&self, state: &SessionState) -> SavedState {
+        let broken = self.properties().iter().zip(&state.counts).filter(|(_, tally)| tally.count > 0);
+        SavedState {
+            standing: self.group.save(&state.standing),
+            context: state.context.save(),
+            steps: state.steps,
+            counts: broken.map(|(property, tally)| (property.id.clone(), tally.first, tally.count)).collect(),
+            lost: self.lost_names(state),
+        }
+    }
+
+    pub(crate) fn restore_track(&mut self, saved: &SavedState) -> Result<SessionState, RestoreError> {
+        let standing = self
+            .group
+            .restore(&saved.standing)
+            .map_err(|error| RestoreError { message: format!("the session was judged by another policy: {error}") })?;
+        let mut counts = vec![ViolationCount::default(); self.properties().len()];
+        for (id, first, count) in &saved.counts {
+            let place = self.properties().iter().position(|property| property.id == *id);
+            let Some(tally) = place.and_then(|place| counts.get_mut(place)) else {
+                let message = format!("the session was judged by another policy: it has a property `{id}`");
+                return Err(RestoreError { message });
+            };
+            *tally = ViolationCount { first: *first, count: *count };
+        }
+        let lost = self.lost_places(&saved.lost, &[]);
+        Ok(SessionState { standing, context: Context::load(&saved.context), steps: saved.steps, counts, lost })
+    }
+
+    /// The same of another policy: beside it, by number, the properties that begin here.
+    pub(crate) fn migrate_track(&mut self, saved: &SavedState) -> Result<(SessionState, Vec<usize>), RestoreError> {
+        let (standing, begun) = self
+            .group
+            .migrate(&saved.standing)
+            .map_err(|error| RestoreError { message: format!("the session is damaged: {error}") })?;
+        let tally = |(place, property): (usize, &std::sync::Arc<lictor_policy::Property>)| {
+            let known = saved.counts.iter().find(|(id, ..)| *id == property.id && !begun.contains(&place));
+            known.map_or_else(ViolationCount::default, |(_, first, count)| ViolationCount {
+                first: *first,
+                count: *count,
+            })
+        };
+        let counts = self.properties().iter().enumerate().map(tally).collect();
+        let lost = self.lost_places(&saved.lost, &begun);
+        Ok((SessionState { standing, context: Context::load(&saved.context), steps: saved.steps, counts, lost }, begun))
+    }
+}

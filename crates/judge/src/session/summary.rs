@@ -1,0 +1,77 @@
+//! How a session stands: verdicts and step numbers, and nothing of what was said.
+
+use lictor_logic::Verdict;
+
+use super::Session;
+use crate::Judge;
+use lictor_json::Text;
+
+/// How a session stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The worst verdict of all properties: violated before inconclusive before satisfied.
+    pub verdict: Verdict,
+    /// How many events there were.
+    pub steps: u32,
+    /// How each property stands.
+    pub properties: Vec<PropertySummary>,
+    /// The names of the properties that are broken.
+    pub violations: Vec<Text>,
+}
+
+/// How a property stands in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertySummary {
+    /// Its name.
+    pub id: Text,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// While it is open what must still hold, else the formula itself.
+    pub formula: String,
+    /// The first event that broke it, from one.
+    pub violated_at_step: Option<u32>,
+}
+
+impl Session {
+    /// How the session stands now. Live verdicts only: what is owed is inconclusive.
+    pub fn report(&mut self, judge: &mut Judge) -> Summary {
+        self.summary(judge, false)
+    }
+
+    /// How the session stands if it ends here: what is owed is violated.
+    pub fn report_at_end(&mut self, judge: &mut Judge) -> Summary {
+        self.summary(judge, true)
+    }
+
+    fn summary(&mut self, judge: &mut Judge, at_end: bool) -> Summary {
+        let mut properties = Vec::new();
+        for place in 0..judge.properties().len() {
+            let verdict = match at_end {
+                true => judge.end(&mut self.state, place),
+                false => judge.verdict(&mut self.state, place),
+            };
+            let property = judge.properties()[place].clone();
+            let residual = match verdict {
+                Verdict::Inconclusive => judge.residual(&mut self.state, place).map(|(formula, _)| formula),
+                Verdict::Satisfied | Verdict::Violated => None,
+            };
+            let tally = self.state.counts[place];
+            let late = (verdict == Verdict::Violated).then_some(self.state.steps);
+            properties.push(PropertySummary {
+                id: property.id.clone(),
+                verdict,
+                formula: residual.unwrap_or_else(|| property.formula.to_string()),
+                violated_at_step: if tally.count > 0 { Some(tally.first) } else { late },
+            });
+        }
+        let worst = |wanted| properties.iter().any(|property| property.verdict == wanted);
+        let verdict = match (worst(Verdict::Violated), worst(Verdict::Inconclusive)) {
+            (true, _) => Verdict::Violated,
+            (false, true) => Verdict::Inconclusive,
+            (false, false) => Verdict::Satisfied,
+        };
+        let broken = properties.iter().filter(|property| property.verdict == Verdict::Violated);
+        let violations = broken.map(|property| property.id.clone()).collect();
+        Summary { verdict, steps: self.state.steps, properties, violations }
+    }
+}

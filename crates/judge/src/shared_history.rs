@@ -1,0 +1,225 @@
+//! Histories that go on across sessions: of a person, a principal, an agent, or of all events.
+
+use std::collections::{BTreeSet, HashMap};
+
+use lictor_logic::{Standing, Time};
+
+use super::monitor_group::{MonitorGroup, Violations};
+use super::prepare::{MonitorGroups, Prepared, Provers};
+use crate::finding::Finding;
+use crate::label::{Labels, Owner, Whose};
+use crate::trail::{EventSummary, Later, Trail};
+use lictor_policy::History;
+
+/// How many moments of one history are kept for witnesses. Verdicts do not need them: those are exact however long it
+/// gets.
+const MOST_RECORDED: usize = 100_000;
+
+/// The properties with a history beyond the session, and all histories.
+#[derive(Debug, Default)]
+pub(super) struct SharedHistories {
+    pub(super) kept: Vec<Kept>,
+    /// The histories that the last decision looked at, by the place of their kind.
+    pub(super) consulted: Vec<(usize, Owner)>,
+}
+
+/// The properties that are judged over histories of one kind.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) history: History,
+    pub(super) group: MonitorGroup,
+    /// Names come from logs: the table's seed is its own, so nobody can make them collide.
+    pub(super) shared: HashMap<Owner, SharedHistory>,
+    /// How many events are missing that may belong to any of them, known ones and new ones.
+    pub(super) missed: u64,
+    /// The properties of which nothing can be told since then.
+    pub(super) lost: BTreeSet<usize>,
+}
+
+/// One history.
+#[derive(Debug)]
+pub(super) struct SharedHistory {
+    /// Whether something happened in it since it was last saved.
+    pub(super) is_changed: bool,
+    pub(super) standing: Standing,
+    /// A second standing of the same history, so that nothing is copied to foresee an event.
+    spare: Option<Standing>,
+    /// The second standing while it is ahead: by the event of that turn, which may become part of the history or not.
+    ahead: Option<(u64, Standing)>,
+    pub(super) trail: Trail,
+    /// How many of the missing events it has taken in.
+    missed: u64,
+}
+
+impl SharedHistory {
+    pub(super) fn new(standing: Standing, trail: Trail) -> SharedHistory {
+        SharedHistory { is_changed: false, standing, spare: None, ahead: None, trail, missed: 0 }
+    }
+}
+
+/// An event, as far as histories across sessions need it.
+#[derive(Clone, Debug)]
+pub struct HistoryEvent {
+    /// For each kind of history that is kept, whose it belongs to.
+    owners: Vec<Vec<Owner>>,
+    labels: Labels,
+    pub(crate) summary: EventSummary,
+    /// When its event was labeled, counted in events.
+    turn: u64,
+}
+
+impl SharedHistories {
+    pub(super) fn new(groups: MonitorGroups) -> SharedHistories {
+        let kept = |(history, group)| Kept { history, group, shared: HashMap::new(), missed: 0, lost: BTreeSet::new() };
+        SharedHistories { kept: groups.into_iter().map(kept).collect(), consulted: Vec::new() }
+    }
+
+    /// The same properties, with nothing remembered.
+    pub(super) fn fork(&self) -> SharedHistories {
+        SharedHistories::new(self.kept.iter().map(|kept| (kept.history, kept.group.clone())).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(super) fn history_event(
+        &self,
+        whose: &Whose,
+        labels: Labels,
+        summary: EventSummary,
+        turn: u64,
+    ) -> HistoryEvent {
+        let session = summary.session.clone().unwrap_or_default();
+        let owners = self.kept.iter().map(|kept| whose.histories(kept.history, &session)).collect();
+        HistoryEvent { owners, labels, summary, turn }
+    }
+
+    /// What an event would break, and of what nobody can tell; the histories stay as they are.
+    pub(super) fn preview_shared(
+        &mut self,
+        history_event: &HistoryEvent,
+        provers: &mut Provers,
+    ) -> (Vec<(usize, Finding)>, Vec<usize>) {
+        let (mut findings, mut doubts, nothing) = (Vec::new(), Vec::new(), Trail::default());
+        let owners = history_event.owners.iter().enumerate();
+        let consulted = owners.flat_map(|(place, owners)| owners.iter().map(move |owner| (place, owner.clone())));
+        self.consulted.extend(consulted);
+        for (Kept { group, shared, .. }, owners) in self.kept.iter_mut().zip(&history_event.owners) {
+            for owner in owners {
+                let mut known = shared.get_mut(owner);
+                let mut standing = match &mut known {
+                    Some(shared_history) => {
+                        shared_history.spare.take().unwrap_or_else(|| shared_history.standing.clone())
+                    }
+                    None => group.start(),
+                };
+                let trail = known.as_ref().map_or(&nothing, |shared_history| &shared_history.trail);
+                let HistoryEvent { labels, summary, .. } = history_event;
+                let violations = rule(group, &mut standing, labels, summary.time, provers);
+                let later = Later::event(labels, summary, &violations);
+                findings.append(&mut trail.findings(provers, &violations.broken, later));
+                let event = (labels, summary.time);
+                let fresh;
+                let before = match &known {
+                    Some(shared_history) => &shared_history.standing,
+                    None => {
+                        fresh = group.start();
+                        &fresh
+                    }
+                };
+                doubts.append(&mut group.doubts((before, &standing), trail, event, &violations, &provers.prepared));
+                if let Some(shared_history) = known {
+                    shared_history.ahead = Some((history_event.turn, standing));
+                }
+            }
+        }
+        (findings, doubts)
+    }
+
+    /// Adds an event, and says what it broke.
+    pub(super) fn observe(&mut self, history_event: HistoryEvent, provers: &mut Provers) -> Vec<(usize, Finding)> {
+        let mut findings = Vec::new();
+        let HistoryEvent { owners, labels, summary, turn } = history_event;
+        for (Kept { group, shared, missed, lost, .. }, owners) in self.kept.iter_mut().zip(owners) {
+            for owner in owners {
+                let shared_history =
+                    shared.entry(owner).or_insert_with(|| SharedHistory::new(group.start(), Trail::default()));
+                shared_history.is_changed = true;
+                shared_history.take_in(*missed, group, lost, &provers.prepared);
+                // What was foreseen has come: both standings have read it.
+                shared_history.spare =
+                    shared_history.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
+                let mut violations = rule(group, &mut shared_history.standing, &labels, summary.time, provers);
+                violations.broken.retain(|broken| !lost.contains(&broken.property));
+                let later = Later::event(&labels, &summary, &violations);
+                findings.append(&mut shared_history.trail.findings(provers, &violations.broken, later));
+                shared_history.trail.append(&mut labels.clone(), summary.clone(), &violations);
+                shared_history.trail.keep(MOST_RECORDED);
+            }
+        }
+        findings
+    }
+
+    /// Notes that events are missing which may belong to any history, or to none that is asked about. As many positions as
+    /// are missing stand for fewer too, but where positions are counted; and when they were is not known at all.
+    pub(super) fn miss(&mut self, count: u64, prepared: &Prepared) {
+        for kept in &mut self.kept {
+            kept.missed = kept.missed.saturating_add(count);
+            kept.lost.extend(kept.group.properties().iter().copied().filter(|property| {
+                let parsed = &prepared.formulas[*property];
+                parsed.measures_time || parsed.counts_positions
+            }));
+        }
+    }
+
+    /// Lets time pass in all histories, and says what was late.
+    pub(super) fn tick(&mut self, now: Time, provers: &mut Provers) -> Vec<(usize, Finding)> {
+        let mut findings = Vec::new();
+        for Kept { group, shared, lost, .. } in &mut self.kept {
+            let mut owners: Vec<(&Owner, &mut SharedHistory)> = shared.iter_mut().collect();
+            owners.sort_unstable_by_key(|(owner, _)| *owner);
+            for (_, SharedHistory { is_changed, standing, spare, ahead, trail, .. }) in owners {
+                if group.deadline(standing).is_none_or(|due| due > now) {
+                    continue;
+                }
+                *is_changed = true;
+                (*spare, *ahead) = (None, None);
+                let mut violations = Violations::default();
+                group.tick(standing, now, &provers.prepared, &mut violations);
+                violations.broken.retain(|broken| !lost.contains(&broken.property));
+                findings.append(&mut trail.findings(provers, &violations.broken, Later::Time(now)));
+                trail.pass(now, &violations);
+            }
+        }
+        findings
+    }
+}
+
+impl SharedHistory {
+    /// Takes in the events that went missing since the last event of this history.
+    fn take_in(&mut self, missed: u64, group: &mut MonitorGroup, lost: &mut BTreeSet<usize>, prepared: &Prepared) {
+        if self.missed == missed {
+            return;
+        }
+        (self.spare, self.ahead) = (None, None);
+        // What they broke whatever they were, positions are counted for: those properties are lost.
+        let given_up = group.miss(&mut self.standing, missed - self.missed, prepared, &mut Violations::default());
+        lost.extend(given_up);
+        self.missed = missed;
+    }
+}
+
+/// What an event decides in a history.
+fn rule(
+    group: &mut MonitorGroup,
+    standing: &mut Standing,
+    labels: &Labels,
+    time: Option<Time>,
+    provers: &Provers,
+) -> Violations {
+    let mut violations = Violations::default();
+    group.expire(standing, time, &provers.prepared, &mut violations);
+    group.observe_labels(standing, labels, time, &provers.prepared, &mut violations);
+    violations
+}

@@ -1,0 +1,130 @@
+//! Moments one behind the other, with all their facts in one place: a session that goes on for long should not cost an
+//! allocation for each fact of each event.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use lictor_logic::{Moment, Time};
+
+use super::{EventSummary, Later};
+use crate::label::{Labels, Mark, NameId};
+
+/// What happened, in its order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moments {
+    slots: Vec<Slot>,
+    /// The facts of all events.
+    labels: Labels,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    what: What,
+    /// Where its facts end.
+    end: Mark,
+}
+
+/// What a moment was.
+#[derive(Clone, Debug)]
+enum What {
+    Event(EventSummary),
+    /// Time passed.
+    Passed(Time),
+}
+
+impl Moments {
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn pass(&mut self, now: Time) {
+        self.slots.push(Slot { what: What::Passed(now), end: self.labels.end() });
+    }
+
+    pub(crate) fn add(&mut self, labels: &mut Labels, summary: EventSummary) {
+        self.labels.append(labels);
+        self.slots.push(Slot { what: What::Event(summary), end: self.labels.end() });
+    }
+
+    /// Forgets the oldest.
+    pub(crate) fn forget(&mut self, gone: usize) {
+        let mark = self.start(gone);
+        self.labels.forget(mark);
+        self.slots.drain(..gone);
+        self.slots.iter_mut().for_each(|slot| slot.end = slot.end.behind(mark));
+    }
+
+    /// The event that a moment was; none for passing time.
+    pub(crate) fn summary(&self, place: usize) -> Option<&EventSummary> {
+        match &self.slots.get(place)?.what {
+            What::Event(summary) => Some(summary),
+            What::Passed(_) => None,
+        }
+    }
+
+    /// The last event.
+    pub(crate) fn last(&self) -> Option<&EventSummary> {
+        (0..self.len()).rev().find_map(|place| self.summary(place))
+    }
+
+    /// A moment as the engine reads it, with the facts of some names.
+    pub(crate) fn moment(&self, place: usize, names: &[Arc<str>], is_asked: impl Fn(NameId) -> bool) -> Moment {
+        let Slot { what, end } = &self.slots[place];
+        match what {
+            What::Passed(now) => Moment::Tick(*now),
+            What::Event(summary) => {
+                let start = self.start(place);
+                Moment::Position(self.labels.facts_between(start, *end, summary.time, names, is_asked))
+            }
+        }
+    }
+
+    /// The same of several.
+    pub(crate) fn some<'a>(
+        &'a self,
+        places: Range<usize>,
+        names: &'a [Arc<str>],
+        is_asked: impl Fn(NameId) -> bool + Copy + 'a,
+    ) -> impl Iterator<Item = Moment> + 'a {
+        places.map(move |place| self.moment(place, names, is_asked))
+    }
+
+    fn start(&self, place: usize) -> Mark {
+        place.checked_sub(1).map_or_else(Mark::default, |last| self.slots[last].end)
+    }
+}
+
+impl<'a> Later<'a> {
+    /// What passes or happens, in order, as the engine reads it, with the facts of some names.
+    pub(super) fn moments(self, names: &[Arc<str>], is_asked: impl Fn(NameId) -> bool) -> Vec<Moment> {
+        match self {
+            Later::Nothing => Vec::new(),
+            Later::Time(now) => vec![Moment::Tick(now)],
+            Later::Missing { labels, summary, count } => {
+                let facts = labels.facts_between(Mark::default(), labels.end(), summary.time, names, is_asked);
+                vec![Moment::Position(facts); count]
+            }
+            Later::Event { labels, summary, .. } => {
+                let facts = labels.facts_between(Mark::default(), labels.end(), summary.time, names, is_asked);
+                let before = self.passed().map(Moment::Tick);
+                before.into_iter().chain([Moment::Position(facts)]).collect()
+            }
+        }
+    }
+
+    /// The time that passed before an event, where something was due in it.
+    pub(super) fn passed(self) -> Option<Time> {
+        match self {
+            Later::Event { summary, was_due: true, .. } => summary.time.map(|time| Time(time.0.saturating_sub(1))),
+            Later::Event { .. } | Later::Missing { .. } | Later::Nothing | Later::Time(_) => None,
+        }
+    }
+
+    /// The event.
+    pub(super) fn summary(self) -> Option<&'a EventSummary> {
+        match self {
+            Later::Event { summary, .. } | Later::Missing { summary, .. } => Some(summary),
+            Later::Nothing | Later::Time(_) => None,
+        }
+    }
+}

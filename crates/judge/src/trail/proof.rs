@@ -1,0 +1,214 @@
+//! Why a property is broken: the finding with its witness.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lictor_logic::{After, Moment, Value};
+
+use super::{EventSummary, Later, Trail};
+use crate::finding::{Decided, Finding, Proof};
+use crate::{Provers, Violation};
+use lictor_event::{Kind, Source};
+use lictor_json::Text;
+
+/// Everything a finding is made of.
+pub(super) struct Case<'a> {
+    pub(super) trail: &'a Trail,
+    pub(super) later: Later<'a>,
+    pub(super) broken: &'a Violation,
+}
+
+impl Case<'_> {
+    pub(super) fn finding(&self, provers: &mut Provers) -> Finding {
+        let prepared = Arc::clone(&provers.prepared);
+        let parsed = &prepared.formulas[self.broken.property];
+        let bound = parsed.variables.iter().zip(&self.broken.binding);
+        let bound: Vec<_> = bound.filter_map(|(name, value)| Some((name.clone(), value.clone()?))).collect();
+        let recorded = self.trail.moments.len();
+        let from = match parsed.after {
+            After::Reset => {
+                let key = (self.broken.property, self.broken.binding.clone());
+                self.trail.resets.get(&key).copied().unwrap_or(0)
+            }
+            After::Latch | After::Each => 0,
+        };
+        let from = from.max(self.trail.begun.get(&self.broken.property).copied().unwrap_or(0));
+        // The formula asks for a few facts of each event: no others are copied.
+        let (names, asked) = (&prepared.plan.names, prepared.asked(self.broken.property));
+        let is_asked = |name| asked.contains(&name);
+        let mut later = self.later.moments(names, is_asked);
+        // A deadline is decided by the time that passed, not by the event behind it.
+        if self.broken.by == Decided::Deadline {
+            later.truncate(1);
+        }
+        let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
+        let at_end = self.broken.by == Decided::End;
+        let witness = provers.of(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
+        // What passed before the event behind the trail is a moment without an event.
+        let event = recorded + usize::from(self.later.passed().is_some());
+        let summary = |entry: usize| match from + entry {
+            place if place >= event => self.later.summary(),
+            place => self.trail.moments.summary(place),
+        };
+        let at = self.at();
+        let proofs = witness.iter().flat_map(|witness| &witness.steps).filter_map(|step| {
+            let summary = summary(step.entry)?;
+            Some(Proof {
+                session: summary
+                    .session
+                    .clone()
+                    .filter(|session| at.is_none_or(|at| at.session.as_ref() != Some(session))),
+                step: summary.step,
+                source: summary.source.clone(),
+                kind: summary.kind.clone(),
+                tool: summary.tool.clone(),
+                time: summary.time,
+                present: step.present.iter().map(ToString::to_string).collect(),
+                absent: step.absent.iter().map(ToString::to_string).collect(),
+                content: summary.content.clone(),
+            })
+        });
+        let proofs = condensed(gathered(proofs.collect()));
+        let binding: Vec<(Text, Value)> = match witness.filter(|_| bound.is_empty()) {
+            Some(witness) => witness.binding.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
+            None => bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
+        };
+        Finding {
+            session: at.and_then(|summary| summary.session.clone()).unwrap_or_else(|| self.trail.session.clone()),
+            decided: self.broken.by,
+            step: at.map_or(0, |summary| summary.step),
+            source: at.map_or_else(Source::default, |summary| summary.source.clone()),
+            kind: at.map_or(Kind::Facts, |summary| summary.kind.clone()),
+            tool: at.and_then(|summary| summary.tool.clone()),
+            binding,
+            witness: proofs,
+            owed: None,
+            suppressed: None,
+            fingerprint: String::new(),
+            property: Arc::clone(&prepared.properties[self.broken.property]),
+        }
+    }
+
+    /// The event at which it was decided.
+    fn at(&self) -> Option<&EventSummary> {
+        match self.broken.by {
+            Decided::Event => self.later.summary(),
+            // The last event before the time that passed.
+            Decided::Deadline | Decided::End => self.trail.moments.last(),
+        }
+    }
+}
+
+/// The same witness with what is missing everywhere told once: of a sum, the events that add to it are what one wants to
+/// read, and not the stretches between them at which nothing was added.
+fn gathered(mut proofs: Vec<Proof>) -> Vec<Proof> {
+    const MANY: usize = 3;
+    let Some(last) = proofs.last() else { return proofs };
+    let is_one_session = proofs.iter().all(|proof| proof.session == last.session);
+    let missing: BTreeSet<String> = proofs.iter().flat_map(|proof| &proof.absent).cloned().collect();
+    for fact in missing.into_iter().filter(|_| is_one_session) {
+        let name = fact.split('(').next().unwrap_or_default();
+        let is_missing = |proof: &Proof| proof.absent.contains(&fact);
+        let steps: Vec<u32> = proofs.iter().filter(|proof| is_missing(proof)).map(|proof| proof.step).collect();
+        let stretches = steps.windows(2).filter(|pair| pair[0] + 1 < pair[1]).count() + 1;
+        let (Some(first), Some(end)) = (steps.first().copied(), steps.last().copied()) else { continue };
+        // Where it is not missing, it holds: then "all other steps" says the same as the list.
+        let holds = |proof: &Proof| proof.present.iter().any(|held| held.split('(').next() == Some(name));
+        let within = proofs.iter().filter(|proof| (first..=end).contains(&proof.step));
+        let told = within.filter(|proof| is_missing(proof) || holds(proof)).count();
+        if stretches < MANY || told != (end - first + 1) as usize {
+            continue;
+        }
+        proofs.iter_mut().for_each(|proof| proof.absent.retain(|other| *other != fact));
+        if let Some(last) = proofs.last_mut() {
+            last.absent.push(format!("{fact} (at all other steps from {first} to {end})"));
+        }
+        proofs.retain(|proof| !proof.present.is_empty() || !proof.absent.is_empty());
+    }
+    proofs
+}
+
+/// The same witness with stretches told as one: where a fact was missing at event after event and nothing else matters,
+/// the last of them says since when.
+fn condensed(proofs: Vec<Proof>) -> Vec<Proof> {
+    let mut told: Vec<Proof> = Vec::new();
+    // For each missing fact of the last event told, since which event it is missing.
+    let mut since: Vec<(String, u32)> = Vec::new();
+    for mut proof in proofs {
+        let mut still = Vec::new();
+        for fact in &proof.absent {
+            let before = since.iter().find(|(other, _)| other == fact).map(|(_, first)| *first);
+            still.push((fact.clone(), before.unwrap_or(proof.step)));
+        }
+        let is_run = told.last().is_some_and(|last| {
+            last.present.is_empty()
+                && last.session == proof.session
+                && last.step + 1 == proof.step
+                && since.iter().all(|(fact, _)| proof.absent.contains(fact))
+        });
+        if is_run {
+            told.pop();
+        } else {
+            still.iter_mut().for_each(|(_, first)| *first = proof.step);
+        }
+        for (text, (fact, first)) in proof.absent.iter_mut().zip(&still) {
+            if *first < proof.step {
+                *text = format!("{fact} (steps {first} to {})", proof.step);
+            }
+        }
+        told.push(proof);
+        since = still;
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof(step: u32, present: &[&str], absent: &[&str]) -> Proof {
+        let texts = |facts: &[&str]| facts.iter().map(|fact| (*fact).to_owned()).collect();
+        Proof {
+            session: None,
+            step,
+            source: Source::default(),
+            kind: Kind::Facts,
+            tool: None,
+            time: None,
+            present: texts(present),
+            absent: texts(absent),
+            content: None,
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_told_by_its_last_event() {
+        let told = condensed(vec![
+            proof(1, &[], &["consent"]),
+            proof(2, &[], &["consent"]),
+            proof(3, &["processes"], &["legitimate", "consent"]),
+        ]);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].absent, ["legitimate", "consent (steps 1 to 3)"]);
+    }
+
+    #[test]
+    fn what_is_missing_everywhere_is_told_once() {
+        let paid = |step| proof(step, &["paid(\"p\",20)"], &[]);
+        let other = |step| proof(step, &[], &["paid(\"p\",_)"]);
+        let told = gathered(vec![other(1), paid(2), other(3), other(4), paid(5), other(6), paid(7)]);
+        assert_eq!(told.iter().map(|proof| proof.step).collect::<Vec<_>>(), [2, 5, 7]);
+        assert_eq!(told[2].absent, ["paid(\"p\",_) (at all other steps from 1 to 6)"]);
+        let told = gathered(vec![other(1), paid(2), other(4), paid(5), other(6), paid(7)]);
+        assert_eq!(told.len(), 6, "step 3 does not matter, so the list says more");
+    }
+
+    #[test]
+    fn events_that_held_something_stay() {
+        let told = condensed(vec![proof(2, &["erasure"], &[]), proof(4, &["discloses"], &["retained"])]);
+        assert_eq!(told.iter().map(|proof| proof.step).collect::<Vec<_>>(), [2, 4]);
+        assert_eq!(told[1].absent, ["retained"]);
+        let told = condensed(vec![proof(1, &[], &["a"]), proof(3, &["b"], &["a"])]);
+        assert_eq!(told.len(), 2, "there is an event between that does not matter");
+    }
+}

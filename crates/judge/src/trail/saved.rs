@@ -1,0 +1,187 @@
+//! A trail as data that outlives the process.
+
+use std::sync::Arc;
+
+use lictor_logic::{Fact, Moment, Term, Time, Value};
+use serde::{Deserialize, Serialize};
+
+use super::{EventSummary, Trail};
+use crate::Prepared;
+use crate::label::{Labels, Plan};
+use lictor_event::{Kind, Source};
+use lictor_json::Text;
+
+/// A trail without the session it belongs to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SavedTrail {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    moments: Vec<SavedMoment>,
+    /// Behind which moment a property, by its name, was last started anew for a binding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resets: Vec<(Text, Vec<Option<Value>>, usize)>,
+    /// Behind which moment a property, by its name, began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    begun: Vec<(Text, usize)>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    forgotten: usize,
+}
+
+/// A moment, with the event that it is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedMoment {
+    Tick(Time),
+    Event(SavedEvent),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedEvent {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<Text>,
+    step: u32,
+    kind: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<Time>,
+    file: Arc<str>,
+    line: u32,
+    record: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    facts: Vec<Fact>,
+    /// Facts that nobody could tell; none among the values stands for any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unknown: Vec<(Arc<str>, Vec<Option<Value>>)>,
+}
+
+/// What happened in a session from one save to the next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SavedMoments(Vec<SavedMoment>);
+
+impl SavedTrail {
+    /// Takes out what happened.
+    pub(crate) fn take_moments(&mut self) -> SavedMoments {
+        SavedMoments(std::mem::take(&mut self.moments))
+    }
+
+    /// Puts back what happened in all parts, when there were so many moments in all. `false` if some are missing.
+    pub(crate) fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
+        self.moments = parts.into_iter().flat_map(|part| part.0).collect();
+        // What was forgotten since it was saved is here still, in front.
+        let surplus = self.moments.len().checked_sub(total.saturating_sub(self.forgotten));
+        surplus.map(|surplus| self.moments.drain(..surplus)).is_some()
+    }
+}
+
+impl Trail {
+    /// From a moment on, by its number; what was saved before is [put before it](SavedTrail::put_moments).
+    pub(crate) fn save(&self, prepared: &Prepared, from: usize) -> SavedTrail {
+        let mut resets: Vec<_> = self.resets.iter().collect();
+        resets.sort_unstable();
+        let mut begun: Vec<_> = self.begun.iter().collect();
+        begun.sort_unstable();
+        let named = |((property, binding), place): (&(usize, Vec<Option<Value>>), &usize)| {
+            (prepared.properties[*property].id.clone(), binding.clone(), *place)
+        };
+        SavedTrail {
+            moments: (from.saturating_sub(self.forgotten)..self.moments.len())
+                .filter_map(|place| self.saved_moment(place, &prepared.plan))
+                .collect(),
+            resets: resets.into_iter().map(named).collect(),
+            begun: begun
+                .into_iter()
+                .map(|(property, place)| (prepared.properties[*property].id.clone(), *place))
+                .collect(),
+            forgotten: self.forgotten,
+        }
+    }
+
+    /// The last moments only, for what is saved again and again; witnesses then go back no further.
+    pub(crate) fn save_last(&self, prepared: &Prepared, most: usize) -> SavedTrail {
+        let gone = self.moments.len().saturating_sub(most);
+        let mut saved = self.save(prepared, self.forgotten + gone);
+        saved.resets.iter_mut().for_each(|(_, _, place)| *place = place.saturating_sub(gone));
+        saved.begun.iter_mut().for_each(|(_, place)| *place = place.saturating_sub(gone));
+        saved.forgotten += gone;
+        saved
+    }
+
+    /// What is said of properties that the policy does not have is left out.
+    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Trail {
+        let mut trail = Trail::of(session);
+        saved.moments.iter().for_each(|moment| trail.restore(moment, &prepared.plan));
+        let known = |id: &Text| prepared.properties.iter().position(|property| property.id == *id);
+        for (id, binding, place) in &saved.resets {
+            if let Some(property) = known(id) {
+                trail.resets.insert((property, binding.clone()), (*place).min(trail.moments.len()));
+            }
+        }
+        for (id, place) in &saved.begun {
+            if let Some(property) = known(id) {
+                trail.begun.insert(property, (*place).min(trail.moments.len()));
+            }
+        }
+        trail.forgotten = saved.forgotten;
+        trail
+    }
+
+    fn saved_moment(&self, place: usize, plan: &Plan) -> Option<SavedMoment> {
+        let facts = match self.moments.moment(place, &plan.names, |_| true) {
+            Moment::Tick(now) => return Some(SavedMoment::Tick(now)),
+            Moment::Position(facts) => facts,
+        };
+        let summary = self.moments.summary(place)?;
+        let value = |term: &Term| match term {
+            Term::Value(value) => Some(value.clone()),
+            Term::Any | Term::Var(_) => None,
+        };
+        let unknown = facts.unknown.iter().map(|atom| (atom.name.clone(), atom.terms.iter().map(value).collect()));
+        Some(SavedMoment::Event(SavedEvent {
+            session: summary.session.clone(),
+            step: summary.step,
+            kind: summary.kind.name().into(),
+            tool: summary.tool.clone(),
+            time: facts.time,
+            file: Arc::clone(&summary.source.file),
+            line: summary.source.line,
+            record: summary.source.record,
+            content: summary.content.clone(),
+            unknown: unknown.collect(),
+            facts: facts.known,
+        }))
+    }
+
+    /// Adds a moment. Facts that the policy does not ask for are left out: no property of it looks at them.
+    fn restore(&mut self, moment: &SavedMoment, plan: &Plan) {
+        let event = match moment {
+            SavedMoment::Tick(now) => return self.moments.pass(*now),
+            SavedMoment::Event(event) => event,
+        };
+        let mut labels = Labels::default();
+        for fact in &event.facts {
+            labels.add(plan.id(&fact.name), &fact.values);
+        }
+        for (name, values) in &event.unknown {
+            if let Some(name) = plan.id(name) {
+                labels.doubt(name, values.clone());
+            }
+        }
+        let summary = EventSummary {
+            session: event.session.clone(),
+            step: event.step,
+            kind: Kind::named(&event.kind),
+            tool: event.tool.clone(),
+            time: event.time,
+            source: Source { file: Arc::clone(&event.file), line: event.line, record: event.record },
+            content: event.content.clone(),
+        };
+        self.add(&mut labels, summary);
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

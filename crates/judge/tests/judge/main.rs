@@ -1,0 +1,3 @@
+//! Sessions judged step by step.
+
+mod session;

@@ -1,0 +1,113 @@
+//! Proposals change nothing, whatever becomes of them: a session is what was committed to it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use lictor_event::Event;
+use lictor_event::record::Record;
+use lictor_json as json;
+use lictor_judge::Judge;
+use lictor_judge::finding::Finding;
+use lictor_judge::session::Session;
+use lictor_logic::Time;
+use lictor_policy::{Files, Policy};
+use proptest::prelude::*;
+
+/// Past and future, values, sums over a window, deadlines, what starts anew, and histories across sessions.
+const POLICY: &str = r#"
+lictor: 1
+name: rules
+facts:
+  paid(payee, amount): {on: tool_call(pay), payee: args.to, amount: args.amount}
+properties:
+  - {id: once-each, formula: 'always forall p. (paid(p, _) -> !previous once paid(p, _))', after: reset}
+  - {id: settle, formula: 'always forall p. (paid(p, _) -> eventually[0,5s] tool_result)'}
+  - {id: window, formula: 'always forall p. (paid(p, _) -> sum[0,10s](a: paid(p, a)) <= 7)'}
+  - {id: named-first, formula: 'always !argument_from("to", "assistant")'}
+  - {id: all-payments, formula: 'always (tool_call("pay") -> sum(a: paid(_, a)) <= 20)', history: global}
+"#;
+
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Observed,
+    Committed,
+    Dropped,
+    /// Committed after something else was proposed in the other session.
+    CommittedLate,
+}
+
+fn judge() -> Judge {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    Judge::new(&loaded.policy).unwrap()
+}
+
+fn event(session: usize, second: u32, what: usize, amount: i64) -> Event {
+    let what = match what {
+        0 => r#""kind":"tool_call","id":"a","tool":"pay","args":{"to":"x","amount":AMOUNT}"#,
+        1 => r#""kind":"tool_call","id":"b","tool":"pay","args":{"to":"y","amount":AMOUNT}"#,
+        2 => r#""kind":"tool_result","id":"a","text":"y"}"#.trim_end_matches('}'),
+        3 => r#""kind":"assistant_message","text":"I shall pay x""#,
+        _ => r#""kind":"user_message","text":"pay y""#,
+    };
+    let what = what.replace("AMOUNT", &amount.to_string());
+    let line = format!(r#"{{"session":"s{session}","time":"2026-05-01T10:00:{second:02}Z",{what}}}"#);
+    Record { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+}
+
+fn told(findings: Vec<Finding>) -> Vec<String> {
+    let mut told: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            let witness: Vec<_> = finding.witness.iter().map(|proof| (proof.step, &proof.present)).collect();
+            format!(
+                "{} {} {:?} {:?} {witness:?}",
+                finding.session, finding.property.id, finding.decided, finding.binding
+            )
+        })
+        .collect();
+    told.sort_unstable();
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_session_is_what_was_committed_to_it(
+        script in prop::collection::vec((0..2usize, 0..6usize, 1..5i64, 0..4usize, any::<bool>()), 1..25)
+    ) {
+        let (mut judge, mut plain) = (self::judge(), self::judge());
+        let mut sessions: Vec<Session> = (0..2).map(|number| Session::new(&mut judge, format!("s{number}"))).collect();
+        let mut twins: Vec<Session> = (0..2).map(|number| Session::new(&mut plain, format!("s{number}"))).collect();
+        for (second, (of, what, amount, fate, ticks)) in script.into_iter().enumerate() {
+            let fate = [Fate::Observed, Fate::Committed, Fate::Dropped, Fate::CommittedLate][fate];
+            let event = event(of, 2 * second as u32, what, amount);
+            let found = match fate {
+                Fate::Observed => Some(sessions[of].observe(&mut judge, &event)),
+                Fate::Committed => {
+                    let proposal = sessions[of].propose(&mut judge, &event);
+                    Some(sessions[of].commit(&mut judge, proposal))
+                }
+                Fate::Dropped => {
+                    drop(sessions[of].propose(&mut judge, &event));
+                    None
+                }
+                Fate::CommittedLate => {
+                    let proposal = sessions[of].propose(&mut judge, &event);
+                    drop(sessions[1 - of].propose(&mut judge, &event));
+                    drop(sessions[of].propose(&mut judge, &event));
+                    Some(sessions[of].commit(&mut judge, proposal))
+                }
+            };
+            if let Some(found) = found {
+                prop_assert_eq!(told(found), told(twins[of].observe(&mut plain, &event)));
+            }
+            if ticks {
+                let now = Time(event.time.unwrap().0 + 1_500_000_000);
+                prop_assert_eq!(told(sessions[of].tick(&mut judge, now)), told(twins[of].tick(&mut plain, now)));
+            }
+        }
+        for (session, twin) in sessions.iter_mut().zip(&mut twins) {
+            prop_assert_eq!(told(session.finish(&mut judge)), told(twin.finish(&mut plain)));
+        }
+    }
+}

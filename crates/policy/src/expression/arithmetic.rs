@@ -1,0 +1,107 @@
+//! Sums, products and the like.
+//!
+//! Whole numbers stay whole and have 64 bits, as in CEL; with a float on either side the result is a float, since JSON
+//! does not tell `2` from `2.0`. What goes beyond the numbers there are is unknown, never rounded to infinity.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lictor_logic::Time;
+
+use super::compare::whole;
+use super::evaluate::Run;
+use super::node::Operator;
+use super::reason::{Cause, Doing, Missing};
+use super::value::{List, Value};
+use lictor_json::Number;
+
+/// Applies an operator to two values.
+pub(super) fn apply<'a>(
+    run: &Run<'a>,
+    operator: Operator,
+    left: Value<'a>,
+    right: Value<'a>,
+    at: u32,
+) -> Result<Value<'a>, Missing> {
+    let overflow = || Cause::Overflow(Doing::Arithmetic(operator)).at(at);
+    match (operator, left, right) {
+        (operator, Value::Number(left), Value::Number(right)) => numbers(operator, left, right, at).map(Value::Number),
+        (Operator::Add, Value::Text(left), Value::Text(right)) => {
+            run.spend(left.len() + right.len(), at)?;
+            let mut text = left.into_owned();
+            text.push_str(&right);
+            Ok(Value::Text(Cow::Owned(text)))
+        }
+        (Operator::Add, Value::List(left), Value::List(right)) => {
+            run.spend(left.len() + right.len(), at)?;
+            let elements = |list: List<'a>| (0..list.len()).filter_map(move |place| list.get(place));
+            let joined: Arc<[Value<'a>]> = elements(left).chain(elements(right)).collect();
+            Ok(Value::List(List::Made(joined)))
+        }
+        (Operator::Add, Value::Time(time), Value::Duration(length))
+        | (Operator::Add, Value::Duration(length), Value::Time(time)) => {
+            time.0.checked_add(length).map(|sum| Value::Time(Time(sum))).ok_or_else(overflow)
+        }
+        (Operator::Subtract, Value::Time(time), Value::Duration(length)) => {
+            time.0.checked_sub(length).map(|rest| Value::Time(Time(rest))).ok_or_else(overflow)
+        }
+        (Operator::Subtract, Value::Time(left), Value::Time(right)) => {
+            left.0.checked_sub(right.0).map(Value::Duration).ok_or_else(overflow)
+        }
+        (Operator::Add, Value::Duration(left), Value::Duration(right)) => {
+            left.checked_add(right).map(Value::Duration).ok_or_else(overflow)
+        }
+        (Operator::Subtract, Value::Duration(left), Value::Duration(right)) => {
+            left.checked_sub(right).map(Value::Duration).ok_or_else(overflow)
+        }
+        (operator, left, right) => Err(Cause::Sorts(Doing::Arithmetic(operator), left.sort(), right.sort()).at(at)),
+    }
+}
+
+/// The number below zero, or above.
+pub(super) fn negate(value: &Value<'_>, at: u32) -> Result<Value<'static>, Missing> {
+    match value {
+        Value::Number(Number::Float(number)) => Ok(Value::Number(Number::Float(-number))),
+        Value::Number(number) => numbers(Operator::Subtract, Number::Integer(0), *number, at).map(Value::Number),
+        Value::Duration(length) => length
+            .checked_neg()
+            .map(Value::Duration)
+            .ok_or(Cause::Overflow(Doing::Arithmetic(Operator::Subtract)).at(at)),
+        other => Err(Cause::Sort(Doing::Arithmetic(Operator::Subtract), other.sort()).at(at)),
+    }
+}
+
+fn numbers(operator: Operator, left: Number, right: Number, at: u32) -> Result<Number, Missing> {
+    let (left, right) = match (whole(left), whole(right)) {
+        (Some(left), Some(right)) => (left, right),
+        _ => return floats(operator, left.as_f64(), right.as_f64(), at),
+    };
+    if right == 0 && matches!(operator, Operator::Divide | Operator::Remainder) {
+        return Err(Cause::DivisionByZero.at(at));
+    }
+    let result = match operator {
+        Operator::Add => left.checked_add(right),
+        Operator::Subtract => left.checked_sub(right),
+        Operator::Multiply => left.checked_mul(right),
+        Operator::Divide => left.checked_div(right),
+        Operator::Remainder => left.checked_rem(right),
+    };
+    let fitting = result.and_then(|result| i64::try_from(result).ok());
+    fitting.map(Number::Integer).ok_or(Cause::Overflow(Doing::Arithmetic(operator)).at(at))
+}
+
+fn floats(operator: Operator, left: f64, right: f64, at: u32) -> Result<Number, Missing> {
+    let result = match operator {
+        Operator::Add => left + right,
+        Operator::Subtract => left - right,
+        Operator::Multiply => left * right,
+        Operator::Divide if right == 0.0 => return Err(Cause::DivisionByZero.at(at)),
+        Operator::Divide => left / right,
+        Operator::Remainder => return Err(Cause::Fraction.at(at)),
+    };
+    if result.is_finite() {
+        Ok(Number::Float(result))
+    } else {
+        Err(Cause::Overflow(Doing::Arithmetic(operator)).at(at))
+    }
+}

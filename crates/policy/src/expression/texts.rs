@@ -1,0 +1,114 @@
+//! Functions that make texts of texts.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::evaluate::Run;
+use super::function::Function;
+use super::reason::{Cause, Doing, Missing};
+use super::value::{List, Value};
+use lictor_json::Number;
+
+/// A text with the case of the letters that `turn` names turned; the same text if there are none.
+pub(super) fn change<'a>(
+    run: &Run<'a>,
+    text: Cow<'a, str>,
+    at: u32,
+    turn: impl Fn(char) -> bool,
+) -> Result<Value<'a>, Missing> {
+    run.spend(text.len() / 8, at)?;
+    if !text.contains(&turn) {
+        return Ok(Value::Text(text));
+    }
+    // The bit that tells capital letters from small ones in ASCII.
+    let turned = text.chars().map(|c| if turn(c) { char::from(c as u8 ^ 0x20) } else { c }).collect();
+    Ok(Value::made(turned))
+}
+
+/// A text without the white space around it.
+pub(super) fn trim(text: Cow<'_, str>) -> Value<'_> {
+    match text {
+        Cow::Borrowed(text) => Value::text(text.trim()),
+        Cow::Owned(text) => Value::made(text.trim().to_owned()),
+    }
+}
+
+/// The pieces between separators; an empty separator cuts between all characters.
+pub(super) fn split<'a>(run: &Run<'a>, text: Cow<'a, str>, by: &str, at: u32) -> Result<Value<'a>, Missing> {
+    // A piece costs far more than the byte it is made of.
+    run.spend(text.len(), at)?;
+    let pieces: Arc<[Value<'a>]> = match text {
+        Cow::Borrowed(text) => pieces(text, by).into_iter().map(Value::text).collect(),
+        Cow::Owned(text) => pieces(&text, by).into_iter().map(|piece| Value::made(piece.to_owned())).collect(),
+    };
+    Ok(Value::List(List::Made(pieces)))
+}
+
+fn pieces<'t>(text: &'t str, by: &str) -> Vec<&'t str> {
+    if by.is_empty() {
+        return text.char_indices().map(|(place, c)| &text[place..place + c.len_utf8()]).collect();
+    }
+    text.split(by).collect()
+}
+
+/// The texts of a list, with a separator between them.
+pub(super) fn join<'a>(run: &Run<'a>, list: &List<'a>, by: &str, at: u32) -> Result<Value<'a>, Missing> {
+    let mut joined = String::new();
+    for place in 0..list.len() {
+        match list.get(place) {
+            Some(Value::Text(text)) => {
+                run.spend(text.len() + by.len() + 1, at)?;
+                if place > 0 {
+                    joined.push_str(by);
+                }
+                joined.push_str(&text);
+            }
+            Some(other) => return Err(Cause::Sort(Doing::Call(Function::Join), other.sort()).at(at)),
+            None => {}
+        }
+    }
+    Ok(Value::made(joined))
+}
+
+/// A text with every occurrence of one text replaced by another.
+pub(super) fn replace<'a>(
+    run: &Run<'a>,
+    text: Cow<'a, str>,
+    old: &str,
+    new: &str,
+    at: u32,
+) -> Result<Value<'a>, Missing> {
+    run.spend(text.len() / 8, at)?;
+    let count = text.matches(old).count();
+    if count == 0 {
+        return Ok(Value::Text(text));
+    }
+    // Asked before it is made: a long text can grow beyond all memory.
+    run.spend(count.saturating_mul(new.len()).saturating_add(text.len()), at)?;
+    Ok(Value::made(text.replace(old, new)))
+}
+
+/// The characters from one position up to another; positions count characters, not bytes.
+pub(super) fn substring<'a>(
+    run: &Run<'a>,
+    text: Cow<'a, str>,
+    start: Number,
+    end: Option<Number>,
+    at: u32,
+) -> Result<Value<'a>, Missing> {
+    run.spend(text.len() / 8, at)?;
+    let byte = |place: Number| {
+        let Number::Integer(place) = place else { return Err(Cause::Range.at(at)) };
+        let place = usize::try_from(place).map_err(|_| Cause::Range.at(at))?;
+        let mut places = text.char_indices().map(|(byte, _)| byte).chain([text.len()]);
+        places.nth(place).ok_or(Cause::Range.at(at))
+    };
+    let (start, end) = (byte(start)?, end.map_or(Ok(text.len()), byte)?);
+    if start > end {
+        return Err(Cause::Range.at(at));
+    }
+    Ok(match text {
+        Cow::Borrowed(text) => Value::text(&text[start..end]),
+        Cow::Owned(text) => Value::made(text[start..end].to_owned()),
+    })
+}

@@ -1,0 +1,202 @@
+//! What an expression comes to.
+//!
+//! Values borrow from the event and the policy wherever they can: comparing an argument copies nothing.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use lictor_logic::Time;
+
+use lictor_event::write_time;
+use lictor_json::{Json, Number, Object, Text};
+
+/// A value of an expression.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number; whole ones and others compare by what they are worth.
+    Number(Number),
+    /// A text.
+    Text(Cow<'a, str>),
+    /// A list.
+    List(List<'a>),
+    /// A map from texts to values.
+    Map(Map<'a>),
+    /// A moment.
+    Time(Time),
+    /// A length of time in nanoseconds; below zero it goes back.
+    Duration(i64),
+}
+
+/// A list, wherever it lives.
+#[derive(Clone, Debug)]
+pub enum List<'a> {
+    /// An array of an event or a table.
+    Json(&'a [Json]),
+    /// Names that an event carries.
+    Texts(&'a [Text]),
+    /// A list that an expression made.
+    Made(Arc<[Value<'a>]>),
+}
+
+/// A map, wherever it lives.
+#[derive(Clone, Debug)]
+pub enum Map<'a> {
+    /// An object of an event or a table.
+    Json(&'a Object),
+    /// A map that an expression made; no key stands twice.
+    Made(Arc<[(Cow<'a, str>, Value<'a>)]>),
+}
+
+/// The sort of a value, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Null,
+    Bool,
+    Number,
+    Text,
+    List,
+    Map,
+    Time,
+    Duration,
+}
+
+impl<'a> Value<'a> {
+    pub(super) fn sort(&self) -> Sort {
+        match self {
+            Value::Null => Sort::Null,
+            Value::Bool(_) => Sort::Bool,
+            Value::Number(_) => Sort::Number,
+            Value::Text(_) => Sort::Text,
+            Value::List(_) => Sort::List,
+            Value::Map(_) => Sort::Map,
+            Value::Time(_) => Sort::Time,
+            Value::Duration(_) => Sort::Duration,
+        }
+    }
+
+    /// A text that lives elsewhere.
+    pub(super) fn text(text: &'a str) -> Value<'a> {
+        Value::Text(Cow::Borrowed(text))
+    }
+
+    /// A text that was made.
+    pub(super) fn made(text: String) -> Value<'a> {
+        Value::Text(Cow::Owned(text))
+    }
+
+    pub(super) fn whole(number: i64) -> Value<'a> {
+        Value::Number(Number::Integer(number))
+    }
+
+    /// The elements of a list; none for anything else.
+    pub fn elements(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
+        let Value::List(list) = self else { return None };
+        let list = list.clone();
+        Some((0..list.len()).filter_map(move |place| list.get(place)))
+    }
+
+    /// The same as a value of a fact. Times are texts in RFC 3339, lengths of time are seconds; `null`, lists and maps
+    /// are no values of facts.
+    pub fn to_fact_value(&self) -> Option<lictor_logic::Value> {
+        match self {
+            Value::Bool(value) => Some(lictor_logic::Value::Bool(*value)),
+            Value::Number(Number::Integer(value)) => Some(lictor_logic::Value::Integer(*value)),
+            Value::Number(number) => lictor_logic::Value::number(number.as_f64()),
+            Value::Text(text) => Some(lictor_logic::Value::text(&**text)),
+            Value::Time(time) => Some(lictor_logic::Value::text(write_time(*time))),
+            Value::Duration(nanoseconds) => lictor_logic::Value::number(*nanoseconds as f64 / 1e9),
+            Value::Null | Value::List(_) | Value::Map(_) => None,
+        }
+    }
+}
+
+impl<'a> From<&'a Json> for Value<'a> {
+    fn from(json: &'a Json) -> Value<'a> {
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(value) => Value::Bool(*value),
+            Json::Number(number) => Value::Number(*number),
+            Json::String(text) => Value::text(text),
+            Json::Array(items) => Value::List(List::Json(items)),
+            Json::Object(object) => Value::Map(Map::Json(object)),
+        }
+    }
+}
+
+impl<'a> List<'a> {
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        match self {
+            List::Json(items) => items.len(),
+            List::Texts(texts) => texts.len(),
+            List::Made(values) => values.len(),
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at a position, from zero.
+    pub fn get(&self, place: usize) -> Option<Value<'a>> {
+        match self {
+            List::Json(items) => items.get(place).map(Value::from),
+            List::Texts(texts) => texts.get(place).map(|text| Value::text(text)),
+            List::Made(values) => values.get(place).cloned(),
+        }
+    }
+}
+
+impl<'a> Map<'a> {
+    /// How many members it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Map::Json(object) => object.len(),
+            Map::Made(members) => members.len(),
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+        match self {
+            Map::Json(object) => object.get(key).map(Value::from),
+            Map::Made(members) => members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone()),
+        }
+    }
+
+    /// The members in their order.
+    pub(super) fn members(&self) -> Vec<(Cow<'a, str>, Value<'a>)> {
+        match self {
+            Map::Json(object) => {
+                object.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), Value::from(value))).collect()
+            }
+            Map::Made(members) => members.to_vec(),
+        }
+    }
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Sort::Null => "null",
+            Sort::Bool => "a truth value",
+            Sort::Number => "a number",
+            Sort::Text => "a text",
+            Sort::List => "a list",
+            Sort::Map => "a map",
+            Sort::Time => "a time",
+            Sort::Duration => "a duration",
+        })
+    }
+}

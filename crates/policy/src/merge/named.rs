@@ -1,0 +1,121 @@
+//! Putting lists of named things together.
+
+use crate::draft::{Defined, Stated, Table};
+use crate::{Category, Definition, Place, Purpose, Tool};
+use lictor_json::Text;
+
+/// Two definitions that differ.
+pub(super) struct Conflict {
+    pub(super) what: &'static str,
+    pub(super) name: Text,
+    pub(super) first: Place,
+    pub(super) second: Place,
+}
+
+/// What is known by a name.
+pub(super) trait Named {
+    const WHAT: &'static str;
+    fn name(&self) -> &str;
+    fn place(&self) -> &Place;
+    fn agrees(&self, other: &Self) -> bool;
+}
+
+/// Adds what is not there yet; the first ones are the policy's own and count in any case.
+pub(super) fn join<T: Named>(ours: &mut Vec<T>, theirs: Vec<T>, own: usize, conflicts: &mut Vec<Conflict>) {
+    for item in theirs {
+        match ours.iter().enumerate().find(|(_, other)| other.name() == item.name()) {
+            None => ours.push(item),
+            Some((place, other)) if place >= own && !other.agrees(&item) => conflicts.push(Conflict {
+                what: T::WHAT,
+                name: item.name().into(),
+                first: other.place().clone(),
+                second: item.place().clone(),
+            }),
+            Some(_) => {}
+        }
+    }
+}
+
+impl Named for Purpose {
+    const WHAT: &'static str = "the purpose";
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn place(&self) -> &Place {
+        &self.place
+    }
+    fn agrees(&self, other: &Purpose) -> bool {
+        *self == Purpose { place: self.place.clone(), ..other.clone() }
+    }
+}
+
+impl Named for Tool {
+    const WHAT: &'static str = "the tool";
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn place(&self) -> &Place {
+        &self.place
+    }
+    fn agrees(&self, other: &Tool) -> bool {
+        *self == Tool { place: self.place.clone(), ..other.clone() }
+    }
+}
+
+impl Named for Category {
+    const WHAT: &'static str = "the category";
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn place(&self) -> &Place {
+        &self.place
+    }
+    fn agrees(&self, other: &Category) -> bool {
+        *self == Category { place: self.place.clone(), ..other.clone() }
+    }
+}
+
+impl Named for Table {
+    const WHAT: &'static str = "the table";
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn place(&self) -> &Place {
+        &self.place
+    }
+    fn agrees(&self, other: &Table) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Named for Defined {
+    const WHAT: &'static str = "the fact";
+    fn name(&self) -> &str {
+        &self.definition.name
+    }
+    fn place(&self) -> &Place {
+        &self.definition.place
+    }
+    fn agrees(&self, other: &Defined) -> bool {
+        without_places(&self.definition) == without_places(&other.definition)
+    }
+}
+
+impl Named for Stated {
+    const WHAT: &'static str = "the property";
+    fn name(&self) -> &str {
+        &self.property.id
+    }
+    fn place(&self) -> &Place {
+        &self.property.place
+    }
+    fn agrees(&self, other: &Stated) -> bool {
+        self.property == other.property
+    }
+}
+
+fn without_places(definition: &Definition) -> Definition {
+    let mut bare = Definition { place: Place::default(), ..definition.clone() };
+    bare.cases.iter_mut().for_each(|case| case.place = Place::default());
+    bare
+}

@@ -1,0 +1,98 @@
+//! The facts that every event is asked for, whatever the policy.
+//!
+//! One table for the labeler, which makes them, for the loader, which knows misspelt ones by it, and for the pages, which
+//! explain them.
+
+/// A fact that needs no definition.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// Its name.
+    pub name: &'static str,
+    /// What its values are, in their order.
+    pub parameters: &'static [&'static str],
+    /// When it holds, in a line.
+    pub meaning: &'static str,
+}
+
+/// What a tool may do to the world.
+pub const EFFECTS: [(&str, &str); 8] = [
+    ("read", "looks something up"),
+    ("write", "changes something"),
+    ("external", "lets data out, or tells somebody outside"),
+    ("payment", "moves money"),
+    ("destructive", "deletes or cancels something"),
+    ("irreversible", "cannot be undone"),
+    ("execute", "runs a program"),
+    ("network", "reaches for other computers"),
+];
+
+/// Every built-in fact, in the order in which they are best explained.
+pub fn builtins() -> &'static [Builtin] {
+    BUILTINS
+}
+
+/// The built-in fact of that name.
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTINS.iter().find(|builtin| builtin.name == name)
+}
+
+const fn fact(name: &'static str, parameters: &'static [&'static str], meaning: &'static str) -> Builtin {
+    Builtin { name, parameters, meaning }
+}
+
+const BUILTINS: &[Builtin] = &[
+    fact("user_message", &[], "the user said something"),
+    fact("assistant_message", &[], "the agent said something"),
+    fact("system_message", &[], "whoever runs the agent instructed it"),
+    fact("retrieval", &[], "documents were fetched for the agent"),
+    fact("error", &[], "something failed"),
+    fact("session_start", &[], "the session began"),
+    fact("session_end", &[], "the session ended"),
+    fact("tool_definitions", &[], "a server described its tools"),
+    fact("tool_call", &["tool"], "the agent called a tool"),
+    fact("tool_result", &["tool"], "a tool answered"),
+    fact("tool_failed", &["tool"], "a tool answered with an error"),
+    fact("effect", &["effect"], "a tool call that does this to the world: by `tools:`, else by the tool's name"),
+    fact("argument", &["name", "value"], "a tool call with this argument, nested ones by their path: `items.0.sku`"),
+    fact(
+        "argument_from",
+        &["name", "who"],
+        "a tool call whose argument was first said by `user`, `tool` or `system`, or by nobody before: `model`",
+    ),
+    fact("unparsed", &[], "a tool call whose arguments could not be read"),
+    fact("purpose", &["purpose"], "the event serves this purpose: given with it, or by `tools:`"),
+    fact("declared", &["purpose"], "the event serves this purpose, and the policy declares it"),
+    fact("legitimate", &["purpose"], "the event serves this purpose, and its lawful basis is not consent"),
+    fact("processes", &["purpose"], "the event carries personal data and serves this purpose"),
+    fact("carries", &["category"], "the event carries this category of personal data: given with it, or recognised"),
+    fact("necessary", &["category"], "the event carries this category, and one of its purposes needs it"),
+    fact("special", &["category"], "the event carries this category, and it is a special one (GDPR Art. 9)"),
+    fact("discloses", &["person"], "what the agent or its tools say contains an identifier of this person"),
+    fact("retained", &[], "the event serves only purposes that survive an erasure"),
+    fact("consent", &["person", "purpose"], "this person consented to this purpose; `\"*\"` where nobody is named"),
+    fact("explicit_consent", &["person", "purpose"], "the same, and the record says that it was explicit"),
+    fact("withdraws", &["person", "purpose"], "this person refused or withdrew consent to this purpose"),
+    fact("erasure", &["person"], "this person's data was to be forgotten"),
+    fact("approval", &["what", "who"], "a person allowed this: a call by its id, a tool, or an effect"),
+    fact("denial", &["what", "who"], "a person forbade this: a call by its id, a tool, or an effect"),
+    fact("handoff", &["from", "to"], "one agent passed the work to another"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lictor_event::Kind;
+
+    #[test]
+    fn every_kind_of_event_is_a_fact() {
+        let missing: Vec<&str> = Kind::names().filter(|name| builtin(name).is_none()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn no_fact_stands_twice() {
+        for (place, fact) in BUILTINS.iter().enumerate() {
+            assert!(BUILTINS.iter().skip(place + 1).all(|other| other.name != fact.name), "{}", fact.name);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Policies with mistakes, each with what is said about it beside it in `NAME.txt`. `LICTOR_BLESS=1` writes what is said
+//! now; read the difference before you keep it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lictor_policy::{Policy, Resolved, Resolver};
+
+/// Files under the folder of golden files, by their place in it.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Resolver for Folder {
+    fn file(&self, path: &str, from: &str) -> Result<Resolved, String> {
+        let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+        let name = folder.join(path.trim_start_matches("./")).to_string_lossy().replace('\\', "/");
+        match fs::read_to_string(self.0.join(&name)) {
+            Ok(text) => Ok(Resolved { name, text }),
+            Err(_) => Err("there is no such file".into()),
+        }
+    }
+}
+
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/policy")
+}
+
+fn said_about(name: &str, text: &str) -> String {
+    match Policy::parse(text, name, &Folder(folder())) {
+        Ok(loaded) if loaded.warnings.is_empty() => "nothing\n".into(),
+        Ok(loaded) => format!("{}\n", loaded.warnings),
+        Err(problems) => format!("{problems}\n"),
+    }
+}
+
+#[test]
+fn mistakes_are_told_as_written_down() {
+    let mut wrong = Vec::new();
+    let mut files: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    assert!(files.len() > 20, "the golden files are missing");
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let said = said_about(&name, &fs::read_to_string(&path).unwrap());
+        wrong.extend(super::differs(&path, said));
+    }
+    assert!(wrong.is_empty(), "\n{}\nhint: LICTOR_BLESS=1 accepts this", wrong.join("\n"));
+}
+
+#[test]
+fn a_place_is_exact_in_every_style_of_scalar() {
+    let text = fs::read_to_string(folder().join("formulas.yaml")).unwrap();
+    let problems = Policy::parse(&text, "formulas.yaml", &Folder(folder())).unwrap_err();
+    let lines: Vec<&str> = text.lines().collect();
+    for word in ["alwyas", "previus", "eventualy"] {
+        let found = problems.iter().find(|problem| problem.message.contains(word)).unwrap();
+        let line = lines[found.line as usize - 1];
+        let shown: String = line.chars().skip(found.column as usize - 1).take(found.length as usize).collect();
+        assert_eq!(shown, word, "{found}");
+    }
+}

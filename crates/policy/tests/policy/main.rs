@@ -1,0 +1,5 @@
+//! Policy files, expressions, and the packs.
+
+mod expression;
+mod files;
+mod packs;

@@ -1,0 +1,343 @@
+//! Finds categories of personal data, and the persons they are about, in free text and in JSON.
+//!
+//! What is found, by category:
+//!
+//! | category | found |
+//! |---|---|
+//! | `address` | number and street in English, French, German, Dutch, Spanish, Italian and Portuguese shapes; boxes at the post office; postal codes next to a word for one |
+//! | `dob` | a date, in many spellings, next to a word for birth in a dozen languages |
+//! | `email` | addresses of mailboxes, also with `[at]`, `dot`, or blanks in between |
+//! | `gov_id` | US SSN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and others next to their names |
+//! | `health` | some five hundred conditions, treatments and medicines; ICD-10 codes and numbers of patients next to a word for one |
+//! | `iban` | accounts by country, length and check digits; next to the word by shape |
+//! | `ip_address` | public addresses of machines |
+//! | `order_id` | ids of orders, bookings, tickets, invoices next to a word for one; `#A-7421` |
+//! | `payment` | numbers of cards by network, length and check digit, next to a word by length; their codes and last digits next to a word |
+//! | `phone` | `+` and a country; North American, French and British shapes; others next to a word |
+//!
+//! A value next to its name counts even if its check digits are wrong: a mistyped number is still somebody's. A policy
+//! adds categories of its own, by regular expression or by words. In JSON a key speaks for its value.
+//!
+//! Texts are read as a person reads them: escapes of URLs, HTML and JSON are decoded once; characters that are drawn as
+//! nothing are dropped, and text that is hidden in them is read; look-alikes, accents and digits of other scripts
+//! become ASCII; long words of base64 or hexadecimal are decoded once. Places are given in the original text.
+//!
+//! What is not found: names of persons (nothing short of a model tells them from other names); religion, politics,
+//! ethnicity, union, orientation, biometrics; text that is reversed, enciphered, encoded twice, split over several
+//! texts, or in pictures; digits and letters written out as words; leetspeak; streets without a number or with a name
+//! alone; numbers of telephones without a country, a word or a known shape; years of birth and ages. The tests of this
+//! module hold a list of such misses and fail when one starts to be found.
+//!
+//! Time is in proportion to the length of the text: there is one pass over its bytes, and every candidate is verified
+//! in a window of bounded size.
+
+use std::fmt;
+use std::ops::Range;
+
+use lictor_json::{Json, Number, Text};
+
+mod announced;
+mod bytes;
+mod card;
+mod check;
+mod cue;
+mod date;
+mod email;
+mod encoded;
+mod finder;
+mod fold;
+mod gap;
+mod glyph;
+mod groups;
+mod health;
+mod key;
+mod lexicon;
+mod loose;
+mod network;
+mod number;
+mod order;
+mod own;
+mod person;
+mod phone;
+mod scan;
+mod street;
+mod vocabulary;
+
+use cue::Cue;
+use finder::Finder;
+use key::{Keys, Meaning};
+use lexicon::Lexicon;
+use loose::LooseWords;
+use own::Own;
+use scan::Glance;
+
+/// The names of the built-in categories.
+pub const BUILTIN_CATEGORIES: [&str; 10] =
+    ["address", "dob", "email", "gov_id", "health", "iban", "ip_address", "order_id", "payment", "phone"];
+
+/// The built-in categories, as places in [`BUILTIN_CATEGORIES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Builtin {
+    Address,
+    Dob,
+    Email,
+    GovId,
+    Health,
+    Iban,
+    IpAddress,
+    OrderId,
+    Payment,
+    Phone,
+}
+
+/// Finds personal data. Compiled once, then shared.
+///
+/// ```
+/// use lictor::recognise::{Found, Recogniser};
+///
+/// let recogniser = Recogniser::builtin();
+/// let mut found = Found::default();
+/// recogniser.text("My order #A-7421, please. I am Alice@Example.com", &mut found);
+/// assert_eq!(found.categories, ["email", "order_id"]);
+/// assert_eq!(found.subjects, ["alice@example.com"]);
+/// ```
+pub struct Recogniser {
+    /// The names of all categories; the built-in ones first.
+    names: Vec<Text>,
+    lexicon: Lexicon,
+    /// Words in other scripts.
+    wide: Option<LooseWords>,
+    own: Own,
+    keys: Keys,
+}
+
+/// What a text or a value carries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The categories of personal data, sorted, each once.
+    pub categories: Vec<Text>,
+    /// The persons, sorted, each once: addresses of mailboxes in lower case, numbers of telephones as `+` and digits
+    /// (digits alone where the country is unknown), and values of a policy's categories that identify.
+    pub subjects: Vec<Text>,
+}
+
+/// A category of personal data that the caller defines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CustomCategory {
+    /// Its name.
+    pub name: Text,
+    /// A regular expression that its values match.
+    pub pattern: Option<Text>,
+    /// Words that betray it.
+    pub words: Vec<Text>,
+    /// Whether a value tells who the person is.
+    pub identifies: bool,
+}
+
+/// A part of a text that carries a category.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Which bytes of the text; whole characters.
+    pub range: Range<usize>,
+    /// The category.
+    pub category: Text,
+}
+
+impl Recogniser {
+    /// A recogniser of the built-in categories and those of a policy.
+    ///
+    /// # Errors
+    ///
+    /// The place of a category that cannot be used, and why.
+    pub fn new(own: &[CustomCategory]) -> Result<Recogniser, (usize, String)> {
+        let mut names: Vec<Text> = BUILTIN_CATEGORIES.into_iter().map(Text::from).collect();
+        for (place, category) in own.iter().enumerate() {
+            if !names.contains(&category.name) {
+                names.push(category.name.clone());
+            }
+            if names.len() > usize::from(u16::MAX) {
+                return Err((place, "there are too many categories".into()));
+            }
+        }
+        let number =
+            |category: &CustomCategory| names.iter().position(|name| *name == category.name).unwrap_or(0) as u16;
+        let compiled = Own::new(own, number)?;
+        let wide = cue::WIDE_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
+        Ok(Recogniser {
+            lexicon: lexicon(&compiled),
+            wide: LooseWords::new(wide).map_err(|error| (0, error))?,
+            keys: Keys::new(own.iter().map(|category| (category.name.as_str(), number(category)))),
+            own: compiled,
+            names,
+        })
+    }
+
+    /// A recogniser of the built-in categories.
+    pub fn builtin() -> Recogniser {
+        let names = BUILTIN_CATEGORIES.into_iter().map(Text::from).collect();
+        let own = Own::default();
+        let wide = cue::WIDE_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
+        let wide = LooseWords::new(wide).unwrap_or_default();
+        Recogniser { lexicon: lexicon(&own), wide, keys: Keys::new(std::iter::empty()), own, names }
+    }
+
+    /// Adds what a text carries.
+    pub fn text(&self, text: &str, found: &mut Found) {
+        self.search(text, found, None, true);
+    }
+
+    /// Adds what a JSON value carries: its strings, its large numbers, and what its keys say.
+    pub fn value(&self, json: &Json, found: &mut Found) {
+        self.walk(json, "", "", found);
+    }
+
+    /// Every part of a text that carries something, in the order of the text; parts may overlap.
+    pub fn spans(&self, text: &str) -> Vec<Span> {
+        let mut places = Vec::new();
+        self.search(text, &mut Found::default(), Some(&mut places), true);
+        places.sort_by_key(|(range, category)| (range.start, range.end, *category));
+        places.dedup();
+        let name = |category: u16| self.names.get(usize::from(category)).cloned();
+        places.into_iter().filter_map(|(range, category)| Some(Span { range, category: name(category)? })).collect()
+    }
+
+    fn search(&self, text: &str, found: &mut Found, places: Option<&mut Vec<(Range<usize>, u16)>>, decode: bool) {
+        let glance = Glance::of(text.as_bytes());
+        if !(glance.has_wide || glance.has_sign && fold::has_escape(text)) {
+            return Finder::new(self, text, found, places).find(glance, false, decode);
+        }
+        let folded = fold::fold(text, places.is_some());
+        let glance = Glance::of(folded.text.as_bytes());
+        let Some(places) = places else {
+            if !self.own.is_quiet() {
+                Finder::new(self, text, found, None).own();
+            }
+            return Finder::new(self, &folded.text, found, None).find(glance, folded.has_scripts, decode);
+        };
+        let mut inside = Vec::new();
+        Finder::new(self, &folded.text, found, Some(&mut inside)).find(glance, folded.has_scripts, decode);
+        places.extend(inside.into_iter().map(|(range, category)| (folded.origin(range), category)));
+        if !self.own.is_quiet() {
+            // A policy's pattern may be about the very characters that folding takes away.
+            Finder::new(self, text, found, Some(places)).own();
+        }
+    }
+
+    fn walk(&self, json: &Json, key: &str, parent: &str, found: &mut Found) {
+        let meaning = || if key.is_empty() { None } else { self.keys.meaning(key, parent) };
+        match json {
+            Json::Null | Json::Bool(_) => {}
+            Json::String(text) => {
+                if let Some(meaning) = meaning() {
+                    self.labeled(text, meaning, found);
+                }
+                self.text(text, found);
+            }
+            Json::Number(number) => {
+                if let Some(meaning) = meaning() {
+                    self.labeled(&number.to_string(), meaning, found);
+                }
+                let may_be_card = match number {
+                    Number::Integer(value) => *value >= 1_000_000_000_000,
+                    Number::Wide(..) => true,
+                    Number::Float(_) => false,
+                };
+                if may_be_card {
+                    self.text(&number.to_string(), found);
+                }
+            }
+            Json::Array(items) => items.iter().for_each(|item| self.walk(item, key, parent, found)),
+            Json::Object(object) => {
+                for (member, value) in object.iter() {
+                    if may_name_somebody(member) {
+                        self.text(member, found);
+                    }
+                    self.walk(value, member, key, found);
+                }
+            }
+        }
+    }
+
+    /// What the key of a scalar says of it.
+    fn labeled(&self, text: &str, meaning: Meaning, found: &mut Found) {
+        let text = text.trim();
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        if is_empty(text) || digits < usize::from(meaning.digits) {
+            return;
+        }
+        if meaning.category == Builtin::Address as u16 && is_of_machine(text) {
+            return;
+        }
+        if let Some(name) = self.names.get(usize::from(meaning.category)) {
+            found.add_category(name);
+        }
+        if self.own.identifies(meaning.category) {
+            found.add_subject(Text::from(text));
+        }
+        if meaning.category == Builtin::Phone as u16
+            && let Some(phone) = phone::dialed(&fold::fold(text, false).text)
+        {
+            found.add_subject(phone);
+        }
+    }
+
+    /// The category that the key of a value speaks for, below another key.
+    pub fn category_of_key(&self, key: &str, parent: &str) -> Option<&Text> {
+        let meaning = self.keys.meaning(key, parent)?;
+        self.names.get(usize::from(meaning.category))
+    }
+
+    fn number(&self, name: &str) -> Option<u16> {
+        self.names.iter().position(|known| known == name).map(|number| number as u16)
+    }
+}
+
+impl Found {
+    fn add_category(&mut self, name: &Text) {
+        if let Err(place) = self.categories.binary_search(name) {
+            self.categories.insert(place, name.clone());
+        }
+    }
+
+    fn add_subject(&mut self, name: Text) {
+        if let Err(place) = self.subjects.binary_search(&name) {
+            self.subjects.insert(place, name);
+        }
+    }
+}
+
+impl fmt::Debug for Recogniser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recogniser").field("categories", &self.names).finish_non_exhaustive()
+    }
+}
+
+/// Whether a key may be more than the name of a member: it has characters that names do not have, or as many digits as a
+/// number of a telephone.
+fn may_name_somebody(key: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    !key.bytes().all(is_of_name) || key.bytes().filter(u8::is_ascii_digit).count() >= 7
+}
+
+fn lexicon(own: &Own) -> Lexicon {
+    let cues = cue::PHRASES.iter().flat_map(|(cue, phrases)| phrases.split(", ").map(|phrase| (phrase, *cue)));
+    let terms = health::terms().map(|term| (term, Cue::Term(Builtin::Health as u16)));
+    let acronyms = health::short_forms().map(|word| (word, Cue::Acronym(Builtin::Health as u16)));
+    let words = own.words.iter().map(|(word, category)| (word.as_str(), Cue::Term(*category)));
+    Lexicon::new(cues.chain(terms).chain(acronyms).chain(words))
+}
+
+/// Whether a value stands for none.
+fn is_empty(text: &str) -> bool {
+    const NONE: &[&str] =
+        &["", "-", "--", "n/a", "na", "none", "null", "nil", "unknown", "undefined", "?", "tbd", "[redacted]"];
+    bytes::is_one_of(text.as_bytes(), NONE)
+}
+
+/// Whether an address is one of a machine, not of a house.
+fn is_of_machine(text: &str) -> bool {
+    let has_blank = text.contains(' ');
+    !has_blank && (text.contains('@') || text.contains("://") || text.starts_with("0x") || text.starts_with('/'))
+        || text.parse::<std::net::IpAddr>().is_ok()
+        || text.parse::<std::net::SocketAddr>().is_ok()
+}

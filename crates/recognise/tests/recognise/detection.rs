@@ -1,0 +1,34 @@
+//! What is found in texts and in JSON, what must not be, and what is known to be missed.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod benign;
+mod carried;
+mod json;
+mod missed;
+mod own;
+mod properties;
+mod spans;
+
+use std::sync::LazyLock;
+
+use lictor_recognise::{Found, Recogniser};
+
+static BUILTIN: LazyLock<Recogniser> = LazyLock::new(Recogniser::builtin);
+
+/// What a text carries.
+fn found(text: &str) -> Found {
+    let mut found = Found::default();
+    BUILTIN.text(text, &mut found);
+    found
+}
+
+/// The categories of a text, with blanks between them.
+fn categories(text: &str) -> String {
+    found(text).categories.join(" ")
+}
+
+/// Fails with everything that is wrong, one a line.
+fn expect_none(complaints: impl IntoIterator<Item = String>) {
+    let complaints: Vec<String> = complaints.into_iter().collect();
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}

@@ -1,0 +1,122 @@
+//! What JSON carries: its strings, and what its keys say.
+
+use lictor_json::parse_str;
+use lictor_recognise::Found;
+
+use super::{BUILTIN, expect_none};
+
+fn found(json: &str) -> Found {
+    let mut found = Found::default();
+    BUILTIN.value(&parse_str(json).unwrap(), &mut found);
+    found
+}
+
+#[test]
+fn keys_speak_for_their_values() {
+    let cases = [
+        (r#"{"email": "somebody"}"#, "email"),
+        (r#"{"customerEmail": "somebody"}"#, "email"),
+        (r#"{"e_mail": ["somebody"]}"#, "email"),
+        (r#"{"dob": 19900405}"#, "dob"),
+        (r#"{"date_of_birth": "the fifth of April"}"#, "dob"),
+        (r#"{"birthDate": "05.04."}"#, "dob"),
+        (r#"{"ssn": 123456789}"#, "gov_id"),
+        (r#"{"passport_no": "X-1"}"#, "gov_id"),
+        (r#"{"gov_id": "unusual"}"#, "gov_id"),
+        (r#"{"national_id": "unusual"}"#, "gov_id"),
+        (r#"{"passport": {"number": "X-1"}}"#, "gov_id"),
+        (r#"{"phone": "ask Bob"}"#, "phone"),
+        (r#"{"mobile": "0151 2345"}"#, "phone"),
+        (r#"{"address": "Evergreen"}"#, "address"),
+        (r#"{"street": "Evergreen"}"#, "address"),
+        (r#"{"address": {"city": "Springfield"}}"#, "address"),
+        (r#"{"postal_code": "10115"}"#, "address"),
+        (r#"{"iban": "unusual"}"#, "iban"),
+        (r#"{"card_number": "**** 4242"}"#, "payment"),
+        (r#"{"cardNumber": 4111}"#, "payment"),
+        (r#"{"cvv": "123"}"#, "payment"),
+        (r#"{"order_id": 7}"#, "order_id"),
+        (r#"{"orders": [{"id": 7}]}"#, "order_id"),
+        (r#"{"diagnosis": "unclear"}"#, "health"),
+        (r#"{"patient": {"mrn": "S1"}}"#, "health"),
+        (r#"{"n": 4111111111111111}"#, "payment"),
+        (r#"[["alice@example.com"]]"#, "email"),
+        (r#"{"note": "see order #A-7421"}"#, "order_id"),
+        (r#"{"geburtsdatum": "5.4.", "straße": "Am Markt"}"#, "address dob"),
+    ];
+    expect_none(cases.into_iter().filter_map(|(json, wanted)| {
+        let categories = found(json).categories.join(" ");
+        (categories != wanted).then(|| format!("{json} carries `{wanted}`; found `{categories}`"))
+    }));
+}
+
+#[test]
+fn other_keys_and_empty_values_say_nothing() {
+    let cases = [
+        r#"{"email": ""}"#,
+        r#"{"email": null, "phone": "n/a", "dob": "unknown"}"#,
+        r#"{"email": true, "address": false}"#,
+        r#"{"email_verified": "yes", "email_count": 5, "email_id": 33}"#,
+        r#"{"phone_type": "home", "mobile": "iOS", "cell": "B2"}"#,
+        r#"{"address": "0x7ffe12", "ip_address": "10.0.0.1", "mac_address": "aa:bb"}"#,
+        r#"{"order": "asc", "order_status": "shipped", "order_count": 15}"#,
+        r#"{"flight_number": "HAT136", "date": "2024-05-20", "city": "Paris"}"#,
+        r#"{"user_id": 5, "id": 7, "name": "Alice", "number": 12}"#,
+        r#"{"payment": {"amount": 55}, "card_type": "gold"}"#,
+        r#"{"timestamp": 1716206400000, "nanos": 1716206400000000000, "big": 123456789012345678901234567890}"#,
+        "5",
+        "[]",
+        "{}",
+        r#""""#,
+    ];
+    expect_none(cases.into_iter().filter_map(|json| {
+        let found = found(json);
+        (found != Found::default()).then(|| format!("{json} carries nothing; found {found:?}"))
+    }));
+}
+
+#[test]
+fn persons_are_named_by_keys_too() {
+    let found = found(r#"{"phone": "0301234567", "contacts": {"email": "Bob@Example.com"}}"#);
+    assert_eq!(found.subjects, ["0301234567", "bob@example.com"]);
+}
+
+/// Arguments and results as four kinds of agents pass them around.
+#[test]
+fn the_calls_of_four_agents_carry_their_data() {
+    let calls = [
+        (
+            "a shop",
+            r##"{"email": "mia@example.com", "order_id": "#W2378156", "shipping_address": {"line1": "742 Evergreen Terrace", "city": "Springfield"}}"##,
+            "address email order_id",
+        ),
+        (
+            "an airline",
+            r#"{"reservation_id": "4WQ150", "user": {"email": "mia@example.com"}, "flights": [{"flight_number": "HAT136", "date": "2024-05-20"}]}"#,
+            "email order_id",
+        ),
+        (
+            "a clinic",
+            r#"{"mrn": "S6534835", "dob": "1990-04-05", "contact": "mia@example.com", "note": "type 2 diabetes, on metformin"}"#,
+            "dob email health",
+        ),
+        (
+            "a bank",
+            r#"{"customer": {"address": "Hauptstraße 5, Berlin", "birthDate": "1990-04-05", "eMail": "mia@example.com", "passportNumber": "C01X00T47"}, "account": "DE89370400440532013000", "card": "4111 1111 1111 1111"}"#,
+            "address dob email gov_id iban payment",
+        ),
+    ];
+    expect_none(calls.into_iter().filter_map(|(agent, json, wanted)| {
+        let categories = found(json).categories.join(" ");
+        (categories != wanted).then(|| format!("{agent}: `{wanted}`; found `{categories}`"))
+    }));
+}
+
+/// The same data in a log that has the JSON as text.
+#[test]
+fn json_as_text_carries_nearly_the_same() {
+    let json = r#"{"email": "mia@example.com", "dob": "1990-04-05", "order_id": "W2378156", "mrn": "S6534835", "phone": "030 1234567", "iban": "DE89370400440532013000"}"#;
+    let mut text = Found::default();
+    BUILTIN.text(json, &mut text);
+    assert_eq!(text, found(json));
+}

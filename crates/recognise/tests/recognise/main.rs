@@ -1,0 +1,3 @@
+//! Personal data in texts and JSON.
+
+mod detection;

@@ -1,0 +1,34 @@
+//! The facts of a trace, for engines that judge facts.
+
+use lictor_logic::{Fact, Time};
+
+use lictor_event::Event;
+use lictor_json::Text;
+use lictor_judge::Judge;
+
+/// The facts of one session.
+#[derive(Clone, Debug)]
+pub struct FactTrace {
+    /// The session.
+    pub session: Text,
+    /// For each event its time and the facts that the policy's properties ask for.
+    pub events: Vec<(Option<Time>, Vec<Fact>)>,
+    /// How many events had facts that nobody could tell; other engines take those for false.
+    pub unknown: usize,
+}
+
+/// The facts of sessions, each given with its events.
+pub fn fact_traces<'e>(judge: &mut Judge, sessions: impl IntoIterator<Item = (Text, &'e [Event])>) -> Vec<FactTrace> {
+    let trace = |(session, events): (Text, &'e [Event])| {
+        let mut state = judge.start();
+        let (mut told, mut unknown) = (Vec::with_capacity(events.len()), 0);
+        for event in events {
+            judge.advance(&mut state, event);
+            let facts = judge.last_facts(event.time);
+            unknown += usize::from(!facts.unknown.is_empty());
+            told.push((event.time, facts.known));
+        }
+        FactTrace { session, events: told, unknown }
+    };
+    sessions.into_iter().map(trace).collect()
+}

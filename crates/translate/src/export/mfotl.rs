@@ -1,0 +1,358 @@
+//! MFOTL, for MonPoly: a signature, a formula for each property, and a log.
+//!
+//! ```text
+//! monpoly -sig policy.sig -formula PROPERTY.mfotl -log SESSION.log -negate
+//! ```
+//!
+//! With `-negate` MonPoly prints the time points, and the values, for which the formula does not hold. Facts of events
+//! become the database of a time point; counting goes by time points (`tp`), as ours goes by positions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use lictor_logic::{
+    Aggregate, Arena, Binary, Comparison, Fact, Formula, Gathering, Interval, Measure, Node, Quantifier, Span, Term,
+    Time, Unary, Value,
+};
+
+use super::{Exported, FactTrace, Inexpressible, Safety, file_name, free, safety};
+use lictor_policy::Policy;
+
+/// What the values of a fact are, by place.
+type Signature = BTreeMap<Arc<str>, Vec<Kind>>;
+
+/// The kinds of values that MonPoly tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Int,
+    Float,
+    String,
+}
+
+impl Kind {
+    fn of(value: &Value) -> Kind {
+        match value {
+            Value::Integer(_) => Kind::Int,
+            Value::Decimal(_) => Kind::Float,
+            Value::Bool(_) | Value::Text(_) => Kind::String,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Int => "int",
+            Kind::Float => "float",
+            Kind::String => "string",
+        }
+    }
+}
+
+/// A policy and traces for MonPoly. What kinds of values facts have, the traces and the formulas tell.
+pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
+    let (properties, mut left_out) = safety(policy);
+    let mut signature = Signature::new();
+    for fact in traces.iter().flat_map(|trace| &trace.events).flat_map(|(_, facts)| facts) {
+        note(&mut signature, &fact.name, fact.values.iter().map(Some));
+    }
+    for property in &properties {
+        let mut counted = Vec::new();
+        numbers(&property.arena, property.body, &mut counted);
+        note_formula(&mut signature, &property.arena, property.body, &counted);
+    }
+    let mut files = Vec::new();
+    for property in &properties {
+        match formula(property, &signature) {
+            Ok(text) => files.push((format!("{}.mfotl", file_name(&property.property.id)), text + "\n")),
+            Err(reason) => left_out.push(Inexpressible { property: property.property.id.to_string(), reason }),
+        }
+    }
+    let mut text = String::new();
+    for (name, kinds) in &signature {
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let _ = writeln!(text, "{}({})", predicate(name), kinds.join(", "));
+    }
+    files.insert(0, ("policy.sig".to_owned(), text));
+    for trace in traces {
+        files.push((format!("{}.log", file_name(&trace.session)), log(trace, &signature)));
+    }
+    Exported { files, left_out }
+}
+
+/// Widens what is known of a fact's values.
+fn note<'v>(signature: &mut Signature, name: &Arc<str>, values: impl Iterator<Item = Option<&'v Value>>) {
+    let kinds = signature.entry(Arc::clone(name)).or_default();
+    for (place, value) in values.enumerate() {
+        let kind = value.map_or(Kind::Int, Kind::of);
+        match kinds.get_mut(place) {
+            Some(known) => *known = (*known).max(kind),
+            None => kinds.push(kind),
+        }
+    }
+}
+
+fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula, numbers: &[Arc<str>]) {
+    if let Node::Fact(atom) = &arena[f] {
+        let known = signature.contains_key(&atom.name);
+        let values = atom.terms.iter().map(|term| match term {
+            Term::Value(value) => Some(value),
+            Term::Any | Term::Var(_) => None,
+        });
+        note(signature, &atom.name, values);
+        // Of a fact that never occurs only the formula tells: what it counts with is a number, and the rest are texts.
+        if !known && let Some(kinds) = signature.get_mut(&atom.name) {
+            for (kind, term) in kinds.iter_mut().zip(&atom.terms) {
+                *kind = match term {
+                    Term::Var(name) if numbers.contains(name) => Kind::Int,
+                    _ => Kind::String,
+                };
+            }
+        }
+    }
+    arena[f].operands().iter().for_each(|operand| note_formula(signature, arena, *operand, numbers));
+}
+
+/// The variables that a formula takes for numbers.
+pub(super) fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
+    let is_number = |term: &Term| matches!(term, Term::Value(Value::Integer(_) | Value::Decimal(_)));
+    match &arena[f] {
+        Node::Compare(_, Term::Var(name), other) | Node::Compare(_, other, Term::Var(name)) if is_number(other) => {
+            found.push(name.clone());
+        }
+        Node::Measure(_, left, right) => {
+            for measure in [left, right] {
+                if let Measure::Aggregate(Aggregate { kind, variables, .. }) = measure
+                    && !matches!(kind, Gathering::Count | Gathering::Distinct | Gathering::Latest)
+                {
+                    found.extend(variables.first().cloned());
+                }
+            }
+        }
+        _ => {}
+    }
+    arena[f].operands().iter().for_each(|operand| numbers(arena, *operand, found));
+}
+
+fn formula(safety: &Safety<'_>, signature: &Signature) -> Result<String, String> {
+    let mut writer = Writer { arena: &safety.arena, signature, fresh: 0 };
+    writer.formula(safety.body)
+}
+
+struct Writer<'a> {
+    arena: &'a Arena,
+    signature: &'a Signature,
+    /// How many variables were made up.
+    fresh: usize,
+}
+
+impl Writer<'_> {
+    fn fresh(&mut self, stem: &str) -> String {
+        self.fresh += 1;
+        format!("{stem}_{}", self.fresh)
+    }
+
+    fn formula(&mut self, f: Formula) -> Result<String, String> {
+        let arena = self.arena;
+        Ok(match &arena[f] {
+            Node::True => "(0 = 0)".to_owned(),
+            Node::False => "(0 = 1)".to_owned(),
+            Node::Fact(atom) => {
+                let width = self.signature.get(&atom.name).map_or(atom.terms.len(), Vec::len);
+                // Values that nobody asks for are any values.
+                let mut open = Vec::new();
+                let mut terms = Vec::new();
+                for place in 0..width {
+                    terms.push(match atom.terms.get(place) {
+                        Some(Term::Var(name)) => variable(name),
+                        Some(Term::Value(value)) => constant(value),
+                        Some(Term::Any) | None => {
+                            open.push(self.fresh("any"));
+                            open.last().cloned().unwrap_or_default()
+                        }
+                    });
+                }
+                let fact = format!("{}({})", predicate(&atom.name), terms.join(", "));
+                if open.is_empty() { fact } else { format!("(EXISTS {}. {fact})", open.join(", ")) }
+            }
+            Node::Compare(comparison, left, right) => compare(*comparison, &term(left)?, &term(right)?),
+            Node::Measure(comparison, left, right) => self.measure(*comparison, left, right)?,
+            Node::Not(g) => format!("(NOT {})", self.formula(*g)?),
+            Node::And(list) => self.list(list, "AND")?,
+            Node::Or(list) => self.list(list, "OR")?,
+            Node::Implies(left, right) => format!("({} IMPLIES {})", self.formula(*left)?, self.formula(*right)?),
+            Node::Iff(left, right) => {
+                let (left, right) = (self.formula(*left)?, self.formula(*right)?);
+                format!("(({left} IMPLIES {right}) AND ({right} IMPLIES {left}))")
+            }
+            Node::Unary(operator, interval, g) => {
+                let inner = self.formula(*g)?;
+                match operator {
+                    Unary::Once => format!("(ONCE{} {inner})", bound(*interval)?),
+                    Unary::Historically => format!("(NOT (ONCE{} (NOT {inner})))", bound(*interval)?),
+                    Unary::Previous => format!("(PREV {inner})"),
+                    Unary::WeakPrevious => format!("(NOT (PREV (NOT {inner})))"),
+                    Unary::Next | Unary::WeakNext | Unary::Eventually | Unary::Always => {
+                        return Err("it looks ahead".to_owned());
+                    }
+                }
+            }
+            Node::Binary(operator, interval, left, right) => {
+                let (left, right, bound) = (self.formula(*left)?, self.formula(*right)?, bound(*interval)?);
+                match operator {
+                    Binary::Since => format!("({left} SINCE{bound} {right})"),
+                    Binary::Trigger => format!("(NOT ((NOT {left}) SINCE{bound} (NOT {right})))"),
+                    _ => return Err("it looks ahead".to_owned()),
+                }
+            }
+            Node::Quantified(quantifier, variables, body) => {
+                let word = if *quantifier == Quantifier::Exists { "EXISTS" } else { "FORALL" };
+                let names: Vec<String> = variables.iter().map(|name| variable(name)).collect();
+                format!("({word} {}. {})", names.join(", "), self.formula(*body)?)
+            }
+        })
+    }
+
+    fn list(&mut self, list: &[Formula], word: &str) -> Result<String, String> {
+        let parts: Result<Vec<String>, String> = list.iter().map(|part| self.formula(*part)).collect();
+        Ok(format!("({})", parts?.join(&format!(" {word} "))))
+    }
+
+    /// A comparison with what was gathered. Without any happening MonPoly has no number, where we have zero for a sum and
+    /// a count: a comparison that zero passes is written as that no number fails it.
+    fn measure(&mut self, comparison: Comparison, left: &Measure, right: &Measure) -> Result<String, String> {
+        let (aggregate, comparison, other) = match (left, right) {
+            (Measure::Aggregate(aggregate), Measure::Term(term)) => (aggregate, comparison, term),
+            (Measure::Term(term), Measure::Aggregate(aggregate)) => (aggregate, comparison.mirrored(), term),
+            _ => return Err("it computes with numbers, or compares two aggregates".to_owned()),
+        };
+        let number = self.fresh("n");
+        let gathered = self.gathered(aggregate, &number)?;
+        let passes = compare(comparison, &number, &term(other)?);
+        let counts = matches!(aggregate.kind, Gathering::Count | Gathering::Distinct | Gathering::Sum);
+        let zero_passes = match other {
+            Term::Value(value) => counts && comparison.holds(&Value::Integer(0), value),
+            Term::Var(_) | Term::Any if counts => {
+                return Err("it compares a count or a sum with a variable, and there is no number for none".to_owned());
+            }
+            Term::Var(_) | Term::Any => false,
+        };
+        Ok(match zero_passes {
+            true => format!("(NOT (EXISTS {number}. ({gathered} AND (NOT {passes}))))"),
+            false => format!("(EXISTS {number}. ({gathered} AND {passes}))"),
+        })
+    }
+
+    fn gathered(&mut self, aggregate: &Aggregate, number: &str) -> Result<String, String> {
+        let Aggregate { kind, interval, variables, body } = aggregate;
+        let group: Vec<String> = free(self.arena, *body)
+            .into_iter()
+            .filter(|name| !variables.contains(name))
+            .map(|name| variable(&name))
+            .collect();
+        let first = variables.first().map(|name| variable(name));
+        let inner = self.formula(*body)?;
+        let point = self.fresh("tp");
+        let bound = bound(*interval)?;
+        // Each time point counts by itself, unless only different values do.
+        let (word, of, inner) = match (kind, first) {
+            (Gathering::Distinct, Some(first)) => {
+                let others: Vec<String> = variables.iter().skip(1).map(|name| variable(name)).collect();
+                let inner = match others.is_empty() {
+                    true => inner,
+                    false => format!("(EXISTS {}. {inner})", others.join(", ")),
+                };
+                ("CNT", first, format!("(ONCE{bound} {inner})"))
+            }
+            (Gathering::Count, _) | (_, None) => {
+                ("CNT", point.clone(), format!("(ONCE{bound} ({inner} AND tp({point})))"))
+            }
+            (Gathering::Sum, Some(first)) => ("SUM", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
+            (Gathering::Min, Some(first)) => ("MIN", first, format!("(ONCE{bound} {inner})")),
+            (Gathering::Max, Some(first)) => ("MAX", first, format!("(ONCE{bound} {inner})")),
+            (Gathering::Average, Some(first)) => ("AVG", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
+            (Gathering::Latest, Some(_)) => {
+                return Err("it asks for the latest value, for which MFOTL has no aggregate".to_owned());
+            }
+        };
+        let group = if group.is_empty() { String::new() } else { format!("; {}", group.join(", ")) };
+        Ok(format!("({number} <- {word} {of}{group} {inner})"))
+    }
+}
+
+fn compare(comparison: Comparison, left: &str, right: &str) -> String {
+    match comparison {
+        Comparison::Unequal => format!("(NOT ({left} = {right}))"),
+        other => format!("({left} {} {right})", other.symbol()),
+    }
+}
+
+fn term(term: &Term) -> Result<String, String> {
+    match term {
+        Term::Var(name) => Ok(variable(name)),
+        Term::Value(value) => Ok(constant(value)),
+        Term::Any => Err("`_` is compared".to_owned()),
+    }
+}
+
+fn bound(interval: Interval) -> Result<String, String> {
+    let span = |span: Span| -> Result<String, String> {
+        const SECOND: u64 = 1_000_000_000;
+        match span.0 % SECOND {
+            0 => Ok(format!("{}s", span.0 / SECOND)),
+            _ => Err("it has a bound in fractions of a second".to_owned()),
+        }
+    };
+    match interval {
+        interval if interval.is_unbounded() => Ok(String::new()),
+        Interval::Steps { .. } => Err("it has a bound in steps, and MonPoly knows bounds in time only".to_owned()),
+        Interval::Time { from, to: None } => Ok(format!("[{},*)", span(from)?)),
+        Interval::Time { from, to: Some(to) } => Ok(format!("[{},{}]", span(from)?, span(to)?)),
+    }
+}
+
+/// Names as MonPoly reads them.
+fn variable(name: &str) -> String {
+    format!("x_{}", plain(name))
+}
+
+fn predicate(name: &str) -> String {
+    plain(name)
+}
+
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+}
+
+fn constant(value: &Value) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Decimal(number) => number.get().to_string(),
+        Value::Bool(value) => format!("\"{value}\""),
+        // MonPoly's strings have no escapes.
+        Value::Text(text) => format!("\"{}\"", text.replace('"', "'").replace(['\n', '\r'], " ")),
+    }
+}
+
+fn log(trace: &FactTrace, signature: &Signature) -> String {
+    let mut text = String::new();
+    let mut now = Time(0);
+    for (time, facts) in &trace.events {
+        now = time.unwrap_or(now).max(now);
+        let _ = write!(text, "@{}", now.0.div_euclid(1_000_000_000));
+        for fact in facts {
+            let _ = write!(text, " {}({})", predicate(&fact.name), values(fact, signature));
+        }
+        text.push_str(";\n");
+    }
+    text
+}
+
+fn values(fact: &Fact, signature: &Signature) -> String {
+    let kinds = signature.get(&fact.name).map_or(&[][..], Vec::as_slice);
+    let value = |(value, kind): (&Value, &Kind)| match (value, kind) {
+        (Value::Integer(number), Kind::Float) => format!("{number}.0"),
+        (Value::Integer(_) | Value::Decimal(_), Kind::String) => format!("\"{value}\""),
+        (value, _) => constant(value),
+    };
+    fact.values.iter().zip(kinds).map(value).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,4 @@
+//! Policies of other engines, written and read.
+
+mod export;
+mod imports;
