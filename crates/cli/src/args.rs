@@ -1,4 +1,4 @@
-//! The arguments: what can be asked, and the help that explains it.
+//! The command-line arguments, and their help texts.
 
 mod guarding;
 mod ledger;
@@ -16,10 +16,10 @@ pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs,
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::warden::WardenArgs;
 
-/// Judges what an AI agent did by temporal properties
+/// Checks what AI agents do against temporal properties
 ///
-/// A trace says which facts held at each step. A formula says what must hold over time. Lictor tells as early as
-/// possible whether the trace satisfies or violates it, and why.
+/// A trace lists the facts that hold at each step. A formula states what must hold over time. Lictor reports as early
+/// as possible whether the trace satisfies or violates the formula, and why.
 #[derive(Debug, Parser)]
 #[command(name = "lictor", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Args {
@@ -40,75 +40,76 @@ Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --st
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Judge traces by formulas
+    /// Evaluate formulas on traces
     ///
     /// A trace is a JSONL file, or `-` for standard input. Each line is a step, {"facts":["tool_call"]} or ["tool_call"],
-    /// or a tick, {"tick":12.5}. With several traces each is judged on its own.
+    /// or a tick, {"tick":12.5}. Each trace is judged separately.
     Eval(EvalArgs),
-    /// Say what a formula means, with examples and its automaton
+    /// Explain a formula: its meaning, example traces and its automaton
     Explain(ExplainArgs),
-    /// Look for mistakes in a policy, or for formulas that cannot hold, cannot fail, or contradict each other
+    /// Find mistakes in a policy, or formulas that cannot hold, cannot fail or contradict each other
     ///
-    /// Given a policy file (and logs, to see which properties they never bring into play), or formulas. Exits with 1 if
-    /// something is wrong.
+    /// Takes a policy file, or formulas. Given logs after the policy, it also names the properties that they never
+    /// exercise. Exits with 1 if the policy has errors, a formula is unsatisfiable, or two formulas are contradictory.
     Check(CheckArgs),
-    /// List the named patterns and the operators
+    /// List the operators and the named patterns
     Patterns(PatternsArgs),
-    /// Judge logs of agents by a policy, and report what they broke, with witnesses
+    /// Audit logs of agents against a policy, and report violations with witnesses
     ///
-    /// Reads files, folders, globs and `-` for standard input, plain or compressed with gzip or zstd, in any of the
-    /// formats that `--input-format help` lists; the format is found out by content.
+    /// Reads files, folders, globs and `-` for standard input, plain or compressed with gzip or zstd. The format is
+    /// detected from the content; `--input-format help` lists the formats.
     Audit(Box<AuditArgs>),
-    /// Decide on events as they come: one JSON line in, one decision out
+    /// Decide on live events: one JSON line in, one decision out
     ///
-    /// Events are Lictor's own lines (`lictor schema event`) on standard input. Each is answered, in order, by one line:
-    /// `forward`, `steer`, `redact` with the event as it may go on, `ask`, or `block`, with the reasons and a message for
-    /// the model. A line that cannot be read is blocked.
+    /// Reads events in Lictor's own format (`lictor schema event`) from standard input, and answers each with one line,
+    /// in order: `forward`, `steer`, `redact` with the rewritten event, `ask` or `block`, with the reasons and a
+    /// message for the model. A line that cannot be read is blocked.
     Guard(GuardArgs),
-    /// Put an agent's model under a policy: a proxy that the agent is pointed at by its base URL
+    /// Run the gateway: a proxy between an agent and its model that enforces a policy
     ///
-    /// Speaks OpenAI Chat Completions and Responses and Anthropic Messages, streamed or not. What crosses is judged before
-    /// it does: it goes on, goes on rewritten, waits for a person, or is replaced by a denial that the model can act on.
+    /// Set the agent's base URL to it. Speaks OpenAI Chat Completions and Responses and Anthropic Messages, streamed or
+    /// not. It judges requests and replies before they pass: it forwards them, rewrites them, holds them for a person,
+    /// or replaces them by a denial that the model can act on.
     Serve(Box<ServeArgs>),
-    /// List what waits for a person at a running gateway, or answer it
+    /// List the approvals that are pending at a running gateway, or answer one
     Approvals(ApprovalsArgs),
-    /// Answer a hook of a coding agent: what it passes on standard input, in its own dialect
+    /// Answer a hook of a coding agent (Claude Code or Codex)
     ///
-    /// The client calls this before and behind every call of a tool, when the user writes, and when the model comes to
-    /// rest. `lictor hook claude --settings` prints what its settings need. Whatever fails is answered with the client's
-    /// own no.
+    /// Reads the client's JSON from standard input, and answers in its format. The client runs this before and after
+    /// each tool call, on each prompt, and when the agent stops. `lictor hook claude --settings` prints the settings to
+    /// add to the client. If anything fails, the call or prompt is denied.
     Hook(HookArgs),
-    /// Stand between a client and a server of the Model Context Protocol
+    /// Run a proxy between a client and a server of the Model Context Protocol
     ///
-    /// Every call, every result, and what the server says its tools are, is decided before it passes. A call that is not
-    /// allowed is answered with an error result that says why; a person is asked where the client can ask one.
+    /// Decides on each call, each result and each list of tools before it passes. A call that is not allowed gets an
+    /// error result with the reason. A person is asked through the client, if the client supports that.
     Mcp(Box<McpArgs>),
-    /// Tell which findings a change of the policy brings and takes away on given logs
+    /// Compare two policies on the same logs: which findings appear, and which disappear
     Diff(Box<DiffArgs>),
-    /// Run the examples of policy pages: traces with the findings they must give
+    /// Run the examples on policy pages: traces with their expected findings
     Test(TestArgs),
-    /// List the packs of properties that come with Lictor, or show one
+    /// List the policy packs that come with Lictor, or show a pack or a property
     Packs(PacksArgs),
-    /// Write a policy, and traces, in the language of another engine
+    /// Export a policy, and traces, to the language of another engine
     Export(ExportArgs),
-    /// Carry a policy of another engine over, and its logs
+    /// Import a policy of another engine, and its logs
     ///
-    /// Writes policy.yaml, and for each log a file of events that `lictor audit` reads. What cannot be carried over is
-    /// refused with its place and the reason; nothing is written then.
+    /// Writes policy.yaml, and a file of events for `lictor audit` for each log. If something cannot be imported, the
+    /// command names its place and the reason, and writes nothing.
     Import(ImportArgs),
     /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),
-    /// Write a policy to begin with
+    /// Write a starter policy
     Init(InitArgs),
-    /// Audit a built-in log of a shop's agent: no key, no server, no file
+    /// Audit a built-in log of a shop's agent; needs no key, no server and no input file
     Demo(DemoArgs),
-    /// Verify a ledger with its public key, and name the first record that was changed
+    /// Verify a ledger with its public key, and name the first bad record
     Verify(VerifyArgs),
-    /// Create, show, prove and tend a ledger
+    /// Create, inspect and maintain a ledger
     Log(LogArgs),
-    /// Forget a person: destroy their key, so that a ledger holds nothing about them and still verifies
+    /// Erase a person from a ledger: destroy their key; the ledger still verifies
     Erase(EraseArgs),
-    /// Decide once more on the events of a ledger, by another policy
+    /// Replay the events of a ledger under another policy, and show which decisions change
     Replay(ReplayArgs),
 }
 
@@ -118,38 +119,38 @@ pub(crate) enum Command {
     after_help = EVAL_EXAMPLES
 )]
 pub(crate) struct EvalArgs {
-    /// The formula, unless --formulas is given, and the traces
+    /// The formula (unless --formulas is given) and the traces
     #[arg(value_name = "FORMULA> <TRACE", required = true)]
     pub(crate) inputs: Vec<String>,
 
-    /// Read formulas from a file, one a line; `#` begins a comment line
+    /// Read formulas from a file, one per line; a line that starts with `#` is a comment
     #[arg(long, value_name = "FILE")]
     pub(crate) formulas: Option<PathBuf>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
-    /// What the end of the input means: the end of the trace, or nothing
+    /// Whether the end of the input is the end of the trace
     #[arg(long, value_enum, default_value_t = End::Finite)]
     pub(crate) end: End,
 
-    /// What happens after a definite verdict: it stands, or it is counted and the formula starts anew
+    /// After a definite verdict: keep it, or count it and restart the formula
     #[arg(long, value_enum, default_value_t = AfterArg::Latch)]
     pub(crate) after: AfterArg,
 
     #[command(flatten)]
     pub(crate) spelling: SpellingArg,
 
-    /// Which verdicts to give a witness for; `violated` unless the format is jsonl
+    /// Which verdicts get a witness; default: violated, or none with jsonl; a bare --witness means all
     #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     pub(crate) witness: Option<WitnessArg>,
 
-    /// Exit with 3 if nothing is violated but something is inconclusive
+    /// Exit with 3 if a verdict is inconclusive and none is violated
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Print the verdicts only, without steps and witnesses
+    /// Print only the verdicts, without steps and witnesses
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -174,18 +175,18 @@ pub(crate) struct ExplainArgs {
     /// The formula
     pub(crate) formula: String,
 
-    /// Print the automaton for Graphviz
+    /// Print the automaton in the format of Graphviz
     #[arg(long, conflicts_with = "svg")]
     pub(crate) dot: bool,
 
-    /// Print the automaton as a picture
+    /// Print the automaton as an SVG image
     #[arg(long)]
     pub(crate) svg: bool,
 
     #[command(flatten)]
     pub(crate) spelling: SpellingArg,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text, conflicts_with_all = ["dot", "svg"])]
     pub(crate) format: Document,
 }
@@ -196,18 +197,18 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "POLICY|FORMULA", required_unless_present = "formulas", conflicts_with = "formulas")]
     pub(crate) given: Vec<String>,
 
-    /// Read formulas from a file, one a line; `#` begins a comment line
+    /// Read formulas from a file, one per line; a line that starts with `#` is a comment
     #[arg(long, value_name = "FILE")]
     pub(crate) formulas: Option<PathBuf>,
 
-    /// Also say which facts made no difference on a trace
+    /// Also report which facts made no difference on this trace
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<String>,
 
     #[command(flatten)]
     pub(crate) spelling: SpellingArg,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]
     pub(crate) format: Document,
 }
@@ -215,80 +216,78 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = AUDIT_EXAMPLES)]
 pub(crate) struct AuditArgs {
-    /// The logs: files, folders, globs, `-` for standard input
+    /// Logs: files, folders, globs, or `-` for standard input
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<String>,
 
-    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
+    /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
-    /// Judge by these properties only; `*` stands for any characters
+    /// Judge only by these properties; `*` matches any characters
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 
-    /// The format of the logs, instead of finding it out
+    /// Format of the logs, instead of detecting it
     #[arg(long, value_name = "NAME")]
     pub(crate) input_format: Option<String>,
 
-    /// How to report
+    /// Format of the report
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
 
-    /// Write the report to a file
+    /// Write the report to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// From which severity on findings make the exit code 1
+    /// Exit with 1 only for findings of this severity or higher
     #[arg(long, value_enum, default_value_t = FailOn::Info, value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
 
-    /// Leave out the findings of an earlier report (JSON or JSONL)
+    /// Leave out findings that are in this earlier report (JSON or JSONL)
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Up to when time has passed behind the last events, so that what was due by then is late: a time, or `now`
+    /// Let time run to this moment after the last event, so that missed deadlines count: RFC 3339, or `now`
     #[arg(long, value_name = "TIME")]
     pub(crate) as_of: Option<String>,
 
-    /// By how much the clock of each source may be wrong: a bound in time is broken or kept only if it is so however wrong
-    /// the clocks were, and else inconclusive
+    /// How far off the clock of each source may be; a verdict that depends on it is inconclusive
     #[arg(long, value_name = "SECONDS")]
     pub(crate) skew: Option<f64>,
 
-    /// How many events wait at most for one with a smaller `seq` that comes behind them: what comes within that is put in
-    /// order, and what comes later or never makes inconclusive what depends on it. `off`: events are judged as they come,
-    /// whatever their numbers
+    /// How many events to buffer while one with a smaller `seq` is missing; `off` ignores the numbers
+    ///
+    /// Events within this window are put in order. An event that comes later, or never, leaves a gap: verdicts that
+    /// depend on it are inconclusive.
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) reorder: String,
 
-    /// For how long they wait at most, by the times of the events
+    /// How long to buffer events for reordering, by their own timestamps
     #[arg(long, value_name = "SECONDS")]
     pub(crate) reorder_time: Option<u32>,
 
-    /// Where properties that look beyond the session keep their histories: read first, if it is there, and written
-    /// behind the audit, so that the next one goes on from it
+    /// File for histories across sessions: read before the audit if it exists, and replaced after it
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
 
-    /// Show in witnesses what was said and called, shortened; reports hold no content otherwise
+    /// Show texts and arguments in witnesses, shortened; by default reports hold no content
     #[arg(long)]
     pub(crate) show_content: bool,
 
-    /// Exit with 2 if any record could not be read, with 3 if something is inconclusive
+    /// Exit with 2 if a record could not be read, and with 3 if a verdict is inconclusive
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// How many threads work; one for each core unless given
+    /// Number of threads; default: one per core
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
 
-    /// How many rows a property about data may keep for one history; beyond that nothing is told of it, which counts as
-    /// unknown
+    /// Most rows that a property about data may keep for one history; beyond that, the property is unknown
     #[arg(long, value_name = "N", default_value_t = lictor_logic::Limits::DEFAULT.rows)]
     pub(crate) max_rows: usize,
 
-    /// Neither progress nor remarks on standard error
+    /// Print no progress and no notes on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -307,9 +306,9 @@ Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --st
 pub(crate) enum ReportFormat {
     /// For people, at a terminal
     Text,
-    /// One document
+    /// One JSON document
     Json,
-    /// One object a line
+    /// One JSON object per line
     Jsonl,
     /// For code scanning (SARIF 2.1.0)
     Sarif,
@@ -317,7 +316,7 @@ pub(crate) enum ReportFormat {
     Junit,
     /// For comments and wikis
     Markdown,
-    /// For people, in a browser: one file
+    /// For people, in a browser; a single file
     Html,
 }
 
@@ -348,39 +347,39 @@ impl FailOn {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// The policy as it is: a file or packs
+    /// The current policy: a file, or comma-separated pack names
     pub(crate) old: String,
 
-    /// The policy as it is to be
+    /// The new policy: a file, or comma-separated pack names
     pub(crate) new: String,
 
-    /// The logs: files, folders, globs, `-` for standard input
+    /// Logs: files, folders, globs, or `-` for standard input
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<String>,
 
-    /// The format of the logs, instead of finding it out
+    /// Format of the logs, instead of detecting it
     #[arg(long, value_name = "NAME")]
     pub(crate) input_format: Option<String>,
 
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]
     pub(crate) format: Document,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestArgs {
-    /// The pages; without any, those of the packs that come with Lictor
+    /// Policy pages; default: all pages of the packs that come with Lictor
     #[arg(value_name = "PAGE")]
     pub(crate) pages: Vec<PathBuf>,
 
-    /// The policy that the traces of the pages are judged by, in addition to what the pages define
+    /// Policy to judge the traces by, in addition to the definitions on the pages
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PacksArgs {
-    /// `show` and the name of a pack or property; without anything, all are listed
+    /// `show` and the name of a pack or property; without arguments, all are listed
     #[arg(value_name = "show ID")]
     pub(crate) words: Vec<String>,
 }
@@ -388,27 +387,27 @@ pub(crate) struct PacksArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct ExportArgs {
-    /// The language
+    /// Target language
     #[arg(value_enum)]
     pub(crate) language: Language,
 
-    /// The policy: a file, or packs by their names with commas between them
+    /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
-    /// Export these properties only; `*` stands for anything
+    /// Export only these properties; `*` matches any characters
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 
-    /// The format of the traces, if it is not to be found out
+    /// Format of the traces, instead of detecting it
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<String>,
 
-    /// The folder to write to; it is made if need be
+    /// Output folder; created if missing
     #[arg(short, long, value_name = "FOLDER", default_value = "export")]
     pub(crate) output: PathBuf,
 
-    /// Traces whose facts are written along, one file a session
+    /// Traces to export as facts, one file per session
     pub(crate) traces: Vec<String>,
 }
 
@@ -420,31 +419,31 @@ Examples:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct ImportArgs {
-    /// The language
+    /// Source language
     #[arg(value_enum)]
     pub(crate) language: ImportLanguage,
 
-    /// The policy; several files are one policy
+    /// The policy; several files form one policy
     #[arg(value_name = "POLICY", required = true)]
     pub(crate) policies: Vec<PathBuf>,
 
-    /// Logs to convert, each a session, or several if the event schema pins fields
+    /// Logs to convert; pinned fields split a log into several sessions
     #[arg(long, value_name = "LOG")]
     pub(crate) trace: Vec<PathBuf>,
 
-    /// The event schema; without it requests are decided, and every principal has a history of its own
+    /// Event schema; without it, requests are decided and each principal has a separate history
     #[arg(long, value_name = "FILE")]
     pub(crate) event_schema: Option<PathBuf>,
 
-    /// The action schema, for the groups that actions belong to
+    /// Action schema, which assigns actions to groups
     #[arg(long, value_name = "FILE")]
     pub(crate) action_schema: Option<PathBuf>,
 
-    /// A library of macros instead of the standard one
+    /// Library of macros, instead of the standard one
     #[arg(long, value_name = "FILE")]
     pub(crate) macros: Option<PathBuf>,
 
-    /// The folder to write to; it is made if need be
+    /// Output folder; created if missing
     #[arg(short, long, visible_alias = "out", value_name = "FOLDER", default_value = "import")]
     pub(crate) output: PathBuf,
 }
@@ -469,7 +468,7 @@ pub(crate) enum Language {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemaArgs {
-    /// Of what
+    /// What the schema describes
     #[arg(value_enum, default_value_t = SchemaName::Policy)]
     pub(crate) name: SchemaName,
 }
@@ -482,13 +481,13 @@ pub(crate) enum SchemaName {
     Event,
     /// Reports of `lictor audit --format json`
     Report,
-    /// The lines that `lictor guard` answers with
+    /// The decisions that `lictor guard` prints
     Decision,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InitArgs {
-    /// The file to write
+    /// File to write; it must not exist yet
     #[arg(default_value = "lictor.yaml")]
     pub(crate) path: PathBuf,
 }
@@ -502,13 +501,13 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PatternsArgs {
-    /// Only those with this in their name
+    /// List only entries whose name contains this text
     pub(crate) name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ClapArgs)]
 pub(crate) struct SpellingArg {
-    /// How to write formulas
+    /// Notation of printed formulas
     #[arg(long = "spelling", value_enum, default_value_t = SpellingName::Ascii)]
     name: SpellingName,
 }
@@ -537,9 +536,9 @@ enum SpellingName {
 pub(crate) enum Format {
     /// For people
     Text,
-    /// One document at the end
+    /// One JSON document at the end
     Json,
-    /// One object a step, as it is read
+    /// One JSON object per step, as it is read
     Jsonl,
 }
 
@@ -547,7 +546,7 @@ pub(crate) enum Format {
 pub(crate) enum Document {
     /// For people
     Text,
-    /// One document
+    /// One JSON document
     Json,
 }
 
@@ -555,23 +554,23 @@ pub(crate) enum Document {
 pub(crate) enum Listing {
     /// For people
     Text,
-    /// One object a line
+    /// One JSON object per line
     Jsonl,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum End {
-    /// The trace goes on: what is open stays open
+    /// The trace continues: open formulas stay open
     None,
-    /// The trace is over: what is open is decided
+    /// The trace ends: open formulas are decided
     Finite,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AfterArg {
-    /// It stands for the rest of the trace
+    /// Keep the verdict for the rest of the trace
     Latch,
-    /// It is counted, and the formula starts anew behind the deciding step
+    /// Count the verdict, and restart the formula after the deciding step
     Reset,
 }
 
@@ -586,10 +585,10 @@ impl From<AfterArg> for After {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WitnessArg {
-    /// For none
+    /// No witnesses
     None,
-    /// For violations
+    /// Violations
     Violated,
-    /// For satisfactions as well
+    /// Violations and satisfactions
     All,
 }

@@ -1,4 +1,4 @@
-//! The arguments of the commands that decide before something happens.
+//! The arguments of the commands that decide on events before they take effect.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use crate::args::warden::WardenArgs;
 
-/// After how many seconds a hook says no, unless it is told otherwise.
+/// Default timeout of a hook in seconds; when it expires, the hook denies.
 pub(crate) const DEADLINE: u32 = 20;
 
-// No comment of documentation: it would take the place of what the commands say of themselves.
+// No doc comment: clap would show it in place of the help of the commands.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ByArgs {
-    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here
+    /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
-    /// Decide by these properties only; `*` stands for any characters
+    /// Decide only by these properties; `*` matches any characters
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 }
@@ -38,55 +38,58 @@ Examples:
   lictor guard --policy shop.yaml --state guard-state --log audit-log < events.jsonl
   lictor guard --policy shop.yaml --state postgres://lictor@db/lictor --log audit-log < events.jsonl
 
-Exit code: 0 all lines were decided on, 1 something was not simply forwarded, 2 a line could not be read";
+Exit code: 0 every decision was forward, 1 there was another decision or a deadline passed,
+2 a line could not be read or a decision could not be recorded";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = HOOK_EXAMPLES)]
 pub(crate) struct HookArgs {
-    /// Who calls the hook
+    /// The client that runs the hook
     #[arg(value_enum)]
     pub(crate) client: HookClient,
 
-    /// The folder of the project: where lictor.yaml and .lictor are looked for; without it the one that the client
-    /// names, or the one it works in
+    /// Project folder, which holds lictor.yaml and .lictor; default: the folder that the client names, else its working
+    /// folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
 
-    /// The policy: a file, or names of packs with commas between them; without it the project's lictor.yaml
+    /// Policy file, or comma-separated pack names; default: the project's lictor.yaml, else the pack agent-safety
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
-    /// Where sessions are kept from one call to the next, and the ledger; without it .lictor in the project
+    /// Folder for the sessions and the ledger; default: .lictor in the project
     #[arg(long, value_name = "FOLDER")]
     pub(crate) state: Option<PathBuf>,
 
-    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
+    /// Store events and decisions sealed in the ledger until a person in them is erased; default: only commitments
     #[arg(long)]
     pub(crate) keep_content: bool,
 
-    /// Let Codex carry out calls with other arguments; only for versions that know how
+    /// Let Codex run calls with rewritten arguments; only for versions that support it
     #[arg(long)]
     pub(crate) rewrites: bool,
 
-    /// After how many seconds the answer is no, whatever is being waited for
+    /// Timeout in seconds; when it expires, the call or prompt is denied
     #[arg(long, value_name = "SECONDS", default_value_t = DEADLINE)]
     pub(crate) deadline: u32,
 
-    /// Do all of the work in this process; otherwise the first call leaves a keeper behind, which answers the next ones
-    /// within milliseconds and ends when it is idle
+    /// Decide in this process, without a keeper
+    ///
+    /// By default, with --project, the first call starts a keeper: a daemon that answers the next calls within
+    /// milliseconds and exits when it is idle.
     #[arg(long)]
     pub(crate) no_keeper: bool,
 
-    /// Be the keeper
+    /// Run as the keeper
     #[arg(long, hide = true, conflicts_with = "no_keeper")]
     pub(crate) keep: bool,
 
-    /// Print what the settings of the client need, instead of answering
+    /// Print the settings that the client needs, instead of answering a hook
     #[arg(long)]
     pub(crate) settings: bool,
 }
 
-/// Who calls a hook.
+/// The client that runs a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HookClient {
     /// Claude Code
@@ -101,40 +104,40 @@ Examples:
   lictor hook codex --settings --project . --policy agent-safety
   lictor hook claude < input.json
 
-Exit code: 0 answered, 2 not allowed, with the reason on standard error";
+Exit code: 0 answered, 2 denied, with the reason on standard error";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = MCP_EXAMPLES)]
 pub(crate) struct McpArgs {
-    /// The server to run, with its arguments
+    /// Command of the server to run, with its arguments
     #[arg(last = true, value_name = "SERVER", required_unless_present = "http", conflicts_with = "http")]
     pub(crate) server: Vec<String>,
 
-    /// The address of a server to stand in front of, instead of running one
+    /// URL of a server to proxy, instead of running one
     #[arg(long, value_name = "UPSTREAM")]
     pub(crate) http: Option<String>,
 
-    /// Where clients connect
+    /// Address to listen on for clients
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8931", requires = "http")]
     pub(crate) listen: String,
 
-    /// A name of this host that clients may use, beside those of this machine
+    /// Host name that clients may use, besides the names of this machine
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) host: Vec<String>,
 
-    /// How the server is called in events and in the digests of its tools; without it, its file or its host
+    /// Name of the server in events and in the digests of its tools; default: its file name, or the URL of --http
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// The session that events belong to; without it a new one with every run
+    /// Session that events belong to; default: a new one for each run
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
 
-    /// Let a method pass, unjudged, that is not one of the protocol
+    /// Forward this method unjudged, although it is not part of the protocol
     #[arg(long, value_name = "METHOD")]
     pub(crate) allow_method: Vec<String>,
 
-    /// Approve the definition of a tool by its digest, before the session begins
+    /// Approve the definition of a tool by its digest, before the session starts
     #[arg(long, value_name = "DIGEST")]
     pub(crate) approve: Vec<String>,
 
@@ -151,4 +154,4 @@ Examples:
   lictor mcp --policy owasp-agentic --state mcp-state --log mcp-log --name files -- my-server
   lictor mcp --policy shop.yaml --http https://tools.example.com/mcp --listen 127.0.0.1:8931
 
-Exit code: that of the server; 2 if it could not be run";
+Exit code: that of the server; 2 if it could not be run or was killed by a signal";

@@ -10,44 +10,45 @@ use super::WardenArgs;
 #[derive(Args, Debug)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// The policy: a file, or names of packs with commas between them; without it lictor.yaml, if there is one here. A
-    /// file may have a section `gateway:`; arguments count before it
+    /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
+    ///
+    /// The file may have a section `gateway:`; command-line arguments override it.
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
-    /// The address of the model, such as `https://api.openai.com`
+    /// URL of the model's API, such as `https://api.openai.com`
     #[arg(short, long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
 
-    /// The address for Anthropic Messages, where it is another
+    /// URL of the API for Anthropic Messages, if it differs
     #[arg(long, value_name = "URL")]
     pub(crate) messages_upstream: Option<String>,
 
-    /// Certificates in PEM that the upstream may be known by, instead of those of the system
+    /// CA certificates (PEM) to trust for the upstream, instead of those of the system
     #[arg(long, value_name = "FILE")]
     pub(crate) upstream_ca: Option<PathBuf>,
 
-    /// Where to listen
+    /// Address to listen on; default: 127.0.0.1:8787
     #[arg(short, long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Speak TLS to clients, with this certificate in PEM
+    /// TLS certificate for clients (PEM)
     #[arg(long, value_name = "FILE", requires = "private_key")]
     pub(crate) certificate: Option<PathBuf>,
 
-    /// The key of the certificate, in PEM
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) private_key: Option<PathBuf>,
 
-    /// Stop nothing: judge and write down, and let everything go on as it came
+    /// Observe only: judge and record everything, and forward it unchanged
     #[arg(long)]
     pub(crate) shadow: bool,
 
-    /// Forward this path unjudged; `*` stands for any characters
+    /// Forward this path unjudged; `*` matches any characters
     #[arg(long, value_name = "PATH")]
     pub(crate) forward: Vec<String>,
 
-    /// How many seconds a call that waits for a person keeps its exchange open, before the model is told to wait
+    /// Keep a request open for this many seconds while a call waits for approval; default: answer the model at once
     #[arg(long, value_name = "SECONDS")]
     pub(crate) approval_wait: Option<u64>,
 
@@ -55,11 +56,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "URL")]
     pub(crate) collector: Option<String>,
 
-    /// Load the policy again when its files change; SIGHUP does so in any case
+    /// Reload the policy when its files change; SIGHUP reloads it in any case
     #[arg(long)]
     pub(crate) watch: bool,
 
-    /// Write no log of operation to standard error
+    /// Do not write the operation log to standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
@@ -73,25 +74,25 @@ Examples:
   OPENAI_BASE_URL=http://127.0.0.1:8787/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:8787 my-agent
 
-The key of the endpoints under /lictor/ is read from LICTOR_CONTROL_KEY; without it, or a hash of it in the section
-gateway:, those that change anything are closed.";
+LICTOR_CONTROL_KEY holds the key for the endpoints under /lictor/. Without it, and without control_keys in the section
+gateway:, all of them but health, ready and metrics are closed.";
 
 #[derive(Args, Debug)]
 #[command(after_help = APPROVALS_EXAMPLES)]
 pub(crate) struct ApprovalsArgs {
-    /// The gateway
+    /// URL of the gateway
     #[arg(short, long, value_name = "URL", default_value = "http://127.0.0.1:8787")]
     pub(crate) gateway: String,
 
-    /// Allow what waits under this id
+    /// Approve the step that is pending under this id
     #[arg(long, value_name = "ID", conflicts_with = "deny", requires = "by")]
     pub(crate) allow: Option<String>,
 
-    /// Deny what waits under this id
+    /// Deny the step that is pending under this id
     #[arg(long, value_name = "ID", requires = "by")]
     pub(crate) deny: Option<String>,
 
-    /// Who answers, for the record
+    /// Name of the person who answers, for the record
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }
@@ -101,4 +102,4 @@ Examples:
   lictor approvals
   lictor approvals --allow 5f0c… --by ann
 
-The control key of the gateway is read from LICTOR_CONTROL_KEY.";
+LICTOR_CONTROL_KEY holds the control key of the gateway.";

@@ -1,4 +1,4 @@
-//! What every verb that decides on live events takes: where sessions are kept, and where decisions are written down.
+//! The arguments of every command that decides on live events: where to store sessions, and where to record decisions.
 
 use std::path::PathBuf;
 
@@ -6,43 +6,43 @@ use clap::Args;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WardenArgs {
-    /// Keep the state of sessions in this folder, or in this PostgreSQL database: they go on when the guard comes back
+    /// Store sessions in this folder, or in this PostgreSQL database, so that they survive a restart
     #[arg(long, value_name = "FOLDER|URL")]
     pub(crate) state: Option<String>,
 
-    /// Write every decision to the ledger in this folder before it takes effect; it is created if it is not there
+    /// Record every decision in the ledger in this folder before it takes effect; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub(crate) log: Option<PathBuf>,
 
-    /// The name of a ledger that is created
+    /// Name of the ledger, if it is created
     #[arg(long, value_name = "NAME", default_value = "lictor.local/guard")]
     pub(crate) origin: String,
 
-    /// Keep events and decisions sealed in the ledger, until a person in them is erased, instead of commitments to them
+    /// Store events and decisions sealed in the ledger until a person in them is erased; default: only commitments
     #[arg(long, requires = "log")]
     pub(crate) keep_content: bool,
 
-    /// How many sessions are held in memory; those that were idle longest are left to the state
+    /// Sessions to hold in memory; beyond that, the least recently used are evicted to the store
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) sessions: usize,
 
-    /// How many seconds a person has to answer what is asked
+    /// Timeout of an approval in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub(crate) patience: u32,
 
-    /// End a session that has had no event for so many seconds: what it owes then is late
+    /// End a session after this many seconds without an event; duties that are still open are then late
     #[arg(long, value_name = "SECONDS")]
     pub(crate) idle: Option<u32>,
 
-    /// Do not believe events whose time is further from ours than so many seconds: ours counts for them
+    /// Largest difference in seconds between the time of an event and our clock; beyond that, our clock counts
     #[arg(long, value_name = "SECONDS")]
     pub(crate) skew: Option<u32>,
 
-    /// Let sessions go on only by the policy they began with: refuse all that comes in one once the policy has changed
+    /// Keep each session on the policy it started with: once the policy has changed, refuse the session's events
     #[arg(long)]
     pub(crate) keeps_policy: bool,
 
-    /// Show in witnesses what was said and called, shortened
+    /// Show texts and arguments in witnesses, shortened
     #[arg(long)]
     pub(crate) show_content: bool,
 }
