@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use dogwood_language::{Authorizer, Decision, LoweredPolicySet, PolicySchema, ServiceSchema, parse_trace};
 use lictor::event::Event;
-use lictor::export::{dogwood, fact_traces};
+use lictor_translate::export::{dogwood, fact_traces};
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
 use lictor::session::Session;

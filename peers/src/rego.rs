@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lictor::decode::{Decoded, Format, Record};
 use lictor::event::Event;
-use lictor::export::{FactTrace, fact_traces, rego};
+use lictor_translate::export::{FactTrace, fact_traces, rego};
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
 use lictor::session::Session;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor::import::dogwood::REASONS;
+use lictor_translate::import::dogwood::REASONS;
 use lictor_peers::dogwood::Both;
 use lictor_peers::dogwood::corpus::{Outcome, cases};
 use lictor_peers::random::Random;

@@ -17,6 +17,9 @@ mod time;
 pub use kind::Kind;
 pub use time::{parse_time, write_time};
 
+/// The text that takes the place of what is redacted.
+pub const MASK: &str = "[redacted]";
+
 /// The JSON Schema of Lictor's own event lines.
 pub const SCHEMA: &str = include_str!("../schema/event.schema.json");
 

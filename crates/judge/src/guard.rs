@@ -35,7 +35,7 @@ use lictor_json::{Json, Text};
 use lictor_policy::{Mode, Response};
 use pending::Pending;
 pub use preview::Preview;
-pub use redact::{MASK, Redaction};
+pub use redact::Redaction;
 pub use saved::SavedGuarded;
 pub use view::late_line;
 

@@ -109,10 +109,9 @@ impl Pack {
     /// they are [read by themselves](read_page) or used.
     pub fn read(name: &str, readme: &str, pages: &[(&str, &str)]) -> Pack {
         let mut ignored = Problems::default();
-        let about = read_page(&Source::new(&format!("policies/{name}/README.md"), readme), &mut ignored);
-        let page = |(id, text): &(&str, &str)| {
-            read_page(&Source::new(&format!("policies/{name}/{id}.md"), text), &mut ignored)
-        };
+        let about = read_page(&Source::new(&format!("packs/{name}/README.md"), readme), &mut ignored);
+        let page =
+            |(id, text): &(&str, &str)| read_page(&Source::new(&format!("packs/{name}/{id}.md"), text), &mut ignored);
         Pack {
             name: name.into(),
             pages: pages.iter().map(page).collect(),

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use lictor_judge::guard::MASK;
+use lictor_event::MASK;
 
 /// A place in a text, and what stands there now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lictor::import::dogwood::{Given, Imported};
+use lictor_translate::import::dogwood::{Given, Imported};
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy, Source};
 use lictor::session::Session;

@@ -14,20 +14,51 @@ use toml::{Table, Value};
 use crate::source::{code_of, declared_names, identifiers, lines_without_tests, std_paths, without_tests, words};
 use crate::tree::{File, Tree};
 
-/// Which crates of the workspace each crate may depend on.
-const EDGES: [(&str, &[&str]); 14] = [
+/// Which crates of the workspace the code of each crate may depend on. Tests may use more, as long as no crate depends on
+/// itself that way.
+const EDGES: [(&str, &[&str]); 22] = [
     ("lictor-logic", &[]),
+    ("lictor-json", &[]),
+    ("lictor-event", &["lictor-logic", "lictor-json"]),
+    ("lictor-decode", &["lictor-logic", "lictor-json", "lictor-event"]),
+    ("lictor-recognise", &["lictor-json"]),
+    ("lictor-policy", &["lictor-logic", "lictor-json", "lictor-event"]),
+    ("lictor-judge", &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy", "lictor-recognise"]),
+    (
+        "lictor-audit",
+        &["lictor-logic", "lictor-json", "lictor-event", "lictor-decode", "lictor-policy", "lictor-judge"],
+    ),
+    ("lictor-translate", &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy", "lictor-judge"]),
+    (
+        "lictor",
+        &[
+            "lictor-logic",
+            "lictor-json",
+            "lictor-event",
+            "lictor-decode",
+            "lictor-recognise",
+            "lictor-policy",
+            "lictor-judge",
+            "lictor-audit",
+        ],
+    ),
     ("lictor-store", &[]),
     ("lictor-store-postgres", &["lictor-store"]),
-    ("lictor", &["lictor-logic"]),
     ("lictor-ledger", &[]),
-    ("lictor-warden", &["lictor-logic", "lictor", "lictor-store", "lictor-ledger"]),
-    ("lictor-wire", &["lictor"]),
+    (
+        "lictor-warden",
+        &["lictor-logic", "lictor-json", "lictor-event", "lictor-judge", "lictor-store", "lictor-ledger"],
+    ),
+    ("lictor-wire", &["lictor-json", "lictor-event", "lictor-decode"]),
     (
         "lictor-gateway",
         &[
             "lictor-logic",
-            "lictor",
+            "lictor-json",
+            "lictor-event",
+            "lictor-decode",
+            "lictor-policy",
+            "lictor-judge",
             "lictor-store",
             "lictor-store-postgres",
             "lictor-ledger",
@@ -35,8 +66,19 @@ const EDGES: [(&str, &[&str]); 14] = [
             "lictor-wire",
         ],
     ),
-    ("lictor-hook", &["lictor-logic", "lictor", "lictor-warden"]),
-    ("lictor-mcp", &["lictor-logic", "lictor", "lictor-store", "lictor-warden"]),
+    ("lictor-hook", &["lictor-logic", "lictor-json", "lictor-event", "lictor-decode", "lictor-judge", "lictor-warden"]),
+    (
+        "lictor-mcp",
+        &[
+            "lictor-logic",
+            "lictor-json",
+            "lictor-event",
+            "lictor-decode",
+            "lictor-judge",
+            "lictor-store",
+            "lictor-warden",
+        ],
+    ),
     ("lictor-lab", &["lictor"]),
     (
         "lictor-py",
@@ -47,6 +89,7 @@ const EDGES: [(&str, &[&str]); 14] = [
         &[
             "lictor-logic",
             "lictor",
+            "lictor-translate",
             "lictor-store",
             "lictor-store-postgres",
             "lictor-ledger",
@@ -219,24 +262,32 @@ fn crates_depend_in_one_direction() {
         let Some((_, allowed)) = EDGES.iter().find(|(package, _)| *package == name) else {
             return vec![format!("{folder}/Cargo.toml: crate `{name}` has no line in EDGES of the tidy test")];
         };
-        let dependencies = dependencies_of(&manifest);
-        let wrong =
-            dependencies.iter().filter(|name| ours.contains(name.as_str()) && !allowed.contains(&name.as_str()));
-        wrong.map(|wrong| format!("{folder}/Cargo.toml: `{name}` may not depend on `{wrong}`")).collect()
+        let is_wrong = |wrong: &&String| ours.contains(wrong.as_str()) && !allowed.contains(&wrong.as_str());
+        let complain = |wrong: &String| format!("{folder}/Cargo.toml: `{name}` may not depend on `{wrong}`");
+        let code = dependencies_of(&manifest, &["dependencies", "build-dependencies"]);
+        let tests = dependencies_of(&manifest, &["dev-dependencies"]);
+        let circular = tests.iter().filter(|used| reaches(used, name));
+        code.iter().filter(is_wrong).map(complain).chain(circular.map(complain)).collect()
     }));
 }
 
-/// The packages named in any of a manifest's dependency tables.
-fn dependencies_of(manifest: &Table) -> BTreeSet<String> {
+/// Whether a crate is another, or may depend on it by way of others.
+fn reaches(from: &str, to: &str) -> bool {
+    let direct = EDGES.iter().find(|(name, _)| *name == from).map_or(&[][..], |(_, allowed)| allowed);
+    from == to || direct.iter().any(|next| reaches(next, to))
+}
+
+/// The packages named in a manifest's dependency tables of these names, for any target.
+fn dependencies_of(manifest: &Table, tables: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (key, value) in manifest {
         let Value::Table(table) = value else { continue };
-        if key.ends_with("dependencies") {
+        if tables.contains(&key.as_str()) {
             names.extend(table.iter().map(|(name, dependency)| {
                 dependency.get("package").and_then(Value::as_str).unwrap_or(name).to_string()
             }));
         } else if key == "target" {
-            names.extend(table.values().filter_map(Value::as_table).flat_map(dependencies_of));
+            names.extend(table.values().filter_map(Value::as_table).flat_map(|target| dependencies_of(target, tables)));
         }
     }
     names
@@ -246,7 +297,10 @@ fn dependencies_of(manifest: &Table) -> BTreeSet<String> {
 fn dependencies_are_found_in_every_table() {
     let manifest = "[dependencies]\na = '1'\nb = { package = 'c', version = '1' }\n[dev-dependencies]\nd.workspace = true\n\
                     [target.'cfg(unix)'.build-dependencies]\ne = '1'\n";
-    assert_eq!(dependencies_of(&manifest.parse().unwrap()).into_iter().collect::<String>(), "acde");
+    let manifest = manifest.parse().unwrap();
+    let named = |tables: &[&str]| dependencies_of(&manifest, tables).into_iter().collect::<String>();
+    assert_eq!(named(&["dependencies", "build-dependencies"]), "ace");
+    assert_eq!(named(&["dev-dependencies"]), "d");
 }
 
 #[test]

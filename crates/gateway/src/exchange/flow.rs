@@ -9,9 +9,8 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::http::response::Parts;
-use lictor_event::{Event, Kind};
+use lictor_event::{Event, Kind, MASK};
 use lictor_json::Text;
-use lictor_judge::guard::MASK;
 use lictor_wire::{Limits, Mask, Move, Ruling, Sent, Stream};
 use serde_json::json;
 

@@ -8,13 +8,10 @@ use lictor_logic::{Fact, Value};
 
 use super::{Cause, Objection};
 use crate::label::person;
-use lictor_event::{Event, Payload};
+use lictor_event::{Event, MASK, Payload};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
 use lictor_recognise::{Found, Recogniser};
-
-/// What stands where something was taken out.
-pub const MASK: &str = "[redacted]";
 
 /// Something that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -58,7 +58,7 @@ fn pages_are_readable_and_complete() {
     let mut wrong = Vec::new();
     for (name, pages) in folders() {
         for id in pages.iter().map(String::as_str).chain(["README"]) {
-            let file = format!("policies/{name}/{id}.md");
+            let file = format!("packs/{name}/{id}.md");
             let text = fs::read_to_string(root().join(&name).join(format!("{id}.md"))).unwrap();
             let mut problems = Problems::default();
             let page = read_page(&Source::new(&file, &text), &mut problems);
@@ -100,11 +100,11 @@ fn check(pack: &Pack, page: &Page) -> Result<(), String> {
     let id = format!("{}/{}", pack.name, page.id);
     let own: Vec<&str> = loaded.policy.properties.iter().map(|property| property.id.as_str()).collect();
     if own != [id.as_str()] {
-        return Err(format!("policies/{id}.md: it must state the property `{}` and no other, not {own:?}", page.id));
+        return Err(format!("packs/{id}.md: it must state the property `{}` and no other, not {own:?}", page.id));
     }
     let property = &loaded.policy.properties[0];
     if property.source.is_none() || property.remedy.is_none() {
-        return Err(format!("policies/{id}.md: `source` or `remedy` is missing"));
+        return Err(format!("packs/{id}.md: `source` or `remedy` is missing"));
     }
     Ok(())
 }
