@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use lictor::audit::{Options, audit};
-use lictor::input::{self, Input, Limits};
+use lictor::audit::{AuditOptions, audit};
+use lictor::input::{self, Input, InputLimits};
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
 use rustix::time::{ClockId, clock_gettime};
@@ -51,7 +51,7 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
     let mut judge = judge()?;
     let input = Input::from_bytes("log.jsonl", Arc::clone(bytes));
     let mut once = |threads: usize| -> Result<usize, Box<dyn Error>> {
-        let options = Options { threads: Some(threads), ..Options::default() };
+        let options = AuditOptions { threads: Some(threads), ..AuditOptions::default() };
         let report = audit(&mut judge, std::slice::from_ref(&input), &options, &())?;
         if report.files.first().map(|file| file.events) != Some(events as u64) {
             return Err("the audit has not read every event".into());
@@ -137,8 +137,8 @@ fn memory(table: &mut Table) -> Result<(), Box<dyn Error>> {
 /// Audits a file and says how much memory that took at most, and how long.
 pub(crate) fn file(path: &str) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let inputs = input::find(&[path.to_owned()], &Limits::default())?;
-    audit(&mut judge()?, &inputs, &Options { threads: Some(2), ..Options::default() }, &())?;
+    let inputs = input::find(&[path.to_owned()], &InputLimits::default())?;
+    audit(&mut judge()?, &inputs, &AuditOptions { threads: Some(2), ..AuditOptions::default() }, &())?;
     println!("{} {}", peak(Path::new("/proc/self/status"))?, start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use lictor::audit::{Options, sessions};
+use lictor::audit::{AuditOptions, sessions};
 use lictor::event::Event;
 use lictor::guard::{Action, Guard};
 use lictor::input::Input;
@@ -54,7 +54,7 @@ fn judge() -> Result<Judge, Box<dyn Error>> {
 /// The events of the log, in their order.
 fn events(annotations: Annotations) -> Result<Vec<Event>, Box<dyn Error>> {
     let input = Input::from_bytes("log", Log::new(annotations).take(BYTES));
-    let found = sessions(&[input], &Options::default())?;
+    let found = sessions(&[input], &AuditOptions::default())?;
     let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     Ok(events)
@@ -63,7 +63,7 @@ fn events(annotations: Annotations) -> Result<Vec<Event>, Box<dyn Error>> {
 /// The time of each decision in nanoseconds, sorted, and how many events were not simply forwarded. A decision takes its
 /// event along, as it does for all who guard.
 fn decide(events: Vec<Event>) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
-    let mut guard = Guard::new(judge()?, lictor::guard::Options::default());
+    let mut guard = Guard::new(judge()?, lictor::guard::GuardOptions::default());
     let mut refused = 0;
     let mut times = Vec::with_capacity(events.len());
     for event in events {

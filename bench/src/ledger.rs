@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lictor_ledger::{Draft, Hash, Ledger, Options, Payload, Reader, verify};
+use lictor_ledger::{Draft, Hash, Ledger, LedgerOptions, Payload, Reader, verify};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value};
 
@@ -63,7 +63,7 @@ fn appending(table: &mut Table, folder: &Path, place: usize, load: &Load) -> Res
     let (mut batches, mut to_appends, mut to_batches) = (0, Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         log = folder.join(format!("log {place} {round}"));
-        let ledger = Ledger::create(&log, "example.com/bench", Options::new(jiff::Timestamp::now))?;
+        let ledger = Ledger::create(&log, "example.com/bench", LedgerOptions::new(jiff::Timestamp::now))?;
         let drafts = drafts_of(load);
         let before = cpu(ClockId::ProcessCPUTime);
         let appended = appended(ledger, drafts, load)?;
@@ -191,7 +191,7 @@ fn bytes_in(log: &Path) -> Result<usize, Box<dyn Error>> {
 
 /// How long a process waits for a ledger that it wants to write to, as a hook does at every call.
 fn opening(table: &mut Table, log: &Path) -> Result<(), Box<dyn Error>> {
-    let options = || Options::new(jiff::Timestamp::now);
+    let options = || LedgerOptions::new(jiff::Timestamp::now);
     let records = Ledger::open(log, options())?.append(draft(0))?.wait()?.index;
     let mut section = Section::new(format!("opening a ledger of {records} records"));
     // Closed and settled, and with as many records since as there can be before it is settled again.

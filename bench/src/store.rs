@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use lictor_store::{Change, EmbeddedStore, Expected, Store, StoreError};
+use lictor_store::{Change, EmbeddedStore, ExpectedVersion, Store, StoreError};
 
 use crate::measure::resident;
 use crate::random::Random;
@@ -174,7 +174,7 @@ fn value(random: &mut Random) -> Vec<u8> {
 fn fill(store: &dyn Engine) -> Result<(), StoreError> {
     let mut random = Random::new(1);
     for first in (0..SESSIONS).step_by(FILL as usize) {
-        let new = |number| Change::put(key(number), Expected::Absent, value(&mut random));
+        let new = |number| Change::put(key(number), ExpectedVersion::Absent, value(&mut random));
         store.save(&(first..first + FILL).map(new).collect::<Vec<_>>())?;
     }
     Ok(())
@@ -201,7 +201,7 @@ fn saves(store: &dyn Engine, threads: usize, each: usize, seed: u64) -> Result<f
         let mut random = Random::new(seed * 100 + thread as u64);
         for _ in 0..each {
             let number = random.below(SESSIONS / threads as u64) * threads as u64 + thread as u64;
-            let expected = Expected::of_version(store.load(&key(number))?);
+            let expected = ExpectedVersion::of_version(store.load(&key(number))?);
             store.save(&[Change::put(key(number), expected, value(&mut random))])?;
             done.fetch_add(1, Ordering::Relaxed);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lictor::decode::{Decoded, Format, Record};
+use lictor::decode::{Decoded, Format, LogRecord};
 use lictor::event::Event;
 use lictor_translate::export::{FactTrace, fact_traces, rego};
 use lictor::judge::Judge;
@@ -78,7 +78,7 @@ pub fn events(lines: &str) -> Result<Vec<Event>, String> {
     for (index, line) in lines.lines().enumerate() {
         let value = lictor::json::parse_str(line).map_err(|error| error.message)?;
         let index = index as u32;
-        decoder.record(Record { value, file: "dialogue".into(), line: index + 1, index }, &mut decoded);
+        decoder.record(LogRecord { value, file: "dialogue".into(), line: index + 1, index }, &mut decoded);
     }
     match decoded.faults.first() {
         Some(fault) => Err(fault.message.clone()),

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lictor_ledger::{Draft, Hash, Ledger, Options, Reader, VerifierKey};
+use lictor_ledger::{Draft, Hash, Ledger, LedgerOptions, Reader, VerifierKey};
 use signed_note::{Note, StandardVerifier, VerifierList};
 use tlog_tiles::{
     Checkpoint, Error, Tile, TileHashReader, TileReader, check_record, check_tree, prove_record, prove_tree,
@@ -42,7 +42,7 @@ fn their_hashes(hashes: Vec<Hash>) -> Vec<tlog_tiles::Hash> {
 }
 
 fn fill(folder: &Path, records: u64) -> (Ledger, VerifierKey) {
-    let ledger = Ledger::create(folder, "example.com/agents", Options::new(jiff::Timestamp::now)).unwrap();
+    let ledger = Ledger::create(folder, "example.com/agents", LedgerOptions::new(jiff::Timestamp::now)).unwrap();
     let key = ledger.reader().first_key().unwrap();
     let mut tickets = Vec::new();
     for number in 1..records {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use lictor_store::{Change, Expected, Group, StoreError};
+use lictor_store::{Change, ExpectedVersion, Group, StoreError};
 
 use super::Engine;
 
@@ -47,7 +47,7 @@ impl Fjall {
                     Some(version) => *version,
                     None => self.entries.get(&change.key)?.and_then(|bytes| version_of(&bytes)),
                 };
-                if Expected::of_version(version) != change.expected {
+                if ExpectedVersion::of_version(version) != change.expected {
                     outcomes.push(Err(StoreError::Conflict { key: change.key.clone() }));
                     continue 'saves;
                 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
 
-use lictor_store::{Change, Expected, Group, StoreError};
+use lictor_store::{Change, ExpectedVersion, Group, StoreError};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::Engine;
@@ -36,7 +36,7 @@ impl Redb {
             'saves: for changes in saves {
                 for change in changes {
                     let version = entries.get(change.key.as_str())?.map(|entry| entry.value().0);
-                    if Expected::of_version(version) != change.expected {
+                    if ExpectedVersion::of_version(version) != change.expected {
                         outcomes.push(Err(StoreError::Conflict { key: change.key.clone() }));
                         continue 'saves;
                     }

@@ -3,9 +3,9 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use super::Options;
+use super::AuditOptions;
 use crate::report::FileReport;
-use lictor_decode::input::{self, Chunk, Chunks, Input, InputError, Line};
+use lictor_decode::input::{self, Chunk, ChunkLine, Chunks, Input, InputError};
 use lictor_decode::{Decoded, Decoder, Fault, Format};
 use lictor_event::Event;
 
@@ -44,7 +44,7 @@ pub(super) struct Piece {
 /// Something to judge.
 pub(super) enum Share {
     /// A line.
-    Line(Line),
+    Line(ChunkLine),
     /// An event by its place, with the hash of its session.
     Event(u32, u64),
 }
@@ -52,7 +52,7 @@ pub(super) enum Share {
 /// All pieces of all files, in order.
 pub(super) struct Batches<'a> {
     inputs: &'a [Input],
-    options: &'a Options,
+    options: &'a AuditOptions,
     next: usize,
     current: Option<Current>,
     /// What is known of each input so far; none for those that cannot be read.
@@ -70,7 +70,7 @@ struct Current {
 }
 
 impl<'a> Batches<'a> {
-    pub(super) fn new(inputs: &'a [Input], options: &'a Options) -> Batches<'a> {
+    pub(super) fn new(inputs: &'a [Input], options: &'a AuditOptions) -> Batches<'a> {
         Batches { inputs, options, next: 0, current: None, files: Vec::new(), faults: Vec::new() }
     }
 

@@ -7,7 +7,7 @@ use lictor_judge::finding::Finding;
 
 /// The findings of two audits.
 #[derive(Debug)]
-pub struct Comparison<'a> {
+pub struct AuditComparison<'a> {
     /// Found only by the new one.
     pub appear: Vec<&'a Finding>,
     /// Found only by the old one.
@@ -16,16 +16,16 @@ pub struct Comparison<'a> {
     pub stay: Vec<&'a Finding>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> AuditComparison<'a> {
     /// Compares two audits of the same logs. A finding is the same if the same property, by its name, is broken by the
     /// same event of the same session for the same values.
-    pub fn new(old: &'a Report, new: &'a Report) -> Comparison<'a> {
+    pub fn new(old: &'a Report, new: &'a Report) -> AuditComparison<'a> {
         let prints = |report: &'a Report| -> HashSet<&'a str> {
             report.findings.iter().map(|finding| finding.fingerprint.as_str()).collect()
         };
         let (before, after) = (prints(old), prints(new));
         let is_new = |finding: &&Finding| !before.contains(finding.fingerprint.as_str());
-        Comparison {
+        AuditComparison {
             appear: new.findings.iter().filter(is_new).collect(),
             vanish: old.findings.iter().filter(|finding| !after.contains(finding.fingerprint.as_str())).collect(),
             stay: new.findings.iter().filter(|finding| !is_new(finding)).collect(),

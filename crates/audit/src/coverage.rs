@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::batch::Batches;
-use super::{AuditError, Options};
+use super::{AuditError, AuditOptions};
 use lictor_decode::input::Input;
 use lictor_judge::Judge;
 use lictor_policy::Property;
@@ -21,7 +21,7 @@ pub struct Untested {
 }
 
 /// The properties of which some fact held at no event of the inputs.
-pub fn untested(judge: &Judge, inputs: &[Input], options: &Options) -> Result<Vec<Untested>, AuditError> {
+pub fn untested(judge: &Judge, inputs: &[Input], options: &AuditOptions) -> Result<Vec<Untested>, AuditError> {
     let mut judge = judge.fork();
     let mut held = vec![false; judge.fact_names().len()];
     let mut state = judge.start();

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use crate::report::{FileReport, Report};
 pub use coverage::{Untested, untested};
-use lictor_decode::input::{Input, InputError, Limits};
+use lictor_decode::input::{Input, InputError, InputLimits};
 use lictor_decode::{Fault, Format};
 use lictor_event::order::ReorderWindow;
 use lictor_judge::Judge;
@@ -42,7 +42,7 @@ const MOST_THREADS: usize = 256;
 
 /// How an audit is done.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct AuditOptions {
     /// The format of all files; none is found out for each.
     pub format: Option<Format>,
     /// How many threads work, 256 at most; none is one for each core.
@@ -59,12 +59,12 @@ pub struct Options {
     /// Fingerprints of findings that are known and not told again.
     pub baseline: HashSet<String>,
     /// What is too much.
-    pub limits: Limits,
+    pub limits: InputLimits,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for AuditOptions {
+    fn default() -> AuditOptions {
+        AuditOptions {
             format: None,
             threads: None,
             content: false,
@@ -72,7 +72,7 @@ impl Default for Options {
             today: None,
             reorder: Some(ReorderWindow::default()),
             baseline: HashSet::new(),
-            limits: Limits::default(),
+            limits: InputLimits::default(),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Progress for () {
 pub fn audit(
     judge: &mut Judge,
     inputs: &[Input],
-    options: &Options,
+    options: &AuditOptions,
     progress: &dyn Progress,
 ) -> Result<Report, AuditError> {
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -151,7 +151,7 @@ pub fn audit(
 fn run(
     judge: &mut Judge,
     inputs: &[Input],
-    options: &Options,
+    options: &AuditOptions,
     progress: &dyn Progress,
     threads: usize,
 ) -> Result<Report, AuditError> {

@@ -72,14 +72,14 @@ pub struct SessionReport {
     /// How many events it has.
     pub steps: u32,
     /// For each property of the report what came out.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<PropertyOutcome>,
     /// Events that could not be judged in their place, in the order in which that was found out.
     pub gaps: Vec<Gap>,
 }
 
 /// What came out for one property in one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct PropertyOutcome {
     /// The verdict at the end of the session.
     pub verdict: Verdict,
     /// Whether it was definite before the end.
@@ -118,7 +118,7 @@ impl SessionReport {
     }
 }
 
-impl Outcome {
+impl PropertyOutcome {
     /// Whether the session broke the property, now or before the property started anew.
     pub fn is_broken(&self) -> bool {
         self.verdict == Verdict::Violated || self.violations > 0

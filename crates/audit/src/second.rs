@@ -6,7 +6,7 @@ use lictor_logic::Verdict;
 use rayon::prelude::*;
 
 use super::shard::{Closed, Key};
-use super::{AuditError, Options};
+use super::{AuditError, AuditOptions};
 use crate::report::FileReport;
 use lictor_decode::input::{Chunk, Input};
 use lictor_decode::{Decoded, Format};
@@ -25,7 +25,7 @@ pub(super) fn findings(
     inputs: &[Input],
     files: &[Option<FileReport>],
     sessions: &mut [Closed],
-    options: &Options,
+    options: &AuditOptions,
 ) -> Result<Vec<Finding>, AuditError> {
     let mut suspects: Vec<&mut Closed> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
     let mut findings = Vec::new();
@@ -56,7 +56,7 @@ fn read(
     inputs: &[Input],
     files: &[Option<FileReport>],
     group: &[&mut Closed],
-    options: &Options,
+    options: &AuditOptions,
 ) -> Result<Vec<Vec<Event>>, AuditError> {
     // Records wanted from each file, and the sessions they belong to.
     let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); inputs.len()];
@@ -87,7 +87,7 @@ fn of(key: &Key) -> (Option<u32>, Option<&str>) {
 }
 
 /// Decodes some records of a file; where records do not stand alone, all of them.
-fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> Result<Vec<Event>, AuditError> {
+fn decode(input: &Input, format: Format, indices: &[u32], options: &AuditOptions) -> Result<Vec<Event>, AuditError> {
     let mut chunks = input.chunks(&options.limits)?;
     if !format.records_stand_alone() {
         let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
@@ -117,7 +117,7 @@ fn decode(input: &Input, format: Format, indices: &[u32], options: &Options) -> 
     }
 }
 
-fn replay(judge: &mut Judge, closed: &mut Closed, events: &[Event], options: &Options) -> Vec<Finding> {
+fn replay(judge: &mut Judge, closed: &mut Closed, events: &[Event], options: &AuditOptions) -> Vec<Finding> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::batch::Batches;
-use super::{AuditError, Options};
+use super::{AuditError, AuditOptions};
 use lictor_decode::Format;
 use lictor_decode::input::Input;
 use lictor_event::Event;
@@ -14,7 +14,7 @@ pub type SessionEvents = (Text, Vec<Event>);
 
 /// The sessions of the inputs, in the order in which they began. All of it is held in memory: for logs that are to be
 /// turned into something else, not for audits.
-pub fn sessions(inputs: &[Input], options: &Options) -> Result<Vec<SessionEvents>, AuditError> {
+pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionEvents>, AuditError> {
     let mut batches = Batches::new(inputs, options);
     let mut sessions: IndexMap<(Option<usize>, Option<Text>), SessionEvents> = IndexMap::new();
     let mut faults = Vec::new();

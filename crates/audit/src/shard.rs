@@ -6,11 +6,11 @@ use std::sync::Arc;
 use lictor_logic::{Time, Verdict};
 use rustc_hash::FxHashMap;
 
-use super::Options;
+use super::AuditOptions;
 use super::batch::{Piece, Share, hash_of};
 use super::wide::{Seen, What};
-use crate::report::{Outcome, SessionReport};
-use lictor_decode::input::{Chunk, Line};
+use crate::report::{PropertyOutcome, SessionReport};
+use lictor_decode::input::{Chunk, ChunkLine};
 use lictor_decode::{Decoded, Decoder, Fault, Format};
 use lictor_event::order::{Gap, GapCause, ReorderBuffer, ReorderWindow, Sequenced};
 use lictor_event::{Event, Source};
@@ -136,7 +136,7 @@ impl Records {
 }
 
 impl Shard {
-    pub(super) fn new(judge: Judge, hasher: RandomState, options: &Options) -> Shard {
+    pub(super) fn new(judge: Judge, hasher: RandomState, options: &AuditOptions) -> Shard {
         Shard {
             judge,
             shows_content: options.content,
@@ -184,7 +184,7 @@ impl Shard {
     }
 
     /// Decodes and judges a line.
-    fn line(&mut self, piece: &Piece, chunk: &Chunk, line: &Line) -> u64 {
+    fn line(&mut self, piece: &Piece, chunk: &Chunk, line: &ChunkLine) -> u64 {
         let mut decoded = std::mem::take(&mut self.decoded);
         chunk.decode_line(line, self.decoder.as_mut(), &mut decoded);
         let count = decoded.events.len() as u64;
@@ -334,7 +334,7 @@ impl Shard {
                 let tally = open.state.violations()[property];
                 is_suspect |= verdict == Verdict::Violated;
                 let at_end = (verdict == Verdict::Violated).then_some(open.state.steps());
-                Outcome {
+                PropertyOutcome {
                     verdict,
                     live: live != Verdict::Inconclusive,
                     violated_at_step: if tally.count > 0 { Some(tally.first) } else { at_end },

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use lictor_logic::Time;
 
-use lictor_decode::Record;
+use lictor_decode::LogRecord;
 use lictor_event::Event;
 use lictor_json::{self as json, Text};
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::Session;
 use lictor_policy::Place;
-use lictor_policy::pack::{Expected, Page, Trace};
+use lictor_policy::pack::{ExpectedFinding, Page, Trace};
 
 /// An example that came out otherwise than its page says.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Mismatch {
 
 /// Which findings the remarks of a page are about.
 #[derive(Clone, Copy, Debug)]
-pub enum Scope<'a> {
+pub enum TrialScope<'a> {
     /// Those of one property; others are not looked at.
     Property(&'a str),
     /// All; a remark must name the property.
@@ -35,13 +35,13 @@ pub enum Scope<'a> {
 }
 
 /// Runs the traces of a page.
-pub fn run(judge: &Judge, page: &Page, scope: Scope<'_>) -> Vec<Mismatch> {
+pub fn run(judge: &Judge, page: &Page, scope: TrialScope<'_>) -> Vec<Mismatch> {
     page.traces.iter().flat_map(|trace| Trial { judge, scope, trace, wrong: Vec::new() }.run()).collect()
 }
 
 struct Trial<'a> {
     judge: &'a Judge,
-    scope: Scope<'a>,
+    scope: TrialScope<'a>,
     trace: &'a Trace,
     wrong: Vec<Mismatch>,
 }
@@ -80,16 +80,16 @@ impl Trial<'_> {
         self.wrong
     }
 
-    fn compare(&mut self, place: &Place, expected: &[Expected], found: &[Finding]) {
+    fn compare(&mut self, place: &Place, expected: &[ExpectedFinding], found: &[Finding]) {
         let mut found: Vec<&Finding> = match self.scope {
-            Scope::Property(id) => found.iter().filter(|finding| finding.property.id == id).collect(),
-            Scope::All => found.iter().collect(),
+            TrialScope::Property(id) => found.iter().filter(|finding| finding.property.id == id).collect(),
+            TrialScope::All => found.iter().collect(),
         };
         for expected in expected {
             let id = match (&expected.property, self.scope) {
                 (Some(id), _) => id.as_str(),
-                (None, Scope::Property(id)) => id,
-                (None, Scope::All) => {
+                (None, TrialScope::Property(id)) => id,
+                (None, TrialScope::All) => {
                     self.wrong(place, "the remark must name the property: `# violated: ID`".to_owned());
                     continue;
                 }
@@ -121,6 +121,6 @@ impl Trial<'_> {
 fn event(text: &str, place: &Place) -> Result<Event, String> {
     let value = json::parse_str(text).map_err(|error| format!("not JSON: {error}"))?;
     let file = Arc::clone(&place.file);
-    let record = Record { value, file, line: place.line, index: place.line.saturating_sub(1) };
+    let record = LogRecord { value, file, line: place.line, index: place.line.saturating_sub(1) };
     record.native_event().map_err(|fault| fault.message)
 }

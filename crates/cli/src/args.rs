@@ -284,7 +284,7 @@ pub(crate) struct AuditArgs {
     pub(crate) jobs: Option<usize>,
 
     /// Most rows that a property about data may keep for one history; beyond that, the property is unknown
-    #[arg(long, value_name = "N", default_value_t = lictor_logic::Limits::DEFAULT.rows)]
+    #[arg(long, value_name = "N", default_value_t = lictor_logic::CacheLimits::DEFAULT.rows)]
     pub(crate) max_rows: usize,
 
     /// Print no progress and no notes on standard error

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use lictor::glob::Glob;
 use lictor::pack;
-use lictor::policy::{Files, Policy, Problem, Resolved, Resolver, Source};
+use lictor::policy::{Files, Policy, PolicyText, Problem, Resolved, Resolver};
 
 use crate::complaint;
 
@@ -85,10 +85,10 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
 }
 
 /// The text of a policy: a file, or one that uses packs.
-pub(crate) fn source(asked: &str) -> anyhow::Result<Source> {
+pub(crate) fn source(asked: &str) -> anyhow::Result<PolicyText> {
     match std::fs::read_to_string(asked) {
-        Ok(text) => Ok(Source::new(asked, &text)),
-        Err(_) => Ok(Source::new(asked, &pack::using(asked).map_err(anyhow::Error::msg)?)),
+        Ok(text) => Ok(PolicyText::new(asked, &text)),
+        Err(_) => Ok(PolicyText::new(asked, &pack::using(asked).map_err(anyhow::Error::msg)?)),
     }
 }
 

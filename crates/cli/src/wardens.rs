@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lictor::guard::{Guard, Options};
+use lictor::guard::{Guard, GuardOptions};
 use lictor::judge::Judge;
 use lictor::policy::Policy;
 use lictor_ledger::Ledger;
@@ -46,14 +46,14 @@ fn ledger(folder: &Path, origin: &str, patience: Duration) -> anyhow::Result<Led
     // Somebody may create it between our look and our own attempt to do so.
     let mut may_be_new = !folder.exists();
     for _ in 0..attempts {
-        match Ledger::open_or_create(folder, origin, lictor_ledger::Options::new(jiff::Timestamp::now)) {
+        match Ledger::open_or_create(folder, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now)) {
             Err(error) if error.is_locked() => {}
             Err(_) if may_be_new => may_be_new = false,
             result => return Ok(result?),
         }
         std::thread::sleep(A_MOMENT);
     }
-    Ok(Ledger::open_or_create(folder, origin, lictor_ledger::Options::new(jiff::Timestamp::now))?)
+    Ok(Ledger::open_or_create(folder, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now))?)
 }
 
 /// A guard by a policy, as the arguments want it.
@@ -63,16 +63,16 @@ pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard>
 }
 
 /// How a guard works, as the arguments want it.
-pub(crate) fn guard_options(args: &WardenArgs) -> Options {
-    Options { patience: seconds(args.patience), content: args.show_content, ..Options::default() }
+pub(crate) fn guard_options(args: &WardenArgs) -> GuardOptions {
+    GuardOptions { patience: seconds(args.patience), content: args.show_content, ..GuardOptions::default() }
 }
 
 /// How a warden works, as the arguments want it.
-pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Options {
+pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::WardenOptions {
     if policy.properties.is_empty() {
         complaint::warn(&format!("the policy {} has no properties: nothing is judged", policy.name));
     }
-    lictor_warden::Options {
+    lictor_warden::WardenOptions {
         keep: if args.keep_content { Keep::Content } else { Keep::Commitment },
         most_sessions: args.sessions,
         policy: policy.fingerprint(),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use lictor_ledger::{Draft, Ledger, Options, Payload};
+use lictor_ledger::{Draft, Ledger, LedgerOptions, Payload};
 use serde_json::Value;
 
 fn lictor(arguments: &[&str]) -> Output {
@@ -23,7 +23,7 @@ fn good(arguments: &[&str]) -> String {
 /// A ledger with three records besides the first, and its key.
 fn ledger(log: &Path) -> String {
     let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
-    let ledger = Ledger::open(log, Options::new(jiff::Timestamp::now)).unwrap();
+    let ledger = Ledger::open(log, LedgerOptions::new(jiff::Timestamp::now)).unwrap();
     for (number, subject) in ["ada", "ben", "ada"].into_iter().enumerate() {
         let mut draft = Draft { subjects: vec![subject.to_owned()], ..Draft::default() };
         draft.body.insert("step".to_owned(), number.into());
@@ -157,7 +157,7 @@ fn copy_all(from: &Path, to: &Path) {
 /// record 3, and pays at record 6; `b` begins at record 7.
 fn decisions(log: &Path) -> String {
     let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
-    let options = Options::new(jiff::Timestamp::now).segment_bytes(900);
+    let options = LedgerOptions::new(jiff::Timestamp::now).segment_bytes(900);
     let ledger = Ledger::open(log, options).unwrap();
     let events = [
         ("a", 1, r#""kind":"user_message","text":"pay""#),

@@ -12,7 +12,7 @@ use super::chat::said;
 use super::content::Content;
 use super::conversation::Stamp;
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, Record, unknown};
+use super::{Decoded, Decoder, LogRecord, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use task::Tasks;
@@ -108,7 +108,7 @@ struct Standing<'a> {
 }
 
 impl Decoder for A2aDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         let value = &record.value;
         let stamp = Stamp::new(&record, None);
         let id: Text = value.get("id").map(|id| id.to_string().into()).unwrap_or_default();

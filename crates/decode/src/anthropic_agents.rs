@@ -11,7 +11,7 @@ use lictor_logic::Time;
 use super::chat::{copy_server, refuse, said, tool_call};
 use super::content::Content;
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, Record, unknown};
+use super::{Decoded, Decoder, LogRecord, unknown};
 use lictor_event::print::{self, Print};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Text};
@@ -69,7 +69,7 @@ struct Sent {
 }
 
 impl Decoder for AnthropicAgentsDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         match &record.value {
             Json::Array(call) => match call.as_slice() {
                 [name, payload] if name.as_str().is_some_and(|name| name.starts_with(CALLS)) => {
@@ -89,7 +89,7 @@ impl Decoder for AnthropicAgentsDecoder {
 }
 
 impl AnthropicAgentsDecoder {
-    fn payload(&mut self, payload: &Json, record: &Record, out: &mut Decoded) {
+    fn payload(&mut self, payload: &Json, record: &LogRecord, out: &mut Decoded) {
         if let Json::Array(call) = payload
             && let [Json::String(session), request] = call.as_slice()
         {
@@ -108,7 +108,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Takes a session: who acts in it, by which instructions, with which tools.
-    fn begin(&mut self, session: &Json, record: &Record, out: &mut Decoded) {
+    fn begin(&mut self, session: &Json, record: &LogRecord, out: &mut Decoded) {
         self.session = session.text("id").map(Text::from);
         if self.session.as_ref().is_some_and(|id| !self.told.insert(id.clone())) {
             return;
@@ -132,7 +132,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Takes an event that the user sends.
-    fn send(&mut self, value: &Json, record: &Record, out: &mut Decoded) {
+    fn send(&mut self, value: &Json, record: &LogRecord, out: &mut Decoded) {
         match self.event(value, record) {
             Some(Some(event)) => {
                 let print = print::after(&[0; 32], &event);
@@ -144,7 +144,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Takes an event that the service tells.
-    fn stream(&mut self, value: &Json, record: &Record, out: &mut Decoded) {
+    fn stream(&mut self, value: &Json, record: &LogRecord, out: &mut Decoded) {
         let Some(known) = self.event(value, record) else {
             return out.faults.push(unknown::fault(record, value));
         };
@@ -181,7 +181,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// What an event of a session is: nothing worth telling, or an event; none if its type is not known.
-    fn event(&mut self, value: &Json, record: &Record) -> Option<Option<Event>> {
+    fn event(&mut self, value: &Json, record: &LogRecord) -> Option<Option<Event>> {
         let name = value.text("type")?;
         let null = Json::Null;
         let content = || Content::of(value.get("content").unwrap_or(&null), "\n");

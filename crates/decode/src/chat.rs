@@ -6,7 +6,7 @@
 //! own (`role: tool`) or blocks (`tool_result`). What the model thinks is not an event.
 
 use super::content::Content;
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// The roles by which a message is known.
@@ -137,7 +137,7 @@ pub(super) fn tool_call(id: Option<&str>, name: Option<&str>, arguments: Option<
     Event {
         id: id.map(Text::from),
         tool: name.map(Text::from),
-        args: Some(Payload::from_json(arguments.cloned().unwrap_or(Json::Null))),
+        args: Some(Arguments::from_json(arguments.cloned().unwrap_or(Json::Null))),
         ..Event::new(Kind::ToolCall)
     }
 }

@@ -15,7 +15,7 @@ use hooks::Hooks;
 
 use super::conversation::Stamp;
 use super::spans::policy_check;
-use super::{Decoded, Decoder, Record, chat, unknown};
+use super::{Decoded, Decoder, LogRecord, chat, unknown};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -105,7 +105,7 @@ pub(super) struct ClaudeCodeDecoder {
 }
 
 impl Decoder for ClaudeCodeDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         if hooks::is_hook(&record.value) {
             return self.hooks.record(record, out);
         }

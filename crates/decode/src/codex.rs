@@ -9,7 +9,7 @@ mod shown;
 use shown::Shown;
 
 use super::conversation::Stamp;
-use super::{Decoded, Decoder, Record, openai_responses, unknown};
+use super::{Decoded, Decoder, LogRecord, openai_responses, unknown};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -44,7 +44,7 @@ pub(super) struct CodexDecoder {
 }
 
 impl Decoder for CodexDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         let first = out.events.len();
         let payload = record.value.get("payload").unwrap_or(&Json::Null);
         let known = match record.value.text("type") {

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
-use super::{Decoded, Record};
+use super::{Decoded, LogRecord};
 use lictor_event::print::{self, Print};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
@@ -71,7 +71,7 @@ struct Conversation {
 
 impl Stamp {
     /// The place of a record, and the time it states.
-    pub(super) fn new(record: &Record, time: Option<Time>) -> Stamp {
+    pub(super) fn new(record: &LogRecord, time: Option<Time>) -> Stamp {
         Stamp { source: record.source(), time }
     }
 

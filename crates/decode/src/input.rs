@@ -2,7 +2,7 @@
 //!
 //! [`find`] turns paths, directories, globs and `-` into [`Input`]s. An input is read as [`Chunks`]: blocks of some tens of
 //! kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded side by side. A
-//! [`Chunk`] gives its [`Records`], and beside them the places that could not be read: a mistake costs its record, never
+//! [`Chunk`] gives its [`LogRecords`], and beside them the places that could not be read: a mistake costs its record, never
 //! the rest of the file.
 //!
 //! What a file is shows in its content, not in its name:
@@ -39,8 +39,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use chunk::Line;
-pub use chunk::{Chunk, Records};
+pub use chunk::ChunkLine;
+pub use chunk::{Chunk, LogRecords};
 pub use chunks::Chunks;
 pub use error::InputError;
 pub use find::find;
@@ -52,7 +52,7 @@ const TELLING: usize = 50;
 
 /// What an input may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct InputLimits {
     /// The longest record, in bytes: 64 MiB. A longer one is skipped and reported.
     pub record: usize,
     /// The longest file that is one text, in bytes: 1 GiB.
@@ -67,10 +67,10 @@ pub struct Limits {
     pub chunk: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
+impl Default for InputLimits {
+    fn default() -> InputLimits {
         const MEBI: usize = 1 << 20;
-        Limits {
+        InputLimits {
             record: 64 * MEBI,
             whole: 1024 * MEBI,
             file: 64 << 30,
@@ -120,7 +120,7 @@ impl Input {
     }
 
     /// Reads it from the beginning.
-    pub fn chunks(&self, limits: &Limits) -> Result<Chunks, InputError> {
+    pub fn chunks(&self, limits: &InputLimits) -> Result<Chunks, InputError> {
         let opened = match &self.content {
             Content::File(path) => File::open(path).map(|file| Box::new(file) as Box<dyn Read + Send>),
             Content::Spooled(file) => Ok(Box::new(Spooled { file: Arc::clone(file), at: 0 }) as Box<dyn Read + Send>),
@@ -140,7 +140,7 @@ impl fmt::Debug for Input {
 }
 
 /// How an input is framed and which format it has, by its first records.
-pub fn detect(input: &Input, limits: &Limits) -> Result<(Framing, Format), InputError> {
+pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), InputError> {
     let chunks = input.chunks(limits)?;
     let framing = chunks.framing();
     let mut records = Vec::new();

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use super::dialect::{self, take_any};
 use super::flattened::opened;
 use super::spans::{self, Span, Spans, Work};
-use super::{Decoded, Decoder, Record, unknown};
-use lictor_event::{Event, Kind, Payload, Source, parse_time};
+use super::{Decoded, Decoder, LogRecord, unknown};
+use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// The types of observations.
@@ -58,7 +58,7 @@ pub(super) struct LangfuseDecoder {
 }
 
 impl Decoder for LangfuseDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -193,7 +193,7 @@ fn work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut Vec<
         }
         "EVENT" => {
             let mut event = Event { text: Some(name), ..Event::new(Kind::Other(Text::from("event"))) };
-            event.args = (!input.is_null()).then(|| Payload::Value(opened(input)));
+            event.args = (!input.is_null()).then(|| Arguments::Value(opened(input)));
             event.result = (!output.is_null()).then_some(output);
             event.failed = failure.is_some();
             Work::Start(Box::new(event))
@@ -268,8 +268,8 @@ fn tool(name: Text, observation: &Object, (input, output): (Json, Json), failure
     let metadata = observation.get("metadata").and_then(Json::as_object);
     call.id = metadata.and_then(|metadata| text(metadata, "tool_call_id"));
     call.args = Some(match input {
-        Json::String(words) if !words.trim_start().starts_with(['{', '[']) => Payload::Value(Json::String(words)),
-        input => Payload::from_json(input),
+        Json::String(words) if !words.trim_start().starts_with(['{', '[']) => Arguments::Value(Json::String(words)),
+        input => Arguments::from_json(input),
     });
     let ended = observation.get("endTime").is_some_and(|time| !time.is_null());
     let answered = ended || failure.is_some() || !output.is_null();

@@ -11,8 +11,8 @@ use lictor_logic::Time;
 use super::dialect::{self, take_any};
 use super::flattened::opened;
 use super::spans::{self, Span, Spans, Work};
-use super::{Decoded, Decoder, Record, unknown};
-use lictor_event::{Event, Kind, Payload, Source, parse_time};
+use super::{Decoded, Decoder, LogRecord, unknown};
+use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// Whether a record is a run, or a batch of runs.
@@ -39,7 +39,7 @@ pub(super) struct LangsmithDecoder {
 }
 
 impl Decoder for LangsmithDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         if !recognises(&record.value) && !is_patch(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -249,22 +249,22 @@ fn tool(name: Text, (inputs, outputs): (Json, Json), failure: Option<Text>, ende
 }
 
 /// LangChain writes the arguments of a tool as one text, in JSON or in the notation of Python.
-fn arguments(inputs: Json) -> Payload {
+fn arguments(inputs: Json) -> Arguments {
     match inputs {
         Json::Object(mut inputs)
             if inputs.len() == 1 && inputs.get("input").is_some_and(|input| input.as_str().is_some()) =>
         {
             match inputs.remove("input") {
                 Some(Json::String(text)) if text.trim_start().starts_with('{') => {
-                    Payload::from_json(Json::String(text))
+                    Arguments::from_json(Json::String(text))
                 }
                 Some(input) => {
                     inputs.insert("input", input);
-                    Payload::Value(Json::Object(inputs))
+                    Arguments::Value(Json::Object(inputs))
                 }
-                None => Payload::Value(Json::Object(inputs)),
+                None => Arguments::Value(Json::Object(inputs)),
             }
         }
-        inputs => Payload::from_json(inputs),
+        inputs => Arguments::from_json(inputs),
     }
 }

@@ -39,4 +39,4 @@ mod xes;
 pub use format::{Format, Framing};
 pub use mcp::{McpExchange, Side};
 
-pub use lictor_event::record::{Decoded, Decoder, Fault, Record};
+pub use lictor_event::record::{Decoded, Decoder, Fault, LogRecord};

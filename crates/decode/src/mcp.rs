@@ -14,7 +14,7 @@ use lictor_logic::Time;
 
 use super::chat::tool_call;
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, Record, unknown};
+use super::{Decoded, Decoder, LogRecord, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use wire::{envelope, is_message, is_method};
@@ -75,7 +75,7 @@ pub struct McpExchange {
 impl McpExchange {
     /// The events of one message.
     pub fn message(&mut self, side: Side, message: &Json) -> Decoded {
-        let record = Record { value: Json::Null, file: "mcp".into(), line: 0, index: 0 };
+        let record = LogRecord { value: Json::Null, file: "mcp".into(), line: 0, index: 0 };
         let place = Place { record: &record, side: Some(side), session: None, time: None };
         let mut decoded = Decoded::default();
         self.decoder.message(message, &place, &mut decoded);
@@ -94,7 +94,7 @@ impl McpExchange {
 
 /// Where the events of a message go.
 struct Place<'a> {
-    record: &'a Record,
+    record: &'a LogRecord,
     /// Who sent the message, where a log says so.
     side: Option<Side>,
     session: Option<Text>,
@@ -102,7 +102,7 @@ struct Place<'a> {
 }
 
 impl Decoder for McpDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         let bare = Place { record: &record, side: None, session: None, time: None };
         match &record.value {
             Json::Array(batch) => batch.iter().for_each(|message| self.message(message, &bare, out)),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use super::dialect;
 use super::spans::{self, Span, Spans, Work};
-use super::{Decoded, Decoder, Record, unknown};
-use lictor_event::{Event, Kind, Payload, Source, parse_time};
+use super::{Decoded, Decoder, LogRecord, unknown};
+use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// Whether a record is a trace or a span, or a list of them as it was sent.
@@ -34,7 +34,7 @@ pub(super) struct OpenaiAgentsDecoder {
 }
 
 impl Decoder for OpenaiAgentsDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -142,7 +142,7 @@ fn spoken(speaker: Kind, text: Option<Text>) -> Vec<Event> {
 
 fn tool(mut data: Object, failure: Option<Text>) -> Work {
     let mut call = Event { tool: text(&data, "name"), ..Event::new(Kind::ToolCall) };
-    call.args = data.remove("input").filter(|input| !input.is_null()).map(Payload::from_json);
+    call.args = data.remove("input").filter(|input| !input.is_null()).map(Arguments::from_json);
     if let Some(server) = data.get("mcp_data").and_then(|server| server.text("server")) {
         call.more.insert("server", server);
     }

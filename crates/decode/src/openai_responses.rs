@@ -13,7 +13,7 @@ use lictor_logic::Time;
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, Record, chat, exchange, unknown};
+use super::{Decoded, Decoder, LogRecord, chat, exchange, unknown};
 pub(super) use item::events_of as item_events;
 use item::is_item;
 use lictor_event::{Event, Kind};
@@ -73,7 +73,7 @@ pub(super) struct OpenaiResponsesDecoder {
 }
 
 impl Decoder for OpenaiResponsesDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         match exchange::open(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
@@ -96,7 +96,7 @@ impl Decoder for OpenaiResponsesDecoder {
 }
 
 impl OpenaiResponsesDecoder {
-    fn part(&mut self, value: &Json, session: Option<&str>, record: &Record, out: &mut Decoded) {
+    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut Decoded) {
         let stamp = Stamp::new(record, time_of(value));
         if value.as_str() == Some("[DONE]") {
             return;
@@ -128,7 +128,7 @@ impl OpenaiResponsesDecoder {
         }
     }
 
-    fn request(&mut self, value: &Json, session: Option<&str>, stamp: &Stamp, record: &Record, out: &mut Decoded) {
+    fn request(&mut self, value: &Json, session: Option<&str>, stamp: &Stamp, record: &LogRecord, out: &mut Decoded) {
         let mut events = Vec::new();
         if let Some(instructions) = instructions(value) {
             events.push(instructions);
@@ -159,7 +159,7 @@ impl OpenaiResponsesDecoder {
         index: usize,
         streamed: Vec<Json>,
         stamp: &Stamp,
-        record: &Record,
+        record: &LogRecord,
         out: &mut Decoded,
     ) {
         if let Some(id) = value.text("id") {
@@ -182,7 +182,7 @@ impl OpenaiResponsesDecoder {
         }
     }
 
-    fn streamed(&mut self, value: &Json, record: &Record, out: &mut Decoded) {
+    fn streamed(&mut self, value: &Json, record: &LogRecord, out: &mut Decoded) {
         let stamp = Stamp::new(record, value.get("response").and_then(time_of));
         match value.text("type").unwrap_or_default() {
             "response.created" => {
@@ -229,7 +229,7 @@ impl OpenaiResponsesDecoder {
         }
     }
 
-    fn events_of(&mut self, items: &[Json], record: &Record, out: &mut Decoded) -> Vec<Event> {
+    fn events_of(&mut self, items: &[Json], record: &LogRecord, out: &mut Decoded) -> Vec<Event> {
         let mut events = Vec::new();
         for item in items {
             match self.item(item) {

@@ -8,8 +8,8 @@ use super::flattened::{attribute, opened, structure, text_attribute};
 use super::otlp::OtlpDecoder;
 use super::spans::otel::RawSpan;
 use super::spans::{Work, definitions, policy_check};
-use super::{Decoded, Decoder, Record, dialect, unknown};
-use lictor_event::{Event, Kind, Payload};
+use super::{Decoded, Decoder, LogRecord, dialect, unknown};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// The attribute that says what a span is.
@@ -34,7 +34,7 @@ pub(super) struct OpeninferenceDecoder {
 }
 
 impl Decoder for OpeninferenceDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -159,8 +159,8 @@ fn tool(span: &mut RawSpan) -> Work {
     let arguments = ["input.value", "tool_call.function.arguments"].iter().find_map(|name| attribute(attributes, name));
     call.args = arguments.map(|value| match value {
         // A tool that takes one text is given just that.
-        Json::String(text) if !text.trim_start().starts_with(['{', '[', '"']) => Payload::Value(Json::String(text)),
-        value => Payload::from_json(value),
+        Json::String(text) if !text.trim_start().starts_with(['{', '[', '"']) => Arguments::Value(Json::String(text)),
+        value => Arguments::from_json(value),
     });
     let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
     if let Some(value) = attribute(attributes, "output.value") {

@@ -278,7 +278,7 @@ fn steps(spans: &[Span]) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lictor_event::Payload;
+    use lictor_event::Arguments;
     use lictor_json::Object;
 
     fn span(id: &str, parent: &str, work: Work) -> Span {
@@ -296,7 +296,7 @@ mod tests {
 
     fn called(tool: &str) -> Work {
         let mut call = Event { tool: Some(Text::from(tool)), ..Event::new(Kind::ToolCall) };
-        call.args = Some(Payload::Value(Json::Object(Object::new())));
+        call.args = Some(Arguments::Value(Json::Object(Object::new())));
         Work::Tool { call: Box::new(call), answer: None }
     }
 

@@ -6,8 +6,8 @@
 
 use super::conversation::Stamp;
 use super::flattened::opened;
-use super::{Decoded, Decoder, Record, unknown};
-use lictor_event::{Event, Kind, Payload};
+use super::{Decoded, Decoder, LogRecord, unknown};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text};
 
 /// What is known of a run beside what happened in it.
@@ -26,7 +26,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct ToolemuDecoder {}
 
 impl Decoder for ToolemuDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -47,7 +47,7 @@ impl Decoder for ToolemuDecoder {
             let id = Some(Text::from(format!("step-{number}")));
             let tool = step.text("tool").map(Text::from);
             let mut call = Event { id: id.clone(), tool: tool.clone(), ..Event::new(Kind::ToolCall) };
-            call.args = step.get("args").cloned().map(Payload::from_json);
+            call.args = step.get("args").cloned().map(Arguments::from_json);
             tell(call);
             if let Some(observation) = step.get("observation").filter(|observation| !observation.is_null()) {
                 let mut answer = Event { id, tool, ..Event::new(Kind::ToolResult) };

@@ -1,13 +1,13 @@
 //! Records of a shape that nobody knows: told, never dropped in silence.
 
-use super::{Fault, Record};
+use super::{Fault, LogRecord};
 use lictor_json::Json;
 
 /// How many keys of a record are named.
 const KEYS: usize = 8;
 
 /// A fault that says what was seen of a record that is no event.
-pub(super) fn fault(record: &Record, value: &Json) -> Fault {
+pub(super) fn fault(record: &LogRecord, value: &Json) -> Fault {
     record.fault(
         "decode.unknown_record",
         format!(

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use quick_xml::events::{BytesStart, Event as Xml};
 use quick_xml::{Reader, XmlVersion};
 
-use super::{Decoded, Decoder, Fault, Record, unknown};
-use lictor_event::{Event, Kind, Payload, parse_time};
+use super::{Decoded, Decoder, Fault, LogRecord, unknown};
+use lictor_event::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// How deep elements may nest: a list in a list in an event is as much as anybody writes.
@@ -41,7 +41,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct XesDecoder {}
 
 impl Decoder for XesDecoder {
-    fn record(&mut self, record: Record, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         let Some(text) = record.value.as_str() else {
             return out.faults.push(unknown::fault(&record, &record.value));
         };
@@ -56,7 +56,7 @@ impl Decoder for XesDecoder {
 
 /// A document while it is read.
 struct Log<'a> {
-    record: &'a Record,
+    record: &'a LogRecord,
     text: &'a str,
     /// How far lines have been counted.
     read_to: usize,
@@ -157,7 +157,7 @@ impl Log<'_> {
             let is_kept = EXTENSIONS.iter().any(|beginning| key.starts_with(beginning));
             if is_kept { &mut event.more } else { &mut args }.insert(key, value);
         }
-        event.args = Some(Payload::Value(Json::Object(args)));
+        event.args = Some(Arguments::Value(Json::Object(args)));
         event.source = self.record.source();
         event.source.line = self.begun;
         out.events.push(event);

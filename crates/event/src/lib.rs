@@ -46,7 +46,7 @@ pub struct Event {
     /// The tool that was called or answered.
     pub tool: Option<Text>,
     /// The arguments of a call.
-    pub args: Option<Payload>,
+    pub args: Option<Arguments>,
     /// The answer of a tool, where the log holds it as a value; as text it is in [`text`](Event::text).
     pub result: Option<Json>,
     /// What was said or returned, as text.
@@ -73,7 +73,7 @@ pub struct Event {
 
 /// Arguments as they were logged.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Payload {
+pub enum Arguments {
     /// A JSON value.
     Value(Json),
     /// A text that should have been JSON and is not: whatever it says is unknown, never absent.
@@ -91,26 +91,26 @@ pub struct Source {
     pub record: u32,
 }
 
-impl Payload {
+impl Arguments {
     /// Arguments as agents log them: an object, or a string that holds one. A string is parsed once; one that is empty
     /// stands for no arguments.
-    pub fn from_json(value: Json) -> Payload {
+    pub fn from_json(value: Json) -> Arguments {
         match value {
-            Json::String(text) if text.trim().is_empty() => Payload::Value(Json::Object(Object::new())),
+            Json::String(text) if text.trim().is_empty() => Arguments::Value(Json::Object(Object::new())),
             Json::String(text) => match lictor_json::parse_str(&text) {
-                Ok(value) => Payload::Value(value),
-                Err(_) => Payload::Unparsed(text),
+                Ok(value) => Arguments::Value(value),
+                Err(_) => Arguments::Unparsed(text),
             },
-            Json::Null => Payload::Value(Json::Object(Object::new())),
-            other => Payload::Value(other),
+            Json::Null => Arguments::Value(Json::Object(Object::new())),
+            other => Arguments::Value(other),
         }
     }
 
     /// The value, unless it could not be read.
     pub fn value(&self) -> Option<&Json> {
         match self {
-            Payload::Value(value) => Some(value),
-            Payload::Unparsed(_) => None,
+            Arguments::Value(value) => Some(value),
+            Arguments::Unparsed(_) => None,
         }
     }
 }

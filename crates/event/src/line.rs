@@ -1,6 +1,6 @@
 //! An event as a line of Lictor's own format.
 
-use super::{Event, Kind, Payload, write_time};
+use super::{Arguments, Event, Kind, write_time};
 use lictor_json::{Json, Number, Object, Text};
 
 impl Event {
@@ -56,14 +56,14 @@ impl Event {
     }
 }
 
-impl Payload {
-    /// The arguments as [`from_json`](Payload::from_json) takes them.
+impl Arguments {
+    /// The arguments as [`from_json`](Arguments::from_json) takes them.
     fn to_json(&self) -> Json {
         match self {
-            Payload::Value(value @ Json::Object(_)) => value.clone(),
+            Arguments::Value(value @ Json::Object(_)) => value.clone(),
             // Only a string can hold anything but an object.
-            Payload::Value(value) => value.to_string().into(),
-            Payload::Unparsed(text) => Json::String(text.clone()),
+            Arguments::Value(value) => value.to_string().into(),
+            Arguments::Unparsed(text) => Json::String(text.clone()),
         }
     }
 }

@@ -23,7 +23,7 @@ use std::mem;
 use lictor_logic::Fact;
 
 use self::fields::{Field, Wrong};
-use crate::record::{Decoded, Decoder, Record};
+use crate::record::{Decoded, Decoder, LogRecord};
 use crate::{Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
@@ -62,7 +62,7 @@ impl NativeDecoder {
 }
 
 impl Decoder for NativeDecoder {
-    fn record(&mut self, mut record: Record, out: &mut Decoded) {
+    fn record(&mut self, mut record: LogRecord, out: &mut Decoded) {
         let mut event = Event { source: record.source(), ..Event::default() };
         let mut wrong = Vec::new();
         match mem::take(&mut record.value) {

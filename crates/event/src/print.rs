@@ -7,7 +7,7 @@
 
 use blake3::Hasher;
 
-use crate::{Event, Kind, Payload};
+use crate::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
 
 /// The print of an event, a value, or a whole history.
@@ -129,16 +129,16 @@ fn object(hash: &mut Hasher, object: &Object) {
     }
 }
 
-fn payload(hash: &mut Hasher, args: Option<&Payload>) {
+fn payload(hash: &mut Hasher, args: Option<&Arguments>) {
     match args {
         None => {
             hash.update(&[0]);
         }
-        Some(Payload::Value(arguments)) => {
+        Some(Arguments::Value(arguments)) => {
             hash.update(&[1]);
             value(hash, arguments);
         }
-        Some(Payload::Unparsed(arguments)) => {
+        Some(Arguments::Unparsed(arguments)) => {
             hash.update(&[2]);
             text(hash, arguments);
         }

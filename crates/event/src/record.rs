@@ -9,7 +9,7 @@ use crate::{Event, Source};
 
 /// One record of a file.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct LogRecord {
     /// Its content.
     pub value: Json,
     /// The file, as the user named it.
@@ -47,7 +47,7 @@ pub struct Decoded {
 /// Turns the records of one file into events.
 pub trait Decoder: Send {
     /// Takes the next record.
-    fn record(&mut self, record: Record, out: &mut Decoded);
+    fn record(&mut self, record: LogRecord, out: &mut Decoded);
 
     /// Takes the next record as it is written, if it can do so faster; false asks for the value instead.
     fn text(&mut self, _text: &str, _source: &Source, _out: &mut Decoded) -> bool {
@@ -63,7 +63,7 @@ pub trait Decoder: Send {
     fn finish(&mut self, _out: &mut Decoded) {}
 }
 
-impl Record {
+impl LogRecord {
     /// The one event that a record of Lictor's own format is, or the first thing that is wrong with it.
     pub fn native_event(self) -> Result<Event, Fault> {
         self.event_by(&mut NativeDecoder::default())

@@ -38,12 +38,12 @@ pub struct Config {
     /// Where spans go: the address of an OTLP collector that takes JSON over HTTP, such as `http://127.0.0.1:4318`.
     pub collector: Option<Uri>,
     /// Bounds on everything that comes from outside.
-    pub limits: Limits,
+    pub limits: GatewayLimits,
 }
 
 /// Bounds on everything that comes from outside.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct GatewayLimits {
     /// The largest body of a request, and of an answer that is judged as a whole, in bytes.
     pub body: usize,
     /// How many times larger than its compressed form a body may be.
@@ -76,9 +76,9 @@ pub struct Limits {
     pub drain: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for GatewayLimits {
+    fn default() -> GatewayLimits {
+        GatewayLimits {
             body: 32 << 20,
             inflation: 100,
             connections: 10_000,
@@ -113,7 +113,7 @@ impl Config {
             forward: Vec::new(),
             shadow: false,
             collector: None,
-            limits: Limits::default(),
+            limits: GatewayLimits::default(),
         }
     }
 }

@@ -25,7 +25,7 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
 use lictor_policy::glob::Glob;
-use lictor_warden::Refused;
+use lictor_warden::RefusedInput;
 use lictor_wire::{Api, Route};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -334,7 +334,7 @@ impl Exchange {
 
     /// Writes down that something was refused which is no event.
     async fn refused(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
-        let refused = Refused { reason: code.to_owned(), bytes, exchange: Some(self.account.id.clone()) };
+        let refused = RefusedInput { reason: code.to_owned(), bytes, exchange: Some(self.account.id.clone()) };
         self.gateway.judges.refuse(&self.caller.tenant, refused).await?;
         self.account.decisions.fetch_add(1, Ordering::Relaxed);
         self.account.changed.fetch_add(1, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_store::{Change, Expected, Store, StoreError};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::config::Config;
@@ -43,7 +43,7 @@ impl Gateway {
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Gateway, StartError> {
-        let warden = lictor_warden::Options { watches: config.shadow, ..foundation.warden };
+        let warden = lictor_warden::WardenOptions { watches: config.shadow, ..foundation.warden };
         let foundation = Foundation { store: Arc::new(Parting::new(foundation.store)), warden, ..foundation };
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
@@ -89,7 +89,7 @@ fn naming_key(store: &dyn Store) -> Result<[u8; 32], StartError> {
         }
         let mut key = [0u8; 32];
         getrandom::fill(&mut key).map_err(|error| StartError::new(format!("no randomness: {error}")))?;
-        match store.save(&[Change::put(KEY, Expected::Absent, key.to_vec())]) {
+        match store.save(&[Change::put(KEY, ExpectedVersion::Absent, key.to_vec())]) {
             Ok(_) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => return Err(StartError::new(unavailable(error).reason)),
         }

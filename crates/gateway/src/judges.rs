@@ -13,7 +13,7 @@ use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
-use lictor_warden::{Answer, Desk, Notice, Refused, Warden, WardenError};
+use lictor_warden::{Answer, Desk, Notice, RefusedInput, Warden, WardenError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -49,7 +49,7 @@ pub(crate) struct Judges {
     desks: BTreeMap<String, Desk>,
     ledger: Option<Arc<Ledger>>,
     in_force: RwLock<InForce>,
-    options: lictor_judge::guard::Options,
+    options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
 }
 
@@ -63,7 +63,7 @@ impl Judges {
     ) -> Result<Judges, StartError> {
         let Foundation { policy, store, ledger, guard: options, warden } = foundation;
         // Nobody waits with a request, or with words that have half left.
-        let options = lictor_judge::guard::Options { asks: Asks::Calls, ..options };
+        let options = lictor_judge::guard::GuardOptions { asks: Asks::Calls, ..options };
         let in_force = InForce::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut desks = BTreeMap::new();
@@ -141,7 +141,7 @@ impl Judges {
     }
 
     /// Writes down that something was refused which is no event.
-    pub(crate) async fn refuse(&self, tenant: &str, refused: Refused) -> Result<(), Unavailable> {
+    pub(crate) async fn refuse(&self, tenant: &str, refused: RefusedInput) -> Result<(), Unavailable> {
         self.metrics.decision(Action::Block);
         self.ask(tenant, |desk, then| desk.refuse(refused, then)).await
     }

@@ -44,7 +44,7 @@ mod verdict;
 mod waiting;
 mod watched;
 
-pub use config::{Config, Limits, Mistakes};
+pub use config::{Config, GatewayLimits, Mistakes};
 pub use hyper::Uri;
 pub use identity::KeyHash;
 pub use process::{approvals, serve};

@@ -17,7 +17,7 @@ use hyper::header::HeaderValue;
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use lictor_warden::Refused;
+use lictor_warden::RefusedInput;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpListener;
@@ -169,7 +169,7 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
     let fault = fault.or_else(|| two_callers(&request));
     if let Some(fault) = fault {
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
-        let refused = Refused::new(fault.code, &[]);
+        let refused = RefusedInput::new(fault.code, &[]);
         let told = match Box::pin(gateway.judges.refuse(EVERYBODY, refused)).await {
             Ok(()) => Told::new(fault.status, fault.code, fault.message),
             Err(_) => Told::unavailable(),

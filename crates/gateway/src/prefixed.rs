@@ -80,7 +80,7 @@ pub(crate) fn escaped(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lictor_store::{Expected, MemoryStore};
+    use lictor_store::{ExpectedVersion, MemoryStore};
 
     use super::*;
 
@@ -88,7 +88,7 @@ mod tests {
     fn what_is_no_tenants_is_saved_along_with_what_is() {
         let whole: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let part = Prefixed::new(Arc::clone(&whole), "a/b");
-        let put = |key: &str| Change::put(key, Expected::Absent, "x");
+        let put = |key: &str| Change::put(key, ExpectedVersion::Absent, "x");
         part.save(&[put("session/s"), put("/rows/1")]).unwrap();
         assert_eq!(whole.keys("", None, 9).unwrap(), ["rows/1", "tenant/a%2fb/session/s"]);
         assert_eq!(part.keys("", None, 9).unwrap(), ["session/s"]);

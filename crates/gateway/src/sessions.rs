@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use lictor_logic::Span;
-use lictor_store::{Change, Expected, Store, StoreError};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::judges::{Unavailable, now};
@@ -121,7 +121,7 @@ impl Sessions {
     pub(crate) async fn save(&self, tenant: &str, session: &str, memory: &mut Memory) -> Result<bool, Unavailable> {
         let used = now();
         let bytes = memory.to_bytes(used).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let change = Change::put(key(tenant, session), Expected::of_version(memory.version()), bytes.clone());
+        let change = Change::put(key(tenant, session), ExpectedVersion::of_version(memory.version()), bytes.clone());
         self.copies().remove(session);
         match self.blocking(move |store| store.save(&[change])).await? {
             Ok(version) => {
@@ -145,7 +145,7 @@ impl Sessions {
     ) -> Result<Save, Unavailable> {
         let used = now();
         let key = format!("{KEYS}{}", escaped(session));
-        let expected = Expected::of_version(memory.version());
+        let expected = ExpectedVersion::of_version(memory.version());
         let unchanged = match memory.version() {
             Some(_) => Change::put(key.clone(), expected, memory.bytes().to_vec()),
             None => Change::delete(key.clone(), expected),
@@ -203,8 +203,9 @@ impl Sessions {
                     let memory = Memory::from_bytes(stored.version, stored.value);
                     if memory.is_some_and(|memory| memory.is_over(Some(idle), now())) {
                         // Whoever began it again meanwhile keeps it.
-                        swept +=
-                            usize::from(store.save(&[Change::delete(key, Expected::Version(stored.version))]).is_ok());
+                        swept += usize::from(
+                            store.save(&[Change::delete(key, ExpectedVersion::Version(stored.version))]).is_ok(),
+                        );
                     }
                 }
             }

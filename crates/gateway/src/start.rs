@@ -17,9 +17,9 @@ pub struct Foundation {
     /// Where every decision is written before it takes effect; none writes nothing down.
     pub ledger: Option<Ledger>,
     /// How decisions are made.
-    pub guard: lictor_judge::guard::Options,
+    pub guard: lictor_judge::guard::GuardOptions,
     /// How decisions are kept and written down.
-    pub warden: lictor_warden::Options,
+    pub warden: lictor_warden::WardenOptions,
 }
 
 impl fmt::Debug for Foundation {

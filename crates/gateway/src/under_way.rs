@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use lictor_ledger::{Ledger, Reader};
-use lictor_store::{Change, Expected, Store, StoreError};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -85,7 +85,7 @@ impl UnderWay {
         let record = account.cut_off(&gateway.judges.in_force().fingerprint);
         let row = Row { from: under_way.from.load(Ordering::Relaxed), record };
         let value = serde_json::to_vec(&row).map_err(|error| Unavailable { reason: error.to_string() })?;
-        Ok(Some(Change::put(format!("{place}{}", account.id), Expected::Absent, value)))
+        Ok(Some(Change::put(format!("{place}{}", account.id), ExpectedVersion::Absent, value)))
     }
 
     /// Puts an exchange down by itself.
@@ -122,7 +122,8 @@ impl UnderWay {
     pub(crate) async fn forget(&self, gateway: &Gateway) {
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
         let Some((place, reader)) = self.place.clone().filter(|_| !finished.is_empty()) else { return };
-        let row = |(id, version): (String, u64)| Change::delete(format!("{place}{id}"), Expected::Version(version));
+        let row =
+            |(id, version): (String, u64)| Change::delete(format!("{place}{id}"), ExpectedVersion::Version(version));
         let changes: Vec<Change> = finished.into_iter().map(row).collect();
         let forgotten = gateway.sessions.blocking(move |store| (store.save(&changes).is_ok(), reader.size().ok()));
         if let Ok((_, Some(size))) = forgotten.await {
@@ -146,7 +147,7 @@ impl UnderWay {
                 gateway.judges.note_late(row.record).await?;
                 count += 1;
             }
-            let gone = Change::delete(key, Expected::Version(version));
+            let gone = Change::delete(key, ExpectedVersion::Version(version));
             gateway.sessions.blocking(move |store| store.save(&[gone])).await?.map_err(unavailable)?;
         }
         Ok(count)
@@ -193,9 +194,9 @@ mod tests {
     fn a_row_that_is_damaged_still_says_which_exchange_it_was() {
         let store = MemoryStore::new();
         let row = Row { from: 7, record: [("exchange".to_owned(), "a".into())].into_iter().collect() };
-        let whole = Change::put("rows/a", Expected::Absent, serde_json::to_vec(&row).unwrap());
-        let damaged = Change::put("rows/b", Expected::Absent, "{");
-        store.save(&[whole, damaged, Change::put("rowt/c", Expected::Absent, "{")]).unwrap();
+        let whole = Change::put("rows/a", ExpectedVersion::Absent, serde_json::to_vec(&row).unwrap());
+        let damaged = Change::put("rows/b", ExpectedVersion::Absent, "{");
+        store.save(&[whole, damaged, Change::put("rowt/c", ExpectedVersion::Absent, "{")]).unwrap();
         let rows = left(&store, "rows/").unwrap();
         let told: Vec<_> = rows.iter().map(|(_, _, row)| (row.from, row.record["exchange"].as_str())).collect();
         assert_eq!(told, [(7, Some("a")), (0, Some("b"))]);

@@ -16,14 +16,14 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::config::{Config, Limits};
+use crate::config::{Config, GatewayLimits};
 use crate::start::StartError;
 
 /// A pool of connections to the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Upstream {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    limits: Limits,
+    limits: GatewayLimits,
 }
 
 /// Why the upstream gave no answer.

@@ -1,6 +1,6 @@
 //! What a decision means for the bytes that cross.
 
-use lictor_decode::Record;
+use lictor_decode::LogRecord;
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json};
 use lictor_judge::guard::{Action, Decision};
@@ -120,5 +120,5 @@ pub(crate) fn can_be_withheld(kind: &Kind) -> bool {
 
 /// An event as a line of Lictor's own format says it.
 pub(crate) fn event(value: &Json) -> Option<Event> {
-    Record { value: value.clone(), file: "-".into(), line: 0, index: 0 }.kept_event().ok()
+    LogRecord { value: value.clone(), file: "-".into(), line: 0, index: 0 }.kept_event().ok()
 }

@@ -2,7 +2,7 @@
 
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::Json;
-use lictor_store::{Change, Expected, Store, StoreError, Stored};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError, Stored};
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -164,13 +164,13 @@ impl Waiting {
 fn forget(store: &dyn Store, key: &str, by_call: Option<&str>) -> Result<(), StoreError> {
     let mut changes = Vec::new();
     if let Some(stored) = store.load(key)? {
-        changes.push(Change::delete(key, Expected::Version(stored.version)));
+        changes.push(Change::delete(key, ExpectedVersion::Version(stored.version)));
     }
     if let Some(by_call) = by_call
         && let Some(named) = store.load(by_call)?
         && key.strip_prefix(PREFIX).is_some_and(|token| token.as_bytes() == &*named.value)
     {
-        changes.push(Change::delete(by_call, Expected::Version(named.version)));
+        changes.push(Change::delete(by_call, ExpectedVersion::Version(named.version)));
     }
     if !changes.is_empty() {
         store.save(&changes)?;
@@ -186,15 +186,16 @@ fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -
         let kept = known.as_ref().map(|known| store.load(&format!("{PREFIX}{known}"))).transpose()?.flatten();
         let is_late = |kept: &Stored| serde_json::from_slice(&kept.value).is_ok_and(|kept: Waiting| kept.is_late());
         let (token, change) = match (known, kept) {
-            (Some(known), Some(kept)) if !is_late(&kept) => {
-                (known.clone(), vec![Change::put(format!("{PREFIX}{known}"), Expected::Version(kept.version), value)])
-            }
+            (Some(known), Some(kept)) if !is_late(&kept) => (
+                known.clone(),
+                vec![Change::put(format!("{PREFIX}{known}"), ExpectedVersion::Version(kept.version), value)],
+            ),
             _ => {
                 let name = |key: &str| {
-                    let expected = Expected::of_version(named.as_ref().map(|named| named.version));
+                    let expected = ExpectedVersion::of_version(named.as_ref().map(|named| named.version));
                     Change::put(key.to_owned(), expected, token.as_str())
                 };
-                let own = Change::put(format!("{PREFIX}{token}"), Expected::Absent, value);
+                let own = Change::put(format!("{PREFIX}{token}"), ExpectedVersion::Absent, value);
                 (token.clone(), std::iter::once(own).chain(by_call.map(name)).collect())
             }
         };

@@ -4,11 +4,11 @@ use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, Text};
 use lictor_judge::finding::Finding;
 use lictor_logic::Time;
-use lictor_warden::{Answer, Refused, Warden, WardenError};
+use lictor_warden::{Answer, RefusedInput, Warden, WardenError};
 
-use crate::call::{Call, Hook};
-use crate::client::{Client, Options};
-use crate::reply::{Reply, blocked, noted, specific};
+use crate::call::{Hook, HookCall};
+use crate::client::{Client, HookOptions};
+use crate::reply::{HookReply, blocked, noted, specific};
 use crate::{claude, codex};
 
 /// What was decided, as far as a client is told.
@@ -26,11 +26,11 @@ pub(crate) struct Ruling {
 /// Decides on what a client asks, and says what it must be answered. What is answered is written down.
 pub fn answer(
     client: Client,
-    options: Options,
-    call: &Call,
+    options: HookOptions,
+    call: &HookCall,
     warden: &mut Warden,
     now: Time,
-) -> Result<Reply, WardenError> {
+) -> Result<HookReply, WardenError> {
     if call.hook == Hook::PostToolUse {
         settle(call, warden, now)?;
     }
@@ -43,25 +43,25 @@ pub fn answer(
     };
     Ok(match (call.hook, &ruling) {
         (Hook::Stop, _) => return at_rest(call, ruling.as_ref(), warden, now),
-        (_, None) => Reply::silence(),
+        (_, None) => HookReply::silence(),
         (Hook::PreToolUse, Some(ruling)) if client == Client::Claude => claude::before(ruling),
         (Hook::PreToolUse, Some(ruling)) => codex::before(ruling),
         (Hook::PostToolUse, Some(ruling)) if client == Client::Claude => claude::behind(call, ruling),
         (Hook::PostToolUse, Some(ruling)) => codex::behind(ruling),
         (Hook::PermissionRequest, Some(ruling)) => permission(client, ruling),
         (Hook::SubagentStop, Some(ruling)) if !call.is_kept_going && ruling.is_stopped() => {
-            Reply::json(blocked(&ruling.message))
+            HookReply::json(blocked(&ruling.message))
         }
         (Hook::UserPromptSubmit, Some(ruling)) => prompt(ruling),
         (Hook::SessionStart, Some(ruling)) if ruling.action != "forward" => {
-            Reply::json(specific("SessionStart", [("additionalContext", ruling.message.clone().into())]))
+            HookReply::json(specific("SessionStart", [("additionalContext", ruling.message.clone().into())]))
         }
-        (Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet, Some(_)) => Reply::silence(),
+        (Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet, Some(_)) => HookReply::silence(),
     })
 }
 
 /// A call that waited for a person and has an answer was allowed: the client asked them.
-fn settle(call: &Call, warden: &mut Warden, now: Time) -> Result<(), WardenError> {
+fn settle(call: &HookCall, warden: &mut Warden, now: Time) -> Result<(), WardenError> {
     let Some(id) = call.event.as_ref().and_then(|event| event.id.clone()) else { return Ok(()) };
     if !warden.waits(&call.session, &id)? {
         return Ok(());
@@ -75,7 +75,7 @@ fn settle(call: &Call, warden: &mut Warden, now: Time) -> Result<(), WardenError
 
 /// Before the model comes to rest: what it said last may be wrong, and it may still owe something. It is kept from
 /// coming to rest once; then it is the person's turn.
-fn at_rest(call: &Call, said: Option<&Ruling>, warden: &mut Warden, now: Time) -> Result<Reply, WardenError> {
+fn at_rest(call: &HookCall, said: Option<&Ruling>, warden: &mut Warden, now: Time) -> Result<HookReply, WardenError> {
     let mut reasons: Vec<String> =
         said.filter(|said| said.is_stopped()).map(|it| it.message.clone()).into_iter().collect();
     let owed = warden.owed(&call.session)?;
@@ -83,14 +83,14 @@ fn at_rest(call: &Call, said: Option<&Ruling>, warden: &mut Warden, now: Time) -
         reasons.push(debts(&owed));
     }
     if reasons.is_empty() {
-        return Ok(Reply::silence());
+        return Ok(HookReply::silence());
     }
     let reason = reasons.join("\n");
     if call.is_kept_going {
         return Ok(noted(&reason));
     }
-    warden.refuse(&Refused::new("hook.stop", call.input.to_string().as_bytes()), Some(now))?;
-    Ok(Reply::json(blocked(&reason)))
+    warden.refuse(&RefusedInput::new("hook.stop", call.input.to_string().as_bytes()), Some(now))?;
+    Ok(HookReply::json(blocked(&reason)))
 }
 
 /// What is owed, in words.
@@ -106,18 +106,20 @@ fn debts(owed: &[Finding]) -> String {
 }
 
 /// What a person wrote. It cannot be changed, only kept from the model.
-fn prompt(ruling: &Ruling) -> Reply {
+fn prompt(ruling: &Ruling) -> HookReply {
     match ruling.action.as_str() {
-        "forward" => Reply::silence(),
-        "steer" => Reply::json(specific("UserPromptSubmit", [("additionalContext", ruling.message.clone().into())])),
-        _ => Reply::json(blocked(&ruling.message)),
+        "forward" => HookReply::silence(),
+        "steer" => {
+            HookReply::json(specific("UserPromptSubmit", [("additionalContext", ruling.message.clone().into())]))
+        }
+        _ => HookReply::json(blocked(&ruling.message)),
     }
 }
 
 /// The client wants to ask a person: it may, unless a property stands against it.
-fn permission(client: Client, ruling: &Ruling) -> Reply {
+fn permission(client: Client, ruling: &Ruling) -> HookReply {
     match client {
-        _ if !ruling.is_stopped() => Reply::silence(),
+        _ if !ruling.is_stopped() => HookReply::silence(),
         Client::Claude => claude::not_permitted(&ruling.message),
         Client::Codex => codex::not_permitted(&ruling.message),
     }
@@ -133,7 +135,7 @@ impl Ruling {
             None => {
                 let line = json::parse_str(&answer.line).unwrap_or_default();
                 let rewritten = line.get("rewritten").cloned().and_then(|value| {
-                    lictor_decode::Record { value, file: "-".into(), line: 1, index: 0 }.kept_event().ok()
+                    lictor_decode::LogRecord { value, file: "-".into(), line: 1, index: 0 }.kept_event().ok()
                 });
                 // What cannot be read is not a yes.
                 (line.text("action").unwrap_or("block").into(), line.text("message").map(str::to_owned), rewritten)

@@ -1,7 +1,7 @@
 //! What a client passes to a hook, read strictly.
 
-use lictor_decode::{Decoded, Fault, Format, Record};
-use lictor_event::{Event, Kind, Payload};
+use lictor_decode::{Decoded, Fault, Format, LogRecord};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{self as json, Json, Text};
 
 use crate::client::Client;
@@ -34,7 +34,7 @@ pub enum Hook {
 
 /// A question of a client.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct HookCall {
     /// When it is asked.
     pub hook: Hook,
     /// The session it is about.
@@ -47,10 +47,10 @@ pub struct Call {
     pub(crate) input: Json,
 }
 
-impl Call {
+impl HookCall {
     /// Reads what a client passed.
-    pub fn read(client: Client, bytes: &[u8]) -> Result<Call, Fault> {
-        let at = |value: Json| Record { value, file: client.name().into(), line: 1, index: 0 };
+    pub fn read(client: Client, bytes: &[u8]) -> Result<HookCall, Fault> {
+        let at = |value: Json| LogRecord { value, file: client.name().into(), line: 1, index: 0 };
         let fault = |code: &'static str, message: String| at(Json::Null).fault(code, message);
         let input = json::parse(bytes.trim_ascii()).map_err(|error| fault(error.code, error.message))?;
         let missing = |key: &str| fault("hook.input", format!("`{key}` is missing, or not a text"));
@@ -100,7 +100,7 @@ impl Call {
             }
         };
         let is_kept_going = input.get("stop_hook_active").and_then(Json::as_bool) == Some(true);
-        Ok(Call { hook, session, event, is_kept_going, input })
+        Ok(HookCall { hook, session, event, is_kept_going, input })
     }
 
     /// Where the client works at the moment.
@@ -126,7 +126,7 @@ fn permission_request(input: &Json, session: &Text) -> Event {
         session: Some(session.clone()),
         agent: input.text("agent_type").or_else(|| input.text("agent_id")).map(Text::from),
         tool: input.text("tool_name").map(Text::from),
-        args: input.get("tool_input").cloned().map(Payload::from_json),
+        args: input.get("tool_input").cloned().map(Arguments::from_json),
         ..Event::new(Kind::Other("permission_request".into()))
     }
 }

@@ -6,24 +6,24 @@
 use lictor_json::{Json, Object};
 
 use crate::answer::Ruling;
-use crate::call::Call;
+use crate::call::HookCall;
 use crate::output;
-use crate::reply::{Reply, blocked, specific};
+use crate::reply::{HookReply, blocked, specific};
 
 /// Before a call.
-pub(crate) fn before(ruling: &Ruling) -> Reply {
+pub(crate) fn before(ruling: &Ruling) -> HookReply {
     let told = ruling.message.clone();
     match ruling.action.as_str() {
-        "forward" => Reply::silence(),
-        "steer" => Reply::json(specific("PreToolUse", [("additionalContext", told.into())])),
+        "forward" => HookReply::silence(),
+        "steer" => HookReply::json(specific("PreToolUse", [("additionalContext", told.into())])),
         "redact" => match &ruling.arguments {
-            Some(arguments @ Json::Object(_)) => Reply::json(specific(
+            Some(arguments @ Json::Object(_)) => HookReply::json(specific(
                 "PreToolUse",
                 [("updatedInput", arguments.clone()), ("additionalContext", told.into())],
             )),
             _ => denied(&told),
         },
-        "ask" => Reply::json(specific("PreToolUse", asked(ruling))),
+        "ask" => HookReply::json(specific("PreToolUse", asked(ruling))),
         _ => denied(&told),
     }
 }
@@ -39,18 +39,20 @@ fn asked(ruling: &Ruling) -> Vec<(&'static str, Json)> {
 }
 
 /// The call is not carried out.
-pub(crate) fn denied(reason: &str) -> Reply {
+pub(crate) fn denied(reason: &str) -> HookReply {
     let members = [("permissionDecision", Json::from("deny")), ("permissionDecisionReason", Json::from(reason))];
-    Reply::json(specific("PreToolUse", members))
+    HookReply::json(specific("PreToolUse", members))
 }
 
 /// Behind the answer of a tool.
-pub(crate) fn behind(call: &Call, ruling: &Ruling) -> Reply {
+pub(crate) fn behind(call: &HookCall, ruling: &Ruling) -> HookReply {
     match ruling.action.as_str() {
-        "forward" => Reply::silence(),
-        "steer" => Reply::json(specific(hook_name(call), [("additionalContext", Json::from(ruling.message.as_str()))])),
+        "forward" => HookReply::silence(),
+        "steer" => {
+            HookReply::json(specific(hook_name(call), [("additionalContext", Json::from(ruling.message.as_str()))]))
+        }
         "redact" => match ruling.rewritten.as_ref().and_then(|event| output::rewritten(call.answer(), event)) {
-            Some(answer) => Reply::json(replaced(call, answer, &ruling.message)),
+            Some(answer) => HookReply::json(replaced(call, answer, &ruling.message)),
             None => withheld(call, &ruling.message),
         },
         _ => withheld(call, &ruling.message),
@@ -58,17 +60,17 @@ pub(crate) fn behind(call: &Call, ruling: &Ruling) -> Reply {
 }
 
 /// The model does not read the answer of the tool, but why.
-pub(crate) fn withheld(call: &Call, reason: &str) -> Reply {
+pub(crate) fn withheld(call: &HookCall, reason: &str) -> HookReply {
     let mut members = blocked(reason);
     let answer = output::withheld(call.answer(), reason);
     for (key, value) in replaced(call, answer, reason).into_members() {
         members.insert(key, value);
     }
-    Reply::json(members)
+    HookReply::json(members)
 }
 
 /// The model reads something else. Versions before 2.1.121 know this for tools of MCP servers only, by another name.
-fn replaced(call: &Call, answer: Json, told: &str) -> Object {
+fn replaced(call: &HookCall, answer: Json, told: &str) -> Object {
     let mut members = vec![("additionalContext", Json::from(told))];
     if call.is_of_server() {
         members.push(("updatedMCPToolOutput", answer.clone()));
@@ -78,18 +80,18 @@ fn replaced(call: &Call, answer: Json, told: &str) -> Object {
 }
 
 /// A person is not asked: it is not allowed.
-pub(crate) fn not_permitted(reason: &str) -> Reply {
+pub(crate) fn not_permitted(reason: &str) -> HookReply {
     let mut decision = Object::new();
     decision.insert("behavior", "deny");
     decision.insert("message", reason);
-    Reply::json(specific("PermissionRequest", [("decision", decision.into())]))
+    HookReply::json(specific("PermissionRequest", [("decision", decision.into())]))
 }
 
-fn hook_name(call: &Call) -> &str {
+fn hook_name(call: &HookCall) -> &str {
     call.input.text("hook_event_name").unwrap_or("PostToolUse")
 }
 
-impl Call {
+impl HookCall {
     /// What the tool answered.
     pub(crate) fn answer(&self) -> &Json {
         const NOTHING: &Json = &Json::Null;

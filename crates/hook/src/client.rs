@@ -15,7 +15,7 @@ pub enum Client {
 
 /// How a client is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct HookOptions {
     /// Let Codex carry out calls with other arguments. Versions of Codex that do not know how carry the call out as it
     /// was, and a hook is not told the version; so this is off unless somebody who knows it says so.
     pub rewrites: bool,
@@ -31,7 +31,7 @@ impl Client {
     }
 
     /// What it can do about the event of a hook.
-    pub(crate) fn means(self, hook: Hook, options: Options) -> Capabilities {
+    pub(crate) fn means(self, hook: Hook, options: HookOptions) -> Capabilities {
         match (self, hook) {
             (Client::Claude, Hook::PreToolUse) => Capabilities { rewrite: true, ask: true },
             (Client::Claude, Hook::PostToolUse) => Capabilities { rewrite: true, ask: false },

@@ -7,16 +7,16 @@
 use lictor_json::{Json, Object};
 
 use crate::answer::Ruling;
-use crate::reply::{Reply, blocked, specific};
+use crate::reply::{HookReply, blocked, specific};
 
 /// Before a call.
-pub(crate) fn before(ruling: &Ruling) -> Reply {
+pub(crate) fn before(ruling: &Ruling) -> HookReply {
     match ruling.action.as_str() {
-        "forward" => Reply::silence(),
+        "forward" => HookReply::silence(),
         // Older versions take context before a call for a failure; the call goes on either way, and the user is told.
         "steer" => crate::reply::noted(&ruling.message),
         "redact" => match &ruling.arguments {
-            Some(arguments @ Json::Object(_)) => Reply::json(specific(
+            Some(arguments @ Json::Object(_)) => HookReply::json(specific(
                 "PreToolUse",
                 [("permissionDecision", Json::from("allow")), ("updatedInput", arguments.clone())],
             )),
@@ -27,24 +27,26 @@ pub(crate) fn before(ruling: &Ruling) -> Reply {
 }
 
 /// The call is not carried out. Without a reason Codex would take this for a failure.
-pub(crate) fn denied(reason: &str) -> Reply {
+pub(crate) fn denied(reason: &str) -> HookReply {
     let members = [("permissionDecision", Json::from("deny")), ("permissionDecisionReason", Json::from(reason))];
-    Reply::json(specific("PreToolUse", members))
+    HookReply::json(specific("PreToolUse", members))
 }
 
 /// Behind the answer of a tool: what is blocked, the model does not read.
-pub(crate) fn behind(ruling: &Ruling) -> Reply {
+pub(crate) fn behind(ruling: &Ruling) -> HookReply {
     match ruling.action.as_str() {
-        "forward" => Reply::silence(),
-        "steer" => Reply::json(specific("PostToolUse", [("additionalContext", Json::from(ruling.message.as_str()))])),
-        _ => Reply::json(blocked(&ruling.message)),
+        "forward" => HookReply::silence(),
+        "steer" => {
+            HookReply::json(specific("PostToolUse", [("additionalContext", Json::from(ruling.message.as_str()))]))
+        }
+        _ => HookReply::json(blocked(&ruling.message)),
     }
 }
 
 /// A person is not asked: it is not allowed.
-pub(crate) fn not_permitted(reason: &str) -> Reply {
+pub(crate) fn not_permitted(reason: &str) -> HookReply {
     let mut decision = Object::new();
     decision.insert("behavior", "deny");
     decision.insert("message", reason);
-    Reply::json(specific("PermissionRequest", [("decision", decision.into())]))
+    HookReply::json(specific("PermissionRequest", [("decision", decision.into())]))
 }

@@ -21,7 +21,7 @@ mod reply;
 mod settings;
 
 pub use crate::answer::answer;
-pub use crate::call::{Call, Hook};
-pub use crate::client::{Client, Options};
-pub use crate::reply::{Reply, refusal};
+pub use crate::call::{Hook, HookCall};
+pub use crate::client::{Client, HookOptions};
+pub use crate::reply::{HookReply, refusal};
 pub use crate::settings::settings;

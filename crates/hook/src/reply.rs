@@ -2,7 +2,7 @@
 
 use lictor_json::{Json, Object};
 
-use crate::call::{Call, Hook};
+use crate::call::{Hook, HookCall};
 use crate::client::Client;
 use crate::{claude, codex};
 
@@ -11,7 +11,7 @@ const STOPPED: u8 = 2;
 
 /// What a hook prints, and the exit code it ends with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct HookReply {
     /// For standard output; empty says nothing, which leaves everything to the client.
     pub output: String,
     /// For standard error.
@@ -20,44 +20,44 @@ pub struct Reply {
     pub exit: u8,
 }
 
-impl Reply {
+impl HookReply {
     /// Nothing stands against it.
-    pub(crate) fn silence() -> Reply {
-        Reply { output: String::new(), complaint: String::new(), exit: 0 }
+    pub(crate) fn silence() -> HookReply {
+        HookReply { output: String::new(), complaint: String::new(), exit: 0 }
     }
 
-    pub(crate) fn json(members: Object) -> Reply {
-        Reply { output: format!("{}\n", Json::Object(members)), ..Reply::silence() }
+    pub(crate) fn json(members: Object) -> HookReply {
+        HookReply { output: format!("{}\n", Json::Object(members)), ..HookReply::silence() }
     }
 
     /// A *no* that needs no dialect.
-    pub(crate) fn stopped(reason: &str) -> Reply {
-        Reply { output: String::new(), complaint: format!("{reason}\n"), exit: STOPPED }
+    pub(crate) fn stopped(reason: &str) -> HookReply {
+        HookReply { output: String::new(), complaint: format!("{reason}\n"), exit: STOPPED }
     }
 }
 
 /// What is answered when nothing could be decided: the client's own *no*, with the reason. Without a call it is not even
 /// known what was asked.
-pub fn refusal(client: Client, call: Option<&Call>, reason: &str) -> Reply {
-    let Some(call) = call else { return Reply::stopped(reason) };
+pub fn refusal(client: Client, call: Option<&HookCall>, reason: &str) -> HookReply {
+    let Some(call) = call else { return HookReply::stopped(reason) };
     match (client, call.hook) {
         // Coming to rest does no harm, and a model that cannot come to rest does.
         (_, Hook::Stop | Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet) => noted(reason),
-        (_, Hook::UserPromptSubmit) => Reply::json(blocked(reason)),
+        (_, Hook::UserPromptSubmit) => HookReply::json(blocked(reason)),
         (Client::Claude, Hook::PreToolUse) => claude::denied(reason),
         (Client::Codex, Hook::PreToolUse) => codex::denied(reason),
         (Client::Claude, Hook::PostToolUse) => claude::withheld(call, reason),
-        (Client::Codex, Hook::PostToolUse) => Reply::json(blocked(reason)),
+        (Client::Codex, Hook::PostToolUse) => HookReply::json(blocked(reason)),
         (Client::Claude, Hook::PermissionRequest) => claude::not_permitted(reason),
         (Client::Codex, Hook::PermissionRequest) => codex::not_permitted(reason),
     }
 }
 
 /// Tells the person at the client.
-pub(crate) fn noted(text: &str) -> Reply {
+pub(crate) fn noted(text: &str) -> HookReply {
     let mut members = Object::new();
     members.insert("systemMessage", text);
-    Reply::json(members)
+    HookReply::json(members)
 }
 
 /// What both clients understand behind the answer of a tool, before a prompt, and before the model comes to rest.

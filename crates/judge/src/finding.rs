@@ -21,8 +21,8 @@ pub struct Finding {
     /// The session.
     pub session: Text,
     /// When in the session it was decided.
-    pub decided: Decided,
-    /// The number of the deciding event in its session, from one; for [`Decided::End`], of the last event.
+    pub decided: DecidedBy,
+    /// The number of the deciding event in its session, from one; for [`DecidedBy::End`], of the last event.
     pub step: u32,
     /// Where that event was read.
     pub source: Source,
@@ -44,7 +44,7 @@ pub struct Finding {
 
 /// When a finding was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decided {
+pub enum DecidedBy {
     /// By an event.
     Event,
     /// By time that passed before the next event.
@@ -53,13 +53,13 @@ pub enum Decided {
     End,
 }
 
-impl Decided {
+impl DecidedBy {
     /// Its name, as reports write it.
     pub fn name(self) -> &'static str {
         match self {
-            Decided::Event => "event",
-            Decided::Deadline => "deadline",
-            Decided::End => "end",
+            DecidedBy::Event => "event",
+            DecidedBy::Deadline => "deadline",
+            DecidedBy::End => "end",
         }
     }
 }

@@ -47,7 +47,7 @@ const MOST_MOMENTS: usize = 20_000;
 
 /// How a guard works.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct GuardOptions {
     /// How long a person has to answer.
     pub patience: Span,
     /// Whether witnesses show what was said.
@@ -66,9 +66,9 @@ pub enum Asks {
     Calls,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { patience: Span(3_600_000_000_000), content: false, asks: Asks::All }
+impl Default for GuardOptions {
+    fn default() -> GuardOptions {
+        GuardOptions { patience: Span(3_600_000_000_000), content: false, asks: Asks::All }
     }
 }
 
@@ -98,7 +98,7 @@ pub struct Guard {
 #[derive(Debug)]
 struct Decider {
     judge: Judge,
-    options: Options,
+    options: GuardOptions,
 }
 
 /// How one event is decided.
@@ -123,7 +123,7 @@ struct Guarded {
 
 impl Guard {
     /// A guard by a judge, with no session yet.
-    pub fn new(judge: Judge, options: Options) -> Guard {
+    pub fn new(judge: Judge, options: GuardOptions) -> Guard {
         Guard { decider: Decider { judge, options }, sessions: HashMap::new() }
     }
 
@@ -347,9 +347,9 @@ fn objections(proposal: &Proposal, waived: &[Text]) -> Vec<Objection> {
     let broken = proposal.findings.iter().map(|finding| {
         let property = Arc::clone(&finding.property);
         let response = match finding.decided {
-            crate::finding::Decided::Event => response(&property, property.respond),
+            crate::finding::DecidedBy::Event => response(&property, property.respond),
             // What was late before the event is not the event's fault.
-            crate::finding::Decided::Deadline | crate::finding::Decided::End => Response::Observe,
+            crate::finding::DecidedBy::Deadline | crate::finding::DecidedBy::End => Response::Observe,
         };
         Objection { property, response, why: Cause::Violation(Box::new(finding.clone())), waived_by: None }
     });

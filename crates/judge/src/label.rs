@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use facts::{Labels, Mark, NameId};
 pub(crate) use plan::{Plan, collect_names};
 
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::Text;
-use lictor_policy::expression::{Call, Scope};
+use lictor_policy::expression::{AnsweredCall, EvaluationScope};
 use lictor_recognise::Found;
 use provenance::{Sayings, Who};
 use tool::{ToolFacts, Tools};
@@ -38,7 +38,7 @@ const SPECIAL: [&str; 9] =
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
     /// Calls that were not answered yet.
-    open: VecDeque<(Text, Call)>,
+    open: VecDeque<(Text, AnsweredCall)>,
     sayings: Sayings,
     /// Whose history the last event belongs to.
     whose: Whose,
@@ -52,7 +52,7 @@ pub(crate) struct Notes {
     /// The place of the call that it answers.
     answers: Option<usize>,
     /// The call that it is.
-    opens: Option<(Text, Call)>,
+    opens: Option<(Text, AnsweredCall)>,
     says: Vec<(Who, Text)>,
     /// Whose history it belongs to, where some property asks.
     pub(crate) whose: Option<Whose>,
@@ -99,10 +99,10 @@ impl Context {
         let open = self.open.iter().map(|(id, call)| SavedCall {
             id: id.clone(),
             tool: call.tool.clone(),
-            args: call.args.as_ref().and_then(Payload::value).map(ToString::to_string),
+            args: call.args.as_ref().and_then(Arguments::value).map(ToString::to_string),
             unparsed: match &call.args {
-                Some(Payload::Unparsed(text)) => Some(text.clone()),
-                Some(Payload::Value(_)) | None => None,
+                Some(Arguments::Unparsed(text)) => Some(text.clone()),
+                Some(Arguments::Value(_)) | None => None,
             },
         });
         SavedContext {
@@ -115,9 +115,9 @@ impl Context {
 
     pub(crate) fn load(saved: &SavedContext) -> Context {
         let call = |saved: &SavedCall| {
-            let value = saved.args.as_deref().and_then(|text| lictor_json::parse_str(text).ok()).map(Payload::Value);
-            let args = value.or_else(|| saved.unparsed.clone().map(Payload::Unparsed));
-            (saved.id.clone(), Call { tool: saved.tool.clone(), args })
+            let value = saved.args.as_deref().and_then(|text| lictor_json::parse_str(text).ok()).map(Arguments::Value);
+            let args = value.or_else(|| saved.unparsed.clone().map(Arguments::Unparsed));
+            (saved.id.clone(), AnsweredCall { tool: saved.tool.clone(), args })
         };
         let open = saved.open.iter().map(call).collect();
         Context { open, sayings: saved.sayings.clone(), whose: saved.whose.clone(), is_torn: saved.is_torn }
@@ -262,8 +262,8 @@ fn recognise(plan: &Plan, event: &Event, found: &mut Found) {
         plan.recogniser.text(text, found);
     }
     match &event.args {
-        Some(Payload::Value(value)) => plan.recogniser.value(value, found),
-        Some(Payload::Unparsed(text)) => plan.recogniser.text(text, found),
+        Some(Arguments::Value(value)) => plan.recogniser.value(value, found),
+        Some(Arguments::Unparsed(text)) => plan.recogniser.text(text, found),
         None => {}
     }
     if let Some(result) = &event.result {
@@ -318,7 +318,7 @@ fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values,
 /// What the arguments of a call are, and who said them first.
 fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values, labels: &mut Labels) {
     let wants = &plan.wants;
-    if let Some(Payload::Unparsed(_)) = &event.args {
+    if let Some(Arguments::Unparsed(_)) = &event.args {
         labels.add(wants.unparsed, &[]);
         for name in [wants.argument, wants.argument_from].into_iter().flatten() {
             labels.doubt(name, vec![None, None]);
@@ -328,7 +328,7 @@ fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values,
     if wants.argument.is_none() && wants.argument_from.is_none() {
         return;
     }
-    let Some(args) = event.args.as_ref().and_then(Payload::value) else { return };
+    let Some(args) = event.args.as_ref().and_then(Arguments::value) else { return };
     each_scalar(args, &mut String::new(), &mut |path, value| {
         let name = values.get(path);
         if let Some(argument) = wants.argument
@@ -369,14 +369,14 @@ fn defined(
     plan: &Plan,
     event: &Event,
     about: Annotations<'_>,
-    call: Option<&Call>,
+    call: Option<&AnsweredCall>,
     tool: Option<&ToolFacts>,
     labels: &mut Labels,
 ) {
     if plan.cases.is_empty() {
         return;
     }
-    let mut scope = Scope::new(event);
+    let mut scope = EvaluationScope::new(event);
     scope.call = call;
     scope.purposes = Some(about.purposes);
     scope.categories = Some(about.categories);
@@ -438,12 +438,12 @@ impl Context {
 }
 
 /// The call that an event is, for what answers it.
-fn opens(plan: &Plan, event: &Event) -> Option<(Text, Call)> {
+fn opens(plan: &Plan, event: &Event) -> Option<(Text, AnsweredCall)> {
     if event.kind != Kind::ToolCall {
         return None;
     }
     let args = if plan.needs.calls { event.args.clone() } else { None };
-    Some((event.id.clone()?, Call { tool: event.tool.clone()?, args }))
+    Some((event.id.clone()?, AnsweredCall { tool: event.tool.clone()?, args }))
 }
 
 /// What is said in an event, and by whom, where some property asks who said something first.
@@ -460,7 +460,7 @@ fn named_purposes<'a>(plan: &Plan, event: &Event, tool: Option<&ToolFacts>, purp
         return purposes;
     }
     purposes.extend_from_slice(tool.map_or(&[], |tool| &tool.purposes));
-    let Some(args) = event.args.as_ref().and_then(Payload::value) else { return purposes };
+    let Some(args) = event.args.as_ref().and_then(Arguments::value) else { return purposes };
     for key in ["purpose", "purposes"] {
         let named: Vec<&str> = match args.get(key) {
             Some(lictor_json::Json::String(purpose)) => vec![purpose],

@@ -15,7 +15,7 @@ mod trail;
 
 use std::sync::Arc;
 
-use lictor_logic::{Limits, Observation, Standing, Time};
+use lictor_logic::{CacheLimits, Observation, Standing, Time};
 
 use crate::finding::Finding;
 use crate::label::{Labeler, Labels, Notes, Whose};
@@ -63,11 +63,11 @@ pub(crate) struct Labeled {
 impl Judge {
     /// Makes a policy ready. What the loader of policies accepts is never refused.
     pub fn new(policy: &Policy) -> Result<Judge, Vec<Problem>> {
-        Judge::with_limits(policy, Limits::DEFAULT)
+        Judge::with_limits(policy, CacheLimits::DEFAULT)
     }
 
     /// The same, with other bounds on what is kept for a property.
-    pub fn with_limits(policy: &Policy, limits: Limits) -> Result<Judge, Vec<Problem>> {
+    pub fn with_limits(policy: &Policy, limits: CacheLimits) -> Result<Judge, Vec<Problem>> {
         let (prepared, mut groups) = Prepared::new(policy, limits)?;
         let group = groups.remove(&History::Session).unwrap_or_else(|| MonitorGroup::new(limits));
         Ok(Judge::over(Arc::new(prepared), group, SharedHistories::new(groups)))

@@ -1,10 +1,10 @@
 //! Properties that look at the same events: one engine moves them together.
 
-use lictor_logic::{After, Limits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
+use lictor_logic::{After, CacheLimits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
 use lictor_logic::{Standing, Time, Value, Verdict, Watch};
 
 use super::prepare::Prepared;
-use crate::finding::Decided;
+use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
 use crate::trail::{Doubt, Trail};
 
@@ -29,7 +29,7 @@ pub(crate) type Restart = (usize, Vec<Option<Value>>);
 pub(crate) struct Violation {
     /// Its number in the policy.
     pub(crate) property: usize,
-    pub(crate) by: Decided,
+    pub(crate) by: DecidedBy,
     /// For the values of its variables, in their order; none for all values never seen.
     pub(crate) binding: Vec<Option<Value>>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Violations {
 }
 
 impl MonitorGroup {
-    pub(super) fn new(limits: Limits) -> MonitorGroup {
+    pub(super) fn new(limits: CacheLimits) -> MonitorGroup {
         MonitorGroup {
             watch: Watch::with_limits(limits),
             names: Vec::new(),
@@ -96,7 +96,7 @@ impl MonitorGroup {
         violations: &mut Violations,
     ) {
         let decided = self.watch.tick(standing, now);
-        violations.take(decided, Decided::Deadline, &self.properties, prepared);
+        violations.take(decided, DecidedBy::Deadline, &self.properties, prepared);
     }
 
     /// Makes an event that was labeled ready to be read, once or several times.
@@ -117,7 +117,7 @@ impl MonitorGroup {
             true => self.watch.observe(standing, observation),
             false => self.watch.step(standing, &labels.facts(observation.time, &prepared.plan.names)),
         };
-        violations.take(decided, Decided::Event, &self.properties, prepared);
+        violations.take(decided, DecidedBy::Event, &self.properties, prepared);
     }
 
     /// Makes an event ready and reads it.
@@ -145,7 +145,7 @@ impl MonitorGroup {
     ) -> Vec<usize> {
         let missed = self.watch.miss(standing, count);
         // They come between two events, as time does.
-        violations.take(&missed.decided, Decided::Deadline, &self.properties, prepared);
+        violations.take(&missed.decided, DecidedBy::Deadline, &self.properties, prepared);
         missed.lost.iter().map(|monitor| self.properties[monitor.index()]).collect()
     }
 
@@ -225,7 +225,7 @@ impl MonitorGroup {
 }
 
 impl Violations {
-    fn take(&mut self, decided: &[lictor_logic::Decided], by: Decided, properties: &[usize], prepared: &Prepared) {
+    fn take(&mut self, decided: &[lictor_logic::Decided], by: DecidedBy, properties: &[usize], prepared: &Prepared) {
         for decided in decided {
             let property = properties[decided.monitor.index()];
             let binding = decided.binding.clone().unwrap_or_default();

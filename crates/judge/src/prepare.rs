@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use lictor_logic::{After, Arena, Formula, Interval, Limits, Monitor, MonitorId, Node, Prover, Spelling, Unary};
+use lictor_logic::{After, Arena, CacheLimits, Formula, Interval, Monitor, MonitorId, Node, Prover, Spelling, Unary};
 
 use super::monitor_group::MonitorGroup;
 use crate::label::{NameId, Plan, collect_names};
@@ -53,7 +53,7 @@ impl Parsed {
 pub(super) type MonitorGroups = BTreeMap<History, MonitorGroup>;
 
 impl Prepared {
-    pub(super) fn new(policy: &Policy, limits: Limits) -> Result<(Prepared, MonitorGroups), Vec<Problem>> {
+    pub(super) fn new(policy: &Policy, limits: CacheLimits) -> Result<(Prepared, MonitorGroups), Vec<Problem>> {
         let mut groups = MonitorGroups::from([(History::Session, MonitorGroup::new(limits))]);
         let (mut problems, mut formulas, mut monitors) = (Vec::new(), Vec::new(), Vec::new());
         let mut wide = BTreeSet::new();

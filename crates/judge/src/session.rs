@@ -12,7 +12,7 @@ use lictor_logic::{Standing, Time, Verdict};
 pub use saved::SavedSession;
 pub use summary::{PropertySummary, Summary};
 
-use crate::finding::{Decided, Finding};
+use crate::finding::{DecidedBy, Finding};
 use crate::trail::{EventSummary, Later, Trail};
 use crate::{HistoryEvent, Judge, Labeled, SessionState, Violation, Violations};
 use lictor_event::Event;
@@ -197,7 +197,7 @@ impl Session {
         for property in 0..judge.properties().len() {
             let live = judge.verdict(&mut state, property);
             if live == Verdict::Inconclusive && judge.end(&mut state, property) == Verdict::Violated {
-                let broken = Violation { property, by: Decided::End, binding: Vec::new() };
+                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new() };
                 let mut finding = self.trail.finding(judge.provers(), &broken, Later::Nothing);
                 finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();

@@ -9,11 +9,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use lictor_logic::Time;
 
-use crate::finding::{Decided, Finding};
+use crate::finding::{DecidedBy, Finding};
 use crate::label::{Labels, NameId};
 use crate::{Provers, Restart, Violation, Violations};
 pub(crate) use doubt::Doubt;
-use lictor_event::{Event, Kind, Payload, Source};
+use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::Text;
 use moments::Moments;
 use proof::Case;
@@ -176,7 +176,7 @@ impl Trail {
 
 impl<'a> Later<'a> {
     pub(crate) fn event(labels: &'a Labels, summary: &'a EventSummary, violations: &Violations) -> Later<'a> {
-        let was_due = violations.broken.iter().any(|broken| broken.by == Decided::Deadline);
+        let was_due = violations.broken.iter().any(|broken| broken.by == DecidedBy::Deadline);
         Later::Event { labels, summary, was_due }
     }
 }
@@ -206,8 +206,8 @@ impl EventSummary {
 fn content(event: &Event) -> Option<String> {
     const MOST: usize = 160;
     let args = event.args.as_ref().map(|args| match args {
-        Payload::Value(value) => value.to_string(),
-        Payload::Unparsed(text) => text.to_string(),
+        Arguments::Value(value) => value.to_string(),
+        Arguments::Unparsed(text) => text.to_string(),
     });
     let whole = event.text.as_ref().map(ToString::to_string).or(args)?;
     let line = whole.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::note::{Note, Signer, VerifierKey};
 use crate::tree::Hash;
 
@@ -118,7 +118,8 @@ impl History {
     /// The next checkpoint that was written to its end.
     pub(crate) fn next(&mut self) -> Result<Option<Signed>, Error> {
         let Some(file) = self.file.as_mut().filter(|_| self.bytes < self.limit) else { return Ok(None) };
-        let fault = |line, message: &str| Fault { file: HISTORY.into(), line, index: None, message: message.into() };
+        let fault =
+            |line, message: &str| LedgerFault { file: HISTORY.into(), line, index: None, message: message.into() };
         let (mut bytes, mut blank, mut lines) = (Vec::new(), 0, 0);
         while blank < 2 {
             let before = bytes.len();

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::draft::{Payload, Prepared};
 use crate::error::Error;
-use crate::record::{Content, Line, Notice, Proof, time_text};
+use crate::record::{Content, LedgerNotice, Line, Proof, time_text};
 use crate::subjects::Subjects;
 use crate::tree::Hash;
 
@@ -27,7 +27,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// A batch with one notice of the ledger's own.
-    pub(crate) fn notice(notice: &Notice, index: u64, time: Timestamp) -> Batch {
+    pub(crate) fn notice(notice: &LedgerNotice, index: u64, time: Timestamp) -> Batch {
         let mut batch = Batch { time, ..Batch::default() };
         let text = notice.to_text();
         let (content, proof, time) = (Content::Notice(&text), Proof::Nothing, &*time_text(time));

@@ -18,7 +18,7 @@ enum Kind {
     /// Another writer has the ledger.
     Locked { path: String },
     /// The ledger is not what its checkpoints say.
-    Damaged(Fault),
+    Damaged(LedgerFault),
     /// An earlier failure stopped the writer.
     Stopped { cause: Error },
     /// The caller asked for something that cannot be.
@@ -27,7 +27,7 @@ enum Kind {
 
 /// The first place at which a ledger is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct LedgerFault {
     /// The file, relative to the folder of the ledger.
     pub file: String,
     /// The line in the file, from 1 on; 0 if the whole file is meant.
@@ -38,7 +38,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for LedgerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
         if self.line > 0 {
@@ -81,7 +81,7 @@ impl Error {
     }
 
     /// The place at which the ledger is damaged, if that is the reason.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&LedgerFault> {
         match &*self.kind {
             Kind::Damaged(fault) => Some(fault),
             Kind::Stopped { cause } => cause.fault(),
@@ -100,8 +100,8 @@ impl Error {
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Error {
+impl From<LedgerFault> for Error {
+    fn from(fault: LedgerFault) -> Error {
         Error::of(Kind::Damaged(fault))
     }
 }

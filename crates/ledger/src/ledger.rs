@@ -10,7 +10,7 @@ use crate::compose::Composer;
 use crate::draft::{Draft, Prepared};
 use crate::error::Error;
 use crate::note::VerifierKey;
-use crate::options::Options;
+use crate::options::LedgerOptions;
 use crate::queue::{Outcome, Queue};
 use crate::reader::Reader;
 use crate::store::Store;
@@ -21,11 +21,11 @@ use crate::writer::{self, Command, Reply};
 /// Threads share it by reference. What they append at the same time is made durable together.
 ///
 /// ```
-/// use lictor_ledger::{Draft, Ledger, Options, verify};
+/// use lictor_ledger::{Draft, Ledger, LedgerOptions, verify};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path().join("log");
-/// let ledger = Ledger::create(&folder, "example.com/agents", Options::new(jiff::Timestamp::now))?;
+/// let ledger = Ledger::create(&folder, "example.com/agents", LedgerOptions::new(jiff::Timestamp::now))?;
 /// let key = ledger.reader().first_key()?;
 ///
 /// let mut draft = Draft { subjects: vec!["ada@example.com".into()], ..Draft::default() };
@@ -71,7 +71,7 @@ impl Ticket {
 
 impl Ledger {
     /// Creates a ledger in a folder that holds none. The origin names it in checkpoints: `example.com/agents`.
-    pub fn create(folder: impl AsRef<Path>, origin: &str, options: Options) -> Result<Ledger, Error> {
+    pub fn create(folder: impl AsRef<Path>, origin: &str, options: LedgerOptions) -> Result<Ledger, Error> {
         let made = Store::create(folder.as_ref(), origin, options.clone(), None)?;
         Ledger::start(folder.as_ref(), made, options)
     }
@@ -81,7 +81,7 @@ impl Ledger {
     pub fn create_after(
         folder: impl AsRef<Path>,
         origin: &str,
-        options: Options,
+        options: LedgerOptions,
         checkpoint: &str,
     ) -> Result<Ledger, Error> {
         let made = Store::create(folder.as_ref(), origin, options.clone(), Some(checkpoint))?;
@@ -91,13 +91,13 @@ impl Ledger {
     /// Opens a ledger, verifies its end, and mends what a crash left. Refuses one whose end does not verify: the newest
     /// checkpoint, the right edge of the tree, and all records since the ledger was last settled, some hundred after a
     /// clean end. What is further back is not read; [`crate::verify`] goes over all of it.
-    pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Ledger, Error> {
+    pub fn open(folder: impl AsRef<Path>, options: LedgerOptions) -> Result<Ledger, Error> {
         let opened = Store::open(folder.as_ref(), options.clone())?;
         Ledger::start(folder.as_ref(), opened, options)
     }
 
     /// Opens the ledger in a folder, or creates one if there is none.
-    pub fn open_or_create(folder: impl AsRef<Path>, origin: &str, options: Options) -> Result<Ledger, Error> {
+    pub fn open_or_create(folder: impl AsRef<Path>, origin: &str, options: LedgerOptions) -> Result<Ledger, Error> {
         let folder = folder.as_ref();
         if folder.join(crate::keyfile::SIGNING).exists() {
             Ledger::open(folder, options)
@@ -106,7 +106,7 @@ impl Ledger {
         }
     }
 
-    fn start(folder: &Path, (store, composer): (Store, Composer), options: Options) -> Result<Ledger, Error> {
+    fn start(folder: &Path, (store, composer): (Store, Composer), options: LedgerOptions) -> Result<Ledger, Error> {
         let queue = Arc::new(Queue::new(&options));
         let taken = queue.clone();
         let thread = std::thread::Builder::new()

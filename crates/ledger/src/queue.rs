@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::draft::Prepared;
 use crate::error::Error;
-use crate::options::Options;
+use crate::options::LedgerOptions;
 use crate::writer::{Command, Home};
 
 /// What waits to be written.
@@ -99,7 +99,7 @@ impl Drop for Promise {
 }
 
 impl Queue {
-    pub(crate) fn new(options: &Options) -> Queue {
+    pub(crate) fn new(options: &LedgerOptions) -> Queue {
         Queue {
             state: Mutex::default(),
             arrived: Condvar::new(),

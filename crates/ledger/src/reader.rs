@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::checkpoint::{HISTORY, NEWEST, Signed};
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::keyfile::SUBJECTS;
 use crate::note::VerifierKey;
 use crate::proof;
-use crate::record::{Content, Line, Notice, Proof};
+use crate::record::{Content, LedgerNotice, Line, Proof};
 use crate::segment::{self, NOTICES};
 use crate::subjects::{KeyFile, Subjects};
 use crate::tile::FromTiles;
@@ -34,7 +34,7 @@ pub struct Record {
     /// What its author wrote; none if the ledger itself did.
     pub body: Option<Map<String, Value>>,
     /// What the ledger says about itself.
-    pub notice: Option<Notice>,
+    pub notice: Option<LedgerNotice>,
     /// The pseudonyms of those it is about.
     pub subjects: Vec<String>,
     /// The line as it stands in the file, whose hash is in the tree.
@@ -138,7 +138,7 @@ impl Reader {
             _ => from_notices().ok_or_else(|| Error::refused("the ledger has no first record"))?,
         };
         match Line::read(line.as_bytes()).and_then(|line| line.notice()) {
-            Ok(Some(Notice::Created { key, .. })) => key.parse(),
+            Ok(Some(LedgerNotice::Created { key, .. })) => key.parse(),
             _ => Err(Error::refused("the first record of the ledger names no key")),
         }
     }
@@ -146,7 +146,7 @@ impl Reader {
     /// The size of the newest checkpoint, up to which there are proofs.
     pub fn size(&self) -> Result<u64, Error> {
         let signed = Signed::read(self.checkpoint()?).map_err(|message| {
-            Error::from(Fault { file: NEWEST.into(), line: 0, index: None, message: message.into() })
+            Error::from(LedgerFault { file: NEWEST.into(), line: 0, index: None, message: message.into() })
         })?;
         Ok(signed.checkpoint.size)
     }
@@ -179,7 +179,7 @@ impl Reader {
 
 impl Record {
     fn read(&self) -> Result<Line<'_>, Error> {
-        let fault = |message| Fault { file: segment::FOLDER.into(), line: 0, index: Some(self.index), message };
+        let fault = |message| LedgerFault { file: segment::FOLDER.into(), line: 0, index: Some(self.index), message };
         Line::read(self.line.as_bytes()).map_err(|message| fault(message).into())
     }
 
@@ -230,7 +230,7 @@ impl Records {
             if first + place <= self.from {
                 continue;
             }
-            let fault = |message| Fault { file: segment::path(first), line: place, index: None, message };
+            let fault = |message| LedgerFault { file: segment::path(first), line: place, index: None, message };
             let read = Line::read(line.as_bytes()).map_err(fault)?;
             let body = match read.content {
                 Content::Body(text) => serde_json::from_str(text).ok(),

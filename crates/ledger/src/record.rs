@@ -15,7 +15,7 @@ pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase", deny_unknown_fields)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum LedgerNotice {
     /// The ledger begins. The first record of each says so, and with which key.
     Created {
         /// The version of the format.
@@ -52,7 +52,7 @@ pub enum Notice {
     },
 }
 
-impl Notice {
+impl LedgerNotice {
     /// The notice as canonical JSON.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
@@ -141,7 +141,7 @@ impl<'a> Line<'a> {
     }
 
     /// The notice of the ledger, if this is one; an error says that nobody knows such a notice.
-    pub(crate) fn notice(&self) -> Result<Option<Notice>, String> {
+    pub(crate) fn notice(&self) -> Result<Option<LedgerNotice>, String> {
         let Content::Notice(text) = self.content else { return Ok(None) };
         serde_json::from_str(text).map(Some).map_err(|error| format!("an unknown notice: {error}"))
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 
 /// The folder of the segments.
 pub(crate) const FOLDER: &str = "records";
@@ -34,7 +34,7 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<u64>, Error> {
             Some(first) => firsts.push(first),
             None => {
                 let message = "this is no segment of a ledger, and nothing else belongs here".to_owned();
-                return Err(Fault { file: format!("{FOLDER}/{name}"), line: 0, index: None, message }.into());
+                return Err(LedgerFault { file: format!("{FOLDER}/{name}"), line: 0, index: None, message }.into());
             }
         }
     }

@@ -20,8 +20,8 @@ use crate::disk::{DiskFile, write_all_at};
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::note::Signer;
-use crate::options::Options;
-use crate::record::Notice;
+use crate::options::LedgerOptions;
+use crate::record::LedgerNotice;
 use crate::segment;
 use crate::subjects::KeyFile;
 use crate::tile::{Place, Tiles};
@@ -31,7 +31,7 @@ use crate::tree::Hash;
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
-    options: Options,
+    options: LedgerOptions,
     lock: Arc<Lock>,
     signer: Signer,
     keys: KeyFile,
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Appends what the ledger says about itself, and gives its index.
-    fn append_notice(&mut self, notice: &Notice) -> Result<u64, Error> {
+    fn append_notice(&mut self, notice: &LedgerNotice) -> Result<u64, Error> {
         let index = self.size();
         let time = time_after(self.time, &*self.options.clock);
         self.write(&Batch::notice(notice, index, time))?;

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::proof::Hashes;
 use crate::tree::{Edge, Hash, root_of};
 
@@ -163,7 +163,7 @@ pub(crate) fn read(folder: &Path, place: Place, width: usize) -> Result<Vec<Hash
     let bytes = fs::read(&path).map_err(|error| Error::file("read the tile", &path, error))?;
     if bytes.len() < width * 32 || bytes.len() % 32 != 0 {
         let message = format!("the tile has {} bytes where {} are needed", bytes.len(), width * 32);
-        return Err(Fault { file: place.path_of_width(width), line: 0, index: None, message }.into());
+        return Err(LedgerFault { file: place.path_of_width(width), line: 0, index: None, message }.into());
     }
     let (hashes, _) = bytes.as_chunks::<32>();
     Ok(hashes.iter().take(width).map(|bytes| Hash(*bytes)).collect())
@@ -182,7 +182,7 @@ fn widest(folder: &Path, place: Place, width: usize) -> Result<PathBuf, Error> {
     let wide = widths(&folder.join(place.partial_folder()))?.into_iter().find(|other| *other >= width);
     wide.map(|width| folder.join(place.path_of_width(width))).ok_or_else(|| {
         let file = place.path_of_width(width);
-        Fault { file, line: 0, index: None, message: "the tile is missing".to_owned() }.into()
+        LedgerFault { file, line: 0, index: None, message: "the tile is missing".to_owned() }.into()
     })
 }
 
@@ -221,7 +221,7 @@ impl Hashes for FromTiles<'_> {
         let from = usize::try_from(first % WIDTH as u64).unwrap_or(0);
         hashes.get(from..from + (1 << above)).map(root_of).ok_or_else(|| {
             let file = tile.path_of_width(width);
-            Fault { file, line: 0, index: None, message: "the tile is too short".to_owned() }.into()
+            LedgerFault { file, line: 0, index: None, message: "the tile is too short".to_owned() }.into()
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, Signed};
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::note::VerifierKey;
 use crate::walk::Walk;
 
@@ -58,7 +58,7 @@ fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verified, Error> {
     let unsigned = walk.unsigned();
     let Some(last) = walk.last else {
         let message = "there is no checkpoint, so nothing vouches for what is here".to_owned();
-        return Err(Fault { file: folder.display().to_string(), line: 0, index: None, message }.into());
+        return Err(LedgerFault { file: folder.display().to_string(), line: 0, index: None, message }.into());
     };
     Ok(Verified {
         records: walk.tiles.size(),

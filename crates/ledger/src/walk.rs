@@ -15,9 +15,9 @@ use std::io;
 use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, HISTORY, History, NEWEST, Signed};
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::note::{Note, VerifierKey};
-use crate::record::Notice;
+use crate::record::LedgerNotice;
 use crate::segment;
 use crate::settled::{Settled, Start};
 use crate::tile::{Place, Tiles};
@@ -87,7 +87,7 @@ pub(crate) struct Walk<'a> {
 /// What stands behind the last good record and behind the last checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Tail {
-    pub(crate) fault: Fault,
+    pub(crate) fault: LedgerFault,
     pub(crate) bytes: u64,
     pub(crate) lines: u64,
     /// Whether it is a line without its end and nothing else, as a writer leaves it that was stopped.
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         self.is_newest_behind = !is(&self.last);
         if self.is_newest_behind && !is(&before) {
             let message = format!("this is not the newest of the checkpoints in `{HISTORY}`");
-            return Err(Fault { file: NEWEST.into(), line: 0, index: None, message }.into());
+            return Err(LedgerFault { file: NEWEST.into(), line: 0, index: None, message }.into());
         }
         Ok(())
     }
@@ -258,7 +258,7 @@ impl<'a> Walk<'a> {
         }
         if self.pin.is_some_and(|pin| pin.size == size && pin.root != self.tiles.root()) {
             let message = format!("the first {size} records are not those of the pinned checkpoint");
-            return Err(Fault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
+            return Err(LedgerFault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
         }
         match self.next.take_if(|(_, signed)| signed.checkpoint.size == size) {
             Some((line, signed)) => self.meet(line, &signed),
@@ -285,9 +285,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes in what the ledger says about itself.
-    fn notice(&mut self, index: u64, notice: Option<Notice>) -> Result<(), String> {
+    fn notice(&mut self, index: u64, notice: Option<LedgerNotice>) -> Result<(), String> {
         match notice {
-            Some(Notice::Created { version, key }) if index == 0 => {
+            Some(LedgerNotice::Created { version, key }) if index == 0 => {
                 if version != VERSION {
                     return Err(format!("version {version} of the format is not known to this program"));
                 }
@@ -301,27 +301,27 @@ impl<'a> Walk<'a> {
                 }
             }
             _ if index == 0 => return Err("the first record does not say that the ledger was created".to_owned()),
-            Some(Notice::Created { .. }) => return Err("a ledger is created only once".to_owned()),
-            Some(Notice::Continues { checkpoint }) => {
+            Some(LedgerNotice::Created { .. }) => return Err("a ledger is created only once".to_owned()),
+            Some(LedgerNotice::Continues { checkpoint }) => {
                 if index != 1 {
                     return Err("only the second record says which ledger this one continues".to_owned());
                 }
                 Signed::read(checkpoint).map_err(|what| format!("what it continues is no checkpoint: {what}"))?;
             }
-            Some(Notice::Rotated { key }) => {
+            Some(LedgerNotice::Rotated { key }) => {
                 if self.successor.is_some() {
                     return Err("the key is rotated again before a checkpoint covers the last time".to_owned());
                 }
                 self.successor = Some(key.parse().map_err(|error: Error| error.to_string())?);
             }
-            Some(Notice::Erased { subject }) => {
+            Some(LedgerNotice::Erased { subject }) => {
                 self.erased.insert(subject);
             }
-            Some(Notice::Dropped { before }) if before > index => {
+            Some(LedgerNotice::Dropped { before }) if before > index => {
                 return Err("records are said to be dropped that come later".to_owned());
             }
-            Some(Notice::Dropped { before }) => self.dropped = self.dropped.max(before),
-            Some(Notice::Cut { .. }) | None => {}
+            Some(LedgerNotice::Dropped { before }) => self.dropped = self.dropped.max(before),
+            Some(LedgerNotice::Cut { .. }) | None => {}
         }
         Ok(())
     }
@@ -340,7 +340,7 @@ impl<'a> Walk<'a> {
         }
         if first > self.dropped {
             let message = "it is missing, and no notice says that it was dropped".to_owned();
-            return Err(Fault { index: Some(self.dropped), ..self.fault(first, message) }.into());
+            return Err(LedgerFault { index: Some(self.dropped), ..self.fault(first, message) }.into());
         }
         if let Some(pin) = self.pin.filter(|pin| pin.size > size) {
             let message =
@@ -361,6 +361,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn at_checkpoint(line: u64, message: &str) -> Fault {
-    Fault { file: HISTORY.into(), line, index: None, message: message.into() }
+fn at_checkpoint(line: u64, message: &str) -> LedgerFault {
+    LedgerFault { file: HISTORY.into(), line, index: None, message: message.into() }
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use crate::compose::{Batch, Composer};
 use crate::error::Error;
 use crate::note::VerifierKey;
-use crate::options::Options;
+use crate::options::LedgerOptions;
 use crate::queue::{Chunk, Next, Promise, Queue};
 use crate::store::Store;
 
@@ -72,7 +72,7 @@ struct Writer<'a> {
 }
 
 /// Writes until nobody can ask for anything any more, then signs a last checkpoint.
-pub(crate) fn run(store: Store, composer: Composer, options: &Options, queue: &Queue) -> Result<(), Error> {
+pub(crate) fn run(store: Store, composer: Composer, options: &LedgerOptions, queue: &Queue) -> Result<(), Error> {
     let _leaving = Leaving(queue);
     let (disk, tasks) = mpsc::sync_channel(1);
     std::thread::scope(|scope| {

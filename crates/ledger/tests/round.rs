@@ -5,15 +5,15 @@
 use std::path::Path;
 
 use lictor_ledger::{
-    Checkpoint, Draft, Hash, Ledger, Notice, Options, Payload, Reader, Revealed, VerifierKey, check_consistency,
-    check_inclusion, verify, verify_against,
+    Checkpoint, Draft, Hash, Ledger, LedgerNotice, LedgerOptions, Payload, Reader, Revealed, VerifierKey,
+    check_consistency, check_inclusion, verify, verify_against,
 };
 use serde_json::json;
 
 const ORIGIN: &str = "example.com/agents";
 
-fn options() -> Options {
-    Options::new(jiff::Timestamp::now)
+fn options() -> LedgerOptions {
+    LedgerOptions::new(jiff::Timestamp::now)
 }
 
 fn draft(number: u64) -> Draft {
@@ -132,7 +132,7 @@ fn an_erased_subject_is_gone_and_the_log_verifies() {
     let pseudonym = reader.record(kept).unwrap().subjects;
 
     let index = ledger.erase("ada").unwrap().index;
-    let erased = Notice::Erased { subject: pseudonym.concat() };
+    let erased = LedgerNotice::Erased { subject: pseudonym.concat() };
     assert_eq!(reader.record(index).unwrap().notice, Some(erased));
     for index in [kept, both, said] {
         assert_eq!(reader.reveal(index).unwrap(), Revealed::Erased);
@@ -220,7 +220,7 @@ fn times_go_on_when_the_clock_goes_back() {
     let options = move || {
         let clock = clock.clone();
         let now = move || jiff::Timestamp::from_second(clock.load(std::sync::atomic::Ordering::Relaxed)).unwrap();
-        Options::new(now).checkpoint_records(1)
+        LedgerOptions::new(now).checkpoint_records(1)
     };
     let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
     append(&ledger, draft(1));
@@ -260,7 +260,7 @@ fn a_ledger_whose_key_is_lost_is_continued_by_another_that_names_it() {
     assert_eq!(verify(&new, &first_key(&new)).unwrap().records, 3);
     // What the new one says leads to the old one, which verifies up to there by its own key.
     let notice = Reader::open(&new).record(1).unwrap().notice;
-    let Some(Notice::Continues { checkpoint }) = notice else { panic!("{notice:?}") };
+    let Some(LedgerNotice::Continues { checkpoint }) = notice else { panic!("{notice:?}") };
     assert_eq!(verify_against(&old, &key, &checkpoint).unwrap().checkpoint.size, 2);
     assert!(Ledger::open(&new, options()).is_ok());
 }

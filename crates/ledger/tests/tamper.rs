@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use lictor_ledger::{Draft, Fault, Ledger, Options, Payload, Reader, VerifierKey, verify};
+use lictor_ledger::{Draft, Ledger, LedgerFault, LedgerOptions, Payload, Reader, VerifierKey, verify};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -25,7 +25,8 @@ impl Victim {
     /// A ledger with several segments, checkpoints by two keys, an erased subject and all kinds of payloads.
     fn new(records: u64) -> Victim {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options::new(jiff::Timestamp::now).segment_bytes(records * 60).checkpoint_records(records / 3);
+        let options =
+            LedgerOptions::new(jiff::Timestamp::now).segment_bytes(records * 60).checkpoint_records(records / 3);
         let ledger = Ledger::create(folder.path(), "example.com/agents", options).unwrap();
         for number in 0..records {
             let body = json!({ "number": number, "é": ["x", null, true, 1.5] }).as_object().unwrap().clone();
@@ -64,7 +65,7 @@ impl Victim {
     }
 
     /// What verification says when a file has this content.
-    fn fault(&self, file: usize, content: &[u8], what: &str) -> Fault {
+    fn fault(&self, file: usize, content: &[u8], what: &str) -> LedgerFault {
         let (path, good) = &self.files[file];
         let changed = content.iter().zip(good).position(|(a, b)| a != b).unwrap_or(content.len().min(good.len()));
         put(path, changed, content);
@@ -201,8 +202,8 @@ fn every_file_that_is_cut_off_lengthened_removed_or_swapped_is_found() {
     }
 }
 
-fn options() -> Options {
-    Options::new(jiff::Timestamp::now)
+fn options() -> LedgerOptions {
+    LedgerOptions::new(jiff::Timestamp::now)
 }
 
 /// A writer that has nothing to begin with goes over everything.

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lictor_ledger::{Draft, Ledger, Options, Payload, Reader, verify};
+use lictor_ledger::{Draft, Ledger, LedgerOptions, Payload, Reader, verify};
 use serde_json::json;
 
 /// The threads that append at the same time.
@@ -33,8 +33,8 @@ fn main() {
     }
 }
 
-fn options() -> Options {
-    Options::new(jiff::Timestamp::now)
+fn options() -> LedgerOptions {
+    LedgerOptions::new(jiff::Timestamp::now)
         .segment_bytes(20_000)
         .checkpoint_records(50)
         .checkpoint_interval(Duration::from_millis(5))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::{Automaton, Graph, facts_of, letters};
-use crate::cache::{Cache, Limits, SATISFIED, VIOLATED};
+use crate::cache::{Cache, CacheLimits, SATISFIED, VIOLATED};
 use crate::facts::Facts;
 use crate::fair::{Arrow, Loop, fair_loop};
 use crate::formula::{Arena, Formula, Node};
@@ -109,7 +109,7 @@ impl Analysis {
     /// Takes up a formula, or says why it cannot be monitored.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Analysis, CompileError> {
         let monitor = Monitor::new(arena, formula)?;
-        let mut cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
+        let mut cache = Cache::new(&monitor.compiled.skeleton, CacheLimits::DEFAULT);
         let valuation = telling_valuation(&monitor, &mut cache);
         Ok(Analysis { monitor, cache, arena: arena.clone(), formula, valuation })
     }

@@ -1,7 +1,7 @@
 //! What has been learnt about a formula: its states and the transitions between them, found as traces need them.
 //!
 //! A step on a known state by a known letter is a look-up. Everything else is computed once and kept, within the bounds
-//! of [`Limits`]: transitions are dropped and counted when there are too many; states are never dropped, since traces
+//! of [`CacheLimits`]: transitions are dropped and counted when there are too many; states are never dropped, since traces
 //! stand at them, but once there are too many further ones are computed anew at each step and kept by the traces
 //! themselves. No bound changes a verdict.
 
@@ -20,7 +20,7 @@ use crate::verdict::Verdict;
 
 /// The bounds of what monitors learn, and of what traces keep for formulas about data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CacheLimits {
     /// States kept by number, the two definite ones included.
     pub states: usize,
     /// Transitions kept outside of tables, and answers about continuations.
@@ -30,9 +30,9 @@ pub struct Limits {
     pub rows: usize,
 }
 
-impl Limits {
+impl CacheLimits {
     /// Some tens of megabytes for a formula that really needs them, and some hundreds for rows; most need some kilobytes.
-    pub const DEFAULT: Limits = Limits { states: 20_000, transitions: 200_000, rows: 4_000_000 };
+    pub const DEFAULT: CacheLimits = CacheLimits { states: 20_000, transitions: 200_000, rows: 4_000_000 };
 }
 
 /// What a [`Cache`] holds and how often it had to let go.
@@ -120,14 +120,14 @@ pub struct Cache {
     aside: Option<Box<Aside>>,
     /// Sets of states whose bindings exclude each other, or do not.
     joint: FxHashMap<Box<[u32]>, bool>,
-    limits: Limits,
+    limits: CacheLimits,
     clears: u64,
     uncached_steps: u64,
     is_partial: bool,
 }
 
 impl Cache {
-    pub(crate) fn new(skeleton: &Skeleton, limits: Limits) -> Cache {
+    pub(crate) fn new(skeleton: &Skeleton, limits: CacheLimits) -> Cache {
         let mut cache = Cache {
             norms: skeleton.norms.clone(),
             satisfy: Satisfy::default(),

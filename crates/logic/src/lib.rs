@@ -85,7 +85,7 @@ pub mod word;
 
 pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
 pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
-pub use cache::{CacheUse, Limits};
+pub use cache::{CacheLimits, CacheUse};
 pub use check::{Check, check};
 pub use error::{Excerpt, ParseError, ParseErrors, distance, nearest};
 pub use facts::{Fact, Facts};

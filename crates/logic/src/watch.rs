@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::FxHashMap;
 
 use crate::binding::Bindings;
-use crate::cache::{Cache, CacheUse, Limits};
+use crate::cache::{Cache, CacheLimits, CacheUse};
 use crate::facts::Facts;
 use crate::formula::Arena;
 use crate::interval::Time;
@@ -91,7 +91,7 @@ pub struct Watch {
     pub(crate) index: Vec<Vec<Asker>>,
     /// Monitors that must see every position whole.
     pub(crate) whole: Vec<u32>,
-    limits: Option<Limits>,
+    limits: Option<CacheLimits>,
     /// Changes with every monitor that comes or goes.
     pub(crate) version: u64,
     pub(crate) scratch: Scratch,
@@ -184,8 +184,8 @@ impl Watch {
         Watch::default()
     }
 
-    /// A watch that keeps to other limits than [`Limits::DEFAULT`].
-    pub fn with_limits(limits: Limits) -> Watch {
+    /// A watch that keeps to other limits than [`CacheLimits::DEFAULT`].
+    pub fn with_limits(limits: CacheLimits) -> Watch {
         Watch { limits: Some(limits), ..Watch::default() }
     }
 
@@ -193,7 +193,7 @@ impl Watch {
     pub fn add(&mut self, monitor: Monitor, after: After) -> MonitorId {
         let id = self.entries.len() as u32;
         let after = if after == After::Each && monitor.excuse == 0 { After::Latch } else { after };
-        let limits = self.limits.unwrap_or(Limits::DEFAULT);
+        let limits = self.limits.unwrap_or(CacheLimits::DEFAULT);
         let mut cache = Cache::new(&monitor.compiled.skeleton, limits);
         let start = cache.start(&monitor.compiled.skeleton, 0);
         for (bit, pattern) in monitor.patterns() {

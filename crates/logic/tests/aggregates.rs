@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use lictor_logic::{After, Arena, Atom, Fact, Facts, Limits, Moment, Monitor, Prover, Spelling, Time, Verdict, Watch};
+use lictor_logic::{
+    After, Arena, Atom, CacheLimits, Fact, Facts, Moment, Monitor, Prover, Spelling, Time, Verdict, Watch,
+};
 
 /// Positions as a second and its facts.
 fn trace(lines: &[(i64, &str)]) -> Vec<Facts> {
@@ -211,7 +213,7 @@ fn what_finds_no_room_is_unknown_from_then_on() {
     let formula = arena.parse(text).unwrap();
     let mut told = Vec::new();
     for rows in [6, 100] {
-        let mut watch = Watch::with_limits(Limits { rows, ..Limits::DEFAULT });
+        let mut watch = Watch::with_limits(CacheLimits { rows, ..CacheLimits::DEFAULT });
         let id = watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
         let mut standing = watch.start();
         told.push(lines.iter().map(|facts| watch.step(&mut standing, facts).len()).collect::<Vec<_>>());

@@ -347,7 +347,7 @@ fn formulas_with_very_many_states_stay_within_the_limits() {
         assert_eq!(run.step(if seed >> 63 == 0 { "a b" } else { "b" }), Verdict::Inconclusive);
     }
     let usage = run.watch.usage(run.id).unwrap();
-    assert!(usage.states <= lictor_logic::Limits::DEFAULT.states, "{usage:?}");
+    assert!(usage.states <= lictor_logic::CacheLimits::DEFAULT.states, "{usage:?}");
     assert!(usage.uncached_steps > 0, "{usage:?}");
     for _ in 0..40 {
         run.step("a b");

@@ -21,7 +21,7 @@ use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use lictor_json::Text;
 use lictor_logic::Time;
-use lictor_warden::{Refused, Warden};
+use lictor_warden::{RefusedInput, Warden};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -129,7 +129,7 @@ impl Service {
     }
 
     fn refuse(&self, reason: &str, bytes: &[u8]) {
-        self.decided(|warden, now| match warden.refuse(&Refused::new(reason, bytes), Some(now)) {
+        self.decided(|warden, now| match warden.refuse(&RefusedInput::new(reason, bytes), Some(now)) {
             Ok(()) => Vec::new(),
             Err(error) => vec![Out::Note(format!("audit.unavailable: {error}"))],
         });

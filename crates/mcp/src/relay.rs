@@ -16,7 +16,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, Capabilities, Decision};
 use lictor_logic::Time;
-use lictor_warden::{Refused, Warden, WardenError};
+use lictor_warden::{RefusedInput, Warden, WardenError};
 use serde_json::{Map, Value};
 
 use crate::message::{self, Fault, Glimpse, Message};
@@ -267,7 +267,7 @@ impl Turn<'_> {
 
     /// Writes down what does not go on and is no event.
     fn refuse(&mut self, reason: &str, bytes: &[u8]) {
-        if let Err(error) = self.warden.refuse(&Refused::new(reason, bytes), Some(self.now)) {
+        if let Err(error) = self.warden.refuse(&RefusedInput::new(reason, bytes), Some(self.now)) {
             self.note(format!("audit.unavailable: {error}"));
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use lictor_logic::{Arena, Formula};
 
 use super::form::Form;
-use super::source::Source;
+use super::source::PolicyText;
 use super::yaml::{self, Node};
 use super::{Category, Definition, Place, Problems, Property, Purpose, Response, Tool};
 use lictor_json::{Json, Text};
@@ -30,7 +30,7 @@ pub(crate) enum Role {
 /// What one text says.
 #[derive(Debug)]
 pub(super) struct Draft {
-    pub(super) source: Source,
+    pub(super) source: PolicyText,
     pub(super) name: Option<Text>,
     pub(super) uses: Vec<Use>,
     pub(super) purposes: Vec<Purpose>,
@@ -62,7 +62,7 @@ pub(super) struct Table {
 #[derive(Clone, Debug)]
 pub(super) struct Defined {
     pub(super) definition: Definition,
-    pub(super) source: Source,
+    pub(super) source: PolicyText,
     /// Its expressions, which can be judged only when all tables are known.
     pub(super) expressions: Vec<(Usage, Node)>,
 }
@@ -87,7 +87,7 @@ pub(super) struct Stated {
     /// Where it was named.
     pub(super) id: Range<usize>,
     /// Where the formula was written.
-    pub(super) source: Source,
+    pub(super) source: PolicyText,
     pub(super) node: Node,
 }
 
@@ -113,7 +113,7 @@ const PAGE_KEYS: [&str; 6] = ["purposes", "tools", "categories", "tables", "fact
 
 impl Draft {
     /// Reads a text.
-    pub(super) fn read(source: &Source, role: Role, problems: &mut Problems) -> Draft {
+    pub(super) fn read(source: &PolicyText, role: Role, problems: &mut Problems) -> Draft {
         let mut draft = Draft {
             source: source.clone(),
             name: None,

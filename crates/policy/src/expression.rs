@@ -65,9 +65,9 @@ mod value;
 pub use error::{ExpressionError, ExpressionErrors};
 pub use matcher::Matcher;
 pub use reason::Reason;
-pub use scope::{Call, Scope};
+pub use scope::{AnsweredCall, EvaluationScope};
 pub use tables::Tables;
-pub use value::{List, Map, Value};
+pub use value::{CelValue, List, Map};
 
 use evaluate::Run;
 use node::Node;
@@ -78,7 +78,7 @@ use root::Root;
 ///
 /// ```
 /// use lictor::event::{Event, Kind, Payload};
-/// use lictor::expression::{Expression, Scope, Tables, Truth};
+/// use lictor::expression::{Expression, EvaluationScope, Tables, Truth};
 ///
 /// let expression = Expression::compile("args.amount > 10000 && args.currency == 'EUR'", &Tables::default()).unwrap();
 /// let mut event = Event::new(Kind::ToolCall);
@@ -93,9 +93,9 @@ pub struct Expression {
 
 /// What an expression comes to.
 #[derive(Clone, Debug)]
-pub enum Outcome<'a> {
+pub enum Evaluation<'a> {
     /// A value.
-    Value(Value<'a>),
+    Value(CelValue<'a>),
     /// Something it needs is not there.
     Absent,
     /// It cannot be told.
@@ -126,17 +126,17 @@ impl Expression {
     }
 
     /// What it comes to.
-    pub fn evaluate<'a>(&'a self, scope: &'a Scope<'a>) -> Outcome<'a> {
+    pub fn evaluate<'a>(&'a self, scope: &'a EvaluationScope<'a>) -> Evaluation<'a> {
         match self.node.evaluate(&Run::new(scope), None) {
-            Ok(value) => Outcome::Value(value),
-            Err(Missing::Absent) => Outcome::Absent,
-            Err(Missing::Unknown(reason)) => Outcome::Unknown(reason),
+            Ok(value) => Evaluation::Value(value),
+            Err(Missing::Absent) => Evaluation::Absent,
+            Err(Missing::Unknown(reason)) => Evaluation::Unknown(reason),
         }
     }
 
     /// Whether it holds, for an expression that is a condition. One that comes to something that is neither true nor
     /// false is unknown.
-    pub fn holds(&self, scope: &Scope<'_>) -> Truth {
+    pub fn holds(&self, scope: &EvaluationScope<'_>) -> Truth {
         settle(self.node.test(&Run::new(scope), None, 0))
     }
 

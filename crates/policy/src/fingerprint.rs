@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lictor_logic::{Arena, Spelling};
 use sha2::{Digest, Sha256};
 
-use super::{Case, Definition, Pattern, Policy, Property, Test};
+use super::{Case, Definition, FactPattern, Policy, Property, Test};
 use lictor_json::{Json, Text};
 
 impl Policy {
@@ -102,11 +102,11 @@ fn case(case: &Case) -> String {
 }
 
 fn tested(test: &Test) -> String {
-    let pattern = |pattern: &Pattern| match pattern {
-        Pattern::Equal(value) => format!("= {value}"),
-        Pattern::Glob(glob) => format!("* {}", string(glob)),
-        Pattern::Regex(regex) => format!("/ {}", string(regex)),
-        Pattern::Compare(operator, value) => format!("{operator} {value}"),
+    let pattern = |pattern: &FactPattern| match pattern {
+        FactPattern::Equal(value) => format!("= {value}"),
+        FactPattern::Glob(glob) => format!("* {}", string(glob)),
+        FactPattern::Regex(regex) => format!("/ {}", string(regex)),
+        FactPattern::Compare(operator, value) => format!("{operator} {value}"),
     };
     let any: Vec<String> = test.any.iter().map(pattern).collect();
     format!("{} {}", string(&test.path), any.join(" | "))

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use lictor_logic::nearest;
 
-use super::source::Source;
+use super::source::PolicyText;
 use super::yaml::{Content, Key, Node};
 use super::{Level, Problem, Problems};
 use lictor_json::{Json, Text};
 
 /// Reads the values of one text and collects what is wrong with them.
 pub(crate) struct Form<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a PolicyText,
     pub(crate) problems: &'a mut Problems,
 }
 

@@ -22,7 +22,7 @@ mod yaml;
 pub use lint::lint;
 pub use load::{Base, Files, Loaded, Resolved, Resolver};
 pub use problem::{Level, Problem, Problems};
-pub use source::Source;
+pub use source::PolicyText;
 
 /// The JSON Schema of policy files.
 pub const SCHEMA: &str = include_str!("../schema/policy.schema.json");
@@ -47,7 +47,7 @@ pub struct Policy {
     /// Findings that somebody answers for.
     pub suppressions: Vec<Suppression>,
     /// The texts it was read from, to show places in them.
-    pub sources: Vec<Source>,
+    pub sources: Vec<PolicyText>,
 }
 
 /// A declared purpose of processing.
@@ -160,14 +160,14 @@ pub struct Test {
     /// The field: `text`, `tool`, `args.amount`, `result.items.0.price`.
     pub path: Text,
     /// What its value must be like; any one suffices.
-    pub any: Vec<Pattern>,
+    pub any: Vec<FactPattern>,
 }
 
 impl Test {
     /// Whether a regular expression among its patterns has a group of that name.
     pub fn has_group(&self, name: &str) -> bool {
         self.any.iter().any(|pattern| match pattern {
-            Pattern::Regex(regex) => {
+            FactPattern::Regex(regex) => {
                 [format!("(?P<{name}>"), format!("(?<{name}>")].iter().any(|group| regex.contains(group.as_str()))
             }
             _ => false,
@@ -177,7 +177,7 @@ impl Test {
 
 /// What a value must be like.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Pattern {
+pub enum FactPattern {
     /// Equal to this value.
     Equal(Json),
     /// A text with `*` for any characters.

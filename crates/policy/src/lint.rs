@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use lictor_logic::{Arena, Atom, Formula};
 
 use super::check::atoms;
-use super::source::Source;
+use super::source::PolicyText;
 use super::{Place, Policy, Problem, Problems, Property};
 use formula::conflicts;
 
@@ -103,14 +103,14 @@ impl Lints<'_> {
 }
 
 /// How long the word at a place is, up to white space, a comma or a bracket.
-fn length_of_word(source: &Source, start: usize) -> usize {
+fn length_of_word(source: &PolicyText, start: usize) -> usize {
     let rest = source.slice(start..start + source.rest(start));
     let stop = |c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']' | ':');
     rest.find(stop).unwrap_or(rest.len()).max(1)
 }
 
 /// The next place of a word in a text.
-fn find(source: &Source, start: usize, word: &str) -> Option<Range<usize>> {
+fn find(source: &PolicyText, start: usize, word: &str) -> Option<Range<usize>> {
     let text = source.slice(start..start + source.rest(start));
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     let mut places = text.match_indices(word).filter(|(place, _)| {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::merge::Merger;
-use super::source::Source;
+use super::source::PolicyText;
 use super::{Place, Policy, Problem, Problems, yaml};
 use crate::pack::{Pack, Page, packs};
 use lictor_json::Json;
@@ -72,7 +72,7 @@ impl Policy {
         let mut problems = Problems::default();
         // A file that cannot be read is complained about where the policy is loaded.
         let Ok(text) = read(path) else { return Ok(None) };
-        let source = Source::new(&path.display().to_string(), &text);
+        let source = PolicyText::new(&path.display().to_string(), &text);
         let root = yaml::read(&source, &mut problems);
         match problems.has_errors() {
             true => Err(problems),
@@ -83,7 +83,7 @@ impl Policy {
     /// Reads the text of a policy file of that name; what it uses comes from the resolver.
     pub fn parse(text: &str, name: &str, resolver: &dyn Resolver) -> Result<Loaded, Problems> {
         let mut merger = Merger::new(resolver);
-        let merged = merger.file(&Source::new(name, text));
+        let merged = merger.file(&PolicyText::new(name, text));
         merger.finish(merged)
     }
 
@@ -104,7 +104,7 @@ pub enum Base<'a> {
     /// The pack it belongs to.
     Pack(&'a Pack),
     /// A policy file.
-    File(&'a Source),
+    File(&'a PolicyText),
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -13,7 +13,7 @@ use lictor_logic::{Arena, Formula, Monitor, nearest};
 use self::named::{Conflict, join};
 use super::draft::{Change, Defined, Draft, Role, Stated, Table, Use};
 use super::load::{Base, Loaded, Resolver};
-use super::source::Source;
+use super::source::PolicyText;
 use super::{After, Category, Policy, Problems, Purpose, Suppression, Tool, check};
 use crate::glob::Glob;
 use crate::pack::{Pack, Page};
@@ -33,7 +33,7 @@ pub(super) struct Merged {
     pub(super) tables: Vec<Table>,
     pub(super) facts: Vec<Defined>,
     pub(super) properties: Vec<Stated>,
-    pub(super) suppressions: Vec<(Source, Range<usize>, Suppression)>,
+    pub(super) suppressions: Vec<(PolicyText, Range<usize>, Suppression)>,
 }
 
 impl Merged {
@@ -60,7 +60,7 @@ pub(crate) struct Merger<'a> {
     /// The files that are being read, each used by the one before.
     open: Vec<String>,
     /// Every text that was read.
-    sources: Vec<Source>,
+    sources: Vec<PolicyText>,
     /// Something that is used could not be had, so properties may be missing.
     incomplete: bool,
 }
@@ -71,7 +71,7 @@ impl<'a> Merger<'a> {
     }
 
     /// A policy file with all it uses.
-    pub(super) fn file(&mut self, source: &Source) -> Merged {
+    pub(super) fn file(&mut self, source: &PolicyText) -> Merged {
         self.open.push(source.file.to_string());
         let mut draft = self.read(source, Role::File);
         let (uses, changes) = (std::mem::take(&mut draft.uses), std::mem::take(&mut draft.changes));
@@ -91,7 +91,7 @@ impl<'a> Merger<'a> {
     }
 
     /// Blocks of a page: what is shared by the pack, then the page's own.
-    pub(super) fn blocks(&mut self, blocks: &[Source]) -> Merged {
+    pub(super) fn blocks(&mut self, blocks: &[PolicyText]) -> Merged {
         let mut merged = Merged::default();
         for block in blocks {
             let theirs = Merged::of(self.read(block, Role::Page));
@@ -124,7 +124,7 @@ impl<'a> Merger<'a> {
     }
 
     /// A block that counts before something else.
-    fn over(&mut self, block: &Source, below: Merged) -> Merged {
+    fn over(&mut self, block: &PolicyText, below: Merged) -> Merged {
         let mut merged = Merged::of(self.read(block, Role::Page));
         let own = Own::of(&merged);
         let start = block.outer(0);
@@ -134,13 +134,13 @@ impl<'a> Merger<'a> {
         merged
     }
 
-    fn read(&mut self, source: &Source, role: Role) -> Draft {
+    fn read(&mut self, source: &PolicyText, role: Role) -> Draft {
         self.sources.push(source.clone());
         Draft::read(source, role, &mut self.problems)
     }
 
     /// What an entry of `uses` stands for.
-    fn used(&mut self, used: &Use, source: &Source) -> Option<Merged> {
+    fn used(&mut self, used: &Use, source: &PolicyText) -> Option<Merged> {
         if is_file(&used.name) {
             return self.used_file(used, source);
         }
@@ -167,7 +167,7 @@ impl<'a> Merger<'a> {
     }
 
     /// The blocks of a pack, or of one of its pages.
-    fn pages(&mut self, pack: &Pack, id: Option<&str>, used: &Use, source: &Source) -> Option<Vec<Source>> {
+    fn pages(&mut self, pack: &Pack, id: Option<&str>, used: &Use, source: &PolicyText) -> Option<Vec<PolicyText>> {
         let pages: Vec<_> = pack.pages.iter().filter(|page| id.is_none_or(|id| page.id == id)).collect();
         if let (true, Some(id)) = (pages.is_empty(), id) {
             let known: Vec<&str> = pack.pages.iter().map(|page| page.id.as_str()).collect();
@@ -184,7 +184,7 @@ impl<'a> Merger<'a> {
         Some(shared.chain(pages.into_iter().filter_map(|page| page.policy.clone())).collect())
     }
 
-    fn used_file(&mut self, used: &Use, source: &Source) -> Option<Merged> {
+    fn used_file(&mut self, used: &Use, source: &PolicyText) -> Option<Merged> {
         let mut refuse = |message: String, hint: &str| {
             let problem = source.problem(used.span.clone(), "policy.uses", message);
             self.problems.add(problem.help(hint));
@@ -207,14 +207,14 @@ impl<'a> Merger<'a> {
             return None;
         }
         let stem = std::path::Path::new(&found.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let mut merged = self.file(&Source::new(&found.name, &found.text));
+        let mut merged = self.file(&PolicyText::new(&found.name, &found.text));
         let own = merged.properties.iter_mut().filter(|stated| !stated.property.id.contains('/'));
         own.for_each(|stated| prefix(stated, stem.as_deref().unwrap_or(&found.name)));
         Some(merged)
     }
 
     /// Adds what something used says, unless the policy says it itself.
-    fn add(&mut self, merged: &mut Merged, own: &Own, theirs: Merged, source: &Source, used: &Use) {
+    fn add(&mut self, merged: &mut Merged, own: &Own, theirs: Merged, source: &PolicyText, used: &Use) {
         let mut conflicts = Vec::new();
         join(&mut merged.purposes, theirs.purposes, own.purposes, &mut conflicts);
         join(&mut merged.tools, theirs.tools, own.tools, &mut conflicts);
@@ -233,7 +233,7 @@ impl<'a> Merger<'a> {
     }
 
     /// Adjusts properties, or turns them off.
-    fn change(&mut self, merged: &mut Merged, change: &Change, source: &Source) {
+    fn change(&mut self, merged: &mut Merged, change: &Change, source: &PolicyText) {
         let glob = Glob::new(&change.property);
         if !self.incomplete && !merged.properties.iter().any(|stated| glob.matches(&stated.property.id)) {
             let known: Vec<&str> = merged.properties.iter().map(|stated| stated.property.id.as_str()).collect();

@@ -13,7 +13,7 @@ use lictor_logic::{Span, Value};
 
 pub use page::read_page;
 
-use crate::{Base, Files, Loaded, Place, Policy, Problems, Source};
+use crate::{Base, Files, Loaded, Place, Policy, PolicyText, Problems};
 use lictor_json::Text;
 
 /// A pack: properties on one subject.
@@ -26,7 +26,7 @@ pub struct Pack {
     /// The whole page about it, in Markdown.
     pub prose: Text,
     /// Facts that its pages share.
-    pub shared: Option<Source>,
+    pub shared: Option<PolicyText>,
     /// Its properties, a page each, by name.
     pub pages: Vec<Page>,
 }
@@ -41,9 +41,9 @@ pub struct Page {
     /// The text for people, in Markdown: all but the policy and the examples.
     pub prose: Text,
     /// The policy that it states.
-    pub policy: Option<Source>,
+    pub policy: Option<PolicyText>,
     /// What is to be added for the examples.
-    pub setup: Option<Source>,
+    pub setup: Option<PolicyText>,
     /// The examples.
     pub traces: Vec<Trace>,
 }
@@ -56,27 +56,27 @@ pub struct Trace {
     /// Where it stands.
     pub place: Place,
     /// Its events.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ExampleLine>,
     /// What must be found when nothing happens for so long after the last event.
-    pub later: Vec<(Span, Vec<Expected>)>,
+    pub later: Vec<(Span, Vec<ExpectedFinding>)>,
     /// What must be found at the end.
-    pub end: Vec<Expected>,
+    pub end: Vec<ExpectedFinding>,
 }
 
 /// An event of a trace, and what must be found at it.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ExampleLine {
     /// Its line in the page, from one.
     pub line: u32,
     /// The event, as JSON.
     pub text: Text,
     /// What must be found.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectedFinding>,
 }
 
 /// A finding that must come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedFinding {
     /// The property; none is the one of the page.
     pub property: Option<Text>,
     /// Values for which it is broken; others may be there beside them.
@@ -109,9 +109,10 @@ impl Pack {
     /// they are [read by themselves](read_page) or used.
     pub fn read(name: &str, readme: &str, pages: &[(&str, &str)]) -> Pack {
         let mut ignored = Problems::default();
-        let about = read_page(&Source::new(&format!("packs/{name}/README.md"), readme), &mut ignored);
-        let page =
-            |(id, text): &(&str, &str)| read_page(&Source::new(&format!("packs/{name}/{id}.md"), text), &mut ignored);
+        let about = read_page(&PolicyText::new(&format!("packs/{name}/README.md"), readme), &mut ignored);
+        let page = |(id, text): &(&str, &str)| {
+            read_page(&PolicyText::new(&format!("packs/{name}/{id}.md"), text), &mut ignored)
+        };
         Pack {
             name: name.into(),
             pages: pages.iter().map(page).collect(),

@@ -9,7 +9,7 @@ use super::{Place, Problem};
 
 /// A text that holds a policy: a whole file, or a block in a page.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct PolicyText {
     /// The file, or the page of a pack.
     pub file: Arc<str>,
     /// The whole text.
@@ -20,20 +20,20 @@ pub struct Source {
     lines: Arc<[usize]>,
 }
 
-impl Source {
+impl PolicyText {
     /// A file that is nothing but a policy.
-    pub fn new(file: &str, text: &str) -> Source {
+    pub fn new(file: &str, text: &str) -> PolicyText {
         // A byte order mark is no part of the text, but editors still write it.
         let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(place, _)| place + 1);
         let lines = std::iter::once(start).chain(breaks).collect();
-        Source { file: file.into(), text: text.into(), body: start..text.len(), lines }
+        PolicyText { file: file.into(), text: text.into(), body: start..text.len(), lines }
     }
 
     /// The same text, of which only a part is the policy.
     #[must_use]
-    pub fn part(&self, body: Range<usize>) -> Source {
-        Source { body, ..self.clone() }
+    pub fn part(&self, body: Range<usize>) -> PolicyText {
+        PolicyText { body, ..self.clone() }
     }
 
     /// The policy.
@@ -102,8 +102,8 @@ impl Source {
     }
 }
 
-impl PartialEq for Source {
-    fn eq(&self, other: &Source) -> bool {
+impl PartialEq for PolicyText {
+    fn eq(&self, other: &PolicyText) -> bool {
         self.file == other.file && self.text == other.text && self.body == other.body
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::{Files, Policy, Problems, Source, yaml};
+use super::{Files, Policy, PolicyText, Problems, yaml};
 use crate::pack::packs;
-use lictor_event::record::{Decoded, Decoder, Record};
+use lictor_event::record::{Decoded, Decoder, LogRecord};
 
 fn validator(text: &str) -> Validator {
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
@@ -24,14 +24,14 @@ fn golden(name: &str) -> String {
 }
 
 /// A text in YAML as JSON.
-fn value_of(source: &Source) -> Value {
+fn value_of(source: &PolicyText) -> Value {
     let mut problems = Problems::default();
     let node = yaml::read(source, &mut problems).unwrap_or_else(|| panic!("{problems}"));
     serde_json::to_value(node.json()).unwrap()
 }
 
 fn good() -> Value {
-    let mut good = value_of(&Source::new("good.yaml", &golden("policy/good.yaml")));
+    let mut good = value_of(&PolicyText::new("good.yaml", &golden("policy/good.yaml")));
     // A file would have to be looked for.
     good["uses"] = json!(["gdpr", "agent-safety/denial-is-respected"]);
     good
@@ -114,7 +114,7 @@ fn the_loader_and_the_schema_refuse_the_same_shapes() {
     const STRUCTURE: [&str; 5] =
         ["policy.type", "policy.unknown-key", "policy.missing-key", "policy.unknown-word", "policy.version"];
     let schema = validator(crate::SCHEMA);
-    let everything = value_of(&Source::new("all.yaml", EVERYTHING));
+    let everything = value_of(&PolicyText::new("all.yaml", EVERYTHING));
     assert!(schema.is_valid(&everything));
     let mutations = mutations(&everything);
     assert!(mutations.len() > 300, "{}", mutations.len());
@@ -167,7 +167,7 @@ fn the_loader_and_the_schema_know_the_same_words() {
 
 /// Is a line an event to the decoder?
 fn is_event(line: &str) -> bool {
-    let record = Record { value: lictor_json::parse_str(line).unwrap(), file: "x".into(), line: 1, index: 0 };
+    let record = LogRecord { value: lictor_json::parse_str(line).unwrap(), file: "x".into(), line: 1, index: 0 };
     let mut out = Decoded::default();
     lictor_event::native::NativeDecoder::default().record(record, &mut out);
     out.faults.is_empty() && out.events.len() == 1

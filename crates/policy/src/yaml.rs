@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::source::Source;
+use super::source::PolicyText;
 use super::{Level, Place, Problem, Problems};
 use lictor_json::{Json, Object};
 
@@ -89,12 +89,12 @@ impl Node {
     }
 
     /// The place where it begins.
-    pub(crate) fn place(&self, source: &Source) -> Place {
+    pub(crate) fn place(&self, source: &PolicyText) -> Place {
         source.place(self.head().start)
     }
 
     /// A part of a scalar's text, given in bytes, as a part of the file; the whole scalar if that cannot be told.
-    pub(crate) fn inside(&self, source: &Source, part: Range<usize>) -> Option<Range<usize>> {
+    pub(crate) fn inside(&self, source: &PolicyText, part: Range<usize>) -> Option<Range<usize>> {
         match &self.content {
             Content::Scalar { text, style } => scalar::locate(source.slice(self.span.clone()), text, *style, part)
                 .map(|found| self.span.start + found.start..self.span.start + found.end),
@@ -104,7 +104,7 @@ impl Node {
 }
 
 /// Reads a text; none if nothing can be told about its content.
-pub(crate) fn read(source: &Source, problems: &mut Problems) -> Option<Node> {
+pub(crate) fn read(source: &PolicyText, problems: &mut Problems) -> Option<Node> {
     let text = source.body();
     if text.len() > MAX_BYTES {
         let start = source.outer(0);
@@ -138,7 +138,7 @@ enum Frame {
 }
 
 struct Reader<'a> {
-    source: &'a Source,
+    source: &'a PolicyText,
     bytes: Vec<usize>,
     open: Vec<Frame>,
     root: Option<Node>,

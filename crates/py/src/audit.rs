@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lictor::audit::{AuditError, Options, audit};
+use lictor::audit::{AuditError, AuditOptions, audit};
 use lictor::decode::Format;
 use lictor::input::{self, Input};
 use lictor::judge::Judge;
@@ -31,25 +31,25 @@ pub(crate) struct Wanted<'py> {
 }
 
 impl Wanted<'_> {
-    fn options(self) -> PyResult<Options> {
+    fn options(self) -> PyResult<AuditOptions> {
         let named = |name: String| {
             let known = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
             let unknown = || PyValueError::new_err(format!("no format `{name}`; known are {}", known()));
             Format::named(&name).ok_or_else(unknown)
         };
-        Ok(Options {
+        Ok(AuditOptions {
             format: self.format.map(named).transpose()?,
             threads: self.threads,
             content: self.content,
             as_of: self.as_of.as_ref().map(value::time).transpose()?,
             today: Some(jiff::Zoned::now().date()),
             baseline: self.baseline.into_iter().collect(),
-            ..Options::default()
+            ..AuditOptions::default()
         })
     }
 }
 
-fn run(mut judge: Judge, inputs: &[Input], options: &Options) -> PyResult<Report> {
+fn run(mut judge: Judge, inputs: &[Input], options: &AuditOptions) -> PyResult<Report> {
     match audit(&mut judge, inputs, options, &()) {
         Ok(found) => Ok(Report(found)),
         Err(AuditError::NoEvents { faults, files }) => {

@@ -11,7 +11,7 @@ use lictor::json::Json;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_store::MemoryStore;
-use lictor_warden::{DELIVERY, Keep, News, Notice, Options, Warden};
+use lictor_warden::{DELIVERY, Keep, News, Notice, Warden, WardenOptions};
 
 /// How many sessions are held in memory: all, for there is nowhere else.
 const MOST_SESSIONS: usize = usize::MAX / 2;
@@ -50,8 +50,8 @@ impl Decider {
         origin: &str,
         keeps_content: bool,
     ) -> Result<Decider, String> {
-        let ledger = Ledger::open_or_create(log, origin, lictor_ledger::Options::new(jiff::Timestamp::now));
-        let options = Options {
+        let ledger = Ledger::open_or_create(log, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now));
+        let options = WardenOptions {
             keep: if keeps_content { Keep::Content } else { Keep::Commitment },
             most_sessions: MOST_SESSIONS,
             policy,

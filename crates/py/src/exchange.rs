@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lictor::event::{Event, Kind};
 use lictor::guard::{Action, Decision};
-use lictor_wire::{Api, Known, Limits, Move, Refused, Reply, Request, Route, Ruling, Sent, Stream};
+use lictor_wire::{Api, Known, Move, Reply, Request, Route, Ruling, Sent, Stream, StreamLimits, WireRefusal};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -56,11 +56,11 @@ impl Exchange {
         self.api.unwrap_or(Api::Chat)
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, Guarding>, Refused> {
-        self.core.lock().map_err(|message| Refused::new(UNWRITTEN, message))
+    fn lock(&self) -> Result<MutexGuard<'_, Guarding>, WireRefusal> {
+        self.core.lock().map_err(|message| WireRefusal::new(UNWRITTEN, message))
     }
 
-    fn refusal<'py>(&self, py: Python<'py>, status: u16, refused: &Refused) -> Answer<'py> {
+    fn refusal<'py>(&self, py: Python<'py>, status: u16, refused: &WireRefusal) -> Answer<'py> {
         let status = match refused.code {
             UNWRITTEN => 503,
             BLOCKED => 403,
@@ -71,8 +71,8 @@ impl Exchange {
 }
 
 /// Decides on an event and says what becomes of it on the wire.
-fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<Decision>) -> Result<Ruling, Refused> {
-    let decided = guarding.decide(event, session).map_err(|message| Refused::new(UNWRITTEN, message))?;
+fn rule(guarding: &mut Guarding, session: &str, event: Event, told: &mut Vec<Decision>) -> Result<Ruling, WireRefusal> {
+    let decided = guarding.decide(event, session).map_err(|message| WireRefusal::new(UNWRITTEN, message))?;
     let Some(decision) = decided.decision else { return Ok(Ruling::Deny { text: WITHHELD.to_owned() }) };
     let text = || decision.message.clone().unwrap_or_else(|| WITHHELD.to_owned());
     let ruling = match (decision.action, &decision.rewritten) {
@@ -92,7 +92,7 @@ fn rule_reply(
     session: &str,
     event: Event,
     told: &mut Vec<Decision>,
-) -> Result<Ruling, Refused> {
+) -> Result<Ruling, WireRefusal> {
     let call = event.id.clone().filter(|_| event.kind == Kind::ToolCall);
     let ruling = rule(guarding, session, event, told)?;
     if let (Some(id), Ruling::Deny { text }) = (call, &ruling) {
@@ -113,7 +113,7 @@ fn ask(
     api: Api,
     body: &[u8],
     told: &mut Vec<Decision>,
-) -> Result<Vec<u8>, Refused> {
+) -> Result<Vec<u8>, WireRefusal> {
     let request = Request::read(api, body)?;
     let mut history = guarding.histories.get(session).cloned().unwrap_or_default();
     let fold = history.known.fold(&request);
@@ -127,7 +127,7 @@ fn ask(
         if let Ruling::Deny { text } = &ruling
             && !matches!(event.kind, Kind::ToolResult | Kind::Retrieval)
         {
-            return Err(Refused::new(BLOCKED, text.clone()));
+            return Err(WireRefusal::new(BLOCKED, text.clone()));
         }
         if let (false, Some(item)) = (ruling.is_forward(), request.items.get(*index)) {
             history.changed.insert(item.hash, ruling);
@@ -265,7 +265,7 @@ impl Exchange {
             let mut flow = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
             let flow = flow.get_or_insert_with(|| {
                 let hold_back = if self.hold_text { usize::MAX } else { 0 };
-                let limits = Limits { hold_back, ..Limits::default() };
+                let limits = StreamLimits { hold_back, ..StreamLimits::default() };
                 Flow { stream: Stream::new(self.api(), limits), moves: VecDeque::new(), is_cut: false }
             });
             if flow.is_cut {

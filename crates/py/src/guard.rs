@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lictor::event::Event;
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, Options};
+use lictor::guard::{Decision, Guard, GuardOptions};
 use lictor::json::Text;
 use lictor_logic::{Span, Time};
 use lictor_wire::{Known, Ruling};
@@ -115,7 +115,7 @@ impl GuardCore {
         if !(0.0..1e9).contains(&patience) {
             return Err(Error::State.with("patience is a number of seconds"));
         }
-        let options = Options { patience: Span((patience * 1e9) as u64), content, ..Options::default() };
+        let options = GuardOptions { patience: Span((patience * 1e9) as u64), content, ..GuardOptions::default() };
         let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
         let guard = Guard::new(judge, options);
         let decider = policy.py().detach(|| match log {

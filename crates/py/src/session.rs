@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lictor::decode::Record;
+use lictor::decode::LogRecord;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::judge::Judge;
@@ -17,7 +17,7 @@ use crate::{value, verdict};
 
 /// An event of Lictor's own shape, as a mapping.
 pub(crate) fn event(given: &Bound<'_, PyAny>) -> PyResult<Event> {
-    let record = Record { value: value::to_json(given)?, file: "<python>".into(), line: 1, index: 0 };
+    let record = LogRecord { value: value::to_json(given)?, file: "<python>".into(), line: 1, index: 0 };
     let mut event = record.native_event().map_err(|fault| Error::Event.with(fault.message))?;
     // Nothing was read from a file, so nothing says where.
     event.source = lictor::event::Source::default();

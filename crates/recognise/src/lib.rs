@@ -136,7 +136,7 @@ pub struct CustomCategory {
 
 /// A part of a text that carries a category.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct CategorySpan {
     /// Which bytes of the text; whole characters.
     pub range: Range<usize>,
     /// The category.
@@ -192,13 +192,16 @@ impl Recogniser {
     }
 
     /// Every part of a text that carries something, in the order of the text; parts may overlap.
-    pub fn spans(&self, text: &str) -> Vec<Span> {
+    pub fn spans(&self, text: &str) -> Vec<CategorySpan> {
         let mut places = Vec::new();
         self.search(text, &mut Found::default(), Some(&mut places), true);
         places.sort_by_key(|(range, category)| (range.start, range.end, *category));
         places.dedup();
         let name = |category: u16| self.names.get(usize::from(category)).cloned();
-        places.into_iter().filter_map(|(range, category)| Some(Span { range, category: name(category)? })).collect()
+        places
+            .into_iter()
+            .filter_map(|(range, category)| Some(CategorySpan { range, category: name(category)? }))
+            .collect()
     }
 
     fn search(&self, text: &str, found: &mut Found, places: Option<&mut Vec<(Range<usize>, u16)>>, decode: bool) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use lictor_store::{Change, Expected, StoreError};
+use lictor_store::{Change, ExpectedVersion, StoreError};
 
 /// The writes of one transaction, by the kind of statement, and the saves that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -28,11 +28,11 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn is(&self, expected: Expected) -> bool {
+    fn is(&self, expected: ExpectedVersion) -> bool {
         match self.written {
             Some(Some(_)) => false,
-            Some(None) => expected == Expected::Absent,
-            None => Expected::of_version(self.found) == expected,
+            Some(None) => expected == ExpectedVersion::Absent,
+            None => ExpectedVersion::of_version(self.found) == expected,
         }
     }
 }
@@ -97,11 +97,11 @@ mod tests {
     fn saves_of_one_transaction_see_each_other() {
         let found = BTreeMap::from([("old".to_string(), 7)]);
         let saves = [
-            vec![Change::put("new", Expected::Absent, "1"), Change::delete("old", Expected::Version(7))],
-            vec![Change::put("new", Expected::Absent, "2")],
-            vec![Change::put("old", Expected::Version(7), "3")],
-            vec![Change::put("old", Expected::Absent, "4")],
-            vec![Change::delete("none", Expected::Absent)],
+            vec![Change::put("new", ExpectedVersion::Absent, "1"), Change::delete("old", ExpectedVersion::Version(7))],
+            vec![Change::put("new", ExpectedVersion::Absent, "2")],
+            vec![Change::put("old", ExpectedVersion::Version(7), "3")],
+            vec![Change::put("old", ExpectedVersion::Absent, "4")],
+            vec![Change::delete("none", ExpectedVersion::Absent)],
         ];
         let plan = Plan::new(&saves, &found);
         let conflict = |key: &str| Some(StoreError::Conflict { key: key.into() });

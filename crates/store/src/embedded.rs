@@ -19,7 +19,7 @@ use rusqlite::{Connection, Error as SqlError, ErrorCode, OptionalExtension, Tran
 use crate::error::StoreError;
 use crate::group::Group;
 use crate::key::{check_changes, check_key, end_of_prefix};
-use crate::store::{Change, Expected, Store, Stored};
+use crate::store::{Change, ExpectedVersion, Store, Stored};
 
 /// The database within the folder.
 const FILE: &str = "state.sqlite";
@@ -190,7 +190,7 @@ fn apply(transaction: &Transaction<'_>, saves: &[Vec<Change>]) -> Result<Vec<Res
         let mut conflict = None;
         for change in changes {
             let version = version_of.query_row([&change.key], |row| row.get(0)).optional()?;
-            if Expected::of_version(version) != change.expected {
+            if ExpectedVersion::of_version(version) != change.expected {
                 conflict = Some(StoreError::Conflict { key: change.key.clone() });
                 break;
             }

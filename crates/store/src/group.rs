@@ -102,7 +102,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::store::Expected;
+    use crate::store::ExpectedVersion;
 
     #[test]
     fn saves_that_arrive_during_a_commit_share_the_next_one() {
@@ -125,7 +125,7 @@ mod tests {
             for number in 0..others {
                 let (group, commits) = (&group, &commits);
                 scope.spawn(move || {
-                    let change = Change::put(number.to_string(), Expected::Absent, "");
+                    let change = Change::put(number.to_string(), ExpectedVersion::Absent, "");
                     let outcome = group.save(&[change], |saves| {
                         commits.fetch_add(1, Ordering::Relaxed);
                         saves.iter().map(|save| Ok(save[0].key.parse().unwrap())).collect()

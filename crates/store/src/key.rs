@@ -64,7 +64,7 @@ pub fn end_of_prefix(prefix: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Expected;
+    use crate::store::ExpectedVersion;
 
     #[test]
     fn the_end_of_a_prefix_is_behind_all_that_begin_with_it_and_nothing_else() {
@@ -81,9 +81,9 @@ mod tests {
             assert!(matches!(check_key(&key), Err(StoreError::Refused { .. })), "{key:?}");
         }
         assert_eq!(check_key(&"a".repeat(MAX_KEY_BYTES)), Ok(()));
-        let change = Change::put("a", Expected::Absent, "1");
+        let change = Change::put("a", ExpectedVersion::Absent, "1");
         assert!(matches!(check_changes(&[change.clone(), change]), Err(StoreError::Refused { .. })));
-        let long = Change::put("a", Expected::Absent, vec![0; MAX_VALUE_BYTES + 1]);
+        let long = Change::put("a", ExpectedVersion::Absent, vec![0; MAX_VALUE_BYTES + 1]);
         assert!(matches!(check_changes(&[long]), Err(StoreError::Refused { .. })));
     }
 }

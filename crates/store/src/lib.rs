@@ -9,14 +9,14 @@
 //! the definition that all others are compared with.
 //!
 //! ```
-//! use lictor_store::{Change, EmbeddedStore, Expected, Store, StoreError};
+//! use lictor_store::{Change, EmbeddedStore, ExpectedVersion, Store, StoreError};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let store = EmbeddedStore::open(folder.path())?;
-//! let first = store.save(&[Change::put("session/s1", Expected::Absent, "opened")])?;
+//! let first = store.save(&[Change::put("session/s1", ExpectedVersion::Absent, "opened")])?;
 //!
 //! // Whoever still believes that there is no such session is told.
-//! let late = store.save(&[Change::put("session/s1", Expected::Absent, "opened again")]);
+//! let late = store.save(&[Change::put("session/s1", ExpectedVersion::Absent, "opened again")]);
 //! assert_eq!(late, Err(StoreError::Conflict { key: "session/s1".into() }));
 //!
 //! store.save(&[Change::put("session/s1", Expected::Version(first), "closed")])?;
@@ -36,4 +36,4 @@ pub use crate::error::StoreError;
 pub use crate::group::Group;
 pub use crate::key::{MAX_KEY_BYTES, MAX_VALUE_BYTES, check_changes, check_key, end_of_prefix};
 pub use crate::memory::MemoryStore;
-pub use crate::store::{Change, Expected, Store, Stored};
+pub use crate::store::{Change, ExpectedVersion, Store, Stored};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
 use crate::key::{check_changes, check_key};
-use crate::store::{Change, Expected, Store, Stored};
+use crate::store::{Change, ExpectedVersion, Store, Stored};
 
 /// A store in memory, for tests and for whoever wants nothing kept.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl Store for MemoryStore {
         check_changes(changes)?;
         let mut entries = self.entries();
         for change in changes {
-            if Expected::of(entries.by_key.get(&change.key)) != change.expected {
+            if ExpectedVersion::of(entries.by_key.get(&change.key)) != change.expected {
                 return Err(StoreError::Conflict { key: change.key.clone() });
             }
         }

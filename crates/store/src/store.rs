@@ -47,22 +47,22 @@ pub struct Stored {
 
 /// What the author of a change believes about its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedVersion {
     /// There is no such key.
     Absent,
     /// The key has this version.
     Version(u64),
 }
 
-impl Expected {
+impl ExpectedVersion {
     /// What to expect of a key after it was loaded.
-    pub fn of(loaded: Option<&Stored>) -> Expected {
-        Expected::of_version(loaded.map(|stored| stored.version))
+    pub fn of(loaded: Option<&Stored>) -> ExpectedVersion {
+        ExpectedVersion::of_version(loaded.map(|stored| stored.version))
     }
 
     /// What to expect of a key that has this version, if it is there at all.
-    pub fn of_version(version: Option<u64>) -> Expected {
-        version.map_or(Expected::Absent, Expected::Version)
+    pub fn of_version(version: Option<u64>) -> ExpectedVersion {
+        version.map_or(ExpectedVersion::Absent, ExpectedVersion::Version)
     }
 }
 
@@ -72,19 +72,19 @@ pub struct Change {
     /// The key; it may stand in a save only once.
     pub key: String,
     /// What must be stored under the key for the save to happen.
-    pub expected: Expected,
+    pub expected: ExpectedVersion,
     /// What to store, or nothing to delete the key.
     pub value: Option<Vec<u8>>,
 }
 
 impl Change {
     /// Stores bytes under a key.
-    pub fn put(key: impl Into<String>, expected: Expected, value: impl Into<Vec<u8>>) -> Change {
+    pub fn put(key: impl Into<String>, expected: ExpectedVersion, value: impl Into<Vec<u8>>) -> Change {
         Change { key: key.into(), expected, value: Some(value.into()) }
     }
 
     /// Deletes a key. Of a key that is expected to be absent this only makes sure that it is.
-    pub fn delete(key: impl Into<String>, expected: Expected) -> Change {
+    pub fn delete(key: impl Into<String>, expected: ExpectedVersion) -> Change {
         Change { key: key.into(), expected, value: None }
     }
 }

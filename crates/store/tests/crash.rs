@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use lictor_store::{Change, EmbeddedStore, Expected, Store};
+use lictor_store::{Change, EmbeddedStore, ExpectedVersion, Store};
 use tempfile::TempDir;
 
 /// How the child learns where to save.
@@ -75,17 +75,17 @@ fn save_forever(store: &EmbeddedStore, thread: u64) {
         let number = head(store, thread, "left") + 1;
         let of = |name: &str| {
             let key = format!("{thread}/{name}");
-            (key.clone(), Expected::of(store.load(&key).unwrap().as_ref()))
+            (key.clone(), ExpectedVersion::of(store.load(&key).unwrap().as_ref()))
         };
         let (left, right) = (of("left"), of("right"));
         let mut changes = vec![
             Change::put(left.0, left.1, number.to_string()),
-            Change::put(entry(thread, number), Expected::Absent, vec![b'x'; 700]),
+            Change::put(entry(thread, number), ExpectedVersion::Absent, vec![b'x'; 700]),
             Change::put(right.0, right.1, number.to_string()),
         ];
         if number > KEPT {
             let old = entry(thread, number - KEPT);
-            changes.push(Change::delete(&old, Expected::of(store.load(&old).unwrap().as_ref())));
+            changes.push(Change::delete(&old, ExpectedVersion::of(store.load(&old).unwrap().as_ref())));
         }
         store.save(&changes).unwrap();
         let mut output = std::io::stdout().lock();

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use lictor_store::{Change, EmbeddedStore, Expected, Store, StoreError};
+use lictor_store::{Change, EmbeddedStore, ExpectedVersion, Store, StoreError};
 use tempfile::TempDir;
 
 /// How the child learns where to save.
@@ -36,7 +36,7 @@ fn the_child_fills_the_disk() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let store = EmbeddedStore::open(Path::new(&folder)).unwrap();
     let save = |name: &str, number: usize| {
-        store.save(&[Change::put(format!("{name}/{number:04}"), Expected::Absent, vec![b'x'; 10_000])])
+        store.save(&[Change::put(format!("{name}/{number:04}"), ExpectedVersion::Absent, vec![b'x'; 10_000])])
     };
     let (acknowledged, error) = (0..1000).find_map(|number| Some((number, save("before", number).err()?))).unwrap();
     assert!(acknowledged > 5, "the disk was full from the start");
@@ -50,7 +50,7 @@ fn the_child_fills_the_disk() {
     for number in 0..20 {
         save("after", number).unwrap_or_else(|error| panic!("{error}"));
     }
-    store.save(&[Change::put("count before", Expected::Absent, acknowledged.to_string())]).unwrap();
+    store.save(&[Change::put("count before", ExpectedVersion::Absent, acknowledged.to_string())]).unwrap();
 }
 
 fn saved(store: &EmbeddedStore, key: &str) -> usize {

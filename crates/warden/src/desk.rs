@@ -19,7 +19,7 @@ use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
-use crate::warden::{Answer, Notice, Refused, Warden};
+use crate::warden::{Answer, Notice, RefusedInput, Warden};
 use direct::Direct;
 use queue::{Asked, Question, Queue};
 
@@ -99,7 +99,7 @@ impl Desk {
     }
 
     /// Writes down something that is no event and does not go on.
-    pub fn refuse(&self, refused: Refused, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
+    pub fn refuse(&self, refused: RefusedInput, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
         match &self.way {
             Way::Queue(queue) => queue.ask(Question::Refuse(refused, Box::new(then))),
             Way::Direct(direct) => direct.ask(|warden, now| warden.refuse(&refused, Some(now)), then),

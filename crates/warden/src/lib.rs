@@ -25,4 +25,4 @@ pub use crate::desk::Desk;
 pub use crate::error::WardenError;
 pub use crate::held::{DELIVERY, EXCHANGE};
 pub use crate::record::Keep;
-pub use crate::warden::{Along, Answer, News, Notice, Options, Refused, Warden};
+pub use crate::warden::{Along, Answer, News, Notice, RefusedInput, Warden, WardenOptions};

@@ -9,14 +9,14 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use lictor_event::Event;
 use lictor_json::Text;
-use lictor_judge::finding::{Decided, Finding};
+use lictor_judge::finding::{DecidedBy, Finding};
 use lictor_judge::guard::{Cause, Decision, late_line};
 use lictor_ledger::{Draft, Payload};
 use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use crate::warden::Refused;
+use crate::warden::RefusedInput;
 
 /// Content that is longer is committed to instead of kept, and longer names of tools are cut off: a record has an end, and one
 /// that can never be written would be waited for by everybody.
@@ -98,9 +98,9 @@ impl Outgoing {
         now: Option<lictor_logic::Time>,
     ) -> Outgoing {
         let decided = match finding.decided {
-            Decided::Event => "event",
-            Decided::Deadline => "deadline",
-            Decided::End => "end",
+            DecidedBy::Event => "event",
+            DecidedBy::Deadline => "deadline",
+            DecidedBy::End => "end",
         };
         let mut body = Map::new();
         body.insert("type".into(), json!("late"));
@@ -170,7 +170,7 @@ pub(crate) fn random_name() -> String {
 }
 
 /// The record of something that is no event: that it was refused, and a commitment to it.
-pub(crate) fn refusal(refused: &Refused, policy: &str, now: Option<lictor_logic::Time>) -> Draft {
+pub(crate) fn refusal(refused: &RefusedInput, policy: &str, now: Option<lictor_logic::Time>) -> Draft {
     let mut body = Map::new();
     body.insert("type".into(), json!("decision"));
     body.insert("action".into(), json!("block"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lictor_logic::Time;
-use lictor_store::{Change, Expected};
+use lictor_store::{Change, ExpectedVersion};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
@@ -50,7 +50,7 @@ impl Warden {
         let touched = self.guard.judge_mut().take_touched_histories();
         for (name, history) in &touched {
             let key = kept::history(name);
-            let expected = Expected::of_version(self.histories.get(&key).copied());
+            let expected = ExpectedVersion::of_version(self.histories.get(&key).copied());
             changes.push(match history {
                 Some(history) => Change::put(key.clone(), expected, kept::written(history, &key)?),
                 None => Change::delete(key, expected),
@@ -65,12 +65,14 @@ impl Warden {
                 let number = held.map_or(0, |held| held.saves + 1);
                 let name = session.unwrap_or_default();
                 let key = kept::outbox(&self.outboxes, &name, number, place, record.id());
-                changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&record, &key)?));
+                changes.push(Change::put(key.clone(), ExpectedVersion::Absent, kept::written(&record, &key)?));
                 outgoing.push(Waiting { key, version: 0, record });
             }
         }
         let written = std::mem::take(&mut self.written);
-        changes.extend(written.iter().map(|(key, version)| Change::delete(key.clone(), Expected::Version(*version))));
+        changes.extend(
+            written.iter().map(|(key, version)| Change::delete(key.clone(), ExpectedVersion::Version(*version))),
+        );
         if changes.is_empty() {
             return Ok((outgoing, None));
         }
@@ -120,17 +122,17 @@ impl Warden {
             session: stands,
         };
         let key = kept::state(session);
-        changes.push(Change::put(key.clone(), Expected::of_version(held.version), kept::written(&state, &key)?));
+        changes.push(Change::put(key.clone(), ExpectedVersion::of_version(held.version), kept::written(&state, &key)?));
         let first = if is_joined { 0 } else { held.answered.len().saturating_sub(held.fresh) };
         let part = KeptPart { answered: held.answered[first..].to_vec(), moments: added };
         let key = kept::part(session, saves);
-        changes.push(Change::put(key.clone(), Expected::Absent, kept::written(&part, &key)?));
+        changes.push(Change::put(key.clone(), ExpectedVersion::Absent, kept::written(&part, &key)?));
         if is_joined {
             changes.extend(self.deleted_parts(session));
         }
         if due != held.due {
             changes.extend(self.deleted_due(session)?);
-            changes.extend(due.map(|due| Change::put(kept::due(due, session), Expected::Absent, session)));
+            changes.extend(due.map(|due| Change::put(kept::due(due, session), ExpectedVersion::Absent, session)));
         }
         Ok(Some(Saved { session: session.to_owned(), saves, moments, due, is_joined }))
     }
@@ -139,7 +141,7 @@ impl Warden {
     fn ending_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<(), WardenError> {
         let Some(held) = self.held.get(session) else { return Ok(()) };
         if let Some(version) = held.version {
-            changes.push(Change::delete(kept::state(session), Expected::Version(version)));
+            changes.push(Change::delete(kept::state(session), ExpectedVersion::Version(version)));
         }
         changes.extend(self.deleted_parts(session));
         changes.extend(self.deleted_due(session)?);
@@ -148,8 +150,9 @@ impl Warden {
 
     fn deleted_parts(&self, session: &str) -> Vec<Change> {
         let parts = self.held.get(session).map(|held| held.parts.as_slice()).unwrap_or_default();
-        let gone =
-            |(number, version): &(u64, u64)| Change::delete(kept::part(session, *number), Expected::Version(*version));
+        let gone = |(number, version): &(u64, u64)| {
+            Change::delete(kept::part(session, *number), ExpectedVersion::Version(*version))
+        };
         parts.iter().map(gone).collect()
     }
 
@@ -157,7 +160,7 @@ impl Warden {
         let Some(due) = self.held.get(session).and_then(|held| held.due) else { return Ok(None) };
         let key = kept::due(due, session);
         let stored = self.store.load(&key)?;
-        Ok(stored.map(|stored| Change::delete(key, Expected::Version(stored.version))))
+        Ok(stored.map(|stored| Change::delete(key, ExpectedVersion::Version(stored.version))))
     }
 
     /// When a session must be looked at although nothing happens in it.

@@ -8,7 +8,7 @@ use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Capabilities, Decision, Guard, Preview};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
-use lictor_store::{Change, Expected, Store, StoreError};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
@@ -22,7 +22,7 @@ pub(crate) const MOST_TURNS: usize = 100;
 
 /// How a warden works.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct WardenOptions {
     /// What the ledger keeps of what was said.
     pub keep: Keep,
     /// How many sessions are held in memory; those that were idle longest are left to the store.
@@ -46,7 +46,7 @@ pub struct Warden {
     pub(crate) guard: Guard,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: Option<Arc<Ledger>>,
-    pub(crate) options: Options,
+    pub(crate) options: WardenOptions,
     pub(crate) held: HashMap<String, Held>,
     /// The versions of the histories across sessions, as far as they are known here.
     pub(crate) histories: HashMap<String, u64>,
@@ -81,7 +81,7 @@ pub struct Answer {
 
 /// Something that is no event and does not go on.
 #[derive(Clone, Debug, Default)]
-pub struct Refused {
+pub struct RefusedInput {
     /// Why not: a code that says nothing of what it was.
     pub reason: String,
     /// It, as it was given: the record commits to it.
@@ -90,10 +90,10 @@ pub struct Refused {
     pub exchange: Option<String>,
 }
 
-impl Refused {
+impl RefusedInput {
     /// Something that came by itself.
-    pub fn new(reason: &str, bytes: &[u8]) -> Refused {
-        Refused { reason: reason.to_owned(), bytes: bytes.to_vec(), exchange: None }
+    pub fn new(reason: &str, bytes: &[u8]) -> RefusedInput {
+        RefusedInput { reason: reason.to_owned(), bytes: bytes.to_vec(), exchange: None }
     }
 }
 
@@ -139,7 +139,7 @@ impl Warden {
         guard: Guard,
         store: Arc<dyn Store>,
         ledger: Option<Ledger>,
-        options: Options,
+        options: WardenOptions,
     ) -> Result<Warden, WardenError> {
         Warden::open_sharing(guard, store, ledger.map(Arc::new), options)
     }
@@ -149,7 +149,7 @@ impl Warden {
         guard: Guard,
         store: Arc<dyn Store>,
         ledger: Option<Arc<Ledger>>,
-        options: Options,
+        options: WardenOptions,
     ) -> Result<Warden, WardenError> {
         let outboxes = match &ledger {
             Some(ledger) => kept::outboxes(&ledger.reader().first_key()?.to_string()),
@@ -360,12 +360,12 @@ impl Warden {
     }
 
     /// Writes down something that is no event and does not go on, as it was given.
-    pub fn refuse(&mut self, refused: &Refused, now: Option<Time>) -> Result<(), WardenError> {
+    pub fn refuse(&mut self, refused: &RefusedInput, now: Option<Time>) -> Result<(), WardenError> {
         self.append(self.refusal(refused, now))
     }
 
     /// The record of something that is refused, by the policy in force.
-    pub(crate) fn refusal(&self, refused: &Refused, now: Option<Time>) -> Draft {
+    pub(crate) fn refusal(&self, refused: &RefusedInput, now: Option<Time>) -> Draft {
         record::refusal(refused, &self.options.policy, now)
     }
 
@@ -422,7 +422,7 @@ impl Warden {
     pub fn close(mut self) -> Result<(), WardenError> {
         self.write_rest()?;
         let written = std::mem::take(&mut self.written);
-        let gone = written.into_iter().map(|(key, version)| Change::delete(key, Expected::Version(version)));
+        let gone = written.into_iter().map(|(key, version)| Change::delete(key, ExpectedVersion::Version(version)));
         let gone: Vec<Change> = gone.collect();
         if !gone.is_empty() {
             self.store.save(&gone)?;

@@ -5,16 +5,16 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use lictor_decode::Record;
+use lictor_decode::LogRecord;
 use lictor_event::Event;
 use lictor_json as json;
 use lictor_judge::Judge;
-use lictor_judge::guard::{Action, Guard, Options as GuardOptions};
+use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_policy::{Files, Policy};
-use lictor_store::{Change, EmbeddedStore, Expected, MemoryStore, Store, StoreError};
-use lictor_warden::{Answer, Desk, Keep, Options, Warden, WardenError};
+use lictor_store::{Change, EmbeddedStore, ExpectedVersion, MemoryStore, Store, StoreError};
+use lictor_warden::{Answer, Desk, Keep, Warden, WardenError, WardenOptions};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -27,7 +27,7 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
     let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
     let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
     let policy = loaded.policy.fingerprint();
-    let options = Options {
+    let options = WardenOptions {
         keep: Keep::Content,
         most_sessions: 8,
         policy,
@@ -41,7 +41,7 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
 
 fn pay(id: &str) -> Event {
     let line = format!(r#"{{"session":"s","id":"{id}","kind":"tool_call","tool":"pay"}}"#);
-    Record { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+    LogRecord { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
 }
 
 fn actions(answers: &[Answer]) -> Vec<Action> {
@@ -54,7 +54,7 @@ fn what_is_saved_along_may_depend_on_what_is_decided_and_has_the_version_that_is
     let mut warden = warden(&store, None);
     let along = |answers: &[Answer]| {
         let blocked = answers.iter().filter(|it| it.decision.as_ref().unwrap().action == Action::Block).count();
-        vec![Change::put("mine/note", Expected::Absent, vec![u8::try_from(blocked).unwrap()])]
+        vec![Change::put("mine/note", ExpectedVersion::Absent, vec![u8::try_from(blocked).unwrap()])]
     };
     let (answers, version) = warden.decide_along(&[pay("a"), pay("b")], &along, Some(Time(1))).unwrap();
     assert_eq!(actions(&answers), [Action::Forward, Action::Block]);
@@ -65,14 +65,14 @@ fn what_is_saved_along_may_depend_on_what_is_decided_and_has_the_version_that_is
 #[test]
 fn nothing_is_decided_where_what_is_saved_along_comes_too_late() {
     let folder = tempfile::tempdir().unwrap();
-    let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+    let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now);
     let ledger = Ledger::open_or_create(folder.path(), "lictor.test/log", options).unwrap();
     let reader = ledger.reader();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    store.save(&[Change::put("mine/note", Expected::Absent, b"of others".to_vec())]).unwrap();
+    store.save(&[Change::put("mine/note", ExpectedVersion::Absent, b"of others".to_vec())]).unwrap();
     let mut warden = warden(&store, Some(ledger));
     let before = reader.size().unwrap();
-    let late = |_: &[Answer]| vec![Change::put("mine/note", Expected::Absent, b"mine".to_vec())];
+    let late = |_: &[Answer]| vec![Change::put("mine/note", ExpectedVersion::Absent, b"mine".to_vec())];
     let refused = warden.decide_along(&[pay("a")], &late, Some(Time(1)));
     assert!(matches!(refused, Err(WardenError::Store(StoreError::Conflict { ref key })) if key == "mine/note"));
     assert_eq!(reader.size().unwrap(), before, "nothing is written down");
@@ -92,13 +92,14 @@ fn one_that_comes_too_late_does_not_harm_those_who_ask_at_the_same_time() {
 }
 
 fn come_too_late(store: &Arc<dyn Store>) {
-    store.save(&[Change::put("mine/1", Expected::Absent, b"of others".to_vec())]).unwrap();
+    store.save(&[Change::put("mine/1", ExpectedVersion::Absent, b"of others".to_vec())]).unwrap();
     let desk = Desk::open(warden(store, None), || Time(1), |_| ()).unwrap();
     let (sender, receiver) = channel();
     for number in 0..8 {
         let mut event = pay("a");
         event.session = Some(format!("session-{number}").as_str().into());
-        let along = move |_: &[Answer]| vec![Change::put(format!("mine/{number}"), Expected::Absent, vec![number])];
+        let along =
+            move |_: &[Answer]| vec![Change::put(format!("mine/{number}"), ExpectedVersion::Absent, vec![number])];
         let sender = sender.clone();
         desk.decide_along(vec![event], along, move |decided| sender.send((number, decided.is_ok())).unwrap());
     }

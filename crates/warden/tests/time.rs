@@ -7,17 +7,17 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lictor_decode::Record;
+use lictor_decode::LogRecord;
 use lictor_event::Event;
 use lictor_json as json;
 use lictor_judge::Judge;
-use lictor_judge::finding::Decided;
-use lictor_judge::guard::{Action, Guard, Options as GuardOptions, Refusal};
+use lictor_judge::finding::DecidedBy;
+use lictor_judge::guard::{Action, Guard, GuardOptions, Refusal};
 use lictor_ledger::{Ledger, Reader};
 use lictor_logic::{Span, Time};
 use lictor_policy::{Files, Policy};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::{Desk, Keep, News, Notice, Options, Refused, Warden, WardenError};
+use lictor_warden::{Desk, Keep, News, Notice, RefusedInput, Warden, WardenError, WardenOptions};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
@@ -45,13 +45,21 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> 
         guard,
         Arc::clone(store),
         ledger,
-        Options { keep: Keep::Content, most_sessions: 2, policy, idle, skew: None, migrates: true, watches: false },
+        WardenOptions {
+            keep: Keep::Content,
+            most_sessions: 2,
+            policy,
+            idle,
+            skew: None,
+            migrates: true,
+            watches: false,
+        },
     )
     .unwrap()
 }
 
 fn ledger(folder: &TempDir) -> Ledger {
-    let options = lictor_ledger::Options::new(jiff::Timestamp::now);
+    let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now);
     Ledger::open_or_create(folder.path(), "lictor.test/log", options).unwrap()
 }
 
@@ -65,7 +73,7 @@ fn types(folder: &TempDir) -> Vec<String> {
 }
 
 fn event(line: &str) -> Event {
-    Record { value: json::parse_str(line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+    LogRecord { value: json::parse_str(line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
 }
 
 fn at(seconds: i64) -> Time {
@@ -92,7 +100,7 @@ fn a_deadline_fires_without_an_event_and_without_the_session_in_memory() {
     let mut second = warden(&store, None, None);
     let notices = second.tick(at(12)).unwrap();
     assert_eq!(late(&notices), [("s".to_owned(), "answer".to_owned())]);
-    assert!(matches!(&notices[0].news, News::Late(finding) if finding.decided == Decided::Deadline));
+    assert!(matches!(&notices[0].news, News::Late(finding) if finding.decided == DecidedBy::Deadline));
     assert!(
         notices[0].line.starts_with(r#"{"lictor":1,"type":"late","session":"s","finding":{"#),
         "{}",
@@ -108,7 +116,7 @@ fn what_is_late_across_sessions_is_the_record_of_no_session() {
     let (store, folder): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), TempDir::new().unwrap());
     let policy = "lictor: 1\nname: p\nproperties:\n  - {id: answer, history: global, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}\n";
     let (guard, fingerprint) = guard(policy);
-    let options = Options {
+    let options = WardenOptions {
         keep: Keep::Commitment,
         most_sessions: 2,
         policy: fingerprint,
@@ -228,7 +236,7 @@ fn a_session_that_keeps_its_policy_does_not_stop_time_for_others() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let keeping = |policy: &str| {
         let (guard, policy) = guard(policy);
-        let options = Options {
+        let options = WardenOptions {
             keep: Keep::Content,
             most_sessions: 2,
             policy,
@@ -301,7 +309,7 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
     );
     desk.decide(vec![event(r#"{"session":"u","kind":"user_message","text":"hi"}"#)], |_| ());
     let (told_when, heard_when) = channel();
-    desk.refuse(Refused::new("json.syntax", b"{"), move |written| told_when.send(written.is_ok()).unwrap());
+    desk.refuse(RefusedInput::new("json.syntax", b"{"), move |written| told_when.send(written.is_ok()).unwrap());
     assert!(heard_when.recv().unwrap());
     clock.store(at(30).0, Ordering::SeqCst);
     let waited = (0..600).any(|_| {
@@ -319,8 +327,15 @@ fn times_that_nobody_can_believe_are_replaced_by_ours() {
     let folder = tempfile::tempdir().unwrap();
     let (guard, policy) = guard(POLICY);
     let skew = Some(Span(60_000_000_000));
-    let options =
-        Options { keep: Keep::Content, most_sessions: 2, policy, idle: None, skew, migrates: true, watches: false };
+    let options = WardenOptions {
+        keep: Keep::Content,
+        most_sessions: 2,
+        policy,
+        idle: None,
+        skew,
+        migrates: true,
+        watches: false,
+    };
     let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger(&folder)), options).unwrap();
     let asked = event(r#"{"session":"s","kind":"user_message","text":"hi"}"#);
     warden.decide(&asked, Some(at(0))).unwrap();

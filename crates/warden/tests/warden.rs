@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lictor_audit::{Options as AuditOptions, sessions};
+use lictor_audit::{AuditOptions, sessions};
 use lictor_decode::input::Input;
 use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
-use lictor_judge::guard::{Action, Guard, Options as GuardOptions};
+use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_ledger::{Ledger, Reader, Revealed};
 use lictor_policy::{Files, Policy};
 use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, Stored};
-use lictor_warden::{Keep, Options, Warden, WardenError};
+use lictor_warden::{Keep, Warden, WardenError, WardenOptions};
 use proptest::prelude::*;
 
 const POLICY: &str = r#"
@@ -32,8 +32,8 @@ fn guard() -> Guard {
     Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
 }
 
-fn options() -> Options {
-    Options {
+fn options() -> WardenOptions {
+    WardenOptions {
         keep: Keep::Content,
         most_sessions: 2,
         policy: "test".into(),
@@ -45,7 +45,7 @@ fn options() -> Options {
 }
 
 fn ledger(folder: &std::path::Path) -> Ledger {
-    Ledger::open_or_create(folder, "lictor.test/log", lictor_ledger::Options::new(jiff::Timestamp::now)).unwrap()
+    Ledger::open_or_create(folder, "lictor.test/log", lictor_ledger::LedgerOptions::new(jiff::Timestamp::now)).unwrap()
 }
 
 fn events(lines: &str) -> Vec<Event> {

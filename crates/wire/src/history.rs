@@ -38,14 +38,14 @@ pub struct Fold {
     /// The items that are new, by their index, with their events. Answers of tools carry the tool's name.
     pub fresh: Vec<(usize, Event)>,
     /// How the history goes on.
-    pub change: Change,
+    pub change: HistoryChange,
     /// What is known once the request has been sent.
     pub known: Known,
 }
 
 /// How a history goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum HistoryChange {
     /// As it was, or it begins.
     Continued,
     /// It was cut back to what it began with; a request that is sent once more looks like this.
@@ -108,31 +108,31 @@ impl Known {
     }
 
     /// The history as it was known, how it goes on, and which items are new.
-    fn compare(&self, body: &[Print], is_whole: bool) -> (Vec<Print>, Change, Vec<usize>) {
+    fn compare(&self, body: &[Print], is_whole: bool) -> (Vec<Print>, HistoryChange, Vec<usize>) {
         let endings = match self.choices.is_empty() {
             true => vec![self.body.clone()],
             false => self.choices.iter().map(|choice| [&self.body[..], choice].concat()).collect(),
         };
         if !is_whole {
             let before = endings.into_iter().next().unwrap_or_default();
-            return (before, Change::Continued, (0..body.len()).collect());
+            return (before, HistoryChange::Continued, (0..body.len()).collect());
         }
         let same = |known: &[Print]| known.iter().zip(body).take_while(|(ours, theirs)| ours == theirs).count();
         let known = endings.into_iter().rev().max_by_key(|known| same(known)).unwrap_or_default();
         let at = same(&known);
         if at == known.len() {
-            return (known, Change::Continued, (at..body.len()).collect());
+            return (known, HistoryChange::Continued, (at..body.len()).collect());
         }
         if at == body.len() {
             let dropped = known.len() - at;
-            return (known, Change::Rewound { to: at, dropped }, Vec::new());
+            return (known, HistoryChange::Rewound { to: at, dropped }, Vec::new());
         }
         let (end, length) = tail(&known[at..], &body[at..]);
         let (gone, came) = (known.len() - at - length, end - length);
         let new = (at..at + came).chain(at + end..body.len()).collect();
         let change = match came < gone && (length > 0 || at == 0) {
-            true => Change::Compacted { at, dropped: gone },
-            false => Change::Edited { at, dropped: gone },
+            true => HistoryChange::Compacted { at, dropped: gone },
+            false => HistoryChange::Edited { at, dropped: gone },
         };
         (known, change, new)
     }
@@ -202,10 +202,10 @@ impl Fold {
     /// `at` and `dropped` beside it.
     pub fn event(&self) -> Option<Event> {
         let (name, at, dropped) = match self.change {
-            Change::Continued => return None,
-            Change::Rewound { to, dropped } => ("history_rewound", to, dropped),
-            Change::Compacted { at, dropped } => ("history_compacted", at, dropped),
-            Change::Edited { at, dropped } => ("history_edited", at, dropped),
+            HistoryChange::Continued => return None,
+            HistoryChange::Rewound { to, dropped } => ("history_rewound", to, dropped),
+            HistoryChange::Compacted { at, dropped } => ("history_compacted", at, dropped),
+            HistoryChange::Edited { at, dropped } => ("history_edited", at, dropped),
         };
         let mut event = Event::new(Kind::Other(name.into()));
         event.more.insert("at", Json::from(at as i64));

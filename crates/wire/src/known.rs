@@ -4,7 +4,7 @@
 
 use lictor_json::{Json, Object};
 
-use crate::Refused;
+use crate::WireRefusal;
 
 /// What a message of Chat Completions, or a piece of one, may have. What the model thinks is among it: it passes.
 pub(crate) const MESSAGE: [&str; 16] = [
@@ -61,9 +61,9 @@ pub(crate) fn is_block(name: &str) -> bool {
 }
 
 /// Refuses members that are not known.
-pub(crate) fn check(object: &Object, known: &[&str], what: &str) -> Result<(), Refused> {
+pub(crate) fn check(object: &Object, known: &[&str], what: &str) -> Result<(), WireRefusal> {
     match object.iter().find(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
-        Some((key, _)) => Err(Refused::new(
+        Some((key, _)) => Err(WireRefusal::new(
             "wire.unknown",
             format!("{what} has a field `{key}`, which is not known, so nobody can judge it"),
         )),
@@ -72,10 +72,10 @@ pub(crate) fn check(object: &Object, known: &[&str], what: &str) -> Result<(), R
 }
 
 /// A member that is a text or absent.
-pub(crate) fn text<'a>(value: &'a Json, key: &str, what: &str) -> Result<&'a str, Refused> {
+pub(crate) fn text<'a>(value: &'a Json, key: &str, what: &str) -> Result<&'a str, WireRefusal> {
     match value.get(key) {
         None | Some(Json::Null) => Ok(""),
         Some(Json::String(text)) => Ok(text),
-        Some(_) => Err(Refused::new("wire.shape", format!("`{key}` of {what} is not a text"))),
+        Some(_) => Err(WireRefusal::new("wire.shape", format!("`{key}` of {what} is not a text"))),
     }
 }

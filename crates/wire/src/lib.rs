@@ -10,9 +10,9 @@
 //! - A [`Stream`] is what it answers in pieces. Text flows, calls are held until they are whole and ruled on.
 //!
 //! ```
-//! use lictor_wire::{Api, Limits, Move, Ruling, Stream};
+//! use lictor_wire::{Api, StreamLimits, Move, Ruling, Stream};
 //!
-//! let mut stream = Stream::new(Api::Chat, Limits::default());
+//! let mut stream = Stream::new(Api::Chat, StreamLimits::default());
 //! let call = concat!(
 //!     "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",",
 //!     "\"function\":{\"name\":\"send_mail\",\"arguments\":\"{}\"}}]}}]}\n\n",
@@ -74,9 +74,9 @@ mod sse;
 mod stream;
 
 pub use api::{Api, Route};
-pub use history::{Change, Fold, Known, Sent};
-pub use refused::Refused;
+pub use history::{Fold, HistoryChange, Known, Sent};
+pub use refused::WireRefusal;
 pub use reply::{Reply, Settled};
 pub use request::{Hints, Item, Request};
 pub use ruling::Ruling;
-pub use stream::{Limits, Mask, Move, Stream};
+pub use stream::{Mask, Move, Stream, StreamLimits};

@@ -8,7 +8,7 @@ use crate::history::Sent;
 use crate::segment::{self, Segment};
 use crate::splice::{self, Edit, Path, Step, at, join, nothing, value_at};
 use crate::stream::responses::items::message;
-use crate::{Api, Refused, Ruling, known};
+use crate::{Api, Ruling, WireRefusal, known};
 
 /// A whole reply of a model.
 #[derive(Clone, Debug)]
@@ -34,8 +34,8 @@ pub struct Settled {
 
 impl Reply {
     /// Reads the body of a reply that succeeded; one that failed says nothing of an agent and needs no judging.
-    pub fn read(api: Api, body: &[u8]) -> Result<Reply, Refused> {
-        let value = json::parse(body).map_err(|error| Refused::json("the body of the reply", error))?;
+    pub fn read(api: Api, body: &[u8]) -> Result<Reply, WireRefusal> {
+        let value = json::parse(body).map_err(|error| WireRefusal::json("the body of the reply", error))?;
         let text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
         let choices = match api {
             Api::Chat => chat(&value)?,
@@ -57,7 +57,7 @@ impl Reply {
 
     /// The reply after so many rulings, one for each event. Events without a ruling are forwarded. Refused if a change
     /// cannot be written back.
-    pub fn settle(&self, rulings: &[Ruling]) -> Result<Settled, Refused> {
+    pub fn settle(&self, rulings: &[Ruling]) -> Result<Settled, WireRefusal> {
         if rulings.iter().all(Ruling::is_forward) {
             return Ok(Settled { body: self.text.clone().into_bytes(), sent: self.sent() });
         }
@@ -91,7 +91,7 @@ impl Reply {
     }
 
     /// Calls that were denied are gone, and what is said instead stands in the content.
-    fn settle_chat(&self, ruled: &[(&Segment, &Ruling, usize)]) -> Result<Vec<(Path, Edit)>, Refused> {
+    fn settle_chat(&self, ruled: &[(&Segment, &Ruling, usize)]) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let mut edits = Vec::new();
         for choice in 0..self.choices {
             let at = at!["choices", choice];
@@ -143,7 +143,7 @@ impl Reply {
     }
 
     /// A call that stays, as it was or rewritten.
-    fn entry(&self, at: &Path, ruled: Option<(&Segment, &Ruling, usize)>) -> Result<Json, Refused> {
+    fn entry(&self, at: &Path, ruled: Option<(&Segment, &Ruling, usize)>) -> Result<Json, WireRefusal> {
         let value = value_at(&self.value, at).cloned().unwrap_or_default();
         let Some((segment, Ruling::Rewrite(event), _)) = ruled else { return Ok(value) };
         let inside = segment.rewrite(event)?.into_iter().map(|(path, edit)| (path[at.len()..].to_vec(), edit));
@@ -152,7 +152,7 @@ impl Reply {
     }
 
     /// The content of a message with denials behind it.
-    fn content(&self, at: &Path, said: Vec<(Path, Edit)>, denials: &[&str]) -> Result<Vec<(Path, Edit)>, Refused> {
+    fn content(&self, at: &Path, said: Vec<(Path, Edit)>, denials: &[&str]) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let content_at = join(at, ["content".into()]);
         let is_content = |path: &Path| path.starts_with(&content_at);
         let (inside, mut edits): (Vec<_>, Vec<_>) = said.into_iter().partition(|(path, _)| is_content(path));
@@ -181,7 +181,7 @@ impl Reply {
     }
 
     /// A block that was denied is a text instead.
-    fn settle_messages(&self, ruled: &[(&Segment, &Ruling, usize)]) -> Result<Vec<(Path, Edit)>, Refused> {
+    fn settle_messages(&self, ruled: &[(&Segment, &Ruling, usize)]) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let mut edits = Vec::new();
         let mut is_called = false;
         for (segment, ruling, _) in ruled {
@@ -213,7 +213,7 @@ impl Reply {
     }
 
     /// An item that was denied is a message instead.
-    fn settle_responses(&self, ruled: &[(&Segment, &Ruling, usize)]) -> Result<Vec<(Path, Edit)>, Refused> {
+    fn settle_responses(&self, ruled: &[(&Segment, &Ruling, usize)]) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let mut edits: Vec<(Path, Edit)> = Vec::new();
         let denied = |at: &Path| {
             ruled.iter().find_map(|(segment, ruling, _)| match ruling {
@@ -260,7 +260,7 @@ impl Reply {
     }
 }
 
-fn chat(value: &Json) -> Result<Vec<Vec<Segment>>, Refused> {
+fn chat(value: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {
     let failure = value.get("error").filter(|error| !error.is_null()).map(piece::failure);
     let choices = match (value.get("choices"), &failure) {
         (Some(Json::Array(choices)), _) => choices.as_slice(),
@@ -298,7 +298,7 @@ fn chat(value: &Json) -> Result<Vec<Vec<Segment>>, Refused> {
     Ok(all)
 }
 
-fn messages(value: &Json) -> Result<Vec<Segment>, Refused> {
+fn messages(value: &Json) -> Result<Vec<Segment>, WireRefusal> {
     let Some(content) = value.get("content").and_then(Json::as_array) else {
         return Err(shape("a reply without `content`"));
     };
@@ -325,14 +325,14 @@ fn messages(value: &Json) -> Result<Vec<Segment>, Refused> {
     Ok(segments)
 }
 
-fn blocks(blocks: &[Json]) -> Result<(), Refused> {
+fn blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
     match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !known::is_block(name)) {
         Some(name) => Err(segment::unknown("a block", "type", name)),
         None => Ok(()),
     }
 }
 
-fn responses(value: &Json) -> Result<Vec<Segment>, Refused> {
+fn responses(value: &Json) -> Result<Vec<Segment>, WireRefusal> {
     let Some(output) = value.get("output").and_then(Json::as_array) else {
         return Err(shape("a reply without `output`"));
     };
@@ -360,6 +360,6 @@ fn is_denied(ruling: &Ruling) -> bool {
     matches!(ruling, Ruling::Deny { .. })
 }
 
-fn shape(message: &str) -> Refused {
-    Refused::new("reply.shape", message)
+fn shape(message: &str) -> WireRefusal {
+    WireRefusal::new("reply.shape", message)
 }

@@ -13,7 +13,7 @@ use lictor_json::{self as json, Json, Object, Text};
 use crate::api::object;
 use crate::segment::{self, Segment};
 use crate::splice::{self, Edit, Step, at, join};
-use crate::{Api, Refused, Ruling};
+use crate::{Api, Ruling, WireRefusal};
 
 /// The body of a request, read strictly.
 #[derive(Clone, Debug)]
@@ -59,8 +59,8 @@ pub struct Hints {
 impl Request {
     /// Reads a body. What two readers could understand differently is refused, and so is a message of a kind that is not
     /// known.
-    pub fn read(api: Api, body: &[u8]) -> Result<Request, Refused> {
-        let value = json::parse(body).map_err(|error| Refused::json("the body of the request", error))?;
+    pub fn read(api: Api, body: &[u8]) -> Result<Request, WireRefusal> {
+        let value = json::parse(body).map_err(|error| WireRefusal::json("the body of the request", error))?;
         let text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
         if value.as_object().is_none() {
             return Err(shape("the body is not a JSON object"));
@@ -97,14 +97,14 @@ impl Request {
     /// The body with some items changed, by their index: nothing but the values concerned differs from the body that
     /// was read. An item that is denied says the text of the denial instead; that a call or the tools on offer cannot,
     /// so denying those is refused: refuse the request.
-    pub fn rewritten(&self, changes: &[(usize, Ruling)]) -> Result<Vec<u8>, Refused> {
+    pub fn rewritten(&self, changes: &[(usize, Ruling)]) -> Result<Vec<u8>, WireRefusal> {
         self.answered(changes, &[])
     }
 
     /// The same, with answers to calls that were denied: their ids, and what the tool is to have said. A vendor who keeps
     /// the history knows of a call that the client never saw, and refuses to go on without its answer. Only for requests
     /// that do not carry the history, others need none.
-    pub fn answered(&self, changes: &[(usize, Ruling)], answers: &[(Text, String)]) -> Result<Vec<u8>, Refused> {
+    pub fn answered(&self, changes: &[(usize, Ruling)], answers: &[(Text, String)]) -> Result<Vec<u8>, WireRefusal> {
         if !answers.is_empty() && self.carries_history() {
             return Err(shape("a request that carries its history holds no call that was denied"));
         }
@@ -147,8 +147,8 @@ fn answering(text: &str, answers: &[(Text, String)]) -> Option<Edit> {
     Some(Edit::Set(items.into()))
 }
 
-fn shape(message: &str) -> Refused {
-    Refused::new("request.shape", message)
+fn shape(message: &str) -> WireRefusal {
+    WireRefusal::new("request.shape", message)
 }
 
 /// The tools on offer, wherever they come from.
@@ -170,7 +170,7 @@ fn without_secrets(servers: &Json) -> Json {
     servers.as_array().unwrap_or_default().iter().map(open).collect::<Vec<Json>>().into()
 }
 
-fn chat(value: &Json) -> Result<Vec<Segment>, Refused> {
+fn chat(value: &Json) -> Result<Vec<Segment>, WireRefusal> {
     // What the client expects to be said is read by the model as well.
     let expected = value.at("prediction.content").filter(|content| !content.is_null());
     let expected = expected.map(|content| segment::instructions(content, at!["prediction", "content"]));
@@ -179,13 +179,13 @@ fn chat(value: &Json) -> Result<Vec<Segment>, Refused> {
     Ok(segments)
 }
 
-fn messages(value: &Json) -> Result<Vec<Segment>, Refused> {
+fn messages(value: &Json) -> Result<Vec<Segment>, WireRefusal> {
     let mut segments = told(value, "system");
     segments.extend(list(value, "messages", segment::message)?);
     Ok(segments)
 }
 
-fn responses(value: &Json) -> Result<Vec<Segment>, Refused> {
+fn responses(value: &Json) -> Result<Vec<Segment>, WireRefusal> {
     let mut segments = told(value, "instructions");
     // What a stored prompt says the vendor knows; what is filled into it is here.
     if let Some(prompt) = value.get("prompt").filter(|prompt| !prompt.is_null()) {
@@ -209,7 +209,7 @@ fn responses(value: &Json) -> Result<Vec<Segment>, Refused> {
     Ok(segments)
 }
 
-fn input(item: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
+fn input(item: &Json, at: &[Step]) -> Result<Vec<Segment>, WireRefusal> {
     match item.text("type") {
         // What it refers to is not here. That something is referred to is all that can be said.
         Some("item_reference") => {
@@ -236,8 +236,8 @@ fn told(value: &Json, key: &str) -> Vec<Segment> {
 fn list(
     value: &Json,
     key: &str,
-    read: impl Fn(&Json, &[Step]) -> Result<Vec<Segment>, Refused>,
-) -> Result<Vec<Segment>, Refused> {
+    read: impl Fn(&Json, &[Step]) -> Result<Vec<Segment>, WireRefusal>,
+) -> Result<Vec<Segment>, WireRefusal> {
     let Some(entries) = value.get(key).and_then(Json::as_array) else {
         return Err(shape(&format!("`{key}` is not a list")));
     };
@@ -247,7 +247,8 @@ fn list(
             return Err(shape(&format!("`{key}.{place}` is not an object")));
         }
         let read = read(entry, &at![key, place]);
-        segments.extend(read.map_err(|error| Refused::new(error.code, format!("`{key}.{place}`: {}", error.message)))?);
+        segments
+            .extend(read.map_err(|error| WireRefusal::new(error.code, format!("`{key}.{place}`: {}", error.message)))?);
     }
     Ok(segments)
 }

@@ -5,10 +5,10 @@
 
 use lictor_decode::piece;
 use lictor_event::print::{self, Print};
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
-use crate::Refused;
+use crate::WireRefusal;
 use crate::align;
 use crate::splice::{Edit, Path, Step, at, join};
 
@@ -62,7 +62,7 @@ pub(crate) const EXECUTED: &str = "executed_by";
 pub(crate) const APPROVAL_RESPONSE: &str = "approval_response";
 
 /// Takes a message of a chat apart, of any role.
-pub(crate) fn message(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
+pub(crate) fn message(written: &Json, at: &[Step]) -> Result<Vec<Segment>, WireRefusal> {
     let role = written.text("role").unwrap_or_default();
     let joint = if role == "assistant" { "" } else { "\n" };
     let mut segments = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn message(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refus
 }
 
 /// Takes an item of the Responses interface apart.
-pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
+pub(crate) fn item(written: &Json, at: &[Step]) -> Result<Vec<Segment>, WireRefusal> {
     let name = written.text("type").unwrap_or("message");
     if name == "message" {
         return message(written, at);
@@ -221,7 +221,7 @@ impl Segment {
     }
 
     /// The edits by which the body says what the event says now.
-    pub(crate) fn rewrite(&self, event: &Event) -> Result<Vec<(Path, Edit)>, Refused> {
+    pub(crate) fn rewrite(&self, event: &Event) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let mut edits = Vec::new();
         if event.args != self.event.args
             && let Some(args) = &event.args
@@ -240,7 +240,7 @@ impl Segment {
     }
 
     /// The edits by which the body says another text.
-    pub(crate) fn retext(&self, new: &str) -> Result<Vec<(Path, Edit)>, Refused> {
+    pub(crate) fn retext(&self, new: &str) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let (mut old, mut ranges) = (String::new(), Vec::new());
         for said in &self.texts {
             if !old.is_empty() {
@@ -258,7 +258,7 @@ impl Segment {
     }
 
     /// The edits by which the body says the text of a denial in place of what was said or answered.
-    pub(crate) fn deny(&self, text: &str) -> Result<Vec<(Path, Edit)>, Refused> {
+    pub(crate) fn deny(&self, text: &str) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         // With all that is beside its words: pictures, files, titles.
         if let Some(answer) = &self.answer {
             return Ok(vec![(answer.clone(), Edit::Set(text.into()))]);
@@ -270,15 +270,15 @@ impl Segment {
     }
 
     /// Arguments in the form in which this call has them.
-    pub(crate) fn arguments(&self, args: &Payload) -> Json {
+    pub(crate) fn arguments(&self, args: &Arguments) -> Json {
         let form = self.value.as_ref().map_or(Form::Value, |held| held.form);
         match (args, form) {
-            (Payload::Unparsed(text), _) => Json::String(text.clone()),
-            (Payload::Value(value), Form::Free) => {
+            (Arguments::Unparsed(text), _) => Json::String(text.clone()),
+            (Arguments::Value(value), Form::Free) => {
                 value.get("input").cloned().unwrap_or_else(|| value.to_string().into())
             }
-            (Payload::Value(value), Form::Quoted) => value.to_string().into(),
-            (Payload::Value(value), Form::Value) => value.clone(),
+            (Arguments::Value(value), Form::Quoted) => value.to_string().into(),
+            (Arguments::Value(value), Form::Value) => value.clone(),
         }
     }
 
@@ -323,8 +323,8 @@ impl Segment {
         self
     }
 
-    fn stuck(&self, what: &str) -> Refused {
-        Refused::new(
+    fn stuck(&self, what: &str) -> WireRefusal {
+        WireRefusal::new(
             "wire.rewrite",
             format!(
                 "a {} cannot be changed in place: {what} is not in a form that can be written back",
@@ -379,7 +379,7 @@ impl Run {
         }
     }
 
-    fn end(&mut self, written: &Json, at: &[Step], segments: &mut Vec<Segment>) -> Result<(), Refused> {
+    fn end(&mut self, written: &Json, at: &[Step], segments: &mut Vec<Segment>) -> Result<(), WireRefusal> {
         let run = std::mem::take(self);
         if run.blocks.is_empty() && run.beside.is_empty() {
             return Ok(());
@@ -413,7 +413,7 @@ impl Run {
 }
 
 /// The calls beside the content of a message.
-fn calls(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
+fn calls(written: &Json, at: &[Step]) -> Result<Vec<Segment>, WireRefusal> {
     let mut segments = Vec::new();
     let alone = |key: &str, value: Json| {
         let mut message = Object::new();
@@ -451,7 +451,7 @@ fn calls(written: &Json, at: &[Step]) -> Result<Vec<Segment>, Refused> {
 }
 
 /// The call or the answer that a block is; none if it is something said.
-pub(crate) fn act(role: &str, block: &Json) -> Result<Option<Event>, Refused> {
+pub(crate) fn act(role: &str, block: &Json) -> Result<Option<Event>, WireRefusal> {
     let Some(_) = block.text("type") else { return Ok(None) };
     let mut alone = Object::new();
     alone.insert("role", role);
@@ -465,12 +465,15 @@ fn is_thought(block: &Json) -> bool {
     matches!(block.text("type"), Some("thinking" | "redacted_thinking" | "reasoning" | "fallback" | "compaction"))
 }
 
-fn events(message: &Json) -> Result<Vec<Event>, Refused> {
+fn events(message: &Json) -> Result<Vec<Event>, WireRefusal> {
     piece::message(message).ok_or_else(|| unknown("a message", "role", message.text("role").unwrap_or("none")))
 }
 
-pub(crate) fn unknown(what: &str, key: &str, name: &str) -> Refused {
-    Refused::new("wire.unknown", format!("{what} with the {key} `{name}`, which is not known, so nobody can judge it"))
+pub(crate) fn unknown(what: &str, key: &str, name: &str) -> WireRefusal {
+    WireRefusal::new(
+        "wire.unknown",
+        format!("{what} with the {key} `{name}`, which is not known, so nobody can judge it"),
+    )
 }
 
 /// The hash of the pictures and files of a content; none if there are none. Where a vendor may keep it for later is nothing that

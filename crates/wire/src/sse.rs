@@ -5,7 +5,7 @@
 
 use lictor_json::JsonError;
 
-use crate::Refused;
+use crate::WireRefusal;
 
 /// Cuts bytes into frames.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Frame {
 
 impl Splitter {
     /// Takes one byte; gives the frame that it ends.
-    pub(crate) fn push(&mut self, byte: u8) -> Option<Result<Frame, Refused>> {
+    pub(crate) fn push(&mut self, byte: u8) -> Option<Result<Frame, WireRefusal>> {
         self.raw.push(byte);
         let follows_return = std::mem::replace(&mut self.after_return, byte == b'\r');
         match byte {
@@ -52,7 +52,7 @@ impl Splitter {
     }
 
     /// Takes the end: what has come of a frame counts, because lenient readers take it too.
-    pub(crate) fn end(&mut self) -> Option<Result<Frame, Refused>> {
+    pub(crate) fn end(&mut self) -> Option<Result<Frame, WireRefusal>> {
         (!self.raw.is_empty()).then(|| self.cut())
     }
 
@@ -61,7 +61,7 @@ impl Splitter {
         self.raw.len()
     }
 
-    fn cut(&mut self) -> Result<Frame, Refused> {
+    fn cut(&mut self) -> Result<Frame, WireRefusal> {
         self.line = 0;
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         Frame::read(std::mem::take(&mut self.raw), is_first)
@@ -69,14 +69,14 @@ impl Splitter {
 }
 
 impl Frame {
-    fn read(raw: Vec<u8>, is_first: bool) -> Result<Frame, Refused> {
+    fn read(raw: Vec<u8>, is_first: bool) -> Result<Frame, WireRefusal> {
         let text = std::str::from_utf8(&raw).map_err(|error| {
             let error = JsonError {
                 code: "json.utf8",
                 offset: error.valid_up_to(),
                 message: "the bytes are not UTF-8".to_owned(),
             };
-            Refused::json("an event of the stream", error)
+            WireRefusal::json("an event of the stream", error)
         })?;
         let text = if is_first { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         let (mut name, mut data) = (None, None::<String>);
@@ -95,7 +95,7 @@ impl Frame {
                 "" | "id" | "retry" => {}
                 other => {
                     let shown: String = other.chars().take(40).collect();
-                    return Err(Refused::new(
+                    return Err(WireRefusal::new(
                         "stream.field",
                         format!("an event of the stream has a field `{shown}`, which is not known"),
                     ));

@@ -19,12 +19,12 @@ use lictor_json::{self as json, Json};
 use crate::history::Sent;
 use crate::splice::{self, Edit, Path};
 use crate::sse::{Frame, Splitter};
-use crate::{Api, Refused, Ruling};
+use crate::{Api, Ruling, WireRefusal};
 use desk::Desk;
 
 /// Bounds on what a stream may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StreamLimits {
     /// How many bytes may be held at most, and how many bytes of text a reply may have; a stream that needs more is
     /// refused.
     pub held: usize,
@@ -33,9 +33,9 @@ pub struct Limits {
     pub hold_back: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { held: 16 << 20, hold_back: 0 }
+impl Default for StreamLimits {
+    fn default() -> StreamLimits {
+        StreamLimits { held: 16 << 20, hold_back: 0 }
     }
 }
 
@@ -56,7 +56,7 @@ pub enum Move {
         leaving: Range<usize>,
     },
     /// The stream cannot be read any further, and what it held is gone. The last move.
-    Refuse(Refused),
+    Refuse(WireRefusal),
 }
 
 /// A part of a text that must not be said.
@@ -71,7 +71,7 @@ pub struct Mask {
 /// A streamed reply of a model.
 #[derive(Debug)]
 pub struct Stream {
-    limits: Limits,
+    limits: StreamLimits,
     splitter: Splitter,
     dialect: Box<dyn Dialect>,
     desk: Desk,
@@ -79,7 +79,7 @@ pub struct Stream {
     /// How many bytes stand in line.
     waiting: usize,
     asked: Option<Asked>,
-    refused: Option<Refused>,
+    refused: Option<WireRefusal>,
     state: State,
     /// Whether the bytes stopped before the reply did.
     is_cut: bool,
@@ -138,7 +138,7 @@ struct Out {
 /// How an interface streams.
 trait Dialect: std::fmt::Debug + Send {
     /// Understands the payload of a frame.
-    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, Refused>;
+    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, WireRefusal>;
 
     /// Ends what has not ended, because the mark of the end has come or the bytes stopped.
     fn end(&mut self, desk: &mut Desk);
@@ -148,7 +148,7 @@ trait Dialect: std::fmt::Debug + Send {
 
     /// Writes a frame as it leaves: not at all, as it came, or as several.
     /// Refused if a change cannot be written back.
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused>;
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, WireRefusal>;
 
     /// Takes note of what has left.
     fn left(&mut self, payload: &Json);
@@ -169,7 +169,7 @@ trait Dialect: std::fmt::Debug + Send {
 
 impl Stream {
     /// A stream that begins.
-    pub fn new(api: Api, limits: Limits) -> Stream {
+    pub fn new(api: Api, limits: StreamLimits) -> Stream {
         let dialect: Box<dyn Dialect> = match api {
             Api::Chat => Box::<chat::Chat>::default(),
             Api::Messages => Box::<messages::Messages>::default(),
@@ -262,7 +262,7 @@ impl Stream {
             self.desk.due.push_front(unit);
         }
         self.desk.forget_rest();
-        self.refuse(Refused::new("client.gone", "the client has gone"));
+        self.refuse(WireRefusal::new("client.gone", "the client has gone"));
         self.moves()
     }
 
@@ -299,7 +299,7 @@ impl Stream {
         self.dialect.sent().iter().map(|events| events.iter().map(Sent::of).collect()).collect()
     }
 
-    fn take(&mut self, frame: Result<Frame, Refused>) {
+    fn take(&mut self, frame: Result<Frame, WireRefusal>) {
         let taken = frame.and_then(|frame| {
             let (payload, taken) = self.understand(&frame)?;
             Ok(Slot { frame, payload, taken })
@@ -316,7 +316,7 @@ impl Stream {
         }
     }
 
-    fn understand(&mut self, frame: &Frame) -> Result<(Option<Json>, Taken), Refused> {
+    fn understand(&mut self, frame: &Frame) -> Result<(Option<Json>, Taken), WireRefusal> {
         let Some(data) = frame.data.as_deref().filter(|data| !data.is_empty()) else {
             return Ok((None, Taken::default()));
         };
@@ -324,7 +324,7 @@ impl Stream {
             self.dialect.end(&mut self.desk);
             return Ok((None, Taken::default()));
         }
-        let payload = json::parse_str(data).map_err(|error| Refused::json("an event of the stream", error))?;
+        let payload = json::parse_str(data).map_err(|error| WireRefusal::json("an event of the stream", error))?;
         if payload.as_object().is_none() {
             return Err(shape("an event of the stream is not a JSON object"));
         }
@@ -333,7 +333,7 @@ impl Stream {
     }
 
     /// Stops reading. What has left is still judged, so that there is a record of it; what has not never will.
-    fn refuse(&mut self, refused: Refused) {
+    fn refuse(&mut self, refused: WireRefusal) {
         if self.refused.is_some() {
             return;
         }
@@ -441,7 +441,7 @@ impl Slot {
     }
 
     /// The frame with some values changed.
-    fn edited(&self, edits: &[(Path, Edit)]) -> Result<Out, Refused> {
+    fn edited(&self, edits: &[(Path, Edit)]) -> Result<Out, WireRefusal> {
         if edits.is_empty() {
             return Ok(self.whole());
         }
@@ -470,15 +470,15 @@ fn truncated(mut event: Event) -> Event {
     event
 }
 
-fn shape(message: impl Into<String>) -> Refused {
-    Refused::new("stream.shape", message)
+fn shape(message: impl Into<String>) -> WireRefusal {
+    WireRefusal::new("stream.shape", message)
 }
 
-fn unknown(what: &str, name: &str) -> Refused {
+fn unknown(what: &str, name: &str) -> WireRefusal {
     let name: String = name.chars().take(80).collect();
-    Refused::new("stream.unknown", format!("{what} `{name}` is not known, so nobody can judge it"))
+    WireRefusal::new("stream.unknown", format!("{what} `{name}` is not known, so nobody can judge it"))
 }
 
-fn too_large() -> Refused {
-    Refused::new("stream.too_large", "the reply needs more memory than is allowed; raise the limit on held bytes")
+fn too_large() -> WireRefusal {
+    WireRefusal::new("stream.too_large", "the reply needs more memory than is allowed; raise the limit on held bytes")
 }

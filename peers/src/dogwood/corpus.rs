@@ -8,7 +8,7 @@ use std::process::Command;
 
 use lictor_translate::import::dogwood::{Given, Imported};
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy, Source};
+use lictor::policy::{Files, Policy, PolicyText};
 use lictor::session::Session;
 
 use crate::rego::events;
@@ -29,7 +29,7 @@ pub struct Case {
     /// The folder it is in, and its name.
     pub name: String,
     given: Given,
-    logs: Vec<(Source, Source)>,
+    logs: Vec<(PolicyText, PolicyText)>,
     /// Whether its policy looks back.
     pub is_temporal: bool,
     /// The event schema in use, for Dogwood's own engine.
@@ -91,20 +91,20 @@ fn folders(root: &Path) -> Result<Vec<PathBuf>, String> {
 fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) -> Result<Case, String> {
     let source = |file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
-        Some(Source::new(&format!("{name}/{file}"), &text))
+        Some(PolicyText::new(&format!("{name}/{file}"), &text))
     };
     // A case is numbered throughout: policy_1.dw, policy_2.dw, …
-    let policies: Vec<Source> = (1..).map_while(|number| source(&format!("policy_{number}.dw"))).collect();
+    let policies: Vec<PolicyText> = (1..).map_while(|number| source(&format!("policy_{number}.dw"))).collect();
     let log =
         |number: usize| Some((source(&format!("trace_{number}.log"))?, source(&format!("expected_{number}.out"))?));
-    let logs: Vec<(Source, Source)> = (1..).map_while(log).collect();
+    let logs: Vec<(PolicyText, PolicyText)> = (1..).map_while(log).collect();
     let event_schema = source("event.dwschema").map_or_else(|| usual_events.to_owned(), |file| file.body().to_owned());
     let action_schema =
         source("schema.cedarschema").map_or_else(|| usual_actions.to_owned(), |file| file.body().to_owned());
     let given = Given {
         macros: source("macros.dw"),
-        events: Some(Source::new("event.dwschema", &event_schema)),
-        actions: Some(Source::new("schema.cedarschema", &action_schema)),
+        events: Some(PolicyText::new("event.dwschema", &event_schema)),
+        actions: Some(PolicyText::new("schema.cedarschema", &action_schema)),
         policies,
     };
     let macros = given.macros.iter().chain(&given.policies);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::SessionReport;
 use lictor_event::order::{Gap, GapCause};
 use lictor_judge::finding::values;
-use lictor_judge::finding::{Decided, Finding, Proof};
+use lictor_judge::finding::{DecidedBy, Finding, Proof};
 
 /// A text in which whatever an eye or a terminal would not see as itself is written out: control characters, line
 /// breaks, characters that turn the direction of writing or take no room.
@@ -52,9 +52,9 @@ pub(super) fn event(kind: &str, tool: Option<&str>) -> String {
 pub(super) fn occasion(finding: &Finding) -> String {
     let step = finding.step;
     match finding.decided {
-        Decided::Event => format!("step {step}"),
-        Decided::Deadline => format!("a deadline passed by step {step}"),
-        Decided::End => format!("the session ended after step {step}"),
+        DecidedBy::Event => format!("step {step}"),
+        DecidedBy::Deadline => format!("a deadline passed by step {step}"),
+        DecidedBy::End => format!("the session ended after step {step}"),
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn testimony(proof: &Proof) -> Vec<String> {
 
 /// Whether the event of a witness is the one that decided.
 pub(super) fn is_deciding(finding: &Finding, proof: &Proof) -> bool {
-    finding.decided != Decided::End && proof.session.is_none() && proof.step == finding.step
+    finding.decided != DecidedBy::End && proof.session.is_none() && proof.step == finding.step
 }
 
 /// Which event of which session a witness is: `step 9`, `step 2 of session s1` where it is not the finding's.

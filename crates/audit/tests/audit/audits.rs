@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use lictor_audit::report::{Report, json};
-use lictor_audit::{AuditError, Options, audit};
-use lictor_decode::input::{Input, Limits};
+use lictor_audit::{AuditError, AuditOptions, audit};
+use lictor_decode::input::{Input, InputLimits};
 use lictor_event::Event;
 use lictor_judge::Judge;
 use lictor_judge::session::Session;
@@ -66,8 +66,8 @@ fn input(name: &str, lines: &[String]) -> Input {
     Input::from_bytes(name, text.into_bytes())
 }
 
-fn options() -> Options {
-    Options { today: Some("2026-05-02".parse().unwrap()), ..Options::default() }
+fn options() -> AuditOptions {
+    AuditOptions { today: Some("2026-05-02".parse().unwrap()), ..AuditOptions::default() }
 }
 
 fn written(report: &Report) -> String {
@@ -84,8 +84,8 @@ proptest! {
         let mut judge = judge(POLICY);
         let inputs = [input("log.jsonl", &lines)];
         let mut of = |threads: usize, chunk: usize| {
-            let limits = Limits { chunk, ..Limits::default() };
-            let options = Options { threads: Some(threads), limits, ..options() };
+            let limits = InputLimits { chunk, ..InputLimits::default() };
+            let options = AuditOptions { threads: Some(threads), limits, ..options() };
             written(&audit(&mut judge, &inputs, &options, &()).unwrap())
         };
         let expected = of(1, 1 << 20);
@@ -135,7 +135,7 @@ proptest! {
 fn event(line: &str) -> Event {
     let mut decoded = lictor_decode::Decoded::default();
     let value = lictor_json::parse_str(line).unwrap();
-    let record = lictor_decode::Record { value, file: "log".into(), line: 1, index: 0 };
+    let record = lictor_decode::LogRecord { value, file: "log".into(), line: 1, index: 0 };
     lictor_decode::Format::Native.decoder().record(record, &mut decoded);
     decoded.events.remove(0)
 }
@@ -158,14 +158,14 @@ fn known_findings_are_not_told_again() {
     let first = audit(&mut judge, &inputs, &options(), &()).unwrap();
     assert_eq!(first.findings.len(), 3);
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
-    let again = audit(&mut judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
+    let again = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
     assert_eq!((again.findings.len(), again.known), (0, 3));
     // One more payment is one more finding, whatever stands before it.
     let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
     let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
     let inputs = [Input::from_bytes("log", longer.into_bytes())];
-    let more = audit(&mut judge, &inputs, &Options { baseline, ..options() }, &()).unwrap();
+    let more = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
     let told: Vec<&str> = more.findings.iter().map(|finding| finding.property.id.as_str()).collect();
     // The new session owes an answer.
     assert_eq!(told, ["answered", "approved"]);
@@ -176,7 +176,7 @@ fn a_suppression_holds_until_its_day() {
     let mut judge = judge(POLICY);
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
     let mut reason = |today: &str| {
-        let options = Options { today: Some(today.parse().unwrap()), ..Options::default() };
+        let options = AuditOptions { today: Some(today.parse().unwrap()), ..AuditOptions::default() };
         let report = audit(&mut judge, &inputs, &options, &()).unwrap();
         let known = report.findings.iter().find(|finding| finding.property.id == "known").unwrap();
         known.suppressed.as_ref().map(ToString::to_string)
@@ -204,7 +204,7 @@ fn a_deadline_that_passed_is_late_though_nothing_happened() {
     let inputs = [Input::from_bytes("log", log.as_bytes())];
     let mut late = |as_of: &str| {
         let as_of = lictor_event::parse_time(as_of);
-        let report = audit(&mut judge, &inputs, &Options { as_of, ..options() }, &()).unwrap();
+        let report = audit(&mut judge, &inputs, &AuditOptions { as_of, ..options() }, &()).unwrap();
         report.findings.iter().any(|finding| finding.property.id == "soon")
     };
     assert!(!late("2026-05-01T10:00:04Z"));

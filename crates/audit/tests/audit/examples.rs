@@ -7,9 +7,9 @@ mod trac;
 use std::path::{Path, PathBuf};
 
 use lictor_audit::report::Report;
-use lictor_audit::{Options, audit};
+use lictor_audit::{AuditOptions, audit};
 use lictor_decode::Format;
-use lictor_decode::input::{self, Limits};
+use lictor_decode::input::{self, InputLimits};
 use lictor_judge::Judge;
 use lictor_policy::Policy;
 
@@ -35,6 +35,6 @@ fn judged(example: &str, logs: &[PathBuf], format: Option<Format>) -> Report {
         .unwrap_or_else(|problems| panic!("{problems}"));
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let paths: Vec<String> = logs.iter().map(|path| path.display().to_string()).collect();
-    let inputs = input::find(&paths, &Limits::default()).unwrap();
-    audit(&mut judge, &inputs, &Options { format, ..Options::default() }, &()).unwrap()
+    let inputs = input::find(&paths, &InputLimits::default()).unwrap();
+    audit(&mut judge, &inputs, &AuditOptions { format, ..AuditOptions::default() }, &()).unwrap()
 }

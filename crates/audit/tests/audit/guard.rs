@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
-use lictor_audit::{Options as AuditOptions, sessions};
+use lictor_audit::{AuditOptions, sessions};
 use lictor_decode::input::Input;
 use lictor_event::Event;
 use lictor_judge::Judge;
 use lictor_judge::guard::{
-    Action, Capabilities, Cause, Decision, Guard, Options, Refusal, SavedGuarded, SavedMoments, late_line,
+    Action, Capabilities, Cause, Decision, Guard, GuardOptions, Refusal, SavedGuarded, SavedMoments, late_line,
 };
 use lictor_judge::session::Session;
 use lictor_logic::Time;
@@ -25,7 +25,7 @@ fn judge(policy: &str) -> Judge {
 }
 
 fn guard(policy: &str) -> Guard {
-    Guard::new(judge(policy), Options::default())
+    Guard::new(judge(policy), GuardOptions::default())
 }
 
 fn events(lines: &str) -> Vec<Event> {

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor_audit::{Options, audit};
+use lictor_audit::{AuditOptions, audit};
 use lictor_decode::input::Input;
 use lictor_event::{Event, Kind};
 use lictor_judge::finding::Finding;
@@ -86,7 +86,7 @@ fn line(place: usize, step: &Step) -> String {
 
 fn events(lines: &[String]) -> Vec<Event> {
     let input = Input::from_bytes("log", lines.join("\n").into_bytes());
-    let sessions = lictor_audit::sessions(&[input], &Options::default()).unwrap();
+    let sessions = lictor_audit::sessions(&[input], &AuditOptions::default()).unwrap();
     let mut events: Vec<Event> = sessions.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     events
@@ -155,7 +155,7 @@ proptest! {
             prop_assert_eq!(witness(&restored), witness(&lived), "{}", history);
             // Audited with threads, in one file and in a file for each session, backwards.
             for threads in [1, 3] {
-                let options = Options { threads: Some(threads), ..Options::default() };
+                let options = AuditOptions { threads: Some(threads), ..AuditOptions::default() };
                 let whole = Input::from_bytes("log", lines.join("\n").into_bytes());
                 let report = audit(&mut judge(history), &[whole], &options, &()).unwrap();
                 prop_assert_eq!(&told(&report.findings), &defined, "{} with {} threads", history, threads);
@@ -178,7 +178,7 @@ proptest! {
         let lines: Vec<String> = steps.iter().enumerate().map(|(place, step)| line(place, step)).collect();
         let cut = cut.min(lines.len());
         for history in KINDS {
-            let options = Options::default();
+            let options = AuditOptions::default();
             let input = |lines: &[String]| Input::from_bytes("log", lines.join("\n").into_bytes());
             let whole = audit(&mut judge(history), &[input(&lines)], &options, &()).unwrap();
             let (mut first, mut second) = (judge(history), judge(history));

@@ -6,8 +6,8 @@
 use std::fmt::Write;
 
 use lictor_audit::report::Report;
-use lictor_audit::{Options, audit};
-use lictor_decode::input::{Input, Limits};
+use lictor_audit::{AuditOptions, audit};
+use lictor_decode::input::{Input, InputLimits};
 use lictor_event::order::{GapCause, ReorderWindow};
 use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
@@ -38,16 +38,21 @@ fn judge(policy: &str) -> Judge {
     Judge::new(&loaded.policy).unwrap()
 }
 
-fn run(judge: &mut Judge, lines: &[String], options: &Options) -> Report {
+fn run(judge: &mut Judge, lines: &[String], options: &AuditOptions) -> Report {
     let mut text = lines.join("\n");
     text.push('\n');
     judge.clear_histories();
     audit(judge, &[Input::from_bytes("log.jsonl", text.into_bytes())], options, &()).unwrap()
 }
 
-fn options(window: usize, threads: usize, chunk: usize) -> Options {
+fn options(window: usize, threads: usize, chunk: usize) -> AuditOptions {
     let reorder = Some(ReorderWindow { events: window, time: None });
-    Options { reorder, threads: Some(threads), limits: Limits { chunk, ..Limits::default() }, ..Options::default() }
+    AuditOptions {
+        reorder,
+        threads: Some(threads),
+        limits: InputLimits { chunk, ..InputLimits::default() },
+        ..AuditOptions::default()
+    }
 }
 
 /// What a report says of sessions and findings, but for lines, which are where they are.
@@ -147,7 +152,7 @@ proptest! {
         let sorted = run(&mut judge, &lines, &options(window, 1, 1 << 20));
         prop_assert_eq!(sorted.gaps().count(), 0);
         // Numbers that fall nowhere out of order change nothing at all.
-        let plain = run(&mut judge, &lines, &Options { reorder: None, ..options(0, 1, 1 << 20) });
+        let plain = run(&mut judge, &lines, &AuditOptions { reorder: None, ..options(0, 1, 1 << 20) });
         prop_assert_eq!(told(&plain), told(&sorted));
         for (threads, chunk) in [(1, 1 << 20), (1, 200), (3, 100), (2, 1000)] {
             let report = run(&mut judge, &mixed, &options(window, threads, chunk));
@@ -346,14 +351,14 @@ fn a_line_without_a_number_is_judged_as_it_comes() {
 
 /// Decides on events of one session, of that number and kind; gives the decisions.
 fn decided(policy: &str, events: &[(i64, &str)], is_restored: bool) -> Vec<Decision> {
-    let mut guard = Guard::new(judge(policy), lictor_judge::guard::Options::default());
+    let mut guard = Guard::new(judge(policy), lictor_judge::guard::GuardOptions::default());
     let mut decisions = Vec::new();
     for (number, kind) in events {
         let event = Event { session: Some("s".into()), seq: Some(*number), ..Event::new(Kind::named(kind)) };
         decisions.push(guard.decide(event, None));
         if is_restored {
             let (saved, _) = guard.save("s", 0).unwrap();
-            guard = Guard::new(judge(policy), lictor_judge::guard::Options::default());
+            guard = Guard::new(judge(policy), lictor_judge::guard::GuardOptions::default());
             guard.restore(&saved).unwrap();
         }
     }

@@ -1,6 +1,6 @@
 //! Every example of every page of every pack comes out as its page says.
 
-use lictor_audit::trial::{self, Scope};
+use lictor_audit::trial::{self, TrialScope};
 use lictor_judge::Judge;
 use lictor_policy::pack::packs;
 
@@ -14,7 +14,7 @@ fn every_example_gives_the_findings_it_promises() {
             let loaded = pack.policy(page).unwrap_or_else(|problems| panic!("{problems}"));
             let judge = Judge::new(&loaded.policy).unwrap_or_else(|problems| panic!("{problems:?}"));
             count += page.traces.len();
-            for mismatch in trial::run(&judge, page, Scope::Property(&id)) {
+            for mismatch in trial::run(&judge, page, TrialScope::Property(&id)) {
                 let place = &mismatch.place;
                 wrong.push(format!("{}:{} {}: {}", place.file, place.line, mismatch.trace, mismatch.message));
             }

@@ -4,7 +4,7 @@
 
 use lictor_audit::report::Report;
 use lictor_audit::skew::Skewed;
-use lictor_audit::{Options, audit};
+use lictor_audit::{AuditOptions, audit};
 use lictor_decode::input::Input;
 use lictor_judge::Judge;
 use lictor_logic::{Span, Verdict};
@@ -44,7 +44,7 @@ fn log(events: &[(i64, usize)]) -> Input {
 }
 
 fn run(judge: &mut Judge, events: &[(i64, usize)]) -> Report {
-    let options = Options { threads: Some(1), ..Options::default() };
+    let options = AuditOptions { threads: Some(1), ..AuditOptions::default() };
     audit(judge, &[log(events)], &options, &()).unwrap()
 }
 

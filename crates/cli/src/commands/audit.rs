@@ -8,9 +8,9 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AuditError, Options, audit};
+use lictor::audit::{AuditError, AuditOptions, audit};
 use lictor::decode::{Fault, Format};
-use lictor::input::{self, Limits};
+use lictor::input::{self, InputLimits};
 use lictor::judge::Judge;
 use lictor::order::{GapCause, ReorderWindow};
 use lictor::policy::{Mode, Severity};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
     let skewed = skew(args)?.map(|skew| Skewed::new(&policy, skew));
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
-    let limits = lictor_logic::Limits { rows: args.max_rows, ..lictor_logic::Limits::DEFAULT };
+    let limits = lictor_logic::CacheLimits { rows: args.max_rows, ..lictor_logic::CacheLimits::DEFAULT };
     let mut judge =
         Judge::with_limits(judged, limits).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let options = options(args)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
 }
 
 /// What the arguments say about how to audit.
-fn options(args: &AuditArgs) -> anyhow::Result<Options> {
+fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
     let now = jiff::Timestamp::now();
     let as_of = match args.as_of.as_deref() {
         None => None,
@@ -92,7 +92,7 @@ fn options(args: &AuditArgs) -> anyhow::Result<Options> {
         Some(path) => fingerprints(path)?,
         None => Default::default(),
     };
-    Ok(Options {
+    Ok(AuditOptions {
         format: args.input_format.as_deref().map(format).transpose()?,
         threads: args.jobs,
         content: args.show_content,
@@ -100,7 +100,7 @@ fn options(args: &AuditArgs) -> anyhow::Result<Options> {
         today: Some(today()),
         reorder: window(args)?,
         baseline,
-        limits: Limits::default(),
+        limits: InputLimits::default(),
     })
 }
 

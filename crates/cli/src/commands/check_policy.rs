@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lictor::audit::{Options, Untested, untested};
+use lictor::audit::{AuditOptions, Untested, untested};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor::policy::lint;
@@ -31,7 +31,7 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     }
     let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     if !logs.is_empty() {
-        let options = Options::default();
+        let options = AuditOptions::default();
         let inputs = input::find(logs, &options.limits)?;
         for Untested { property, missing, entirely } in untested(&judge, &inputs, &options)? {
             let names: Vec<&str> = missing.iter().map(|name| &**name).collect();

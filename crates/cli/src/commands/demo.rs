@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::Context;
-use lictor::audit::{Options, audit};
+use lictor::audit::{AuditOptions, audit};
 use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::policy::{Files, Policy};
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     let loaded = Policy::parse(POLICY, "shop.yaml", &Files).map_err(|problems| anyhow::anyhow!("{problems}"))?;
     let mut judge =
         Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
-    let options = Options { content: true, ..Options::default() };
+    let options = AuditOptions { content: true, ..AuditOptions::default() };
     let input = Input::from_bytes("sessions.jsonl", SESSIONS.as_bytes());
     let report = audit(&mut judge, &[input], &options, &())?;
     writeln!(out, "A shop's agent talked to six customers. Its log, judged by the shop's policy:\n")?;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use lictor::audit::{Options, audit};
-use lictor::comparison::Comparison;
+use lictor::audit::{AuditOptions, audit};
+use lictor::comparison::AuditComparison;
 use lictor::finding::Finding;
 use lictor::input;
 use lictor::judge::Judge;
@@ -18,7 +18,7 @@ use crate::render::paint::Paint;
 /// Audits the logs by both policies and tells the difference.
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let (old, new) = (judged(&args.old, args)?, judged(&args.new, args)?);
-    let comparison = Comparison::new(&old, &new);
+    let comparison = AuditComparison::new(&old, &new);
     match args.format {
         Document::Text => text(&comparison, &old, &new, args, out)?,
         Document::Json => json(&comparison, args, out)?,
@@ -30,13 +30,13 @@ fn judged(policy: &str, args: &DiffArgs) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let format = args.input_format.as_deref().map(format).transpose()?;
-    let options = Options { format, today: Some(today()), ..Options::default() };
+    let options = AuditOptions { format, today: Some(today()), ..AuditOptions::default() };
     let inputs = input::find(&args.traces, &options.limits)?;
     Ok(audit(&mut judge, &inputs, &options, &())?)
 }
 
 fn text(
-    comparison: &Comparison<'_>,
+    comparison: &AuditComparison<'_>,
     old: &Report,
     new: &Report,
     args: &DiffArgs,
@@ -72,7 +72,7 @@ fn line(finding: &Finding) -> String {
     format!("{}{binding}  {}:{} (session {session}, step {step})", property.id, source.file, source.line)
 }
 
-fn json(comparison: &Comparison<'_>, args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+fn json(comparison: &AuditComparison<'_>, args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let list = |findings: &[&Finding]| -> Vec<serde_json::Value> {
         let entry = |finding: &&Finding| {
             serde_json::json!({

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Context;
-use lictor::audit::{Options, sessions};
+use lictor::audit::{AuditOptions, sessions};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor_translate::export::{Exported, FactTrace, dogwood, fact_traces, mfotl, rego};
@@ -33,7 +33,7 @@ fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>
         return Ok(Vec::new());
     }
     let format = args.input_format.as_deref().map(format).transpose()?;
-    let options = Options { format, ..Options::default() };
+    let options = AuditOptions { format, ..AuditOptions::default() };
     let inputs = input::find(&args.traces, &options.limits)?;
     let sessions = sessions(&inputs, &options)?;
     let traces = fact_traces(judge, sessions.iter().map(|(name, events)| (name.clone(), &events[..])));

@@ -10,11 +10,11 @@ use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use anyhow::Context;
-use lictor::decode::{Fault, Record};
+use lictor::decode::{Fault, LogRecord};
 use lictor::event::Event;
 use lictor::guard::{Action, Decision};
 use lictor::json;
-use lictor_warden::{Answer, Desk, News, Notice, Refused, WardenError};
+use lictor_warden::{Answer, Desk, News, Notice, RefusedInput, WardenError};
 
 use crate::args::GuardArgs;
 use crate::complaint;
@@ -84,7 +84,7 @@ fn read_all(desk: Desk, said: &Sender<Said>, waiting: &SyncSender<()>) -> anyhow
                 }
             }),
             Err(fault) => {
-                let refused = Refused::new(fault.code, &line.bytes);
+                let refused = RefusedInput::new(fault.code, &line.bytes);
                 desk.refuse(refused, move |written| said.send(refusing(&fault, written)).unwrap_or_default());
             }
         }
@@ -167,7 +167,7 @@ fn read(line: &Line) -> Result<Event, Fault> {
     };
     let value = json::parse(line.bytes.trim_ascii_end()).map_err(|error| fault(error.code, error.message))?;
     let index = line.number.saturating_sub(1);
-    Record { value, file: Arc::clone(&file), line: line.number, index }.native_event()
+    LogRecord { value, file: Arc::clone(&file), line: line.number, index }.native_event()
 }
 
 fn refusal(line: u32, reason: &str) -> String {

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use lictor::decode::Fault;
-use lictor_hook::{Call, Client, Options, Reply, answer, refusal, settings};
-use lictor_warden::{Refused, Warden};
+use lictor_hook::{Client, HookCall, HookOptions, HookReply, answer, refusal, settings};
+use lictor_warden::{RefusedInput, Warden};
 
 use crate::args::{DEADLINE, HookArgs, HookClient, WardenArgs};
 use crate::complaint;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &HookArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     if args.keep {
         return keep(client, args);
     }
-    let asked: Arc<Mutex<Option<Call>>> = Arc::default();
+    let asked: Arc<Mutex<Option<HookCall>>> = Arc::default();
     let (sender, receiver) = mpsc::channel();
     let work = Work { client, asked: Arc::clone(&asked), settings: Settings::of(args) };
     let _worker = std::thread::Builder::new().name("hook".into()).spawn(move || sender.send(work.run()))?;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &HookArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
 }
 
 /// Prints a reply. What cannot be printed is a *no*.
-fn say(reply: &Reply, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn say(reply: &HookReply, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     out.write_all(reply.output.as_bytes()).and_then(|()| out.flush()).context("cannot write the answer")?;
     if !reply.complaint.is_empty() {
         complaint::say(reply.complaint.trim_end());
@@ -136,25 +136,25 @@ impl Settings {
 /// A question, from its bytes to the reply.
 struct Work {
     client: Client,
-    asked: Arc<Mutex<Option<Call>>>,
+    asked: Arc<Mutex<Option<HookCall>>>,
     settings: Settings,
 }
 
 impl Work {
     /// The reply, and whether a keeper would have been quicker.
-    fn run(&self) -> anyhow::Result<(Reply, bool)> {
+    fn run(&self) -> anyhow::Result<(HookReply, bool)> {
         let mut bytes = Vec::new();
         let mut input = std::io::stdin().lock().take(MOST_BYTES);
         input.read_to_end(&mut bytes).context("cannot read standard input")?;
-        let read = Call::read(self.client, &bytes);
+        let read = HookCall::read(self.client, &bytes);
         if let Ok(call) = &read {
             *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(call.clone());
         }
-        let works_in = read.as_ref().ok().and_then(Call::folder).unwrap_or(".").to_owned();
+        let works_in = read.as_ref().ok().and_then(HookCall::folder).unwrap_or(".").to_owned();
         if let Some(project) = self.settings.project.as_ref().filter(|project| !project.is_dir()) {
             anyhow::bail!("{}: there is no such project", project.display());
         }
-        let options = Options { rewrites: self.settings.rewrites };
+        let options = HookOptions { rewrites: self.settings.rewrites };
         let place = self.place(Path::new(&works_in));
         let attempts = if self.settings.has_keeper { ATTEMPTS } else { 1 };
         let mut attempt = 0;
@@ -222,15 +222,15 @@ fn is_locked(error: &anyhow::Error) -> bool {
 /// The reply to a question, decided and written down.
 fn decided(
     client: Client,
-    options: Options,
-    read: Result<Call, Fault>,
+    options: HookOptions,
+    read: Result<HookCall, Fault>,
     bytes: &[u8],
     warden: &mut Warden,
-) -> anyhow::Result<Reply> {
+) -> anyhow::Result<HookReply> {
     match read {
         Ok(call) => Ok(answer(client, options, &call, warden, now())?),
         Err(fault) => {
-            warden.refuse(&Refused::new(fault.code, bytes), Some(now()))?;
+            warden.refuse(&RefusedInput::new(fault.code, bytes), Some(now()))?;
             let reason = format!("lictor could not decide: {}: {}", fault.code, fault.message);
             Ok(refusal(client, None, &reason))
         }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use lictor::policy::Source;
+use lictor::policy::PolicyText;
 use lictor_translate::import::dogwood::{Given, Imported};
 
 use crate::args::{ImportArgs, ImportLanguage};
@@ -40,9 +40,9 @@ pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     Ok(Outcome::Compliant)
 }
 
-fn source(path: &Path) -> anyhow::Result<Source> {
+fn source(path: &Path) -> anyhow::Result<PolicyText> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Source::new(&path.display().to_string(), &text))
+    Ok(PolicyText::new(&path.display().to_string(), &text))
 }
 
 /// The name of a file without what stands behind its last dot.

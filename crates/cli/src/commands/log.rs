@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use lictor_ledger::{Ledger, Options, Reader};
+use lictor_ledger::{Ledger, LedgerOptions, Reader};
 use serde_json::json;
 
 use crate::args::{LogArgs, LogCommand};
@@ -43,8 +43,8 @@ pub(crate) fn no_ledger(folder: &Path) -> anyhow::Error {
 }
 
 /// How the command line writes ledgers: as usual, by the clock of the machine.
-pub(crate) fn options() -> Options {
-    Options::new(jiff::Timestamp::now)
+pub(crate) fn options() -> LedgerOptions {
+    LedgerOptions::new(jiff::Timestamp::now)
 }
 
 fn create(log: &Path, origin: &str, after: Option<&Path>, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -11,9 +11,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
-use lictor::decode::Record as LogRecord;
+use lictor::decode::LogRecord;
 use lictor::event::{Event, parse_time};
-use lictor::guard::{Decision, Guard, Options};
+use lictor::guard::{Decision, Guard, GuardOptions};
 use lictor::json::{self, Json, Text};
 use lictor::judge::Judge;
 use lictor::policy::{History, Policy};
@@ -96,7 +96,7 @@ impl Replay {
         let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
         let wide = policy.properties.iter().filter(|property| property.history != History::Session);
         Ok(Replay {
-            guard: Guard::new(judge, Options::default()),
+            guard: Guard::new(judge, GuardOptions::default()),
             wide: wide.map(|property| property.id.clone()).collect(),
             continuity: Continuity::default(),
             sessions: HashMap::new(),

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use lictor::judge::Judge;
 use lictor::pack::{self, Page};
-use lictor::policy::{Base, Files, Loaded, Policy, Problems, Source};
-use lictor::trial::{self, Mismatch, Scope};
+use lictor::policy::{Base, Files, Loaded, Policy, PolicyText, Problems};
+use lictor::trial::{self, Mismatch, TrialScope};
 
 use crate::args::TestArgs;
 use crate::complaint;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         for pack in pack::packs() {
             for page in &pack.pages {
                 let id = format!("{}/{}", pack.name, page.id);
-                tally.run(&id, page, pack.policy(page), Scope::Property(&id))?;
+                tally.run(&id, page, pack.policy(page), TrialScope::Property(&id))?;
             }
         }
     }
@@ -32,7 +32,8 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         let loaded = Policy::for_page(&page, base, &Files);
         // The page of one property, as those of packs are: remarks need not repeat its name.
         let is_its_own = |loaded: &Loaded| loaded.policy.properties.iter().any(|property| property.id == page.id);
-        let scope = if loaded.as_ref().is_ok_and(is_its_own) { Scope::Property(&page.id) } else { Scope::All };
+        let scope =
+            if loaded.as_ref().is_ok_and(is_its_own) { TrialScope::Property(&page.id) } else { TrialScope::All };
         tally.run(&path.display().to_string(), &page, loaded, scope)?;
     }
     tally.finish()
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
 fn read(path: &Path) -> anyhow::Result<Page> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut problems = Problems::default();
-    let page = pack::read_page(&Source::new(&path.display().to_string(), &text), &mut problems);
+    let page = pack::read_page(&PolicyText::new(&path.display().to_string(), &text), &mut problems);
     if problems.has_errors() {
         anyhow::bail!("{problems}");
     }
@@ -63,7 +64,7 @@ impl Tally<'_> {
         name: &str,
         page: &Page,
         loaded: Result<Loaded, Problems>,
-        scope: Scope<'_>,
+        scope: TrialScope<'_>,
     ) -> anyhow::Result<()> {
         let loaded = loaded.map_err(|problems| anyhow::anyhow!("{problems}"))?;
         let judge =

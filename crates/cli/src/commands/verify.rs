@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Context;
-use lictor_ledger::{Fault, Verified, VerifierKey, verify, verify_against};
+use lictor_ledger::{LedgerFault, Verified, VerifierKey, verify, verify_against};
 use serde_json::json;
 
 use crate::args::{Document, VerifyArgs};
@@ -102,11 +102,11 @@ fn good(args: &VerifyArgs, verified: &Verified, out: &mut dyn Write) -> anyhow::
     Ok(())
 }
 
-fn bad(args: &VerifyArgs, fault: &Fault, out: &mut dyn Write) -> anyhow::Result<()> {
+fn bad(args: &VerifyArgs, fault: &LedgerFault, out: &mut dyn Write) -> anyhow::Result<()> {
     match args.format {
         Document::Text => writeln!(out, "{}: does not verify\n  {fault}", args.log.display())?,
         Document::Json => {
-            let Fault { file, line, index, message } = fault;
+            let LedgerFault { file, line, index, message } = fault;
             let document = json!({
                 "lictor": 1,
                 "kind": "verification",

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use lictor_ledger::{Ledger, Options};
+use lictor_ledger::{Ledger, LedgerOptions};
 use serde_json::json;
 
 use crate::{Answer, Project};
@@ -122,7 +122,7 @@ fn a_ledger_that_others_keep_is_not_waited_for_for_ever() {
     for client in CLIENTS {
         let project = Project::new(client);
         assert!(project.ask(&project.before("c1", "Bash", json!({}))).is_silent());
-        let held = Ledger::open(project.path().join(".lictor/log"), Options::new(jiff::Timestamp::now)).unwrap();
+        let held = Ledger::open(project.path().join(".lictor/log"), LedgerOptions::new(jiff::Timestamp::now)).unwrap();
         let answer = project.ask_with(&["--deadline", "2"], &project.before("c2", "Bash", json!({})).to_string());
         assert!(answer.is_denied() && answer.output.contains("could not decide"), "{answer:?}");
         drop(held);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lictor_ledger::{Ledger, Options};
+use lictor_ledger::{Ledger, LedgerOptions};
 use serde_json::json;
 
 use crate::{Answer, POLICY, Project};
@@ -33,7 +33,8 @@ fn wait(project: &Project) {
 }
 
 fn is_kept(project: &Project) -> bool {
-    Ledger::open(project.path().join(".lictor/log"), Options::new(jiff::Timestamp::now)).is_err_and(|it| it.is_locked())
+    Ledger::open(project.path().join(".lictor/log"), LedgerOptions::new(jiff::Timestamp::now))
+        .is_err_and(|it| it.is_locked())
 }
 
 /// Ends the keeper, and waits until it has.

@@ -9,7 +9,7 @@ use super::response_events;
 use crate::conversation::{Conversations, Stamp};
 use crate::openai_chat::truncated;
 use crate::{Decoded, Fault};
-use lictor_event::{Kind, Payload};
+use lictor_event::{Arguments, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// A message that is coming.
@@ -85,7 +85,7 @@ impl Stream {
         let mut events = response_events(&self.message.into()).unwrap_or_default();
         let calls = events.iter_mut().filter(|event| event.kind == Kind::ToolCall);
         for (event, _) in calls.zip(silent).filter(|(_, silent)| !is_whole && *silent) {
-            event.args = Some(Payload::Unparsed(Text::default()));
+            event.args = Some(Arguments::Unparsed(Text::default()));
         }
         conversations.answer(self.conversation, vec![events], &self.stamp, out);
     }

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use crate::conversation::Stamp;
-use crate::{Decoded, Record, dialect, unknown};
-use lictor_event::{Event, Kind, Payload, Source, parse_time};
+use crate::{Decoded, LogRecord, dialect, unknown};
+use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Text};
 
 /// Hooks that tell nothing new.
@@ -36,14 +36,14 @@ pub(super) struct Hooks {
 }
 
 impl Hooks {
-    pub(super) fn record(&mut self, record: Record, out: &mut Decoded) {
+    pub(super) fn record(&mut self, record: LogRecord, out: &mut Decoded) {
         let value = &record.value;
         let name = value.text("hook_event_name").unwrap_or_default();
         let session = Text::from(value.text("session_id").unwrap_or_default());
         self.stopped.remove(&session);
         let mut event = match name {
             "PreToolUse" => {
-                let args = value.get("tool_input").cloned().map(Payload::from_json);
+                let args = value.get("tool_input").cloned().map(Arguments::from_json);
                 Event { args, ..Event::new(Kind::ToolCall) }
             }
             "PostToolUse" | "PostToolUseFailure" => {

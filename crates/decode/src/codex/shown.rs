@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Decoded;
 use crate::flattened::opened;
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// Events that are neither said nor done, or say in pieces what is told whole. Those that end in `_delta` as well.
@@ -117,7 +117,7 @@ impl Shown {
             "exec_approval_request" | "apply_patch_approval_request" | "request_permissions" => {
                 let mut event = Event { id, ..Event::new(Kind::Other(Text::from("approval_request"))) };
                 event.tool = Some(Text::from(if sort == "exec_approval_request" { "shell" } else { "apply_patch" }));
-                event.args = Some(Payload::Value(kept(payload, &["command", "cwd", "changes", "permissions"])));
+                event.args = Some(Arguments::Value(kept(payload, &["command", "cwd", "changes", "permissions"])));
                 event.text = payload.text("reason").map(Text::from);
                 out.events.push(event);
             }
@@ -153,8 +153,8 @@ impl Shown {
         });
         let arguments = invoked.get("arguments").cloned();
         event.args = Some(match arguments {
-            Some(arguments) => Payload::from_json(arguments),
-            None => Payload::Value(kept(payload, &["command", "cwd", "changes", "query", "prompt"])),
+            Some(arguments) => Arguments::from_json(arguments),
+            None => Arguments::Value(kept(payload, &["command", "cwd", "changes", "query", "prompt"])),
         });
         if let Some(server) = invoked.text("server") {
             event.more.insert("server", server);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::{Decoded, Decoder, Fault, Record};
+use crate::{Decoded, Decoder, Fault, LogRecord};
 use lictor_event::Source;
 use lictor_json::{self as json, Json, JsonError};
 
@@ -51,7 +51,7 @@ pub(super) struct Place {
 
 /// A line of a chunk.
 #[derive(Debug)]
-pub struct Line {
+pub struct ChunkLine {
     index: u32,
     place: Place,
 }
@@ -71,13 +71,13 @@ impl Chunk {
     }
 
     /// Its records in order, and in their places the mistakes.
-    pub fn records(&self) -> Records<'_> {
-        Records { chunk: self, at: 0, index: self.indices().start, wanted: None }
+    pub fn records(&self) -> LogRecords<'_> {
+        LogRecords { chunk: self, at: 0, index: self.indices().start, wanted: None }
     }
 
     /// The records of these numbers, which are in order. The others are skipped unread.
-    pub fn records_at<'a>(&'a self, indices: &'a [u32]) -> Records<'a> {
-        Records { wanted: Some(indices), ..self.records() }
+    pub fn records_at<'a>(&'a self, indices: &'a [u32]) -> LogRecords<'a> {
+        LogRecords { wanted: Some(indices), ..self.records() }
     }
 
     /// Whether its records are lines of JSON.
@@ -86,25 +86,25 @@ impl Chunk {
     }
 
     /// Its lines that are not empty.
-    pub fn lines(&self) -> impl Iterator<Item = Line> + '_ {
+    pub fn lines(&self) -> impl Iterator<Item = ChunkLine> + '_ {
         let mut records = self.records();
-        std::iter::from_fn(move || records.place()?.ok().map(|(index, place)| Line { index, place }))
+        std::iter::from_fn(move || records.place()?.ok().map(|(index, place)| ChunkLine { index, place }))
     }
 
     /// The text of a line.
-    pub fn line(&self, line: &Line) -> Result<&str, Fault> {
+    pub fn line(&self, line: &ChunkLine) -> Result<&str, Fault> {
         self.text(&line.place)
     }
 
     /// Gives a line to a decoder.
-    pub fn decode_line(&self, line: &Line, decoder: &mut dyn Decoder, out: &mut Decoded) {
+    pub fn decode_line(&self, line: &ChunkLine, decoder: &mut dyn Decoder, out: &mut Decoded) {
         let decoded = self.decode_at(line.index, &line.place, decoder, out);
         out.faults.extend(decoded.err());
     }
 
     /// Gives its records to a decoder: all, or those of these numbers, which are in order.
     pub fn decode(&self, wanted: Option<&[u32]>, decoder: &mut dyn Decoder, out: &mut Decoded) {
-        let mut records = Records { wanted, ..self.records() };
+        let mut records = LogRecords { wanted, ..self.records() };
         // An event a record, mostly: room is made once.
         out.events.reserve(wanted.map_or_else(|| self.indices().len(), <[u32]>::len));
         while let Some(place) = records.place() {
@@ -121,14 +121,14 @@ impl Chunk {
         }
         let Source { file, line, record: index } = source;
         let value = self.value(text).map_err(|error| self.fault(place, error))?;
-        decoder.record(Record { value, file, line, index }, out);
+        decoder.record(LogRecord { value, file, line, index }, out);
         Ok(())
     }
 
     /// Reads the record in a place.
-    fn read(&self, index: u32, place: &Place) -> Result<Record, Fault> {
+    fn read(&self, index: u32, place: &Place) -> Result<LogRecord, Fault> {
         let value = self.value(self.text(place)?).map_err(|error| self.fault(place, error))?;
-        Ok(Record { value, file: Arc::clone(&self.file), line: place.line, index })
+        Ok(LogRecord { value, file: Arc::clone(&self.file), line: place.line, index })
     }
 
     fn text(&self, place: &Place) -> Result<&str, Fault> {
@@ -171,7 +171,7 @@ impl Chunk {
 
 /// The records of a chunk.
 #[derive(Debug)]
-pub struct Records<'a> {
+pub struct LogRecords<'a> {
     chunk: &'a Chunk,
     /// How far the bytes are read, for lines.
     at: usize,
@@ -180,16 +180,16 @@ pub struct Records<'a> {
     wanted: Option<&'a [u32]>,
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Record, Fault>;
+impl Iterator for LogRecords<'_> {
+    type Item = Result<LogRecord, Fault>;
 
-    fn next(&mut self) -> Option<Result<Record, Fault>> {
+    fn next(&mut self) -> Option<Result<LogRecord, Fault>> {
         let place = self.place()?;
         Some(place.and_then(|(index, place)| self.chunk.read(index, &place)))
     }
 }
 
-impl Records<'_> {
+impl LogRecords<'_> {
     /// The number of the next record and where it is.
     fn place(&mut self) -> Option<Result<(u32, Place), Fault>> {
         loop {

@@ -11,7 +11,7 @@ use super::http::Http;
 use super::lines::Lines;
 use super::source::{Source, trouble};
 use super::values::Values;
-use super::{InputError, Limits};
+use super::{InputError, InputLimits};
 use crate::{Fault, Framing};
 
 /// How much is read at least to see what a file is.
@@ -36,7 +36,7 @@ enum Cutter {
 /// What is read of a file and not yet cut.
 pub(super) struct Blocks {
     pub(super) file: Arc<str>,
-    pub(super) limits: Limits,
+    pub(super) limits: InputLimits,
     pub(super) buffer: Vec<u8>,
     /// Whether the buffer reaches to the end of the file.
     pub(super) ended: bool,
@@ -51,7 +51,11 @@ pub(super) struct Blocks {
 }
 
 impl Chunks {
-    pub(super) fn open(file: Arc<str>, reader: Box<dyn Read + Send>, limits: Limits) -> Result<Chunks, InputError> {
+    pub(super) fn open(
+        file: Arc<str>,
+        reader: Box<dyn Read + Send>,
+        limits: InputLimits,
+    ) -> Result<Chunks, InputError> {
         let source = Source::new(reader, limits.clone()).map_err(|error| InputError::from_io(&file, &error))?;
         let mut blocks = Blocks {
             file,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{Content, Input, InputError, Limits};
+use super::{Content, Input, InputError, InputLimits};
 
 /// How the name of a log ends. A directory holds other things too, and only these are read from it.
 const LOGS: [&str; 8] = ["json", "jsonl", "ndjson", "sse", "http", "xes", "txt", "log"];
@@ -22,7 +22,7 @@ const COMPRESSED: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
 /// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.txt` or `.log`, each also as `.gz` or `.zst`. `*`, `?` and
 /// `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is put aside in a
 /// temporary file. A file that is named twice is read once.
-pub fn find(paths: &[String], limits: &Limits) -> Result<Vec<Input>, InputError> {
+pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputError> {
     if paths.is_empty() {
         return Err(InputError::new("no input", "nothing was named")
             .hint("name a log, a directory of logs, or - for standard input"));
@@ -41,7 +41,7 @@ pub fn find(paths: &[String], limits: &Limits) -> Result<Vec<Input>, InputError>
 }
 
 struct Found<'a> {
-    limits: &'a Limits,
+    limits: &'a InputLimits,
     inputs: Vec<Input>,
     seen: HashSet<PathBuf>,
 }

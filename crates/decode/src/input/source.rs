@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Limits;
+use super::InputLimits;
 
 /// The largest window of a zstd frame, as a power of two: what `zstd -19` and any level below uses.
 const WINDOW: u32 = 27;
@@ -18,7 +18,7 @@ type Bytes = Box<dyn Read + Send>;
 /// The content of a file: what it holds once it is decompressed, within the limits.
 pub(super) struct Source {
     content: Bytes,
-    limits: Limits,
+    limits: InputLimits,
     compressed: bool,
     /// How many bytes were read from the file.
     raw: Arc<AtomicU64>,
@@ -27,7 +27,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(file: Bytes, limits: Limits) -> io::Result<Source> {
+    pub(super) fn new(file: Bytes, limits: InputLimits) -> io::Result<Source> {
         let raw = Arc::new(AtomicU64::new(0));
         let mut file = Counted { file, count: Arc::clone(&raw) };
         let mut magic = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::Asked;
 use crate::content::Content;
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// The events of a result, by the method that it answers or, where the request is not in the log, by what it holds.
@@ -96,7 +96,7 @@ pub(super) fn tool_result(result: &Json) -> Event {
 fn retrieval(method: &str, result: &Json, asked: Option<&Asked>) -> Event {
     let mut event = Event::new(Kind::Retrieval);
     event.tool = Some(method.into());
-    event.args = asked.map(|asked| Payload::Value(asked.params.clone()));
+    event.args = asked.map(|asked| Arguments::Value(asked.params.clone()));
     let mut content = Content::default();
     for part in result.get("contents").and_then(Json::as_array).unwrap_or_default() {
         content.add(part, "\n");

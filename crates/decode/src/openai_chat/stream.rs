@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::conversation::{Conversations, Stamp};
 use crate::{Decoded, Fault, chat};
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// The streams that have begun and not ended.
@@ -171,7 +171,7 @@ impl Choice {
         let mut events = chat::events_of(&message.into()).unwrap_or_default();
         let calls = events.iter_mut().filter(|event| event.kind == Kind::ToolCall);
         for (event, _) in calls.zip(silent).filter(|(_, silent)| is_cut && *silent) {
-            event.args = Some(Payload::Unparsed(Text::default()));
+            event.args = Some(Arguments::Unparsed(Text::default()));
         }
         events
     }

@@ -5,7 +5,7 @@
 
 use crate::chat::{self, copy_server, said, text_call, tool_call};
 use crate::content::Content;
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
 /// Items that are neither said nor done.
@@ -186,6 +186,6 @@ pub(super) fn spoken(text: &Text) -> Event {
 /// Marks a call whose arguments had not come when the stream was cut: they are not known, rather than none.
 pub(super) fn unknown_arguments(event: &mut Event) {
     if event.kind == Kind::ToolCall {
-        event.args = Some(Payload::Unparsed(Text::default()));
+        event.args = Some(Arguments::Unparsed(Text::default()));
     }
 }

@@ -10,7 +10,7 @@ use crate::flattened::{attribute, opened, structure, text_attribute};
 use crate::spans::otel::{RawEvent, RawSpan};
 use crate::spans::{Span, Work};
 use crate::{Decoded, dialect, spans};
-use lictor_event::{Event, Kind, Payload, Source};
+use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
 /// The session that a span names.
@@ -215,7 +215,7 @@ fn tool(span: &mut RawSpan) -> Work {
     }
     call.id = text("gen_ai.tool.call.id");
     let first = |names: [&str; 2]| names.iter().find_map(|name| attribute(&span.attributes, name));
-    call.args = first(["gen_ai.tool.call.arguments", "traceloop.entity.input"]).map(Payload::from_json);
+    call.args = first(["gen_ai.tool.call.arguments", "traceloop.entity.input"]).map(Arguments::from_json);
     let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
     let mut answered = span.end.is_some();
     if let Some(result) = first(["gen_ai.tool.call.result", "traceloop.entity.output"]) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use lictor_event::print::{self, Print};
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text};
 
 /// The session so far.
@@ -121,7 +121,7 @@ impl History {
                 by_id.or_else(|| self.find_alike(&event, |call| waiting(call) && call.given.is_none()))
             }
             None => self.find_alike(&event, waiting).or_else(|| match event.args {
-                Some(Payload::Value(_)) => None,
+                Some(Arguments::Value(_)) => None,
                 // Arguments that were not recorded, or not in JSON, cannot be compared.
                 _ => self.calls.iter().position(waiting),
             }),
@@ -311,13 +311,13 @@ impl History {
 }
 
 /// Whether two calls were given the same arguments, however they are written.
-pub(super) fn same_arguments(left: &Payload, right: &Payload) -> bool {
+pub(super) fn same_arguments(left: &Arguments, right: &Arguments) -> bool {
     print_of(left) == print_of(right)
 }
 
-fn print_of(payload: &Payload) -> Print {
+fn print_of(payload: &Arguments) -> Print {
     match payload {
-        Payload::Value(value) => print::of(value),
-        Payload::Unparsed(text) => print::of(&Json::String(text.trim().into())),
+        Arguments::Value(value) => print::of(value),
+        Arguments::Unparsed(text) => print::of(&Json::String(text.trim().into())),
     }
 }

@@ -25,7 +25,7 @@ mod limits;
 use std::io::Write;
 
 use lictor_decode::Framing;
-use lictor_decode::input::{Input, Limits};
+use lictor_decode::input::{Input, InputLimits};
 
 /// What was read: values with their lines, and faults with their lines and codes.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,12 +42,12 @@ fn fault(line: u32, code: &'static str) -> Read {
     Read::Fault(line, code)
 }
 
-fn in_chunks(chunk: usize) -> Limits {
-    Limits { chunk, ..Limits::default() }
+fn in_chunks(chunk: usize) -> InputLimits {
+    InputLimits { chunk, ..InputLimits::default() }
 }
 
 /// Everything in an input.
-fn read(bytes: &[u8], limits: &Limits) -> (Framing, Vec<Read>) {
+fn read(bytes: &[u8], limits: &InputLimits) -> (Framing, Vec<Read>) {
     let chunks = Input::from_bytes("log", bytes).chunks(limits).unwrap();
     let framing = chunks.framing();
     let mut all = Vec::new();
@@ -68,8 +68,8 @@ fn expect(name: &str, bytes: &[u8], framing: Framing, expected: &[Read]) {
         let limits = in_chunks(chunk);
         assert_eq!(read(bytes, &limits), (framing, expected.to_vec()), "{name}, in chunks of {chunk}");
     }
-    assert_eq!(read(&gzip(bytes), &Limits::default()), (framing, expected.to_vec()), "{name}, with gzip");
-    assert_eq!(read(&zstd(bytes), &Limits::default()), (framing, expected.to_vec()), "{name}, with zstd");
+    assert_eq!(read(&gzip(bytes), &InputLimits::default()), (framing, expected.to_vec()), "{name}, with gzip");
+    assert_eq!(read(&zstd(bytes), &InputLimits::default()), (framing, expected.to_vec()), "{name}, with zstd");
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use lictor_decode::{Decoded, Format, Record};
-use lictor_event::{Event, Kind, Payload, Source, parse_time};
+use lictor_decode::{Decoded, Format, LogRecord};
+use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{self as json, Json, Object, Text};
 use lictor_logic::{Fact, Time, Value};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 fn decode(line: &str) -> Decoded {
     let mut out = Decoded::default();
     let value = json::parse_str(line).unwrap();
-    Format::Native.decoder().record(Record { value, file: "log".into(), line: 7, index: 6 }, &mut out);
+    Format::Native.decoder().record(LogRecord { value, file: "log".into(), line: 7, index: 6 }, &mut out);
     out
 }
 
@@ -45,7 +45,7 @@ fn every_field_has_its_place() {
         principal: Some("ann".into()),
         id: Some("call_1".into()),
         tool: Some("lookup".into()),
-        args: Some(Payload::Value(object(r#"{"id":7}"#))),
+        args: Some(Arguments::Value(object(r#"{"id":7}"#))),
         result: Some(object("[1]")),
         text: Some("hello".into()),
         failed: true,
@@ -96,10 +96,10 @@ fn a_result_that_is_a_string_is_text() {
 #[test]
 fn arguments_come_as_an_object_or_in_a_string() {
     let args = |value: &str| event(&format!(r#"{{"kind":"tool_call","tool":"t","args":{value}}}"#)).args.unwrap();
-    assert_eq!(args(r#"{"a":1}"#), Payload::Value(object(r#"{"a":1}"#)));
-    assert_eq!(args(r#""{\"a\":1}""#), Payload::Value(object(r#"{"a":1}"#)));
-    assert_eq!(args(r#""""#), Payload::Value(object("{}")));
-    assert_eq!(args(r#""{\"a\":""#), Payload::Unparsed(r#"{"a":"#.into()));
+    assert_eq!(args(r#"{"a":1}"#), Arguments::Value(object(r#"{"a":1}"#)));
+    assert_eq!(args(r#""{\"a\":1}""#), Arguments::Value(object(r#"{"a":1}"#)));
+    assert_eq!(args(r#""""#), Arguments::Value(object("{}")));
+    assert_eq!(args(r#""{\"a\":""#), Arguments::Unparsed(r#"{"a":"#.into()));
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn fact() -> impl Strategy<Value = Fact> {
 fn any_event() -> impl Strategy<Value = Event> {
     let kind = prop_oneof![Just("tool_call"), Just("consent"), Just("facts"), Just("mine")];
     let payload = prop_oneof![
-        value().prop_map(Payload::Value),
-        members(value()).prop_map(|object| Payload::Value(object.into())),
-        "[a-z(]{1,9}x".prop_map(|text| Payload::Unparsed(text.into())),
+        value().prop_map(Arguments::Value),
+        members(value()).prop_map(|object| Arguments::Value(object.into())),
+        "[a-z(]{1,9}x".prop_map(|text| Arguments::Unparsed(text.into())),
     ];
     let result = value().prop_filter("as text", |value| value.as_str().is_none() && !value.is_null());
     let who = (

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use lictor_decode::input::{Input, Limits};
-use lictor_decode::{Decoded, Format, Record};
-use lictor_event::{Event, Payload, write_time};
+use lictor_decode::input::{Input, InputLimits};
+use lictor_decode::{Decoded, Format, LogRecord};
+use lictor_event::{Arguments, Event, write_time};
 use lictor_json::Json;
 
 /// The records of a file with their lines.
@@ -14,7 +14,7 @@ pub(crate) fn records(path: &Path) -> Vec<(u32, Json)> {
     let name = path.display().to_string();
     let input = Input::from_bytes(name.as_str(), std::fs::read(path).unwrap());
     let mut records = Vec::new();
-    for chunk in input.chunks(&Limits::default()).unwrap() {
+    for chunk in input.chunks(&InputLimits::default()).unwrap() {
         for record in chunk.records() {
             let record = record.unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
             records.push((record.line, record.value));
@@ -29,7 +29,7 @@ pub(crate) fn decode(format: Format, name: &str, records: &[(u32, Json)]) -> Dec
     let mut out = Decoded::default();
     let file: Arc<str> = name.into();
     for (index, (line, value)) in records.iter().enumerate() {
-        let record = Record { value: value.clone(), file: Arc::clone(&file), line: *line, index: index as u32 };
+        let record = LogRecord { value: value.clone(), file: Arc::clone(&file), line: *line, index: index as u32 };
         decoder.record(record, &mut out);
     }
     decoder.finish(&mut out);
@@ -66,8 +66,8 @@ pub(crate) fn line(event: &Event) -> String {
     field(
         "args",
         event.args.as_ref().map(|args| match args {
-            Payload::Value(value) => short(&value.to_string()),
-            Payload::Unparsed(text) => format!("unparsed({})", short(text)),
+            Arguments::Value(value) => short(&value.to_string()),
+            Arguments::Unparsed(text) => format!("unparsed({})", short(text)),
         }),
     );
     field("result", event.result.as_ref().map(|value| short(&value.to_string())));

@@ -2,7 +2,7 @@
 
 use lictor_logic::Time;
 
-use crate::{Payload, parse_time};
+use crate::{Arguments, parse_time};
 use lictor_json::{Json, Number, Text};
 
 /// From which number on a time counts milliseconds, and from which on it is not taken.
@@ -92,11 +92,11 @@ impl Field<'_> {
         )
     }
 
-    pub(super) fn arguments(self, into: &mut Option<Payload>) -> Result<(), Wrong> {
+    pub(super) fn arguments(self, into: &mut Option<Arguments>) -> Result<(), Wrong> {
         match self.value.take() {
             Json::Null => Ok(()),
             value @ (Json::Object(_) | Json::String(_)) => {
-                *into = Some(Payload::from_json(value));
+                *into = Some(Arguments::from_json(value));
                 Ok(())
             }
             other => self.wrong("an object, or a string that holds one", &other),

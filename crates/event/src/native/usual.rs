@@ -3,7 +3,7 @@
 //! Nearly all are. Any other, were it only for a `null` or an escape in a key, is left to the careful way, which says
 //! what is wrong or comes to the same event.
 
-use crate::{Event, Kind, Payload, parse_time};
+use crate::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, Object, Pull};
 
 /// The session of a line; none if it stands behind something that is not skipped in a moment.
@@ -91,7 +91,7 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
             }
             "args" => {
                 let args = line.value().filter(|args| matches!(args, Json::Object(_)))?;
-                event.args = Some(Payload::Value(args));
+                event.args = Some(Arguments::Value(args));
                 1 << 14
             }
             "failed" => {

@@ -16,7 +16,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use lictor_event::Payload;
+use lictor_event::Arguments;
 use lictor_json::{self as json, Json, MAX_DEPTH, MAX_VALUES, Number, Object, Text};
 use proptest::prelude::*;
 
@@ -187,14 +187,14 @@ fn a_reader_is_not_disturbed_by_texts_that_failed() {
 
 #[test]
 fn arguments_in_a_string_are_parsed_once() {
-    let from = |text: &str| Payload::from_json(Json::from(text));
-    assert_eq!(from(r#"{"a":1}"#), Payload::Value(json::parse_str(r#"{"a":1}"#).unwrap()));
-    assert_eq!(from(""), Payload::Value(json::parse_str("{}").unwrap()));
-    assert_eq!(from(r#"{"a":"#), Payload::Unparsed(r#"{"a":"#.into()));
-    assert_eq!(from(r#"{"a":1} and more"#), Payload::Unparsed(r#"{"a":1} and more"#.into()));
-    assert_eq!(from(r#"{"a":1,"a":2}"#), Payload::Unparsed(r#"{"a":1,"a":2}"#.into()));
+    let from = |text: &str| Arguments::from_json(Json::from(text));
+    assert_eq!(from(r#"{"a":1}"#), Arguments::Value(json::parse_str(r#"{"a":1}"#).unwrap()));
+    assert_eq!(from(""), Arguments::Value(json::parse_str("{}").unwrap()));
+    assert_eq!(from(r#"{"a":"#), Arguments::Unparsed(r#"{"a":"#.into()));
+    assert_eq!(from(r#"{"a":1} and more"#), Arguments::Unparsed(r#"{"a":1} and more"#.into()));
+    assert_eq!(from(r#"{"a":1,"a":2}"#), Arguments::Unparsed(r#"{"a":1,"a":2}"#.into()));
     // JSON of JSON is a string, not the object inside it.
-    assert_eq!(from(r#""{\"a\":1}""#), Payload::Value(Json::from(r#"{"a":1}"#)));
+    assert_eq!(from(r#""{\"a\":1}""#), Arguments::Value(Json::from(r#"{"a":1}"#)));
 }
 
 /// What the other reader makes of the same value; floats may differ in their last bit.

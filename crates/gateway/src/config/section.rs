@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Uri;
 use lictor_json::{Json, Object};
 
-use super::{Config, Limits};
+use super::{Config, GatewayLimits};
 use crate::identity::{EVERYBODY, KeyHash};
 
 /// What is wrong with a section, one sentence for each mistake.
@@ -164,7 +164,7 @@ impl Reading {
         tenants
     }
 
-    fn limits(&mut self, place: &str, value: &Json, limits: &mut Limits) {
+    fn limits(&mut self, place: &str, value: &Json, limits: &mut GatewayLimits) {
         let Some(object) = value.as_object() else {
             self.wrong(place, "must be a mapping");
             return;

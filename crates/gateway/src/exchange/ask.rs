@@ -8,7 +8,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::Action;
 use lictor_warden::{DELIVERY, EXCHANGE};
-use lictor_wire::{Api, Fold, Refused, Request, Ruling};
+use lictor_wire::{Api, Fold, Request, Ruling, WireRefusal};
 
 use super::ruling::Saved;
 use super::{Exchange, Stop};
@@ -100,7 +100,7 @@ impl Exchange {
     }
 
     /// Writes down that something cannot be read, and says so.
-    pub(super) async fn unreadable(&self, status: u16, refused: &Refused, bytes: Vec<u8>) -> Result<Stop, Stop> {
+    pub(super) async fn unreadable(&self, status: u16, refused: &WireRefusal, bytes: Vec<u8>) -> Result<Stop, Stop> {
         self.refused(refused.code, bytes).await?;
         Ok(Stop::Tell(Outcome::Refused, Told::new(status, refused.code, refused.message.clone())))
     }

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use lictor_event::{Event, Kind, MASK};
 use lictor_json::Text;
-use lictor_wire::{Limits, Mask, Move, Ruling, Sent, Stream};
+use lictor_wire::{Mask, Move, Ruling, Sent, Stream, StreamLimits};
 use serde_json::json;
 
 use super::ask::Begun;
@@ -76,7 +76,7 @@ impl Exchange {
         *response.headers_mut() = upstream::back(&head.headers);
         self.give(response)?;
         self.pieces = Some(pieces.clone());
-        let stream = Stream::new(begun.api, Limits { held: limits.held, hold_back });
+        let stream = Stream::new(begun.api, StreamLimits { held: limits.held, hold_back });
         let mut flow = Flow {
             stream,
             moves: VecDeque::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_judge::guard::Action;
 use lictor_logic::Time;
 use lictor_policy::Response;
@@ -370,7 +370,7 @@ fn call_hash(event: &Event) -> String {
 
 fn arguments(event: &Event) -> Option<String> {
     event.args.as_ref().map(|args| match args {
-        Payload::Value(value) => value.to_string(),
-        Payload::Unparsed(text) => text.to_string(),
+        Arguments::Value(value) => value.to_string(),
+        Arguments::Unparsed(text) => text.to_string(),
     })
 }

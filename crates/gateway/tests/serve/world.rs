@@ -238,14 +238,14 @@ impl Plan {
             (None, true) => Arc::new(EmbeddedStore::open(&self.folder.path().join("state")).unwrap()),
             (None, false) => Arc::new(MemoryStore::new()),
         };
-        let options = lictor_ledger::Options::new(jiff::Timestamp::now).disk(self.disk);
+        let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now).disk(self.disk);
         let ledger = self.records.then(|| Ledger::open_or_create(&log, "test.example/gateway", options).unwrap());
         let policy = policy(&self.policy);
         let foundation = Foundation {
             store,
             ledger,
-            guard: lictor_judge::guard::Options::default(),
-            warden: lictor_warden::Options {
+            guard: lictor_judge::guard::GuardOptions::default(),
+            warden: lictor_warden::WardenOptions {
                 keep: Keep::Commitment,
                 most_sessions: 1000,
                 policy: policy.fingerprint(),

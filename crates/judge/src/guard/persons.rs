@@ -7,7 +7,7 @@ use lictor_logic::{Fact, Value};
 use super::{Cause, Decider, Decision, Guard};
 use crate::finding::Finding;
 use crate::label::person;
-use lictor_event::{Event, Payload};
+use lictor_event::{Arguments, Event};
 use lictor_recognise::{Found, Recogniser};
 
 impl Guard {
@@ -63,8 +63,8 @@ impl<'a> Told<'a> {
     fn event(&mut self, event: &Event) {
         let Told { recogniser, found, given } = self;
         match &event.args {
-            Some(Payload::Value(value)) => recogniser.value(value, found),
-            Some(Payload::Unparsed(text)) => recogniser.text(text, found),
+            Some(Arguments::Value(value)) => recogniser.value(value, found),
+            Some(Arguments::Unparsed(text)) => recogniser.text(text, found),
             None => {}
         }
         event.result.iter().for_each(|result| recogniser.value(result, found));

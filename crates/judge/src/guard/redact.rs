@@ -8,7 +8,7 @@ use lictor_logic::{Fact, Value};
 
 use super::{Cause, Objection};
 use crate::label::person;
-use lictor_event::{Event, MASK, Payload};
+use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
 use lictor_recognise::{Found, Recogniser};
@@ -64,8 +64,8 @@ impl Offence {
             event.text = Some(walk.at("text", |walk| walk.text(text)).unwrap_or_else(|| text.clone()));
         }
         match &mut event.args {
-            Some(Payload::Value(value)) => walk.at("args", |walk| walk.value(value, "")),
-            Some(Payload::Unparsed(text)) => {
+            Some(Arguments::Value(value)) => walk.at("args", |walk| walk.value(value, "")),
+            Some(Arguments::Unparsed(text)) => {
                 if let Some(masked) = walk.at("args", |walk| walk.text(text)) {
                     *text = masked;
                 }

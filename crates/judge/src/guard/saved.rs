@@ -10,7 +10,7 @@ use super::{Guard, Guarded};
 use crate::RestoreError;
 use crate::session::{SavedSession, Session};
 use crate::trail::SavedMoments;
-use lictor_event::record::Record;
+use lictor_event::record::LogRecord;
 use lictor_event::{Event, Source};
 use lictor_json::{self as json, Text};
 
@@ -116,5 +116,5 @@ impl Guard {
 /// The event of a line of Lictor's own format.
 fn event(text: &str) -> Option<Event> {
     let value = json::parse_str(text).ok()?;
-    Record { value, file: "-".into(), line: 0, index: 0 }.kept_event().ok()
+    LogRecord { value, file: "-".into(), line: 0, index: 0 }.kept_event().ok()
 }

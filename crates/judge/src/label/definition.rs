@@ -6,9 +6,9 @@ use regex::Regex;
 use super::facts::{Labels, NameId};
 use lictor_event::Kind;
 use lictor_json::Text;
-use lictor_policy::expression::{self, Expression, Matcher, Outcome, Scope, Tables, Truth};
+use lictor_policy::expression::{self, Evaluation, EvaluationScope, Expression, Matcher, Tables, Truth};
 use lictor_policy::glob::Glob;
-use lictor_policy::{Case, Definition, Pattern, Problem};
+use lictor_policy::{Case, Definition, FactPattern, Problem};
 
 /// How many facts one event may give by one definition; a list in a log may be as long as it likes.
 const MOST_ELEMENTS: usize = 10_000;
@@ -99,7 +99,7 @@ impl CasePlan {
     }
 
     /// Adds the fact to an event's, as often as it holds.
-    pub(super) fn label(&self, scope: &Scope<'_>, labels: &mut Labels) {
+    pub(super) fn label(&self, scope: &EvaluationScope<'_>, labels: &mut Labels) {
         if let Some((yes, no)) = &self.ask {
             // A yes is among the labels, and those are facts already.
             let is_answered = scope.event.labels.iter().any(|label| label == yes || label == no);
@@ -125,18 +125,18 @@ impl CasePlan {
         match &self.each {
             None => self.add(scope, labels),
             Some(each) => match each.evaluate(scope) {
-                Outcome::Value(list) => {
+                Evaluation::Value(list) => {
                     for element in list.elements().into_iter().flatten().take(MOST_ELEMENTS) {
                         self.add(&scope.element(element), labels);
                     }
                 }
-                Outcome::Absent => {}
-                Outcome::Unknown(_) => labels.doubt(self.name, vec![None; self.values.len()]),
+                Evaluation::Absent => {}
+                Evaluation::Unknown(_) => labels.doubt(self.name, vec![None; self.values.len()]),
             },
         }
     }
 
-    fn add(&self, scope: &Scope<'_>, labels: &mut Labels) {
+    fn add(&self, scope: &EvaluationScope<'_>, labels: &mut Labels) {
         let mut values = Vec::with_capacity(self.values.len());
         let mut is_unknown = false;
         for source in &self.values {
@@ -160,23 +160,23 @@ impl CasePlan {
 }
 
 impl Source {
-    fn find(&self, scope: &Scope<'_>) -> Found {
+    fn find(&self, scope: &EvaluationScope<'_>) -> Found {
         match self {
             Source::Expression(expression) => match expression.evaluate(scope) {
-                Outcome::Value(expression::Value::Null) => Found::Absent,
+                Evaluation::Value(expression::CelValue::Null) => Found::Absent,
                 // Something is there, and no fact can have it: whoever wraps a number in a list does not get past a limit.
-                Outcome::Value(value) => value.to_fact_value().map_or(Found::Unknown, Found::Value),
-                Outcome::Absent => Found::Absent,
-                Outcome::Unknown(_) => Found::Unknown,
+                Evaluation::Value(value) => value.to_fact_value().map_or(Found::Unknown, Found::Value),
+                Evaluation::Absent => Found::Absent,
+                Evaluation::Unknown(_) => Found::Unknown,
             },
             Source::Group { path, regex, group } => match path.evaluate(scope) {
-                Outcome::Value(expression::Value::Text(text)) => {
+                Evaluation::Value(expression::CelValue::Text(text)) => {
                     let captures = regex.captures(&text);
                     let part = captures.as_ref().and_then(|captures| captures.name(group));
                     part.map_or(Found::Absent, |part| Found::Value(Value::text(part.as_str())))
                 }
-                Outcome::Value(expression::Value::Null) | Outcome::Absent => Found::Absent,
-                Outcome::Value(_) | Outcome::Unknown(_) => Found::Unknown,
+                Evaluation::Value(expression::CelValue::Null) | Evaluation::Absent => Found::Absent,
+                Evaluation::Value(_) | Evaluation::Unknown(_) => Found::Unknown,
             },
         }
     }
@@ -186,7 +186,7 @@ impl Source {
 fn group(case: &Case, parameter: &Text, tables: &Tables) -> Option<Result<Source, Box<Problem>>> {
     for test in &case.tests {
         for pattern in &test.any {
-            let Pattern::Regex(text) = pattern else { continue };
+            let FactPattern::Regex(text) = pattern else { continue };
             let Ok(regex) = Regex::new(text) else { continue };
             if regex.capture_names().flatten().any(|name| name == parameter.as_str()) {
                 let path = Expression::compile(&test.path, tables)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lictor_logic::{After, Moment, Value};
 
 use super::{EventSummary, Later, Trail};
-use crate::finding::{Decided, Finding, Proof};
+use crate::finding::{DecidedBy, Finding, Proof};
 use crate::{Provers, Violation};
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
@@ -38,11 +38,11 @@ impl Case<'_> {
         let is_asked = |name| asked.contains(&name);
         let mut later = self.later.moments(names, is_asked);
         // A deadline is decided by the time that passed, not by the event behind it.
-        if self.broken.by == Decided::Deadline {
+        if self.broken.by == DecidedBy::Deadline {
             later.truncate(1);
         }
         let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
-        let at_end = self.broken.by == Decided::End;
+        let at_end = self.broken.by == DecidedBy::End;
         let witness = provers.of(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
         // What passed before the event behind the trail is a moment without an event.
         let event = recorded + usize::from(self.later.passed().is_some());
@@ -92,9 +92,9 @@ impl Case<'_> {
     /// The event at which it was decided.
     fn at(&self) -> Option<&EventSummary> {
         match self.broken.by {
-            Decided::Event => self.later.summary(),
+            DecidedBy::Event => self.later.summary(),
             // The last event before the time that passed.
-            Decided::Deadline | Decided::End => self.trail.moments.last(),
+            DecidedBy::Deadline | DecidedBy::End => self.trail.moments.last(),
         }
     }
 }

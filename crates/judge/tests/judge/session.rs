@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use lictor_event::Event;
-use lictor_event::record::Record;
+use lictor_event::record::LogRecord;
 use lictor_json as json;
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
@@ -50,7 +50,7 @@ fn event(session: usize, second: u32, what: usize, amount: i64) -> Event {
     };
     let what = what.replace("AMOUNT", &amount.to_string());
     let line = format!(r#"{{"session":"s{session}","time":"2026-05-01T10:00:{second:02}Z",{what}}}"#);
-    Record { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+    LogRecord { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
 }
 
 fn told(findings: Vec<Finding>) -> Vec<String> {

@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::keyfile::{self, KEYS, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
 use crate::note::Signer;
-use crate::options::Options;
-use crate::record::Notice;
+use crate::options::LedgerOptions;
+use crate::record::LedgerNotice;
 use crate::segment;
 use crate::store::{Segment, Store};
 use crate::subjects::KeyFile;
@@ -26,7 +26,7 @@ impl Store {
     pub(crate) fn create(
         folder: &Path,
         origin: &str,
-        options: Options,
+        options: LedgerOptions,
         after: Option<&str>,
     ) -> Result<(Store, Composer), Error> {
         if let Some(note) = after {
@@ -82,9 +82,9 @@ impl Store {
             options,
         };
         let key = store.signer.verifier().to_string();
-        store.append_notice(&Notice::Created { version: VERSION, key })?;
+        store.append_notice(&LedgerNotice::Created { version: VERSION, key })?;
         if let Some(note) = after {
-            store.append_notice(&Notice::Continues { checkpoint: note.to_owned() })?;
+            store.append_notice(&LedgerNotice::Continues { checkpoint: note.to_owned() })?;
         }
         store.sign()?;
         store.promote_key()?;

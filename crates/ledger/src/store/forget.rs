@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::disk;
 use crate::error::Error;
-use crate::record::{Content, Line, Notice, time_text};
+use crate::record::{Content, LedgerNotice, Line, time_text};
 use crate::segment::{self, NOTICES};
 use crate::store::Store;
 use crate::subjects::Subjects;
@@ -15,7 +15,7 @@ impl Store {
     /// Destroys the key behind a pseudonym and records that. The record comes first: should the power fail in between,
     /// the next one to open the ledger destroys the key.
     pub(crate) fn erase(&mut self, subjects: &mut Subjects, pseudonym: String) -> Result<u64, Error> {
-        let index = self.append_notice(&Notice::Erased { subject: pseudonym.clone() })?;
+        let index = self.append_notice(&LedgerNotice::Erased { subject: pseudonym.clone() })?;
         subjects.forget(&[pseudonym]);
         self.keys.destroy(&*self.options.disk, subjects)?;
         Ok(index)
@@ -40,7 +40,7 @@ impl Store {
         if gone.is_empty() {
             return Ok(kept_from);
         }
-        self.append_notice(&Notice::Dropped { before })?;
+        self.append_notice(&LedgerNotice::Dropped { before })?;
         self.sign()?;
         // The hashes of what is dropped are in the tiles and nowhere else.
         self.settle()?;

@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use crate::checkpoint::{HISTORY, NEWEST};
 use crate::compose::Composer;
 use crate::disk::{self, write_all_at};
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::keyfile::{self, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
 use crate::note::Signer;
-use crate::options::Options;
-use crate::record::Notice;
+use crate::options::LedgerOptions;
+use crate::record::LedgerNotice;
 use crate::segment;
 use crate::store::settle::CALM;
 use crate::store::{Segment, Store};
@@ -24,7 +24,7 @@ use crate::walk::Walk;
 
 impl Store {
     /// Opens the ledger in a folder.
-    pub(crate) fn open(folder: &Path, options: Options) -> Result<(Store, Composer), Error> {
+    pub(crate) fn open(folder: &Path, options: LedgerOptions) -> Result<(Store, Composer), Error> {
         if !folder.join(SIGNING).exists() {
             return Err(Error::refused(format!(
                 "{}: there is no ledger that could be continued: `{SIGNING}` is not there\nhint: create one first",
@@ -36,7 +36,7 @@ impl Store {
     }
 
     /// Verifies the ledger and takes it up at its end.
-    pub(super) fn load(folder: &Path, options: Options, lock: Arc<Lock>) -> Result<(Store, Composer), Error> {
+    pub(super) fn load(folder: &Path, options: LedgerOptions, lock: Arc<Lock>) -> Result<(Store, Composer), Error> {
         let resumed = Walk::resuming(folder, &keyfile::load(&folder.join(SIGNING))?.verifier());
         let is_unsettled = resumed.is_none();
         let walk = match resumed {
@@ -46,7 +46,7 @@ impl Store {
         if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
             let message =
                 format!("{}; acknowledged records follow, so this is no unfinished write", tail.fault.message);
-            return Err(Fault { message, ..tail.fault.clone() }.into());
+            return Err(LedgerFault { message, ..tail.fault.clone() }.into());
         }
         let signer = signer(folder, &options, &walk)?;
         let history = mend_checkpoints(folder, &options, &walk)?;
@@ -80,7 +80,7 @@ impl Store {
             store.keys.destroy(&*store.options.disk, &subjects)?;
         }
         if let Some(tail) = &walk.tail {
-            store.append_notice(&Notice::Cut { bytes: tail.bytes, lines: tail.lines })?;
+            store.append_notice(&LedgerNotice::Cut { bytes: tail.bytes, lines: tail.lines })?;
         }
         if walk.successor.is_some() {
             store.sign()?;
@@ -93,7 +93,7 @@ impl Store {
 }
 
 /// The key that signs the next checkpoint; finishes a rotation whose last step is missing.
-fn signer(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Signer, Error> {
+fn signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Signer, Error> {
     let (path, next) = (folder.join(SIGNING), folder.join(NEXT));
     let current = keyfile::load(&path)?;
     let successor = if next.exists() { Some(keyfile::load(&next)?) } else { None };
@@ -120,7 +120,7 @@ fn signer(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Signer, E
 /// Cuts off a checkpoint without its end, writes the last one again, and puts it into the file of the newest.
 ///
 /// Written again, because a failed sync may have left bytes that can be read but are not on the disk.
-fn mend_checkpoints(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<u64, Error> {
+fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<u64, Error> {
     let path = folder.join(HISTORY);
     let length = walk.history;
     let Some(last) = &walk.last else { return Ok(length) };
@@ -143,10 +143,10 @@ fn mend_checkpoints(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result
 }
 
 /// Cuts off what stands behind the last good record, and writes what no checkpoint covers again, for the same reason.
-fn mend_segment(folder: &Path, options: &Options, walk: &Walk<'_>) -> Result<Segment, Error> {
+fn mend_segment(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Segment, Error> {
     let Some(first) = walk.segments.last().copied() else {
         let message = "there is no segment, so there are no records".to_owned();
-        return Err(Fault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
+        return Err(LedgerFault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
     };
     let path = folder.join(segment::path(first));
     let mend = || {

@@ -5,7 +5,7 @@ use crate::disk::{self, write_all_at, write_whole};
 use crate::error::Error;
 use crate::keyfile::{self, NEXT, SIGNING};
 use crate::note::{Signer, VerifierKey};
-use crate::record::Notice;
+use crate::record::LedgerNotice;
 use crate::store::Store;
 use crate::store::settle::BUSY;
 use crate::tile::{Place, WIDTH, bytes_of};
@@ -84,7 +84,7 @@ impl Store {
         let successor = Signer::random(self.signer.verifier().name())?;
         let verifier = successor.verifier();
         keyfile::save(&*self.options.disk, &self.folder.join(NEXT), &successor)?;
-        self.append_notice(&Notice::Rotated { key: verifier.to_string() })?;
+        self.append_notice(&LedgerNotice::Rotated { key: verifier.to_string() })?;
         self.sign()?;
         self.promote_key()?;
         Ok(verifier)

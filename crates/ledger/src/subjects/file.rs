@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 use crate::disk::{self, Disk, write_all_at};
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::keyfile;
 use crate::subjects::Subjects;
 
@@ -36,7 +36,7 @@ impl KeyFile {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let wrong = |line: usize| {
             let message = "this is no line of a file with the keys of subjects".to_owned();
-            Error::from(Fault { file: path.display().to_string(), line: line as u64 + 1, index: None, message })
+            Error::from(LedgerFault { file: path.display().to_string(), line: line as u64 + 1, index: None, message })
         };
         let text = std::str::from_utf8(&bytes[..whole]).map_err(|_| wrong(0))?;
         let subjects = Subjects::read(text).map_err(wrong)?;

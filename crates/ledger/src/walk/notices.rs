@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::record::{Line, MAX_LINE};
 use crate::segment::NOTICES;
 use crate::tile::{self, Place, WIDTH};
@@ -57,8 +57,8 @@ impl Kept {
         Ok(())
     }
 
-    fn fault(&self, index: Option<u64>, message: String) -> Fault {
-        Fault { file: NOTICES.into(), line: self.line, index, message }
+    fn fault(&self, index: Option<u64>, message: String) -> LedgerFault {
+        LedgerFault { file: NOTICES.into(), line: self.line, index, message }
     }
 
     /// Whether there is another line for a record that is still there.

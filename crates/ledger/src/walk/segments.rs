@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::record::{Line, MAX_LINE};
 use crate::segment;
 use crate::tree::Hash;
@@ -98,11 +98,13 @@ impl Walk<'_> {
     }
 
     /// A fault at a record, with its segment and line.
-    pub(super) fn fault(&self, index: u64, message: String) -> Fault {
+    pub(super) fn fault(&self, index: u64, message: String) -> LedgerFault {
         let first = self.segments.iter().rev().find(|first| **first <= index);
         match first {
-            Some(first) => Fault { file: segment::path(*first), line: index - first + 1, index: Some(index), message },
-            None => Fault { file: segment::FOLDER.into(), line: 0, index: Some(index), message },
+            Some(first) => {
+                LedgerFault { file: segment::path(*first), line: index - first + 1, index: Some(index), message }
+            }
+            None => LedgerFault { file: segment::FOLDER.into(), line: 0, index: Some(index), message },
         }
     }
 
@@ -123,7 +125,7 @@ impl Walk<'_> {
 }
 
 /// Looks at what is left of a segment behind its last good record.
-fn tail(fault: Fault, first: Vec<u8>, mut file: impl BufRead) -> std::io::Result<Tail> {
+fn tail(fault: LedgerFault, first: Vec<u8>, mut file: impl BufRead) -> std::io::Result<Tail> {
     let is_unfinished = first.last() != Some(&b'\n') && first.len() < MAX_LINE;
     let (mut bytes, mut lines, mut line) = (first.len() as u64, 1, Vec::new());
     let mut times: Vec<String> = Vec::new();

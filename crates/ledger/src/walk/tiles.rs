@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use crate::checkpoint::{HISTORY, Signed};
-use crate::error::{Error, Fault};
+use crate::error::{Error, LedgerFault};
 use crate::tile::{self, Place, WIDTH, bytes_of};
 use crate::tree::Hash;
 use crate::walk::{Manner, Walk};
@@ -17,7 +17,7 @@ const MAX_LOST: usize = 4096;
 pub(super) struct Suspect {
     /// The first record that the differing hash covers.
     pub(super) index: u64,
-    pub(super) fault: Fault,
+    pub(super) fault: LedgerFault,
 }
 
 impl Walk<'_> {
@@ -74,13 +74,13 @@ impl Walk<'_> {
         let (index, count) = (hash << (8 * place.level), 1 << (8 * place.level));
         // A hash further up differs because one below it does; that one says more.
         if self.suspect.as_ref().is_none_or(|suspect| index < suspect.index && suspect.index - index >= count) {
-            self.suspect = Some(Suspect { index, fault: Fault { file, line: 0, index: Some(index), message } });
+            self.suspect = Some(Suspect { index, fault: LedgerFault { file, line: 0, index: Some(index), message } });
         }
         Ok(())
     }
 
     /// Which record is to blame when the root of a checkpoint is not that of the records.
-    pub(super) fn accuse(&mut self, line: u64, signed: &Signed) -> Result<Fault, Error> {
+    pub(super) fn accuse(&mut self, line: u64, signed: &Signed) -> Result<LedgerFault, Error> {
         let size = signed.checkpoint.size;
         let differing = match self.suspect.take() {
             Some(suspect) => Some(suspect.index),
@@ -93,7 +93,7 @@ impl Walk<'_> {
             }
             None => {
                 let message = format!("the root of {size} records is another; hashes and records were both changed");
-                Fault { file: HISTORY.into(), line, index: None, message }
+                LedgerFault { file: HISTORY.into(), line, index: None, message }
             }
         })
     }

@@ -12,17 +12,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use lictor_ledger::{Draft, Error, Ledger, Notice, Options, Payload, Reader, verify};
+use lictor_ledger::{Draft, Error, Ledger, LedgerNotice, LedgerOptions, Payload, Reader, verify};
 use serde_json::json;
 
 use crate::disk::{Failure, FaultyDisk, Random, copy_all, scratch};
 
-fn options(disk: &FaultyDisk) -> Options {
+fn options(disk: &FaultyDisk) -> LedgerOptions {
     // A clock that is a minute later each time it is asked, so that runs are the same and checkpoints due.
     let minutes = AtomicI64::new(0);
     let clock =
         move || jiff::Timestamp::from_second(1_800_000_000 + 60 * minutes.fetch_add(1, Ordering::Relaxed)).unwrap();
-    Options::new(clock).disk(Arc::new(disk.clone())).segment_bytes(900).checkpoint_records(4)
+    LedgerOptions::new(clock).disk(Arc::new(disk.clone())).segment_bytes(900).checkpoint_records(4)
 }
 
 fn draft(number: u64) -> Draft {
@@ -238,7 +238,7 @@ fn a_tail_that_is_torn_at_any_byte_is_cut_off_and_recorded() {
         assert_eq!((verified.records, verified.unfinished), (2, length as u64));
         Ledger::open(copy.path(), options(&FaultyDisk::default())).unwrap().close().unwrap();
         let notice = Reader::open(copy.path()).record(2).unwrap().notice;
-        assert_eq!(notice, Some(Notice::Cut { bytes: length as u64, lines: 1 }));
+        assert_eq!(notice, Some(LedgerNotice::Cut { bytes: length as u64, lines: 1 }));
         assert_eq!(verify(copy.path(), &key).unwrap().unfinished, 0);
     }
 }

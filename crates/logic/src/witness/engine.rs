@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Moment;
-use crate::cache::{Cache, Limits};
+use crate::cache::{Cache, CacheLimits};
 use crate::facts::Facts;
 use crate::formula::Arena;
 use crate::interval::Time;
@@ -75,7 +75,7 @@ impl Alone {
         if monitor.data.is_some() {
             return None;
         }
-        let mut cache = Cache::new(&monitor.compiled.skeleton, Limits::DEFAULT);
+        let mut cache = Cache::new(&monitor.compiled.skeleton, CacheLimits::DEFAULT);
         let start = cache.start(&monitor.compiled.skeleton, 0);
         Some(Alone { monitor, cache, binding: Vec::new(), start })
     }

@@ -1,13 +1,13 @@
 //! The engine under test, in every configuration that must not change a verdict.
 
-use lictor_logic::{After, Arena, Facts, Formula, Limits, Monitor, MonitorId, Standing, Time, Verdict, Watch};
+use lictor_logic::{After, Arena, CacheLimits, Facts, Formula, Monitor, MonitorId, Standing, Time, Verdict, Watch};
 
 use crate::claim::{Engine, Run};
 
 /// A watch with one monitor, and what is done to it between entries.
 pub(crate) struct Configuration {
     name: &'static str,
-    limits: Limits,
+    limits: CacheLimits,
     habit: Habit,
 }
 
@@ -23,13 +23,25 @@ enum Habit {
 
 /// Every configuration.
 pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
-    let few = Limits { states: 4, transitions: 8, ..Limits::DEFAULT };
+    let few = CacheLimits { states: 4, transitions: 8, ..CacheLimits::DEFAULT };
     vec![
-        Box::new(Configuration { name: "watch", limits: Limits::DEFAULT, habit: Habit::None }),
+        Box::new(Configuration { name: "watch", limits: CacheLimits::DEFAULT, habit: Habit::None }),
         Box::new(Configuration { name: "watch with four states", limits: few, habit: Habit::None }),
-        Box::new(Configuration { name: "watch cleared at every entry", limits: Limits::DEFAULT, habit: Habit::Clear }),
-        Box::new(Configuration { name: "watch restored at every entry", limits: Limits::DEFAULT, habit: Habit::Save }),
-        Box::new(Configuration { name: "watch told all many times", limits: Limits::DEFAULT, habit: Habit::Repeat }),
+        Box::new(Configuration {
+            name: "watch cleared at every entry",
+            limits: CacheLimits::DEFAULT,
+            habit: Habit::Clear,
+        }),
+        Box::new(Configuration {
+            name: "watch restored at every entry",
+            limits: CacheLimits::DEFAULT,
+            habit: Habit::Save,
+        }),
+        Box::new(Configuration {
+            name: "watch told all many times",
+            limits: CacheLimits::DEFAULT,
+            habit: Habit::Repeat,
+        }),
     ]
 }
 

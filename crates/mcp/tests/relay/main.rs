@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use lictor_json::{self as json, Json};
 use lictor_judge::Judge;
-use lictor_judge::guard::{Guard, Options};
+use lictor_judge::guard::{Guard, GuardOptions};
 use lictor_logic::Time;
 use lictor_mcp::{Out, Relay, Terms};
 use lictor_policy::{Files, Policy};
@@ -43,8 +43,8 @@ struct Wire {
 
 fn warden(store: Arc<dyn Store>) -> Warden {
     let policy = Policy::parse(POLICY, "tools", &Files).unwrap().policy;
-    let guard = Guard::new(Judge::new(&policy).unwrap(), Options::default());
-    let options = lictor_warden::Options {
+    let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
+    let options = lictor_warden::WardenOptions {
         keep: Keep::Commitment,
         most_sessions: 10,
         policy: policy.fingerprint(),

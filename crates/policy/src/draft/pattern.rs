@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::expression::Matcher;
 use crate::form::{Form, InsideProblem};
 use crate::yaml::{Content, Node};
-use crate::{Pattern, Test};
+use crate::{FactPattern, Test};
 use lictor_event::parse_time;
 use lictor_json::{Json, Number};
 
@@ -17,7 +17,7 @@ impl Form<'_> {
     pub(super) fn tests(&mut self, node: &Node) -> Vec<Test> {
         let mut tests = Vec::new();
         for (key, value) in self.entries(node, "`where`", "such as `where: {args.command: '*git push*'}`") {
-            let any: Vec<Pattern> = match &value.content {
+            let any: Vec<FactPattern> = match &value.content {
                 Content::List(items) if items.is_empty() => {
                     self.complain(value.span.clone(), "policy.empty", "no value can fit an empty list".into(), None);
                     continue;
@@ -39,10 +39,10 @@ impl Form<'_> {
     }
 
     /// What a value must be like.
-    fn pattern(&mut self, node: &Node) -> Option<Pattern> {
+    fn pattern(&mut self, node: &Node) -> Option<FactPattern> {
         let text = match node.json() {
             Json::String(text) => text,
-            value @ (Json::Bool(_) | Json::Number(_)) => return Some(Pattern::Equal(value)),
+            value @ (Json::Bool(_) | Json::Number(_)) => return Some(FactPattern::Equal(value)),
             _ if matches!(node.content, Content::Bad) => return None,
             _ => {
                 let wanted = "a text, a number or a truth value";
@@ -54,15 +54,15 @@ impl Form<'_> {
             let expression = text.get(regex.inside.clone())?;
             let valid = self.regex(node, expression, regex.inside);
             let flag = if regex.ignores_case { "(?i)" } else { "" };
-            return valid.then(|| Pattern::Regex(format!("{flag}{expression}").into()));
+            return valid.then(|| FactPattern::Regex(format!("{flag}{expression}").into()));
         }
         if let Some(operator) = COMPARISONS.into_iter().find(|operator| text.starts_with(operator)) {
             return self.comparison(node, operator, &text);
         }
-        Some(if text.contains('*') { Pattern::Glob(text) } else { Pattern::Equal(Json::String(text)) })
+        Some(if text.contains('*') { FactPattern::Glob(text) } else { FactPattern::Equal(Json::String(text)) })
     }
 
-    fn comparison(&mut self, node: &Node, operator: &'static str, text: &str) -> Option<Pattern> {
+    fn comparison(&mut self, node: &Node, operator: &'static str, text: &str) -> Option<FactPattern> {
         let operand = text.get(operator.len()..).unwrap_or_default().trim();
         let value = match operand {
             "true" => Json::Bool(true),
@@ -82,7 +82,7 @@ impl Form<'_> {
             self.complain_inside(node, 0..text.len(), problem);
             return None;
         }
-        Some(Pattern::Compare(operator.into(), value))
+        Some(FactPattern::Compare(operator.into(), value))
     }
 
     /// Is this a regular expression? It stands in a part of the node's text.

@@ -5,20 +5,20 @@
 
 use super::evaluate::Run;
 use super::reason::Missing;
-use super::value::{List, Value};
+use super::value::{CelValue, List};
 
 /// The values of all members of this name in a value, those that stand first before those that stand deeper within them.
 /// Names are the same whatever their case, and with or without `_` and `-`.
-pub(super) fn anywhere<'a>(run: &Run<'a>, value: Value<'a>, name: &str, at: u32) -> Result<Value<'a>, Missing> {
+pub(super) fn anywhere<'a>(run: &Run<'a>, value: CelValue<'a>, name: &str, at: u32) -> Result<CelValue<'a>, Missing> {
     let mut found = Vec::new();
     let mut left = vec![value];
     while let Some(value) = left.pop() {
         match value {
-            Value::List(list) => {
+            CelValue::List(list) => {
                 run.spend(list.len(), at)?;
                 left.extend((0..list.len()).rev().filter_map(|place| list.get(place)));
             }
-            Value::Map(map) => {
+            CelValue::Map(map) => {
                 let members = map.members();
                 run.spend(members.len(), at)?;
                 for (key, value) in &members {
@@ -32,7 +32,7 @@ pub(super) fn anywhere<'a>(run: &Run<'a>, value: Value<'a>, name: &str, at: u32)
             _ => {}
         }
     }
-    Ok(Value::List(List::Made(found.into())))
+    Ok(CelValue::List(List::Made(found.into())))
 }
 
 fn is_same(key: &str, name: &str) -> bool {

@@ -12,60 +12,62 @@ use super::compare::whole;
 use super::evaluate::Run;
 use super::node::Operator;
 use super::reason::{Cause, Doing, Missing};
-use super::value::{List, Value};
+use super::value::{CelValue, List};
 use lictor_json::Number;
 
 /// Applies an operator to two values.
 pub(super) fn apply<'a>(
     run: &Run<'a>,
     operator: Operator,
-    left: Value<'a>,
-    right: Value<'a>,
+    left: CelValue<'a>,
+    right: CelValue<'a>,
     at: u32,
-) -> Result<Value<'a>, Missing> {
+) -> Result<CelValue<'a>, Missing> {
     let overflow = || Cause::Overflow(Doing::Arithmetic(operator)).at(at);
     match (operator, left, right) {
-        (operator, Value::Number(left), Value::Number(right)) => numbers(operator, left, right, at).map(Value::Number),
-        (Operator::Add, Value::Text(left), Value::Text(right)) => {
+        (operator, CelValue::Number(left), CelValue::Number(right)) => {
+            numbers(operator, left, right, at).map(CelValue::Number)
+        }
+        (Operator::Add, CelValue::Text(left), CelValue::Text(right)) => {
             run.spend(left.len() + right.len(), at)?;
             let mut text = left.into_owned();
             text.push_str(&right);
-            Ok(Value::Text(Cow::Owned(text)))
+            Ok(CelValue::Text(Cow::Owned(text)))
         }
-        (Operator::Add, Value::List(left), Value::List(right)) => {
+        (Operator::Add, CelValue::List(left), CelValue::List(right)) => {
             run.spend(left.len() + right.len(), at)?;
             let elements = |list: List<'a>| (0..list.len()).filter_map(move |place| list.get(place));
-            let joined: Arc<[Value<'a>]> = elements(left).chain(elements(right)).collect();
-            Ok(Value::List(List::Made(joined)))
+            let joined: Arc<[CelValue<'a>]> = elements(left).chain(elements(right)).collect();
+            Ok(CelValue::List(List::Made(joined)))
         }
-        (Operator::Add, Value::Time(time), Value::Duration(length))
-        | (Operator::Add, Value::Duration(length), Value::Time(time)) => {
-            time.0.checked_add(length).map(|sum| Value::Time(Time(sum))).ok_or_else(overflow)
+        (Operator::Add, CelValue::Time(time), CelValue::Duration(length))
+        | (Operator::Add, CelValue::Duration(length), CelValue::Time(time)) => {
+            time.0.checked_add(length).map(|sum| CelValue::Time(Time(sum))).ok_or_else(overflow)
         }
-        (Operator::Subtract, Value::Time(time), Value::Duration(length)) => {
-            time.0.checked_sub(length).map(|rest| Value::Time(Time(rest))).ok_or_else(overflow)
+        (Operator::Subtract, CelValue::Time(time), CelValue::Duration(length)) => {
+            time.0.checked_sub(length).map(|rest| CelValue::Time(Time(rest))).ok_or_else(overflow)
         }
-        (Operator::Subtract, Value::Time(left), Value::Time(right)) => {
-            left.0.checked_sub(right.0).map(Value::Duration).ok_or_else(overflow)
+        (Operator::Subtract, CelValue::Time(left), CelValue::Time(right)) => {
+            left.0.checked_sub(right.0).map(CelValue::Duration).ok_or_else(overflow)
         }
-        (Operator::Add, Value::Duration(left), Value::Duration(right)) => {
-            left.checked_add(right).map(Value::Duration).ok_or_else(overflow)
+        (Operator::Add, CelValue::Duration(left), CelValue::Duration(right)) => {
+            left.checked_add(right).map(CelValue::Duration).ok_or_else(overflow)
         }
-        (Operator::Subtract, Value::Duration(left), Value::Duration(right)) => {
-            left.checked_sub(right).map(Value::Duration).ok_or_else(overflow)
+        (Operator::Subtract, CelValue::Duration(left), CelValue::Duration(right)) => {
+            left.checked_sub(right).map(CelValue::Duration).ok_or_else(overflow)
         }
         (operator, left, right) => Err(Cause::Sorts(Doing::Arithmetic(operator), left.sort(), right.sort()).at(at)),
     }
 }
 
 /// The number below zero, or above.
-pub(super) fn negate(value: &Value<'_>, at: u32) -> Result<Value<'static>, Missing> {
+pub(super) fn negate(value: &CelValue<'_>, at: u32) -> Result<CelValue<'static>, Missing> {
     match value {
-        Value::Number(Number::Float(number)) => Ok(Value::Number(Number::Float(-number))),
-        Value::Number(number) => numbers(Operator::Subtract, Number::Integer(0), *number, at).map(Value::Number),
-        Value::Duration(length) => length
+        CelValue::Number(Number::Float(number)) => Ok(CelValue::Number(Number::Float(-number))),
+        CelValue::Number(number) => numbers(Operator::Subtract, Number::Integer(0), *number, at).map(CelValue::Number),
+        CelValue::Duration(length) => length
             .checked_neg()
-            .map(Value::Duration)
+            .map(CelValue::Duration)
             .ok_or(Cause::Overflow(Doing::Arithmetic(Operator::Subtract)).at(at)),
         other => Err(Cause::Sort(Doing::Arithmetic(Operator::Subtract), other.sort()).at(at)),
     }

@@ -8,31 +8,31 @@ use std::cmp::Ordering;
 use super::evaluate::Run;
 use super::node::Order;
 use super::reason::{Cause, Doing, Missing};
-use super::value::{List, Map, Value};
+use super::value::{CelValue, List, Map};
 use lictor_json::Number;
 
 /// Whether two values are equal.
-pub(super) fn equal(run: &Run<'_>, left: &Value<'_>, right: &Value<'_>, at: u32) -> Result<bool, Missing> {
+pub(super) fn equal(run: &Run<'_>, left: &CelValue<'_>, right: &CelValue<'_>, at: u32) -> Result<bool, Missing> {
     Ok(match (left, right) {
-        (Value::Null, Value::Null) => true,
-        (Value::Bool(left), Value::Bool(right)) => left == right,
-        (Value::Number(left), Value::Number(right)) => order_numbers(*left, *right).is_eq(),
-        (Value::Text(left), Value::Text(right)) => {
+        (CelValue::Null, CelValue::Null) => true,
+        (CelValue::Bool(left), CelValue::Bool(right)) => left == right,
+        (CelValue::Number(left), CelValue::Number(right)) => order_numbers(*left, *right).is_eq(),
+        (CelValue::Text(left), CelValue::Text(right)) => {
             run.scan(left.len(), at)?;
             left == right
         }
-        (Value::Time(left), Value::Time(right)) => left == right,
-        (Value::Duration(left), Value::Duration(right)) => left == right,
-        (Value::List(left), Value::List(right)) => equal_lists(run, left, right, at)?,
-        (Value::Map(left), Value::Map(right)) => equal_maps(run, left, right, at)?,
+        (CelValue::Time(left), CelValue::Time(right)) => left == right,
+        (CelValue::Duration(left), CelValue::Duration(right)) => left == right,
+        (CelValue::List(left), CelValue::List(right)) => equal_lists(run, left, right, at)?,
+        (CelValue::Map(left), CelValue::Map(right)) => equal_maps(run, left, right, at)?,
         _ => false,
     })
 }
 
 /// Whether a value is equal to an element of a list.
-pub(super) fn is_among(run: &Run<'_>, value: &Value<'_>, list: &List<'_>, at: u32) -> Result<bool, Missing> {
+pub(super) fn is_among(run: &Run<'_>, value: &CelValue<'_>, list: &List<'_>, at: u32) -> Result<bool, Missing> {
     run.spend(list.len() / 8, at)?;
-    if let (Value::Text(text), List::Texts(texts)) = (value, list) {
+    if let (CelValue::Text(text), List::Texts(texts)) = (value, list) {
         run.scan(text.len().saturating_mul(texts.len()), at)?;
         return Ok(texts.iter().any(|known| known == text));
     }
@@ -50,19 +50,19 @@ pub(super) fn is_among(run: &Run<'_>, value: &Value<'_>, list: &List<'_>, at: u3
 pub(super) fn ordered(
     run: &Run<'_>,
     order: Order,
-    left: &Value<'_>,
-    right: &Value<'_>,
+    left: &CelValue<'_>,
+    right: &CelValue<'_>,
     at: u32,
 ) -> Result<bool, Missing> {
     let ordering = match (left, right) {
-        (Value::Number(left), Value::Number(right)) => order_numbers(*left, *right),
-        (Value::Text(left), Value::Text(right)) => {
+        (CelValue::Number(left), CelValue::Number(right)) => order_numbers(*left, *right),
+        (CelValue::Text(left), CelValue::Text(right)) => {
             run.scan(left.len(), at)?;
             left.cmp(right)
         }
-        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
-        (Value::Time(left), Value::Time(right)) => left.cmp(right),
-        (Value::Duration(left), Value::Duration(right)) => left.cmp(right),
+        (CelValue::Bool(left), CelValue::Bool(right)) => left.cmp(right),
+        (CelValue::Time(left), CelValue::Time(right)) => left.cmp(right),
+        (CelValue::Duration(left), CelValue::Duration(right)) => left.cmp(right),
         _ => return Err(Cause::Sorts(Doing::Order(order), left.sort(), right.sort()).at(at)),
     };
     Ok(order.holds(ordering))

@@ -13,8 +13,8 @@ use super::compare::{equal, is_among, ordered};
 use super::function::Function;
 use super::node::{Node, Quantifier};
 use super::reason::{Cause, Doing, Missing};
-use super::scope::Scope;
-use super::value::{List, Map, Value};
+use super::scope::EvaluationScope;
+use super::value::{CelValue, List, Map};
 use lictor_json::Number;
 
 /// How much work one evaluation may be: rounds of loops, elements compared, bytes made.
@@ -29,19 +29,19 @@ const PATTERN_WORK: usize = 20_000;
 /// One evaluation.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
-    pub(super) scope: &'a Scope<'a>,
+    pub(super) scope: &'a EvaluationScope<'a>,
     left: Cell<usize>,
 }
 
 /// The variables of the loops that are under way, the innermost first.
 #[derive(Debug)]
 pub(super) struct Frame<'f, 'a> {
-    pub(super) value: Value<'a>,
+    pub(super) value: CelValue<'a>,
     pub(super) outer: Option<&'f Frame<'f, 'a>>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(scope: &'a Scope<'a>) -> Run<'a> {
+    pub(super) fn new(scope: &'a EvaluationScope<'a>) -> Run<'a> {
         Run { scope, left: Cell::new(MOST_WORK) }
     }
 
@@ -66,12 +66,12 @@ type Frames<'f, 'a> = Option<&'f Frame<'f, 'a>>;
 
 impl Node {
     /// What it comes to.
-    pub(super) fn evaluate<'a>(&'a self, run: &Run<'a>, frames: Frames<'_, 'a>) -> Result<Value<'a>, Missing> {
+    pub(super) fn evaluate<'a>(&'a self, run: &Run<'a>, frames: Frames<'_, 'a>) -> Result<CelValue<'a>, Missing> {
         match self {
-            Node::Constant(constant) => Ok(Value::from(&constant.json)),
+            Node::Constant(constant) => Ok(CelValue::from(&constant.json)),
             Node::Path(path) => path.read(run.scope),
-            Node::Time(time) => Ok(Value::Time(*time)),
-            Node::Duration(nanoseconds) => Ok(Value::Duration(*nanoseconds)),
+            Node::Time(time) => Ok(CelValue::Time(*time)),
+            Node::Duration(nanoseconds) => Ok(CelValue::Duration(*nanoseconds)),
             Node::Local(hops) => local(*hops, run, frames),
             Node::Select(from, step, at) => step.take(from.evaluate(run, frames)?, *at),
             Node::Index(parts, at) => index(parts, run, frames, *at),
@@ -93,7 +93,7 @@ impl Node {
                         values
                     });
                 }
-                values.map(|values| Value::List(List::Made(values.into())))
+                values.map(|values| CelValue::List(List::Made(values.into())))
             }
             Node::Map(members, at) => map(members, run, frames, *at),
             Node::Call(function, parts, at) => match &**parts {
@@ -120,7 +120,7 @@ impl Node {
             | Node::TextTest(..)
             | Node::MatchesFixed(..)
             | Node::MatchesAny(..)
-            | Node::Quantify(..) => self.test(run, frames, 0).map(Value::Bool),
+            | Node::Quantify(..) => self.test(run, frames, 0).map(CelValue::Bool),
         }
     }
 
@@ -167,7 +167,7 @@ impl Node {
                 }
                 let (left, right) = pair(parts, run, frames)?;
                 match (&left, &right) {
-                    (Value::Text(text), Value::Text(part)) => test.holds(run, text, part, *at),
+                    (CelValue::Text(text), CelValue::Text(part)) => test.holds(run, text, part, *at),
                     (left, right) => {
                         Err(Cause::Sorts(Doing::Call(Function::Test(*test)), left.sort(), right.sort()).at(*at))
                     }
@@ -179,7 +179,7 @@ impl Node {
                     return Ok(pattern.is_in(text));
                 }
                 match text.evaluate(run, frames)? {
-                    Value::Text(text) => {
+                    CelValue::Text(text) => {
                         run.spend(text.len() / 16, *at)?;
                         Ok(pattern.is_in(&text))
                     }
@@ -187,7 +187,7 @@ impl Node {
                 }
             }
             Node::MatchesAny(parts, patterns, at) => match pair(parts, run, frames)? {
-                (Value::Text(text), Value::Text(pattern)) => {
+                (CelValue::Text(text), CelValue::Text(pattern)) => {
                     run.spend(text.len() / 16, *at)?;
                     let found = patterns.is_in(&pattern, &text, || run.spend(PATTERN_WORK, *at))?;
                     found.ok_or(Cause::Pattern.at(*at))
@@ -209,19 +209,19 @@ impl Node {
             | Node::Map(..)
             | Node::Call(..)
             | Node::Collect(..) => match self.evaluate(run, frames)? {
-                Value::Bool(truth) => Ok(truth),
+                CelValue::Bool(truth) => Ok(truth),
                 value => Err(Cause::Condition(value.sort()).at(asked_at)),
             },
         }
     }
 }
 
-fn local<'a>(hops: u32, run: &Run<'a>, mut frames: Frames<'_, 'a>) -> Result<Value<'a>, Missing> {
+fn local<'a>(hops: u32, run: &Run<'a>, mut frames: Frames<'_, 'a>) -> Result<CelValue<'a>, Missing> {
     for _ in 0..hops {
         frames = frames.and_then(|frame| frame.outer);
     }
     let Some(frame) = frames else { return Err(Missing::Absent) };
-    if let Value::Text(Cow::Owned(text)) = &frame.value {
+    if let CelValue::Text(Cow::Owned(text)) = &frame.value {
         run.scan(text.len(), 0)?;
     }
     Ok(frame.value.clone())
@@ -236,7 +236,11 @@ pub(super) fn both<A, B>(left: Result<A, Missing>, right: Result<B, Missing>) ->
     }
 }
 
-fn pair<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>) -> Result<(Value<'a>, Value<'a>), Missing> {
+fn pair<'a>(
+    parts: &'a [Node; 2],
+    run: &Run<'a>,
+    frames: Frames<'_, 'a>,
+) -> Result<(CelValue<'a>, CelValue<'a>), Missing> {
     both(parts[0].evaluate(run, frames), parts[1].evaluate(run, frames))
 }
 
@@ -275,17 +279,17 @@ impl Open {
     }
 }
 
-fn index<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u32) -> Result<Value<'a>, Missing> {
+fn index<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u32) -> Result<CelValue<'a>, Missing> {
     let [from, key] = parts;
     let key = key.evaluate(run, frames);
-    if let (Node::Constant(constant), Ok(Value::Text(key))) = (from, &key)
+    if let (Node::Constant(constant), Ok(CelValue::Text(key))) = (from, &key)
         && constant.json.as_object().is_some()
     {
-        return constant.member(key).map(Value::from).ok_or(Missing::Absent);
+        return constant.member(key).map(CelValue::from).ok_or(Missing::Absent);
     }
     match both(from.evaluate(run, frames), key)? {
-        (Value::Map(map), Value::Text(key)) => map.get(&key).ok_or(Missing::Absent),
-        (Value::List(list), Value::Number(place)) => {
+        (CelValue::Map(map), CelValue::Text(key)) => map.get(&key).ok_or(Missing::Absent),
+        (CelValue::List(list), CelValue::Number(place)) => {
             let place = match place {
                 Number::Float(place) if place.fract() != 0.0 => return Err(Cause::Fraction.at(at)),
                 Number::Float(place) => place as i64,
@@ -294,21 +298,26 @@ fn index<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u3
             };
             usize::try_from(place).ok().and_then(|place| list.get(place)).ok_or(Missing::Absent)
         }
-        (Value::Null, _) => Err(Missing::Absent),
+        (CelValue::Null, _) => Err(Missing::Absent),
         (from, key) => Err(Cause::Sorts(Doing::Index, from.sort(), key.sort()).at(at)),
     }
 }
 
-fn map<'a>(members: &'a [(Node, Node)], run: &Run<'a>, frames: Frames<'_, 'a>, at: u32) -> Result<Value<'a>, Missing> {
-    let mut made: Vec<(Cow<'a, str>, Value<'a>)> = Vec::with_capacity(members.len());
+fn map<'a>(
+    members: &'a [(Node, Node)],
+    run: &Run<'a>,
+    frames: Frames<'_, 'a>,
+    at: u32,
+) -> Result<CelValue<'a>, Missing> {
+    let mut made: Vec<(Cow<'a, str>, CelValue<'a>)> = Vec::with_capacity(members.len());
     for (key, value) in members {
         match both(key.evaluate(run, frames), value.evaluate(run, frames))? {
-            (Value::Text(key), _) if made.iter().any(|(known, _)| *known == key) => return Err(Cause::Key.at(at)),
-            (Value::Text(key), value) => made.push((key, value)),
+            (CelValue::Text(key), _) if made.iter().any(|(known, _)| *known == key) => return Err(Cause::Key.at(at)),
+            (CelValue::Text(key), value) => made.push((key, value)),
             (key, _) => return Err(Cause::Sort(Doing::Key, key.sort()).at(at)),
         }
     }
-    Ok(Value::Map(Map::Made(made.into())))
+    Ok(CelValue::Map(Map::Made(made.into())))
 }
 
 fn is_in<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u32) -> Result<bool, Missing> {
@@ -320,10 +329,10 @@ fn is_in<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u3
         return Ok(known);
     }
     match both(element.evaluate(run, frames), collection.evaluate(run, frames))? {
-        (value, Value::List(list)) => is_among(run, &value, &list, at),
-        (Value::Text(key), Value::Map(map)) => Ok(map.get(&key).is_some()),
+        (value, CelValue::List(list)) => is_among(run, &value, &list, at),
+        (CelValue::Text(key), CelValue::Map(map)) => Ok(map.get(&key).is_some()),
         // What could be a key elsewhere is none here.
-        (Value::Bool(_) | Value::Number(_), Value::Map(_)) => Ok(false),
+        (CelValue::Bool(_) | CelValue::Number(_), CelValue::Map(_)) => Ok(false),
         (value, collection) => Err(Cause::Sorts(Doing::In, value.sort(), collection.sort()).at(at)),
     }
 }
@@ -337,10 +346,10 @@ fn range<'a>(
     at: u32,
 ) -> Result<List<'a>, Missing> {
     match node.evaluate(run, frames)? {
-        Value::List(list) => Ok(list),
-        Value::Map(map) => {
+        CelValue::List(list) => Ok(list),
+        CelValue::Map(map) => {
             run.spend(map.len(), at)?;
-            Ok(List::Made(map.members().into_iter().map(|(key, _)| Value::Text(key)).collect()))
+            Ok(List::Made(map.members().into_iter().map(|(key, _)| CelValue::Text(key)).collect()))
         }
         other => Err(Cause::Sort(doing, other.sort()).at(at)),
     }
@@ -384,7 +393,7 @@ fn collect<'a>(
     run: &Run<'a>,
     frames: Frames<'_, 'a>,
     at: u32,
-) -> Result<Value<'a>, Missing> {
+) -> Result<CelValue<'a>, Missing> {
     let list = range(list, run, frames, Doing::Collect, at)?;
     let mut values = Vec::new();
     for place in 0..list.len() {
@@ -404,6 +413,6 @@ fn collect<'a>(
             Err(unknown) => return Err(unknown),
         }
     }
-    let values: Arc<[Value<'a>]> = values.into();
-    Ok(Value::List(List::Made(values)))
+    let values: Arc<[CelValue<'a>]> = values.into();
+    Ok(CelValue::List(List::Made(values)))
 }

@@ -6,7 +6,7 @@ use super::evaluate::Run;
 use super::reason::{Cause, Doing, Missing};
 use super::texts;
 use super::time::Part;
-use super::value::{Sort, Value};
+use super::value::{CelValue, Sort};
 
 /// A function whose arguments were evaluated before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,25 +134,25 @@ impl Function {
     }
 
     /// Applies it to one value.
-    pub(super) fn one<'a>(self, run: &Run<'a>, value: Value<'a>, at: u32) -> Result<Value<'a>, Missing> {
+    pub(super) fn one<'a>(self, run: &Run<'a>, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, Missing> {
         match (self, value) {
-            (Function::Size, Value::Text(text)) => {
+            (Function::Size, CelValue::Text(text)) => {
                 run.scan(text.len(), at)?;
                 Ok(size(text.chars().count()))
             }
-            (Function::Size, Value::List(list)) => Ok(size(list.len())),
-            (Function::Size, Value::Map(map)) => Ok(size(map.len())),
-            (Function::LowerAscii, Value::Text(text)) => texts::change(run, text, at, |c| c.is_ascii_uppercase()),
-            (Function::UpperAscii, Value::Text(text)) => texts::change(run, text, at, |c| c.is_ascii_lowercase()),
-            (Function::Trim, Value::Text(text)) => {
+            (Function::Size, CelValue::List(list)) => Ok(size(list.len())),
+            (Function::Size, CelValue::Map(map)) => Ok(size(map.len())),
+            (Function::LowerAscii, CelValue::Text(text)) => texts::change(run, text, at, |c| c.is_ascii_uppercase()),
+            (Function::UpperAscii, CelValue::Text(text)) => texts::change(run, text, at, |c| c.is_ascii_lowercase()),
+            (Function::Trim, CelValue::Text(text)) => {
                 run.scan(text.len(), at)?;
                 Ok(texts::trim(text))
             }
-            (Function::Join, Value::List(list)) => texts::join(run, &list, "", at),
-            (Function::Part(part), Value::Time(time)) => {
-                part.of(time).map(Value::whole).ok_or(Cause::Overflow(Doing::Call(self)).at(at))
+            (Function::Join, CelValue::List(list)) => texts::join(run, &list, "", at),
+            (Function::Part(part), CelValue::Time(time)) => {
+                part.of(time).map(CelValue::whole).ok_or(Cause::Overflow(Doing::Call(self)).at(at))
             }
-            (Function::Part(part), Value::Duration(nanoseconds)) => conversion::part_of_duration(part, nanoseconds)
+            (Function::Part(part), CelValue::Duration(nanoseconds)) => conversion::part_of_duration(part, nanoseconds)
                 .ok_or(Cause::Sort(Doing::Call(self), Sort::Duration).at(at)),
             (
                 Function::Int
@@ -171,17 +171,17 @@ impl Function {
     pub(super) fn two<'a>(
         self,
         run: &Run<'a>,
-        left: Value<'a>,
-        right: Value<'a>,
+        left: CelValue<'a>,
+        right: CelValue<'a>,
         at: u32,
-    ) -> Result<Value<'a>, Missing> {
+    ) -> Result<CelValue<'a>, Missing> {
         match (self, left, right) {
-            (Function::Split, Value::Text(text), Value::Text(by)) => texts::split(run, text, &by, at),
-            (Function::Anywhere, value @ (Value::List(_) | Value::Map(_)), Value::Text(name)) => {
+            (Function::Split, CelValue::Text(text), CelValue::Text(by)) => texts::split(run, text, &by, at),
+            (Function::Anywhere, value @ (CelValue::List(_) | CelValue::Map(_)), CelValue::Text(name)) => {
                 anywhere(run, value, &name, at)
             }
-            (Function::Join, Value::List(list), Value::Text(by)) => texts::join(run, &list, &by, at),
-            (Function::Substring, Value::Text(text), Value::Number(start)) => {
+            (Function::Join, CelValue::List(list), CelValue::Text(by)) => texts::join(run, &list, &by, at),
+            (Function::Substring, CelValue::Text(text), CelValue::Number(start)) => {
                 texts::substring(run, text, start, None, at)
             }
             (_, left, right) => Err(Cause::Sorts(Doing::Call(self), left.sort(), right.sort()).at(at)),
@@ -192,14 +192,14 @@ impl Function {
     pub(super) fn three<'a>(
         self,
         run: &Run<'a>,
-        [first, second, third]: [Value<'a>; 3],
+        [first, second, third]: [CelValue<'a>; 3],
         at: u32,
-    ) -> Result<Value<'a>, Missing> {
+    ) -> Result<CelValue<'a>, Missing> {
         match (self, first, second, third) {
-            (Function::Replace, Value::Text(text), Value::Text(old), Value::Text(new)) => {
+            (Function::Replace, CelValue::Text(text), CelValue::Text(old), CelValue::Text(new)) => {
                 texts::replace(run, text, &old, &new, at)
             }
-            (Function::Substring, Value::Text(text), Value::Number(start), Value::Number(end)) => {
+            (Function::Substring, CelValue::Text(text), CelValue::Number(start), CelValue::Number(end)) => {
                 texts::substring(run, text, start, Some(end), at)
             }
             (_, first, second, _) => Err(Cause::Sorts(Doing::Call(self), first.sort(), second.sort()).at(at)),
@@ -219,6 +219,6 @@ impl TextTest {
     }
 }
 
-fn size(count: usize) -> Value<'static> {
-    Value::whole(i64::try_from(count).unwrap_or(i64::MAX))
+fn size(count: usize) -> CelValue<'static> {
+    CelValue::whole(i64::try_from(count).unwrap_or(i64::MAX))
 }

@@ -10,7 +10,7 @@ use super::compare::order_numbers;
 use super::evaluate::{Frame, Run};
 use super::node::Node;
 use super::root::{Root, Step};
-use super::value::{List, Map, Value};
+use super::value::{CelValue, List, Map};
 use lictor_json::{Json, Number, Text};
 
 /// What a glance shows.
@@ -18,7 +18,7 @@ use lictor_json::{Json, Number, Text};
 pub(super) enum Glance<'x> {
     Json(&'x Json),
     Text(&'x Text),
-    Value(&'x Value<'x>),
+    Value(&'x CelValue<'x>),
     Absent,
     /// Not simple to tell.
     Nothing,
@@ -70,8 +70,8 @@ impl<'x> Glance<'x> {
                 Some(found) => found,
                 None => return Glance::Nothing,
             },
-            (Glance::Value(Value::Map(Map::Json(object))), Step::Key(key)) => object.get(key),
-            (Glance::Value(Value::List(List::Json(items))), Step::Place(place)) => items.get(*place),
+            (Glance::Value(CelValue::Map(Map::Json(object))), Step::Key(key)) => object.get(key),
+            (Glance::Value(CelValue::List(List::Json(items))), Step::Place(place)) => items.get(*place),
             (Glance::Absent, _) => None,
             _ => return Glance::Nothing,
         };
@@ -83,7 +83,7 @@ impl<'x> Glance<'x> {
     pub(super) fn as_text(self) -> Option<&'x str> {
         match self {
             Glance::Json(Json::String(text)) | Glance::Text(text) => Some(text),
-            Glance::Value(Value::Text(text)) => Some(text),
+            Glance::Value(CelValue::Text(text)) => Some(text),
             _ => None,
         }
     }
@@ -92,7 +92,7 @@ impl<'x> Glance<'x> {
     #[inline]
     fn as_number(self) -> Option<Number> {
         match self {
-            Glance::Json(Json::Number(number)) | Glance::Value(Value::Number(number)) => Some(*number),
+            Glance::Json(Json::Number(number)) | Glance::Value(CelValue::Number(number)) => Some(*number),
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ use super::error::{ExpressionError, ExpressionErrors, nearest};
 use super::node::{Node, Operator, Order, Quantifier};
 use super::root::{Path, Root, Step};
 use super::tables::{Constant, Tables};
-use super::value::{Sort, Value};
+use super::value::{CelValue, Sort};
 use lictor_json::{Json, Number, Object, Text};
 
 /// How many keys of a table are offered for one that is not there.
@@ -143,7 +143,7 @@ impl<'t> Lowering<'t> {
                     self.refuse(error.suggest(field, names.into_iter()))
                 }
                 (None, json) => {
-                    let message = format!("{} has no fields", Value::from(json).sort());
+                    let message = format!("{} has no fields", CelValue::from(json).sort());
                     self.refuse(ExpressionError::new(at as usize, message))
                 }
             },

@@ -9,11 +9,11 @@ use super::pattern::Fixed;
 use super::patterns::Patterns;
 use super::reason::{Cause, Doing, Missing};
 use super::root::{Path, Root, Step};
-use super::scope::Scope;
-use super::value::{Sort, Value};
+use super::scope::EvaluationScope;
+use super::value::{CelValue, Sort};
 use super::{Truth, settle};
 use crate::glob::Glob;
-use crate::{Pattern, Test};
+use crate::{FactPattern, Test};
 use lictor_event::parse_time;
 use lictor_json::{Json, Text};
 
@@ -59,7 +59,7 @@ impl Matcher {
     }
 
     /// Whether the value at the path is like one of the alternatives; one that is absent is not.
-    pub fn holds(&self, scope: &Scope<'_>) -> Truth {
+    pub fn holds(&self, scope: &EvaluationScope<'_>) -> Truth {
         let run = Run::new(scope);
         let value = match self.path.read(scope) {
             Ok(value) => value,
@@ -75,8 +75,8 @@ impl Matcher {
         }
         match &value {
             _ if self.patterns.is_empty() => {}
-            Value::Text(text) if self.patterns.any_in(text) => return Truth::True,
-            Value::Text(_) => {}
+            CelValue::Text(text) if self.patterns.any_in(text) => return Truth::True,
+            CelValue::Text(_) => {}
             other => unknown = Err(Cause::Sort(Doing::Call(Function::Matches), other.sort()).at(self.path.at)),
         }
         settle(unknown)
@@ -89,22 +89,22 @@ impl Matcher {
 }
 
 impl Alternative {
-    fn holds(&self, run: &Run<'_>, value: &Value<'_>, at: u32) -> Result<bool, Missing> {
+    fn holds(&self, run: &Run<'_>, value: &CelValue<'_>, at: u32) -> Result<bool, Missing> {
         match (self, value) {
             (Alternative::Equal(wanted), value) => equal(run, value, &wanted.value(), at),
             (Alternative::Differ(wanted), value) => equal(run, value, &wanted.value(), at).map(|equal| !equal),
             (Alternative::Order(order, wanted), value) => ordered(run, *order, value, &wanted.value(), at),
-            (Alternative::Glob(glob), Value::Text(text)) => Ok(glob.matches(text)),
+            (Alternative::Glob(glob), CelValue::Text(text)) => Ok(glob.matches(text)),
             (Alternative::Glob(_), other) => Err(Cause::Sort(Doing::Glob, other.sort()).at(at)),
         }
     }
 }
 
 impl Wanted {
-    fn value(&self) -> Value<'_> {
+    fn value(&self) -> CelValue<'_> {
         match self {
-            Wanted::Json(json) => Value::from(json),
-            Wanted::Time(time) => Value::Time(*time),
+            Wanted::Json(json) => CelValue::from(json),
+            Wanted::Time(time) => CelValue::Time(*time),
         }
     }
 }
@@ -145,13 +145,13 @@ enum Either<'a> {
     Pattern(Fixed, &'a str),
 }
 
-fn alternative<'a>(pattern: &'a Pattern, path: &Path, written: &str) -> Result<Either<'a>, ExpressionError> {
+fn alternative<'a>(pattern: &'a FactPattern, path: &Path, written: &str) -> Result<Either<'a>, ExpressionError> {
     let sort = path.root.sort().filter(|_| path.steps.is_empty());
-    if sort == Some(Sort::List) && !matches!(pattern, Pattern::Equal(Json::Array(_))) {
+    if sort == Some(Sort::List) && !matches!(pattern, FactPattern::Equal(Json::Array(_))) {
         let error = ExpressionError::new(0, format!("`{written}` is a list"));
         return Err(error.hint(format!("write it as a condition: `\"…\" in {written}`")));
     }
-    if matches!(pattern, Pattern::Glob(_) | Pattern::Regex(_)) && sort.is_some_and(|sort| sort != Sort::Text) {
+    if matches!(pattern, FactPattern::Glob(_) | FactPattern::Regex(_)) && sort.is_some_and(|sort| sort != Sort::Text) {
         return Err(ExpressionError::new(0, format!("`{written}` is no text")));
     }
     let wanted = |json: &Json| match (sort, json) {
@@ -159,23 +159,23 @@ fn alternative<'a>(pattern: &'a Pattern, path: &Path, written: &str) -> Result<E
             Some(time) => Ok(Wanted::Time(time)),
             None => Err(ExpressionError::new(0, format!("`{json}` is no time")).hint("write `2026-05-01T10:00:00Z`")),
         },
-        (Some(sort), json) if Value::from(json).sort() != sort => {
+        (Some(sort), json) if CelValue::from(json).sort() != sort => {
             Err(ExpressionError::new(0, format!("`{written}` is {sort}, and `{json}` is not")))
         }
         (_, json) => Ok(Wanted::Json(json.clone())),
     };
-    let order = |order: Order, json: &Json| match Value::from(json).sort() {
+    let order = |order: Order, json: &Json| match CelValue::from(json).sort() {
         Sort::Number | Sort::Text => wanted(json).map(|wanted| Alternative::Order(order, wanted)),
         sort => Err(ExpressionError::new(0, format!("`{}` does not work on {sort}", order.symbol()))),
     };
     let alternative = match pattern {
-        Pattern::Equal(json) => wanted(json).map(Alternative::Equal),
-        Pattern::Glob(glob) => Ok(Alternative::Glob(Glob::new(glob))),
-        Pattern::Regex(regex) => {
+        FactPattern::Equal(json) => wanted(json).map(Alternative::Equal),
+        FactPattern::Glob(glob) => Ok(Alternative::Glob(Glob::new(glob))),
+        FactPattern::Regex(regex) => {
             let fixed = Fixed::new(regex).map_err(|message| ExpressionError::new(0, message))?;
             return Ok(Either::Pattern(fixed, regex));
         }
-        Pattern::Compare(operator, json) => match operator.as_str() {
+        FactPattern::Compare(operator, json) => match operator.as_str() {
             "<" => order(Order::Less, json),
             "<=" => order(Order::AtMost, json),
             ">" => order(Order::Greater, json),

@@ -8,7 +8,7 @@ use super::function::{Function, TextTest};
 use super::pattern::{Dynamic, Fixed};
 use super::root::{Path, Step};
 use super::tables::Constant;
-use super::value::{Sort, Value};
+use super::value::{CelValue, Sort};
 
 /// A compiled expression. The last number of a variant is the byte at which it was written.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Node {
     /// The sort of its values, where all are of one.
     pub(super) fn sort(&self) -> Option<Sort> {
         match self {
-            Node::Constant(constant) => Some(Value::from(&constant.json).sort()),
+            Node::Constant(constant) => Some(CelValue::from(&constant.json).sort()),
             Node::Time(_) => Some(Sort::Time),
             Node::Duration(_) => Some(Sort::Duration),
             Node::Path(path) if path.steps.is_empty() => path.root.sort(),

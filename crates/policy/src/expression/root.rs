@@ -2,9 +2,9 @@
 
 use super::glance::Glance;
 use super::reason::{Cause, Doing, Missing};
-use super::scope::Scope;
-use super::value::{List, Map, Sort, Value};
-use lictor_event::Payload;
+use super::scope::EvaluationScope;
+use super::value::{CelValue, List, Map, Sort};
+use lictor_event::Arguments;
 use lictor_json::{Json, Text};
 
 /// A field of an event, or something known beside it.
@@ -124,40 +124,40 @@ impl Root {
         }
     }
 
-    fn read<'a>(self, scope: &'a Scope<'a>, at: u32) -> Result<Value<'a>, Missing> {
+    fn read<'a>(self, scope: &'a EvaluationScope<'a>, at: u32) -> Result<CelValue<'a>, Missing> {
         let event = scope.event;
-        let text = |text: &'a Option<Text>| text.as_deref().map(Value::text);
-        let names = |names: Option<&'a [Text]>| names.map(|names| Value::List(List::Texts(names)));
+        let text = |text: &'a Option<Text>| text.as_deref().map(CelValue::text);
+        let names = |names: Option<&'a [Text]>| names.map(|names| CelValue::List(List::Texts(names)));
         let value = match self {
-            Root::Kind => Some(Value::text(event.kind.name())),
+            Root::Kind => Some(CelValue::text(event.kind.name())),
             Root::Tool => text(&event.tool),
             Root::Agent => text(&event.agent),
             Root::Principal => text(&event.principal),
             Root::To => text(&event.to),
             Root::Id => text(&event.id),
             Root::Session => text(&event.session),
-            Root::Text => scope.words().map(Value::text),
-            Root::Failed => Some(Value::Bool(event.failed)),
+            Root::Text => scope.words().map(CelValue::text),
+            Root::Failed => Some(CelValue::Bool(event.failed)),
             Root::Args | Root::CallArgs => match self.payload(scope) {
-                Some(Payload::Unparsed(_)) => return Err(Cause::Unparsed.at(at)),
-                payload => payload.and_then(Payload::value).map(Value::from),
+                Some(Arguments::Unparsed(_)) => return Err(Cause::Unparsed.at(at)),
+                payload => payload.and_then(Arguments::value).map(CelValue::from),
             },
             Root::Result => scope.result(),
             Root::Labels => names(Some(&event.labels)),
             Root::Purposes => names(scope.purposes),
             Root::Categories => names(scope.categories),
             Root::Subjects => names(scope.subjects),
-            Root::More => Some(Value::Map(Map::Json(&event.more))),
-            Root::Seq => event.seq.map(Value::whole),
-            Root::Time => event.time.map(Value::Time),
+            Root::More => Some(CelValue::Map(Map::Json(&event.more))),
+            Root::Seq => event.seq.map(CelValue::whole),
+            Root::Time => event.time.map(CelValue::Time),
             Root::It => scope.it.clone(),
-            Root::CallTool => scope.call.map(|call| Value::text(&call.tool)),
+            Root::CallTool => scope.call.map(|call| CelValue::text(&call.tool)),
         };
         value.ok_or(Missing::Absent)
     }
 
     /// The arguments of the event or of the call that it answers.
-    fn payload<'a>(self, scope: &'a Scope<'a>) -> Option<&'a Payload> {
+    fn payload<'a>(self, scope: &'a EvaluationScope<'a>) -> Option<&'a Arguments> {
         match self {
             Root::CallArgs => scope.call.and_then(|call| call.args.as_ref()),
             Root::Args => scope.event.args.as_ref(),
@@ -167,9 +167,9 @@ impl Root {
 }
 
 impl Path {
-    pub(super) fn read<'a>(&'a self, scope: &'a Scope<'a>) -> Result<Value<'a>, Missing> {
+    pub(super) fn read<'a>(&'a self, scope: &'a EvaluationScope<'a>) -> Result<CelValue<'a>, Missing> {
         if let Glance::Json(json) = self.glance(scope) {
-            return Ok(Value::from(json));
+            return Ok(CelValue::from(json));
         }
         let mut value = self.root.read(scope, self.at)?;
         for step in &self.steps {
@@ -179,8 +179,8 @@ impl Path {
     }
 
     /// What a path through arguments leads to, if that is simple to tell.
-    pub(super) fn glance<'a>(&self, scope: &'a Scope<'a>) -> Glance<'a> {
-        let Some(mut json) = self.root.payload(scope).and_then(Payload::value) else { return Glance::Nothing };
+    pub(super) fn glance<'a>(&self, scope: &'a EvaluationScope<'a>) -> Glance<'a> {
+        let Some(mut json) = self.root.payload(scope).and_then(Arguments::value) else { return Glance::Nothing };
         for step in &self.steps {
             match step.find(json) {
                 Some(Some(found)) => json = found,
@@ -203,12 +203,14 @@ impl Step {
     }
 
     /// Takes the step from a value.
-    pub(super) fn take<'a>(&self, value: Value<'a>, at: u32) -> Result<Value<'a>, Missing> {
+    pub(super) fn take<'a>(&self, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, Missing> {
         match (value, self) {
-            (Value::Map(map), Step::Key(key) | Step::Either(key, _)) => map.get(key).ok_or(Missing::Absent),
-            (Value::List(list), Step::Place(place) | Step::Either(_, place)) => list.get(*place).ok_or(Missing::Absent),
+            (CelValue::Map(map), Step::Key(key) | Step::Either(key, _)) => map.get(key).ok_or(Missing::Absent),
+            (CelValue::List(list), Step::Place(place) | Step::Either(_, place)) => {
+                list.get(*place).ok_or(Missing::Absent)
+            }
             // Nothing has no parts; whoever wrote `null` said that it is not there.
-            (Value::Null, _) => Err(Missing::Absent),
+            (CelValue::Null, _) => Err(Missing::Absent),
             (value, Step::Place(_)) => Err(Cause::Sorts(Doing::Index, value.sort(), Sort::Number).at(at)),
             (value, _) => Err(Cause::Sort(Doing::Select, value.sort()).at(at)),
         }

@@ -2,28 +2,28 @@
 
 use std::cell::OnceCell;
 
-use super::value::Value;
-use lictor_event::{Event, Kind, Payload};
+use super::value::CelValue;
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text, parse_str};
 
 /// The call that a result answers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct AnsweredCall {
     /// The tool that was called.
     pub tool: Text,
     /// The arguments.
-    pub args: Option<Payload>,
+    pub args: Option<Arguments>,
 }
 
 /// What an expression may look at: an event, and what is known beside it.
 #[derive(Clone, Debug)]
-pub struct Scope<'a> {
+pub struct EvaluationScope<'a> {
     /// The event.
     pub event: &'a Event,
     /// The call that the event answers.
-    pub call: Option<&'a Call>,
+    pub call: Option<&'a AnsweredCall>,
     /// The element that `it` stands for.
-    pub it: Option<Value<'a>>,
+    pub it: Option<CelValue<'a>>,
     /// The purposes of the event; its own, unless they were computed.
     pub purposes: Option<&'a [Text]>,
     /// The categories of personal data in the event; its own, unless they were computed.
@@ -32,13 +32,13 @@ pub struct Scope<'a> {
     pub subjects: Option<&'a [Text]>,
     answer: OnceCell<Option<Json>>,
     words: OnceCell<Text>,
-    outer: Option<&'a Scope<'a>>,
+    outer: Option<&'a EvaluationScope<'a>>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> EvaluationScope<'a> {
     /// The scope of an event by itself.
-    pub fn new(event: &'a Event) -> Scope<'a> {
-        Scope {
+    pub fn new(event: &'a Event) -> EvaluationScope<'a> {
+        EvaluationScope {
             event,
             call: None,
             it: None,
@@ -52,8 +52,8 @@ impl<'a> Scope<'a> {
     }
 
     /// The same scope with an element as `it`.
-    pub fn element<'s>(&'s self, it: Value<'s>) -> Scope<'s> {
-        Scope {
+    pub fn element<'s>(&'s self, it: CelValue<'s>) -> EvaluationScope<'s> {
+        EvaluationScope {
             event: self.event,
             call: self.call,
             it: Some(it),
@@ -81,17 +81,17 @@ impl<'a> Scope<'a> {
     }
 
     /// The answer of a tool: as a value, as its text parsed as JSON, or as its text.
-    pub(super) fn result(&self) -> Option<Value<'_>> {
+    pub(super) fn result(&self) -> Option<CelValue<'_>> {
         if let Some(outer) = self.outer {
             return outer.result();
         }
         if let Some(result) = &self.event.result {
-            return Some(Value::from(result));
+            return Some(CelValue::from(result));
         }
         let text = self.event.text.as_ref().filter(|_| self.event.kind == Kind::ToolResult)?;
         match self.answer.get_or_init(|| parse_str(text).ok()) {
-            Some(parsed) => Some(Value::from(parsed)),
-            None => Some(Value::text(text)),
+            Some(parsed) => Some(CelValue::from(parsed)),
+            None => Some(CelValue::text(text)),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::evaluate::Run;
 use super::function::Function;
 use super::reason::{Cause, Doing, Missing};
-use super::value::{List, Value};
+use super::value::{CelValue, List};
 use lictor_json::Number;
 
 /// A text with the case of the letters that `turn` names turned; the same text if there are none.
@@ -15,33 +15,33 @@ pub(super) fn change<'a>(
     text: Cow<'a, str>,
     at: u32,
     turn: impl Fn(char) -> bool,
-) -> Result<Value<'a>, Missing> {
+) -> Result<CelValue<'a>, Missing> {
     run.spend(text.len() / 8, at)?;
     if !text.contains(&turn) {
-        return Ok(Value::Text(text));
+        return Ok(CelValue::Text(text));
     }
     // The bit that tells capital letters from small ones in ASCII.
     let turned = text.chars().map(|c| if turn(c) { char::from(c as u8 ^ 0x20) } else { c }).collect();
-    Ok(Value::made(turned))
+    Ok(CelValue::made(turned))
 }
 
 /// A text without the white space around it.
-pub(super) fn trim(text: Cow<'_, str>) -> Value<'_> {
+pub(super) fn trim(text: Cow<'_, str>) -> CelValue<'_> {
     match text {
-        Cow::Borrowed(text) => Value::text(text.trim()),
-        Cow::Owned(text) => Value::made(text.trim().to_owned()),
+        Cow::Borrowed(text) => CelValue::text(text.trim()),
+        Cow::Owned(text) => CelValue::made(text.trim().to_owned()),
     }
 }
 
 /// The pieces between separators; an empty separator cuts between all characters.
-pub(super) fn split<'a>(run: &Run<'a>, text: Cow<'a, str>, by: &str, at: u32) -> Result<Value<'a>, Missing> {
+pub(super) fn split<'a>(run: &Run<'a>, text: Cow<'a, str>, by: &str, at: u32) -> Result<CelValue<'a>, Missing> {
     // A piece costs far more than the byte it is made of.
     run.spend(text.len(), at)?;
-    let pieces: Arc<[Value<'a>]> = match text {
-        Cow::Borrowed(text) => pieces(text, by).into_iter().map(Value::text).collect(),
-        Cow::Owned(text) => pieces(&text, by).into_iter().map(|piece| Value::made(piece.to_owned())).collect(),
+    let pieces: Arc<[CelValue<'a>]> = match text {
+        Cow::Borrowed(text) => pieces(text, by).into_iter().map(CelValue::text).collect(),
+        Cow::Owned(text) => pieces(&text, by).into_iter().map(|piece| CelValue::made(piece.to_owned())).collect(),
     };
-    Ok(Value::List(List::Made(pieces)))
+    Ok(CelValue::List(List::Made(pieces)))
 }
 
 fn pieces<'t>(text: &'t str, by: &str) -> Vec<&'t str> {
@@ -52,11 +52,11 @@ fn pieces<'t>(text: &'t str, by: &str) -> Vec<&'t str> {
 }
 
 /// The texts of a list, with a separator between them.
-pub(super) fn join<'a>(run: &Run<'a>, list: &List<'a>, by: &str, at: u32) -> Result<Value<'a>, Missing> {
+pub(super) fn join<'a>(run: &Run<'a>, list: &List<'a>, by: &str, at: u32) -> Result<CelValue<'a>, Missing> {
     let mut joined = String::new();
     for place in 0..list.len() {
         match list.get(place) {
-            Some(Value::Text(text)) => {
+            Some(CelValue::Text(text)) => {
                 run.spend(text.len() + by.len() + 1, at)?;
                 if place > 0 {
                     joined.push_str(by);
@@ -67,7 +67,7 @@ pub(super) fn join<'a>(run: &Run<'a>, list: &List<'a>, by: &str, at: u32) -> Res
             None => {}
         }
     }
-    Ok(Value::made(joined))
+    Ok(CelValue::made(joined))
 }
 
 /// A text with every occurrence of one text replaced by another.
@@ -77,15 +77,15 @@ pub(super) fn replace<'a>(
     old: &str,
     new: &str,
     at: u32,
-) -> Result<Value<'a>, Missing> {
+) -> Result<CelValue<'a>, Missing> {
     run.spend(text.len() / 8, at)?;
     let count = text.matches(old).count();
     if count == 0 {
-        return Ok(Value::Text(text));
+        return Ok(CelValue::Text(text));
     }
     // Asked before it is made: a long text can grow beyond all memory.
     run.spend(count.saturating_mul(new.len()).saturating_add(text.len()), at)?;
-    Ok(Value::made(text.replace(old, new)))
+    Ok(CelValue::made(text.replace(old, new)))
 }
 
 /// The characters from one position up to another; positions count characters, not bytes.
@@ -95,7 +95,7 @@ pub(super) fn substring<'a>(
     start: Number,
     end: Option<Number>,
     at: u32,
-) -> Result<Value<'a>, Missing> {
+) -> Result<CelValue<'a>, Missing> {
     run.spend(text.len() / 8, at)?;
     let byte = |place: Number| {
         let Number::Integer(place) = place else { return Err(Cause::Range.at(at)) };
@@ -108,7 +108,7 @@ pub(super) fn substring<'a>(
         return Err(Cause::Range.at(at));
     }
     Ok(match text {
-        Cow::Borrowed(text) => Value::text(&text[start..end]),
-        Cow::Owned(text) => Value::made(text[start..end].to_owned()),
+        Cow::Borrowed(text) => CelValue::text(&text[start..end]),
+        Cow::Owned(text) => CelValue::made(text[start..end].to_owned()),
     })
 }

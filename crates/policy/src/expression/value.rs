@@ -13,7 +13,7 @@ use lictor_json::{Json, Number, Object, Text};
 
 /// A value of an expression.
 #[derive(Clone, Debug)]
-pub enum Value<'a> {
+pub enum CelValue<'a> {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -40,7 +40,7 @@ pub enum List<'a> {
     /// Names that an event carries.
     Texts(&'a [Text]),
     /// A list that an expression made.
-    Made(Arc<[Value<'a>]>),
+    Made(Arc<[CelValue<'a>]>),
 }
 
 /// A map, wherever it lives.
@@ -49,7 +49,7 @@ pub enum Map<'a> {
     /// An object of an event or a table.
     Json(&'a Object),
     /// A map that an expression made; no key stands twice.
-    Made(Arc<[(Cow<'a, str>, Value<'a>)]>),
+    Made(Arc<[(Cow<'a, str>, CelValue<'a>)]>),
 }
 
 /// The sort of a value, for messages.
@@ -65,37 +65,37 @@ pub(super) enum Sort {
     Duration,
 }
 
-impl<'a> Value<'a> {
+impl<'a> CelValue<'a> {
     pub(super) fn sort(&self) -> Sort {
         match self {
-            Value::Null => Sort::Null,
-            Value::Bool(_) => Sort::Bool,
-            Value::Number(_) => Sort::Number,
-            Value::Text(_) => Sort::Text,
-            Value::List(_) => Sort::List,
-            Value::Map(_) => Sort::Map,
-            Value::Time(_) => Sort::Time,
-            Value::Duration(_) => Sort::Duration,
+            CelValue::Null => Sort::Null,
+            CelValue::Bool(_) => Sort::Bool,
+            CelValue::Number(_) => Sort::Number,
+            CelValue::Text(_) => Sort::Text,
+            CelValue::List(_) => Sort::List,
+            CelValue::Map(_) => Sort::Map,
+            CelValue::Time(_) => Sort::Time,
+            CelValue::Duration(_) => Sort::Duration,
         }
     }
 
     /// A text that lives elsewhere.
-    pub(super) fn text(text: &'a str) -> Value<'a> {
-        Value::Text(Cow::Borrowed(text))
+    pub(super) fn text(text: &'a str) -> CelValue<'a> {
+        CelValue::Text(Cow::Borrowed(text))
     }
 
     /// A text that was made.
-    pub(super) fn made(text: String) -> Value<'a> {
-        Value::Text(Cow::Owned(text))
+    pub(super) fn made(text: String) -> CelValue<'a> {
+        CelValue::Text(Cow::Owned(text))
     }
 
-    pub(super) fn whole(number: i64) -> Value<'a> {
-        Value::Number(Number::Integer(number))
+    pub(super) fn whole(number: i64) -> CelValue<'a> {
+        CelValue::Number(Number::Integer(number))
     }
 
     /// The elements of a list; none for anything else.
-    pub fn elements(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
-        let Value::List(list) = self else { return None };
+    pub fn elements(&self) -> Option<impl Iterator<Item = CelValue<'a>> + use<'a>> {
+        let CelValue::List(list) = self else { return None };
         let list = list.clone();
         Some((0..list.len()).filter_map(move |place| list.get(place)))
     }
@@ -104,26 +104,26 @@ impl<'a> Value<'a> {
     /// are no values of facts.
     pub fn to_fact_value(&self) -> Option<lictor_logic::Value> {
         match self {
-            Value::Bool(value) => Some(lictor_logic::Value::Bool(*value)),
-            Value::Number(Number::Integer(value)) => Some(lictor_logic::Value::Integer(*value)),
-            Value::Number(number) => lictor_logic::Value::number(number.as_f64()),
-            Value::Text(text) => Some(lictor_logic::Value::text(&**text)),
-            Value::Time(time) => Some(lictor_logic::Value::text(write_time(*time))),
-            Value::Duration(nanoseconds) => lictor_logic::Value::number(*nanoseconds as f64 / 1e9),
-            Value::Null | Value::List(_) | Value::Map(_) => None,
+            CelValue::Bool(value) => Some(lictor_logic::Value::Bool(*value)),
+            CelValue::Number(Number::Integer(value)) => Some(lictor_logic::Value::Integer(*value)),
+            CelValue::Number(number) => lictor_logic::Value::number(number.as_f64()),
+            CelValue::Text(text) => Some(lictor_logic::Value::text(&**text)),
+            CelValue::Time(time) => Some(lictor_logic::Value::text(write_time(*time))),
+            CelValue::Duration(nanoseconds) => lictor_logic::Value::number(*nanoseconds as f64 / 1e9),
+            CelValue::Null | CelValue::List(_) | CelValue::Map(_) => None,
         }
     }
 }
 
-impl<'a> From<&'a Json> for Value<'a> {
-    fn from(json: &'a Json) -> Value<'a> {
+impl<'a> From<&'a Json> for CelValue<'a> {
+    fn from(json: &'a Json) -> CelValue<'a> {
         match json {
-            Json::Null => Value::Null,
-            Json::Bool(value) => Value::Bool(*value),
-            Json::Number(number) => Value::Number(*number),
-            Json::String(text) => Value::text(text),
-            Json::Array(items) => Value::List(List::Json(items)),
-            Json::Object(object) => Value::Map(Map::Json(object)),
+            Json::Null => CelValue::Null,
+            Json::Bool(value) => CelValue::Bool(*value),
+            Json::Number(number) => CelValue::Number(*number),
+            Json::String(text) => CelValue::text(text),
+            Json::Array(items) => CelValue::List(List::Json(items)),
+            Json::Object(object) => CelValue::Map(Map::Json(object)),
         }
     }
 }
@@ -144,10 +144,10 @@ impl<'a> List<'a> {
     }
 
     /// The element at a position, from zero.
-    pub fn get(&self, place: usize) -> Option<Value<'a>> {
+    pub fn get(&self, place: usize) -> Option<CelValue<'a>> {
         match self {
-            List::Json(items) => items.get(place).map(Value::from),
-            List::Texts(texts) => texts.get(place).map(|text| Value::text(text)),
+            List::Json(items) => items.get(place).map(CelValue::from),
+            List::Texts(texts) => texts.get(place).map(|text| CelValue::text(text)),
             List::Made(values) => values.get(place).cloned(),
         }
     }
@@ -168,18 +168,18 @@ impl<'a> Map<'a> {
     }
 
     /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+    pub fn get(&self, key: &str) -> Option<CelValue<'a>> {
         match self {
-            Map::Json(object) => object.get(key).map(Value::from),
+            Map::Json(object) => object.get(key).map(CelValue::from),
             Map::Made(members) => members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone()),
         }
     }
 
     /// The members in their order.
-    pub(super) fn members(&self) -> Vec<(Cow<'a, str>, Value<'a>)> {
+    pub(super) fn members(&self) -> Vec<(Cow<'a, str>, CelValue<'a>)> {
         match self {
             Map::Json(object) => {
-                object.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), Value::from(value))).collect()
+                object.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), CelValue::from(value))).collect()
             }
             Map::Made(members) => members.to_vec(),
         }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::remark::{self, Remark};
-use super::{Line, Page, Trace};
-use crate::{Problems, Source};
+use super::{ExampleLine, Page, Trace};
+use crate::{PolicyText, Problems};
 use lictor_json::parse_str;
 
 /// A fenced block.
@@ -30,7 +30,7 @@ enum Part {
 }
 
 /// Reads a page and notes what is wrong with it; what its policy says is not judged here.
-pub fn read_page(source: &Source, problems: &mut Problems) -> Page {
+pub fn read_page(source: &PolicyText, problems: &mut Problems) -> Page {
     let mut reader = Reader { source, problems, page: empty(), title: None, section: String::new() };
     let parts = parts(source.body());
     parts.iter().for_each(|part| reader.take(part));
@@ -56,7 +56,7 @@ fn empty() -> Page {
 }
 
 struct Reader<'a> {
-    source: &'a Source,
+    source: &'a PolicyText,
     problems: &'a mut Problems,
     page: Page,
     /// The `###` heading of the trace that comes next.
@@ -179,7 +179,7 @@ impl Reader<'_> {
             self.complain(start..start + 1, "page.json", error.message, "an event is one line of JSON");
         }
         let line = self.source.place(span.start).line;
-        trace.lines.push(Line { line, text: event.trim().into(), expected });
+        trace.lines.push(ExampleLine { line, text: event.trim().into(), expected });
     }
 }
 

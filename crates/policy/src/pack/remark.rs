@@ -2,18 +2,18 @@
 
 use lictor_logic::{Arena, Interval, Node, Span, Value};
 
-use super::Expected;
+use super::ExpectedFinding;
 use lictor_json::{Json, Number, Text, parse_str};
 
 /// What a remark says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Remark {
     /// Found at the event in this line.
-    Here(Vec<Expected>),
+    Here(Vec<ExpectedFinding>),
     /// Found at the end.
-    End(Vec<Expected>),
+    End(Vec<ExpectedFinding>),
     /// Found when nothing happens for so long.
-    After(Span, Vec<Expected>),
+    After(Span, Vec<ExpectedFinding>),
 }
 
 /// A line cut into the event and the remark behind it. A `#` inside the JSON belongs to it.
@@ -58,7 +58,7 @@ fn remark(text: &str) -> Result<Remark, String> {
 }
 
 /// `violated`, `violated p="x"`, `violated: property, other p="x"`.
-fn expected(text: &str) -> Result<Vec<Expected>, String> {
+fn expected(text: &str) -> Result<Vec<ExpectedFinding>, String> {
     let Some(rest) = text.strip_prefix("violated") else {
         return Err(format!("`{text}` is no remark"));
     };
@@ -69,14 +69,14 @@ fn expected(text: &str) -> Result<Vec<Expected>, String> {
             if property.is_empty() || property.contains(['=', '"']) {
                 return Err(format!("`{piece}` does not name a property"));
             }
-            Ok(Expected { property: Some(property.into()), binding: bindings(binding)? })
+            Ok(ExpectedFinding { property: Some(property.into()), binding: bindings(binding)? })
         });
         return each.collect();
     }
     if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
         return Err(format!("`{text}` is no remark"));
     }
-    Ok(vec![Expected { property: None, binding: bindings(rest)? }])
+    Ok(vec![ExpectedFinding { property: None, binding: bindings(rest)? }])
 }
 
 /// Cuts at commas that are not in quotes.
@@ -161,9 +161,9 @@ fn length(text: &str) -> Option<Span> {
 mod tests {
     use super::*;
 
-    fn one(property: Option<&str>, binding: &[(&str, Value)]) -> Expected {
+    fn one(property: Option<&str>, binding: &[(&str, Value)]) -> ExpectedFinding {
         let binding = binding.iter().map(|(name, value)| (Text::from(*name), value.clone())).collect();
-        Expected { property: property.map(Text::from), binding }
+        ExpectedFinding { property: property.map(Text::from), binding }
     }
 
     #[test]

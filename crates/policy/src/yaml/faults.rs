@@ -5,7 +5,7 @@ use std::ops::Range;
 use saphyr_parser::ScanError;
 
 use crate::Problem;
-use crate::source::Source;
+use crate::source::PolicyText;
 
 /// The byte at which a character begins.
 pub(super) fn byte(bytes: &[usize], index: usize, length: usize) -> usize {
@@ -16,7 +16,7 @@ pub(super) fn byte(bytes: &[usize], index: usize, length: usize) -> usize {
 }
 
 /// What the parser stumbled over.
-pub(super) fn describe(source: &Source, error: &ScanError, bytes: &[usize]) -> Problem {
+pub(super) fn describe(source: &PolicyText, error: &ScanError, bytes: &[usize]) -> Problem {
     let body = source.body();
     let offset = byte(bytes, error.marker().index(), body.len());
     let start = source.outer(offset);
@@ -60,12 +60,12 @@ pub(super) fn describe(source: &Source, error: &ScanError, bytes: &[usize]) -> P
 const QUOTE: &str = "put the text in quotes: `'*@example.com'`";
 
 /// An alias, or a pattern that looks like one.
-pub(super) fn alias(source: &Source, span: Range<usize>) -> Problem {
+pub(super) fn alias(source: &PolicyText, span: Range<usize>) -> Problem {
     source.problem(span, "yaml.alias", "a text cannot begin with `*`: YAML takes it for an alias").help(QUOTE)
 }
 
 /// An anchor or a tag, or a formula that looks like one.
-pub(super) fn sign(source: &Source, span: Range<usize>, tagged: bool) -> Problem {
+pub(super) fn sign(source: &PolicyText, span: Range<usize>, tagged: bool) -> Problem {
     let (sign, name) = if tagged { ('!', "tag") } else { ('&', "anchor") };
     // The sign stands before the value that the parser reports, in the same line unless it is alone in it.
     let place = source.place(span.start);

@@ -7,9 +7,9 @@ mod limits;
 mod matcher;
 mod messages;
 
-use lictor_event::{Event, Kind, Payload, parse_time};
+use lictor_event::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, parse_str};
-use lictor_policy::expression::{Call, Expression, Outcome, Scope, Tables, Value};
+use lictor_policy::expression::{AnsweredCall, CelValue, Evaluation, EvaluationScope, Expression, Tables};
 
 /// A call with a bit of everything.
 fn event() -> Event {
@@ -26,7 +26,7 @@ fn event() -> Event {
     event.session = Some("s1".into());
     event.seq = Some(7);
     event.time = parse_time("2026-05-01T10:30:15.250Z");
-    event.args = Some(Payload::from_json(parse_str(args).unwrap()));
+    event.args = Some(Arguments::from_json(parse_str(args).unwrap()));
     event.labels = vec!["pii".into(), "external".into()];
     event.purposes = Some(vec!["payment".into()]);
     event.more.insert("region", "eu");
@@ -44,30 +44,30 @@ fn tables() -> Tables {
     ])
 }
 
-fn call() -> Call {
-    Call { tool: "lookup".into(), args: Some(Payload::Value(parse_str(r#"{"customer": "bob"}"#).unwrap())) }
+fn call() -> AnsweredCall {
+    AnsweredCall { tool: "lookup".into(), args: Some(Arguments::Value(parse_str(r#"{"customer": "bob"}"#).unwrap())) }
 }
 
 /// What an expression comes to, in words.
-fn outcome(source: &str, scope: &Scope<'_>) -> String {
+fn outcome(source: &str, scope: &EvaluationScope<'_>) -> String {
     let expression = Expression::compile(source, &tables()).unwrap_or_else(|errors| panic!("{source}: {errors}"));
     match expression.evaluate(scope) {
-        Outcome::Value(value) => to_json(&value).to_string(),
-        Outcome::Absent => "absent".to_owned(),
-        Outcome::Unknown(reason) => format!("unknown: {reason}"),
+        Evaluation::Value(value) => to_json(&value).to_string(),
+        Evaluation::Absent => "absent".to_owned(),
+        Evaluation::Unknown(reason) => format!("unknown: {reason}"),
     }
 }
 
 /// A value as JSON; times and lengths of time in words.
-fn to_json(value: &Value<'_>) -> Json {
+fn to_json(value: &CelValue<'_>) -> Json {
     match value {
-        Value::Null => Json::Null,
-        Value::Bool(value) => Json::Bool(*value),
-        Value::Number(number) => Json::Number(*number),
-        Value::Text(text) => Json::from(&**text),
-        Value::List(list) => Json::Array((0..list.len()).map(|place| to_json(&list.get(place).unwrap())).collect()),
-        Value::Map(_) => Json::from("a map"),
-        Value::Time(time) => Json::from(lictor_event::write_time(*time)),
-        Value::Duration(nanoseconds) => Json::from(format!("{nanoseconds}ns")),
+        CelValue::Null => Json::Null,
+        CelValue::Bool(value) => Json::Bool(*value),
+        CelValue::Number(number) => Json::Number(*number),
+        CelValue::Text(text) => Json::from(&**text),
+        CelValue::List(list) => Json::Array((0..list.len()).map(|place| to_json(&list.get(place).unwrap())).collect()),
+        CelValue::Map(_) => Json::from("a map"),
+        CelValue::Time(time) => Json::from(lictor_event::write_time(*time)),
+        CelValue::Duration(nanoseconds) => Json::from(format!("{nanoseconds}ns")),
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lictor_policy::pack::{Pack, Page, Trace, pack, packs, read_page};
-use lictor_policy::{Base, Files, Policy, Problems, Source};
+use lictor_policy::{Base, Files, Policy, PolicyText, Problems};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("packs")
@@ -61,7 +61,7 @@ fn pages_are_readable_and_complete() {
             let file = format!("packs/{name}/{id}.md");
             let text = fs::read_to_string(root().join(&name).join(format!("{id}.md"))).unwrap();
             let mut problems = Problems::default();
-            let page = read_page(&Source::new(&file, &text), &mut problems);
+            let page = read_page(&PolicyText::new(&file, &text), &mut problems);
             wrong.extend(problems.iter().map(ToString::to_string));
             let heading = if id == "README" { &name } else { id };
             if page.id != heading {
@@ -133,7 +133,7 @@ const OWN_PAGE: &str = "# shop\n\nTests of the shop.\n\n```yaml setup\ntools:\n 
 #[test]
 fn a_page_of_ones_own_tests_a_policy() {
     let mut problems = Problems::default();
-    let page = read_page(&Source::new("shop.md", OWN_PAGE), &mut problems);
+    let page = read_page(&PolicyText::new("shop.md", OWN_PAGE), &mut problems);
     assert!(problems.is_empty(), "{problems}");
     assert_eq!((page.id.as_str(), page.about.as_str()), ("shop", "Tests of the shop."));
     let [paid, never] = &page.traces[..] else { panic!("{:?}", page.traces) };
@@ -148,7 +148,7 @@ fn a_page_of_ones_own_tests_a_policy() {
 
     let text = "lictor: 1\nname: shop\ntools:\n  pay: {effects: [read]}\n  ask: {effects: [read]}\n\
                 properties:\n  - {id: pay-once, formula: 'at_most(1, effect(\"payment\"))'}\n";
-    let source = Source::new("shop.yaml", text);
+    let source = PolicyText::new("shop.yaml", text);
     let policy = Policy::for_page(&page, Base::File(&source), &Files).unwrap_or_else(|it| panic!("{it}")).policy;
     let effects = |name: &str| policy.tools.iter().find(|tool| tool.name == name).unwrap().effects.clone().unwrap();
     assert_eq!((effects("pay"), effects("ask")), (vec!["payment".into()], vec!["read".into()]));
@@ -160,7 +160,7 @@ fn mistakes_in_a_page_are_shown_in_the_page() {
     let text = "# p\n\nWords.\n\n```yaml policy\nproperties:\n  - id: p\n    formula: alwyas a\n```\n\n```yaml polcy\n```\n\n\
                 ```jsonl\n{}\n```\n\n### t\n\n```jsonl\n{\"a\":}\n{} # violatd\n{} # end: violated\n# violated\n```\n";
     let mut problems = Problems::default();
-    let page = read_page(&Source::new("p.md", text), &mut problems);
+    let page = read_page(&PolicyText::new("p.md", text), &mut problems);
     let places: Vec<(u32, &str)> = problems.iter().map(|problem| (problem.line, problem.code)).collect();
     assert_eq!(
         places,

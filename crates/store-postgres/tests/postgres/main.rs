@@ -12,7 +12,7 @@ mod suite;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use lictor_store::{Change, Expected, Store, StoreError};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use lictor_store_postgres::PostgresStore;
 
 use crate::server::Server;
@@ -82,7 +82,10 @@ fn two_that_make_sure_of_each_others_key_do_not_both_succeed() {
     for round in 0..200 {
         let (a, b) = (format!("{round}/a"), format!("{round}/b"));
         let save = |store: &dyn Store, new: &str, absent: &str| {
-            store.save(&[Change::put(new, Expected::Absent, "x"), Change::delete(absent, Expected::Absent)])
+            store.save(&[
+                Change::put(new, ExpectedVersion::Absent, "x"),
+                Change::delete(absent, ExpectedVersion::Absent),
+            ])
         };
         let (first, second) = thread::scope(|scope| {
             let second = scope.spawn(|| save(right.as_ref(), &b, &a));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use lictor_store::{Change, Expected, MemoryStore, Store, StoreError, Stored};
+use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError, Stored};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -130,8 +130,11 @@ impl Comparison<'_> {
                 Belief::Absent => None,
                 Belief::Earlier(place) => self.versions.keys().nth(place % self.versions.len().max(1)).copied(),
             };
-            let change =
-                |key: String, version| Change { key, expected: Expected::of_version(version), value: value.clone() };
+            let change = |key: String, version| Change {
+                key,
+                expected: ExpectedVersion::of_version(version),
+                value: value.clone(),
+            };
             of_model.push(change(key.into(), version));
             of_store.push(change(self.own(key), version.map(|version| self.versions[&version])));
         }
@@ -175,8 +178,8 @@ pub(crate) fn append(store: &dyn Store, session: &str, value: &str) -> u64 {
         let head = store.load(&head_key).unwrap();
         let length: u64 = head.as_ref().map_or(0, |head| String::from_utf8_lossy(&head.value).parse().unwrap());
         let changes = [
-            Change::put(format!("{session}/entry/{length:012}"), Expected::Absent, value),
-            Change::put(&head_key, Expected::of(head.as_ref()), (length + 1).to_string()),
+            Change::put(format!("{session}/entry/{length:012}"), ExpectedVersion::Absent, value),
+            Change::put(&head_key, ExpectedVersion::of(head.as_ref()), (length + 1).to_string()),
         ];
         match store.save(&changes) {
             Ok(_) => return length,
@@ -203,7 +206,7 @@ pub(crate) fn a_save_is_seen_as_a_whole(open: Open<'_>, saves: u64) {
     let is_over = AtomicBool::new(false);
     let pair =
         |expected, number: u64| ["pair/left", "pair/right"].map(|key| Change::put(key, expected, number.to_string()));
-    let mut version = store.save(&pair(Expected::Absent, 0)).unwrap();
+    let mut version = store.save(&pair(ExpectedVersion::Absent, 0)).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
@@ -212,7 +215,7 @@ pub(crate) fn a_save_is_seen_as_a_whole(open: Open<'_>, saves: u64) {
             }
         });
         for number in 1..=saves {
-            version = store.save(&pair(Expected::Version(version), number)).unwrap();
+            version = store.save(&pair(ExpectedVersion::Version(version), number)).unwrap();
         }
         is_over.store(true, Ordering::Relaxed);
     });
@@ -222,7 +225,7 @@ pub(crate) fn a_save_is_seen_as_a_whole(open: Open<'_>, saves: u64) {
 pub(crate) fn keys_come_in_pages(open: Open<'_>) {
     let store = open();
     let wanted: Vec<String> = (0..1000).map(|number| format!("page/{number:04}")).collect();
-    store.save(&wanted.iter().map(|key| Change::put(key, Expected::Absent, "x")).collect::<Vec<_>>()).unwrap();
+    store.save(&wanted.iter().map(|key| Change::put(key, ExpectedVersion::Absent, "x")).collect::<Vec<_>>()).unwrap();
     let mut found: Vec<String> = Vec::new();
     loop {
         let page = store.keys("page/", found.last().map(String::as_str), 64).unwrap();
@@ -240,14 +243,15 @@ pub(crate) fn limits_are_kept(open: Open<'_>) {
     let store = open();
     for key in ["", "a\0b", &"k".repeat(lictor_store::MAX_KEY_BYTES + 1)] {
         assert!(matches!(store.load(key), Err(StoreError::Refused { .. })));
-        let changes = [Change::put("limits/kept", Expected::Absent, "x"), Change::put(key, Expected::Absent, "x")];
+        let changes =
+            [Change::put("limits/kept", ExpectedVersion::Absent, "x"), Change::put(key, ExpectedVersion::Absent, "x")];
         assert!(matches!(store.save(&changes), Err(StoreError::Refused { .. })));
     }
     assert_eq!(store.load("limits/kept").unwrap(), None);
     let longest = format!("limits/{}", "\u{10ffff}".repeat((lictor_store::MAX_KEY_BYTES - 7) / 4));
     let value: Vec<u8> = (0..1_000_000_u32).map(|number| number.to_le_bytes()[0]).collect();
-    let version = store.save(&[Change::put(&longest, Expected::Absent, value.clone())]).unwrap();
+    let version = store.save(&[Change::put(&longest, ExpectedVersion::Absent, value.clone())]).unwrap();
     assert_eq!(store.load(&longest).unwrap(), Some(Stored { version, value }));
-    store.save(&[Change::delete("limits/none", Expected::Absent)]).unwrap();
+    store.save(&[Change::delete("limits/none", ExpectedVersion::Absent)]).unwrap();
     store.save(&[]).unwrap();
 }

@@ -36,7 +36,7 @@ use std::fmt::Write;
 
 use facts::Labels;
 use lictor_judge::Judge;
-use lictor_policy::{Files, Policy, Problem, Source};
+use lictor_policy::{Files, Policy, PolicyText, Problem};
 use macros::Expander;
 use refusal::{At, LOGIC, Refused, refused};
 use schema::{Events, Groups};
@@ -61,13 +61,13 @@ def temporal bind(?n, ?number, ?then) { exists (?n: Long). (?number == ?n && ?th
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// The policy: macros and statements.
-    pub policies: Vec<Source>,
+    pub policies: Vec<PolicyText>,
     /// Macros to use instead of the standard ones.
-    pub macros: Option<Source>,
+    pub macros: Option<PolicyText>,
     /// The event schema; without it requests are decided, and every principal has a history of its own.
-    pub events: Option<Source>,
+    pub events: Option<PolicyText>,
     /// The action schema, for the groups that actions belong to.
-    pub actions: Option<Source>,
+    pub actions: Option<PolicyText>,
 }
 
 /// A policy of Dogwood, carried over.
@@ -85,14 +85,14 @@ impl Imported {
     /// Carries a policy over, or says what stands in the way and where.
     pub fn new(name: &str, given: &Given) -> Result<Imported, Box<Problem>> {
         let mut files = given.policies.clone();
-        let macros = given.macros.clone().unwrap_or_else(|| Source::new("the standard macros", LIBRARY));
+        let macros = given.macros.clone().unwrap_or_else(|| PolicyText::new("the standard macros", LIBRARY));
         let others = [Some(macros), given.events.clone(), given.actions.clone()];
-        files.extend(others.into_iter().map(|file| file.unwrap_or_else(|| Source::new("", ""))));
+        files.extend(others.into_iter().map(|file| file.unwrap_or_else(|| PolicyText::new("", ""))));
         Imported::read(name, given, &files).map_err(|refused| Box::new(refused.problem(&files)))
     }
 
-    fn read(name: &str, given: &Given, files: &[Source]) -> Result<Imported, Refused> {
-        let text = |file: usize| files.get(file).map(Source::body).unwrap_or_default();
+    fn read(name: &str, given: &Given, files: &[PolicyText]) -> Result<Imported, Refused> {
+        let text = |file: usize| files.get(file).map(PolicyText::body).unwrap_or_default();
         let count = given.policies.len();
         let (mut macros, mut written) = (Vec::new(), Vec::new());
         for file in 0..count {
@@ -119,7 +119,7 @@ impl Imported {
     }
 
     /// Carries a log over.
-    pub fn log(&self, session: &str, log: &Source) -> Result<Vec<ImportedEvent>, Box<Problem>> {
+    pub fn log(&self, session: &str, log: &PolicyText) -> Result<Vec<ImportedEvent>, Box<Problem>> {
         let labels = Labels {
             vocabulary: &self.vocabulary,
             statements: &self.statements,

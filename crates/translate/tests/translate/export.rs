@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_event::Event;
-use lictor_event::record::{Decoded, Decoder, Record};
+use lictor_event::record::{Decoded, Decoder, LogRecord};
 use lictor_judge::Judge;
 use lictor_policy::{Files, Policy};
 use lictor_translate::export::{Exported, dogwood, fact_traces, mfotl, rego};
@@ -35,7 +35,7 @@ fn events() -> Vec<Event> {
     let (mut decoder, mut decoded) = (lictor_event::native::NativeDecoder::default(), Decoded::default());
     for line in LINES {
         let value = lictor_json::parse_str(line).unwrap();
-        decoder.record(Record { value, file: "log".into(), line: 1, index: 0 }, &mut decoded);
+        decoder.record(LogRecord { value, file: "log".into(), line: 1, index: 0 }, &mut decoded);
     }
     decoded.events
 }

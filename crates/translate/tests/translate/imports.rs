@@ -1,6 +1,6 @@
 //! A policy of Dogwood carried over: the properties, the facts of a log, and what is refused where.
 
-use lictor_policy::Source;
+use lictor_policy::PolicyText;
 use lictor_translate::import::dogwood::{Given, Imported, REASONS};
 
 const POLICY: &str = r#"// Payments need a login, and stop at a limit.
@@ -26,7 +26,8 @@ const LOG: &str = r#"@0 scope(principal: Bank::User::"eve", resource: Bank::Desk
 "#;
 
 fn given(policy: &str) -> Given {
-    let (policies, events) = (vec![Source::new("pay.dw", policy)], Some(Source::new("events.dwschema", EVENTS)));
+    let (policies, events) =
+        (vec![PolicyText::new("pay.dw", policy)], Some(PolicyText::new("events.dwschema", EVENTS)));
     Given { policies, events, ..Given::default() }
 }
 
@@ -46,7 +47,7 @@ fn statements_become_properties_and_events_facts() {
              !(forbid.1 & (sum[0,86400s](a: Pay.request(context_input_user, a)) > 1000)))'",
         ]
     );
-    let events = imported.log("monday", &Source::new("monday.log", LOG)).unwrap();
+    let events = imported.log("monday", &PolicyText::new("monday.log", LOG)).unwrap();
     let lines: Vec<&str> = events.iter().map(|event| event.line.as_str()).collect();
     assert_eq!(
         lines,
@@ -61,11 +62,11 @@ fn statements_become_properties_and_events_facts() {
 
 #[test]
 fn without_an_event_schema_every_principal_has_a_session() {
-    let policies = vec![Source::new("pay.dw", "permit (principal, action, resource);")];
+    let policies = vec![PolicyText::new("pay.dw", "permit (principal, action, resource);")];
     let imported = Imported::new("pay", &Given { policies, ..Given::default() }).unwrap();
     let log = r#"@0 A::Action::"B"::request(callerPrincipal: A::User::"eve")
 @1 A::Action::"B"::response()"#;
-    let events = imported.log("s", &Source::new("a.log", log)).unwrap();
+    let events = imported.log("s", &PolicyText::new("a.log", log)).unwrap();
     let sessions: Vec<&str> = events.iter().map(|event| event.session.as_str()).collect();
     assert_eq!(sessions, [r#"s/callerPrincipal="@A::User::\"eve\"""#, "s/callerPrincipal=none"]);
 }
@@ -115,7 +116,7 @@ fn what_cannot_be_carried_over_is_named_at_its_place() {
         ("5 A::Action::\"B\"::request()", "dogwood.syntax", 1),
     ];
     for (log, reason, line) in logs {
-        let problem = imported.log("s", &Source::new("a.log", log)).unwrap_err();
+        let problem = imported.log("s", &PolicyText::new("a.log", log)).unwrap_err();
         assert_eq!((problem.code, problem.line), (reason, line), "{problem}");
     }
 }

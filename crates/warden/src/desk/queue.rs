@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json};
 use super::{BEAT, Decided, Then};
 use crate::error::WardenError;
 use crate::record;
-use crate::warden::{Answer, Begun, Notice, Refused, Warden};
+use crate::warden::{Answer, Begun, Notice, RefusedInput, Warden};
 
 /// How many events are decided together: what is one batch is durable at once, and answered at once.
 const MOST_TOGETHER: usize = 512;
@@ -55,7 +55,7 @@ type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
 
 pub(super) enum Question {
     Decide(Asked),
-    Refuse(Refused, Then<()>),
+    Refuse(RefusedInput, Then<()>),
     Note(Map<String, Json>, Then<()>),
     Preview(Box<Event>, Then<Preview>),
     ChangePolicy(Box<Guard>, String, Then<()>),

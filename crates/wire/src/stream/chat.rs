@@ -13,7 +13,7 @@ use super::desk::Desk;
 use super::{Dialect, Out, Said, Slot, Taken, shape, truncated, unknown};
 use crate::known::{self, CHOICE, MESSAGE};
 use crate::splice::{Edit, Path, at, join, nothing, value_at};
-use crate::{Refused, Ruling};
+use crate::{Ruling, WireRefusal};
 
 /// What every chunk of a stream repeats.
 const ENVELOPE: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
@@ -58,7 +58,7 @@ struct Call {
 }
 
 impl Dialect for Chat {
-    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, Refused> {
+    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, WireRefusal> {
         if let Some(name) = name.filter(|name| !matches!(*name, "message" | "error")) {
             return Err(unknown("an event of the stream with the name", name));
         }
@@ -93,7 +93,7 @@ impl Dialect for Chat {
         self.is_ended || !self.choices.is_empty() && self.choices.values().all(|open| open.is_finished)
     }
 
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused> {
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, WireRefusal> {
         let Some(payload) = &slot.payload else {
             let mut out = if slot.frame.data.is_some() { self.denials(None, Some(slot), desk) } else { Vec::new() };
             out.push(slot.whole());
@@ -149,7 +149,7 @@ impl Dialect for Chat {
 }
 
 impl Chat {
-    fn choice(&mut self, choice: &Json, place: usize, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn choice(&mut self, choice: &Json, place: usize, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let Some(object) = choice.as_object() else { return Err(shape("a choice is not an object")) };
         known::check(object, &CHOICE, "a choice of a chunk")?;
         if choice.get("message").is_some_and(|message| !message.is_null()) {
@@ -205,7 +205,7 @@ impl Chat {
 }
 
 impl Open {
-    fn take(&mut self, delta: &Json, at: &Path, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn take(&mut self, delta: &Json, at: &Path, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let what = "a piece of a message";
         let (content, refusal) = (known::text(delta, "content", what)?, known::text(delta, "refusal", what)?);
         let calls = match delta.get("tool_calls") {
@@ -252,7 +252,7 @@ impl Open {
     }
 
     /// Takes a piece of a call. Those who read it must agree which call it is and what its name is.
-    fn entry(&mut self, entry: &Json, desk: &mut Desk) -> Result<usize, Refused> {
+    fn entry(&mut self, entry: &Json, desk: &mut Desk) -> Result<usize, WireRefusal> {
         let Some(index) = entry.get("index").and_then(Json::as_i64).filter(|index| (0..4096).contains(index)) else {
             return Err(shape("a piece of a call without an index"));
         };
@@ -351,11 +351,11 @@ impl Open {
                 written.insert("name", name);
                 let free = |value: &Json| value.get("input").and_then(Json::as_str).map(Into::into);
                 let text = args.map(|args| match args {
-                    lictor_event::Payload::Unparsed(text) => text.clone(),
-                    lictor_event::Payload::Value(value) if argument == "input" => {
+                    lictor_event::Arguments::Unparsed(text) => text.clone(),
+                    lictor_event::Arguments::Value(value) if argument == "input" => {
                         free(value).unwrap_or_else(|| value.to_string().into())
                     }
-                    lictor_event::Payload::Value(value) => value.to_string().into(),
+                    lictor_event::Arguments::Value(value) => value.to_string().into(),
                 });
                 written.insert(argument, text.unwrap_or_default());
                 Some(written.into())
@@ -369,7 +369,7 @@ impl Call {
         Call { unit: desk.open_act(), id: String::new(), name: String::new() }
     }
 
-    fn take(&mut self, body: &Json) -> Result<(), Refused> {
+    fn take(&mut self, body: &Json) -> Result<(), WireRefusal> {
         let name = known::text(body, "name", "a call")?;
         known::text(body, "arguments", "a call")?;
         known::text(body, "input", "a call")?;

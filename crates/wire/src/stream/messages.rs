@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use lictor_decode::piece::{self, Block, failure};
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{self as json, Json, Object, Text};
 
 use super::desk::Desk;
@@ -13,7 +13,7 @@ use super::{Dialect, Out, Said, Slot, Taken, shape, truncated, unknown};
 use crate::api::object;
 use crate::segment::{self, Segment};
 use crate::splice::{self, Edit, at};
-use crate::{Refused, Ruling, known};
+use crate::{Ruling, WireRefusal, known};
 
 /// A stream of Anthropic Messages.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ enum Sort {
 }
 
 impl Dialect for Messages {
-    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, Refused> {
+    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, WireRefusal> {
         let sort = payload.text("type").unwrap_or_default();
         if name.is_some_and(|name| name != sort) {
             return Err(shape("an event of the stream has two names"));
@@ -103,7 +103,7 @@ impl Dialect for Messages {
         self.is_finished
     }
 
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused> {
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, WireRefusal> {
         let Some(payload) = &slot.payload else { return Ok(vec![slot.whole()]) };
         let index = payload.get("index").and_then(Json::as_i64).unwrap_or(-1);
         match (payload.text("type").unwrap_or_default(), self.blocks.get(&index).map(|open| open.sort)) {
@@ -150,7 +150,7 @@ impl Dialect for Messages {
 }
 
 impl Messages {
-    fn begin(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn begin(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let Some(index) = payload.get("index").and_then(Json::as_i64).filter(|index| !self.blocks.contains_key(index))
         else {
             return Err(shape("a block has no index, or one that was there before"));
@@ -183,7 +183,7 @@ impl Messages {
         Ok(())
     }
 
-    fn piece(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn piece(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let open = self.open(payload)?;
         let delta = payload.get("delta").unwrap_or(&Json::Null);
         match (delta.text("type").unwrap_or_default(), open.sort) {
@@ -207,7 +207,7 @@ impl Messages {
         Ok(())
     }
 
-    fn open(&mut self, payload: &Json) -> Result<&mut Open, Refused> {
+    fn open(&mut self, payload: &Json) -> Result<&mut Open, WireRefusal> {
         let index = payload.get("index").and_then(Json::as_i64);
         let open = index.and_then(|index| self.blocks.get_mut(&index)).filter(|open| !open.is_closed);
         open.ok_or_else(|| shape("an event about a block that was not announced, or is closed"))
@@ -218,7 +218,7 @@ impl Messages {
     }
 
     /// Makes everything whole that has come. `delta` says why the model stopped.
-    fn finish(&mut self, delta: &Json, is_cut: bool, desk: &mut Desk) -> Result<(), Refused> {
+    fn finish(&mut self, delta: &Json, is_cut: bool, desk: &mut Desk) -> Result<(), WireRefusal> {
         for open in self.blocks.values_mut().filter(|open| !open.is_closed) {
             open.is_closed = true;
             if let Sort::Act { unit, .. } = open.sort {
@@ -230,7 +230,7 @@ impl Messages {
     }
 
     /// Makes a text whole.
-    fn end_run(&mut self, delta: &Json, desk: &mut Desk, is_cut: bool) -> Result<(), Refused> {
+    fn end_run(&mut self, delta: &Json, desk: &mut Desk, is_cut: bool) -> Result<(), WireRefusal> {
         let is_refusal = delta.text("stop_reason") == Some("refusal");
         let (unit, blocks) = match self.run.take() {
             Some(run) => run,
@@ -251,7 +251,14 @@ impl Messages {
     }
 
     /// Writes a frame about a block that leaves otherwise than it came.
-    fn changed(&mut self, slot: &Slot, sort: &str, index: i64, unit: usize, desk: &Desk) -> Result<Vec<Out>, Refused> {
+    fn changed(
+        &mut self,
+        slot: &Slot,
+        sort: &str,
+        index: i64,
+        unit: usize,
+        desk: &Desk,
+    ) -> Result<Vec<Out>, WireRefusal> {
         let start = slot.payload.as_ref().and_then(|payload| payload.get("content_block")).cloned().unwrap_or_default();
         let delta = |delta: Json| {
             let delta = [("type", "content_block_delta".into()), ("index", index.into()), ("delta", delta)];
@@ -274,8 +281,8 @@ impl Messages {
                     return Ok(vec![slot.edited(&[(at!["content_block"], edit)])?]);
                 }
                 let arguments: Text = match &event.args {
-                    Some(Payload::Value(value)) => value.to_string().into(),
-                    Some(Payload::Unparsed(text)) => text.clone(),
+                    Some(Arguments::Value(value)) => value.to_string().into(),
+                    Some(Arguments::Unparsed(text)) => text.clone(),
                     None => "{}".into(),
                 };
                 let mut edits = Vec::new();
@@ -308,12 +315,12 @@ impl Open {
     }
 
     /// The call or the answer that the block is, as far as it has come.
-    fn event(&self) -> Result<Option<Event>, Refused> {
+    fn event(&self) -> Result<Option<Event>, WireRefusal> {
         let alone = message(vec![self.block.clone().json()]);
         let segments = segment::message(&alone.into(), &[])?;
         let mut event = segments.into_iter().next().map(|segment: Segment| segment.event);
         if let Some(event) = event.as_mut().filter(|event| event.kind == Kind::ToolCall && self.block.is_silent()) {
-            event.args = Some(Payload::Unparsed(Text::default()));
+            event.args = Some(Arguments::Unparsed(Text::default()));
         }
         Ok(event)
     }
@@ -325,7 +332,7 @@ fn is_cited(payload: &Json) -> bool {
 }
 
 /// A block that says what an event says now.
-fn rewritten(block: &Json, event: &Event) -> Result<Json, Refused> {
+fn rewritten(block: &Json, event: &Event) -> Result<Json, WireRefusal> {
     let alone = Json::from(message(vec![block.clone()]));
     let mut edits = Vec::new();
     for segment in segment::message(&alone, &[])? {

@@ -13,7 +13,7 @@ use lictor_json::Json;
 
 use super::desk::Desk;
 use super::{Dialect, Out, Slot, Taken, shape, unknown};
-use crate::Refused;
+use crate::WireRefusal;
 use crate::segment::hash;
 use crate::splice::{Edit, Path, at, nothing, value_at};
 
@@ -61,7 +61,7 @@ impl Responses {
 }
 
 impl Dialect for Responses {
-    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, Refused> {
+    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, WireRefusal> {
         let sort = payload.text("type").unwrap_or_default();
         if name.is_some_and(|name| name != sort) {
             return Err(shape("an event of the stream has two names"));
@@ -138,7 +138,7 @@ impl Dialect for Responses {
         self.is_finished
     }
 
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, Refused> {
+    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, WireRefusal> {
         let Some(payload) = &slot.payload else { return Ok(vec![slot.whole()]) };
         let sort = payload.text("type").unwrap_or_default();
         let index = payload.get("output_index").and_then(Json::as_i64);
@@ -198,7 +198,7 @@ impl Dialect for Responses {
 }
 
 impl Responses {
-    fn begin(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn begin(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let written = payload.get("item").unwrap_or(&Json::Null);
         let index = payload.get("output_index").and_then(Json::as_i64);
         let Some(index) = index.filter(|index| *index >= 0 && !self.items.contains_key(index)) else {
@@ -216,7 +216,7 @@ impl Responses {
         Ok(())
     }
 
-    fn done(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn done(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let index = payload.get("output_index").and_then(Json::as_i64).unwrap_or(-1);
         if index >= 0 && !self.items.contains_key(&index) {
             // Some services announce nothing.
@@ -228,14 +228,14 @@ impl Responses {
     }
 
     /// The item that an event is about.
-    fn item(&mut self, payload: &Json) -> Result<&mut Item, Refused> {
+    fn item(&mut self, payload: &Json) -> Result<&mut Item, WireRefusal> {
         let index = payload.get("output_index").and_then(Json::as_i64);
         let item = index.and_then(|index| self.items.get_mut(&index)).filter(|item| !item.is_done);
         item.ok_or_else(|| shape("an event about an item that was not announced, or is done"))
     }
 
     /// The message that an event is about, and its text.
-    fn message(&mut self, payload: &Json) -> Result<(&mut Item, usize), Refused> {
+    fn message(&mut self, payload: &Json) -> Result<(&mut Item, usize), WireRefusal> {
         let item = self.item(payload)?;
         match item.sort {
             Sort::Message(unit) => Ok((item, unit)),
@@ -251,7 +251,7 @@ impl Responses {
         }
     }
 
-    fn complete(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    fn complete(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let response = payload.get("response").unwrap_or(&Json::Null);
         for item in self.items.values_mut() {
             item.cut(desk);
@@ -282,7 +282,7 @@ impl Responses {
     }
 
     /// The edits by which the last event tells the items as they left.
-    fn output_edits(&self, payload: &Json, desk: &Desk) -> Result<Vec<(Path, Edit)>, Refused> {
+    fn output_edits(&self, payload: &Json, desk: &Desk) -> Result<Vec<(Path, Edit)>, WireRefusal> {
         let output = payload.at("response.output").and_then(Json::as_array).unwrap_or_default();
         let mut edits = Vec::new();
         for (place, written) in output.iter().enumerate() {
@@ -300,7 +300,7 @@ impl Responses {
     }
 
     /// Writes a frame about a call that was denied: a message stands in its place.
-    fn denied(&mut self, slot: &Slot, index: i64, unit: usize, desk: &Desk) -> Result<Vec<Out>, Refused> {
+    fn denied(&mut self, slot: &Slot, index: i64, unit: usize, desk: &Desk) -> Result<Vec<Out>, WireRefusal> {
         let (Some(payload), Some(item)) = (&slot.payload, self.items.get_mut(&index)) else { return Ok(Vec::new()) };
         let sort = payload.text("type").unwrap_or_default();
         let is_numbered = payload.get("sequence_number").is_some();
@@ -324,7 +324,7 @@ impl Responses {
         Ok(numbered.collect())
     }
 
-    fn numbered(&self, slot: &Slot, mut edits: Vec<(Path, Edit)>) -> Result<Vec<Out>, Refused> {
+    fn numbered(&self, slot: &Slot, mut edits: Vec<(Path, Edit)>) -> Result<Vec<Out>, WireRefusal> {
         let number = slot.payload.as_ref().and_then(|payload| payload.get("sequence_number")).and_then(Json::as_i64);
         if let Some(number) = number.filter(|_| self.shift != 0) {
             edits.push((at!["sequence_number"], Edit::Set((number + self.shift).into())));

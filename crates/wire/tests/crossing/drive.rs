@@ -1,7 +1,7 @@
 //! A stream driven from its first byte to its last.
 
 use lictor_event::{Event, Kind};
-use lictor_wire::{Api, Limits, Mask, Move, Refused, Ruling, Sent, Stream};
+use lictor_wire::{Api, Mask, Move, Ruling, Sent, Stream, StreamLimits, WireRefusal};
 
 /// What came of a stream.
 #[derive(Debug, Default, PartialEq)]
@@ -10,7 +10,7 @@ pub(crate) struct Driven {
     /// What was judged, and how many bytes had left by then.
     pub(crate) judged: Vec<(Event, usize)>,
     pub(crate) sent: Vec<Vec<Sent>>,
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<WireRefusal>,
     pub(crate) is_complete: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn drive<'a>(
     mut rule: impl FnMut(&Event) -> Ruling,
     mut mask: impl FnMut(&str, usize) -> Vec<Mask>,
 ) -> Driven {
-    let mut stream = Stream::new(api, Limits { hold_back, ..Limits::default() });
+    let mut stream = Stream::new(api, StreamLimits { hold_back, ..StreamLimits::default() });
     let mut driven = Driven::default();
     let mut answer = |stream: &mut Stream, moves: Vec<Move>, driven: &mut Driven| {
         let mut moves: std::collections::VecDeque<Move> = moves.into();
@@ -87,7 +87,7 @@ pub(crate) fn rewrite(tool: &'static str, args: &'static str) -> impl FnMut(&Eve
     move |event| match event.tool.as_deref() == Some(tool) && event.kind == Kind::ToolCall {
         true => {
             let value = lictor_json::parse_str(args).unwrap();
-            let args = Some(lictor_event::Payload::Value(value));
+            let args = Some(lictor_event::Arguments::Value(value));
             Ruling::Rewrite(Box::new(Event { args, ..event.clone() }))
         }
         false => Ruling::Forward,
@@ -98,8 +98,8 @@ pub(crate) fn rewrite(tool: &'static str, args: &'static str) -> impl FnMut(&Eve
 pub(crate) fn shown(events: &[Event]) -> Vec<String> {
     let one = |event: &Event| {
         let args = match &event.args {
-            Some(lictor_event::Payload::Value(value)) => value.to_string(),
-            Some(lictor_event::Payload::Unparsed(text)) => format!("?{text}"),
+            Some(lictor_event::Arguments::Value(value)) => value.to_string(),
+            Some(lictor_event::Arguments::Unparsed(text)) => format!("?{text}"),
             None => String::new(),
         };
         let words = [event.tool.as_deref(), event.id.as_deref(), Some(args.as_str()), event.text.as_deref()];

@@ -2,7 +2,7 @@
 
 use lictor_event::Event;
 use lictor_json::Json;
-use lictor_wire::{Api, Change, Fold, Known, Reply, Request, Ruling};
+use lictor_wire::{Api, Fold, HistoryChange, Known, Reply, Request, Ruling};
 use proptest::prelude::*;
 
 use crate::drive::{deny, ruled, shown};
@@ -90,7 +90,7 @@ fn a_conversation_is_told_once() {
             let mut known = Known::default();
             let mut items = vec![user("hello")];
             let fold = known.fold(&request(api, &items));
-            assert_eq!((fresh(&fold), fold.change), (vec!["user_message hello".into()], Change::Continued));
+            assert_eq!((fresh(&fold), fold.change), (vec!["user_message hello".into()], HistoryChange::Continued));
             known = fold.known;
             known.replied(&match is_streamed {
                 true => crate::drive::forward(api, &streamed(api, &turn, 3)).sent,
@@ -100,7 +100,7 @@ fn a_conversation_is_told_once() {
             items.extend(answers(api, &turn));
             let known = Known::from_bytes(&known.to_bytes()).unwrap();
             let fold = known.fold(&request(api, &items));
-            assert_eq!(fold.change, Change::Continued, "{api:?}");
+            assert_eq!(fold.change, HistoryChange::Continued, "{api:?}");
             assert_eq!(fresh(&fold), ["tool_result lookup c1 answer of lookup"], "{api:?} {is_streamed}");
             assert_eq!(fold.event(), None);
         }
@@ -122,7 +122,11 @@ fn a_reply_that_was_changed_is_known_as_it_left() {
         items.extend(sent_back(api, std::str::from_utf8(&settled.body).unwrap()));
         items.push(user("and?"));
         let fold = known.fold(&request(api, &items));
-        assert_eq!((fresh(&fold), fold.change), (vec!["user_message and?".into()], Change::Continued), "{api:?}");
+        assert_eq!(
+            (fresh(&fold), fold.change),
+            (vec!["user_message and?".into()], HistoryChange::Continued),
+            "{api:?}"
+        );
     }
 }
 
@@ -132,30 +136,30 @@ fn said(numbers: &[u32]) -> Request {
 }
 
 /// A history, the next one, how it goes on, and what is new in it.
-type Case = (&'static [u32], &'static [u32], Change, &'static [usize]);
+type Case = (&'static [u32], &'static [u32], HistoryChange, &'static [usize]);
 
 #[test]
 fn edits_compactions_and_retries_are_told() {
     let cases: [Case; 10] = [
-        (&[], &[1], Change::Continued, &[0]),
-        (&[1, 2], &[1, 2, 3], Change::Continued, &[2]),
-        (&[1, 1], &[1, 1, 1], Change::Continued, &[2]),
-        (&[1, 2, 3], &[1, 2, 3], Change::Continued, &[]),
-        (&[1, 2, 3], &[1, 2], Change::Rewound { to: 2, dropped: 1 }, &[]),
-        (&[1, 2, 3], &[1, 9, 3, 4], Change::Edited { at: 1, dropped: 1 }, &[1, 3]),
-        (&[1, 2, 3], &[1, 9], Change::Edited { at: 1, dropped: 2 }, &[1]),
-        (&[1, 2, 3, 4], &[9, 4, 5], Change::Compacted { at: 0, dropped: 3 }, &[0, 2]),
-        (&[1, 2, 3, 4], &[9, 5], Change::Compacted { at: 0, dropped: 4 }, &[0, 1]),
-        (&[1, 2, 3, 4, 5], &[1, 4, 5, 6], Change::Compacted { at: 1, dropped: 2 }, &[3]),
+        (&[], &[1], HistoryChange::Continued, &[0]),
+        (&[1, 2], &[1, 2, 3], HistoryChange::Continued, &[2]),
+        (&[1, 1], &[1, 1, 1], HistoryChange::Continued, &[2]),
+        (&[1, 2, 3], &[1, 2, 3], HistoryChange::Continued, &[]),
+        (&[1, 2, 3], &[1, 2], HistoryChange::Rewound { to: 2, dropped: 1 }, &[]),
+        (&[1, 2, 3], &[1, 9, 3, 4], HistoryChange::Edited { at: 1, dropped: 1 }, &[1, 3]),
+        (&[1, 2, 3], &[1, 9], HistoryChange::Edited { at: 1, dropped: 2 }, &[1]),
+        (&[1, 2, 3, 4], &[9, 4, 5], HistoryChange::Compacted { at: 0, dropped: 3 }, &[0, 2]),
+        (&[1, 2, 3, 4], &[9, 5], HistoryChange::Compacted { at: 0, dropped: 4 }, &[0, 1]),
+        (&[1, 2, 3, 4, 5], &[1, 4, 5, 6], HistoryChange::Compacted { at: 1, dropped: 2 }, &[3]),
     ];
     for (before, after, change, new) in cases {
         let known = Known::default().fold(&said(before)).known;
         let fold = known.fold(&said(after));
         assert_eq!(fold.change, change, "{before:?} {after:?}");
         assert_eq!(fold.fresh.iter().map(|(place, _)| *place).collect::<Vec<_>>(), new, "{before:?} {after:?}");
-        assert_eq!(fold.event().is_none(), change == Change::Continued);
+        assert_eq!(fold.event().is_none(), change == HistoryChange::Continued);
         // From here on the history is as it was sent last.
-        assert_eq!(fold.known.fold(&said(after)).change, Change::Continued);
+        assert_eq!(fold.known.fold(&said(after)).change, HistoryChange::Continued);
     }
 }
 
@@ -167,7 +171,7 @@ fn instructions_that_change_are_told_and_break_no_history() {
     };
     let known = Known::default().fold(&with("It is noon.")).known;
     let fold = known.fold(&with("It is one."));
-    assert_eq!((fresh(&fold), fold.change), (vec!["system_message It is one.".into()], Change::Continued));
+    assert_eq!((fresh(&fold), fold.change), (vec!["system_message It is one.".into()], HistoryChange::Continued));
     assert_eq!(fresh(&known.fold(&with("It is noon."))), [""; 0]);
 }
 
@@ -181,7 +185,7 @@ fn what_the_vendor_keeps_is_not_sent_again() {
         read(r#"{"previous_response_id":"r1","input":[{"type":"function_call_output","call_id":"c1","output":"x"}]}"#);
     let fold = known.fold(&next);
     // The name of the tool is known from the reply.
-    assert_eq!((fresh(&fold), fold.change), (vec!["tool_result lookup c1 x".into()], Change::Continued));
+    assert_eq!((fresh(&fold), fold.change), (vec!["tool_result lookup c1 x".into()], HistoryChange::Continued));
     assert_eq!(fold.known.len(), 3);
 }
 
@@ -197,7 +201,11 @@ fn of_several_choices_the_client_keeps_one() {
         items.extend(sent_back(Api::Chat, &plain(Api::Chat, turn)));
         items.push(user("next"));
         let fold = known.fold(&request(Api::Chat, &items));
-        assert_eq!((fresh(&fold), fold.change), (vec!["user_message next".into()], Change::Continued), "{place}");
+        assert_eq!(
+            (fresh(&fold), fold.change),
+            (vec!["user_message next".into()], HistoryChange::Continued),
+            "{place}"
+        );
     }
 }
 
@@ -230,7 +238,7 @@ proptest! {
                 let calls = calls.map(|(place, tool)| (format!("c{number}-{place}"), tool.clone(), "{}".to_owned()));
                 let turn = Turn { text: answered.clone(), calls: calls.collect() };
                 let fold = known.fold(&request(api, &items));
-                prop_assert_eq!(fold.change, Change::Continued);
+                prop_assert_eq!(fold.change, HistoryChange::Continued);
                 told.extend(fresh(&fold));
                 known = Known::from_bytes(&fold.known.to_bytes()).unwrap();
                 let body = plain(api, &turn);
@@ -263,7 +271,7 @@ proptest! {
         let kept: Vec<u32> = after.iter().enumerate().filter(|(place, _)| !fresh.contains(place)).map(|(_, n)| *n).collect();
         let mut rest = before.iter();
         prop_assert!(kept.iter().all(|number| rest.any(|old| old == number)));
-        prop_assert_eq!(fold.change == Change::Continued, after.starts_with(&before));
+        prop_assert_eq!(fold.change == HistoryChange::Continued, after.starts_with(&before));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Text flows, stays back as far as asked, and is masked across pieces.
 
 use lictor_event::{Event, Kind};
-use lictor_wire::{Api, Limits, Mask, Move, Ruling, Stream};
+use lictor_wire::{Api, Mask, Move, Ruling, Stream, StreamLimits};
 use proptest::prelude::*;
 
 use crate::drive::{drive, forward};
@@ -19,13 +19,13 @@ fn hide(text: &str, from: usize) -> Vec<Mask> {
 fn text_leaves_at_once_unless_it_is_to_stay_back() {
     for api in Api::ALL {
         let text = streamed(api, &turn("one two three four", &[]), 4);
-        let mut stream = Stream::new(api, Limits::default());
+        let mut stream = Stream::new(api, StreamLimits::default());
         let cut = text.find("three").map(|place| place + text[place..].find("\n\n").unwrap() + 2);
         let cut =
             cut.or_else(|| text.find("thre").map(|place| place + text[place..].find("\n\n").unwrap() + 2)).unwrap();
         let moves = stream.push(&text.as_bytes()[..cut]);
         assert_eq!(moves, [Move::Release(text.as_bytes()[..cut].to_vec())]);
-        let mut stream = Stream::new(api, Limits { hold_back: 100, ..Limits::default() });
+        let mut stream = Stream::new(api, StreamLimits { hold_back: 100, ..StreamLimits::default() });
         let moves = stream.push(&text.as_bytes()[..cut]);
         let [Move::Release(released)] = moves.as_slice() else { panic!("{moves:?}") };
         assert!(!String::from_utf8_lossy(released).contains("one "), "nothing of the text has left");
@@ -139,7 +139,7 @@ fn what_was_stopped_stays_stopped_whatever_is_ruled_in_the_end() {
     for api in Api::ALL {
         for ruling in [Ruling::Forward, Ruling::Deny { text: "Denied.".into() }] {
             let text = streamed(api, &turn(&words, &[]), 5);
-            let mut stream = Stream::new(api, Limits { hold_back: 32, ..Limits::default() });
+            let mut stream = Stream::new(api, StreamLimits { hold_back: 32, ..StreamLimits::default() });
             let (mut left, mut moves) = (Vec::new(), std::collections::VecDeque::new());
             for bytes in text.as_bytes().chunks(64).map(Some).chain([None]) {
                 moves.extend(match bytes {
@@ -174,7 +174,7 @@ fn who_has_gone_is_judged_by_what_has_left() {
     for api in Api::ALL {
         let text = streamed(api, &turn(&"word ".repeat(40), &[("c", "pay", "{}")]), 5);
         for hold_back in [0, 32] {
-            let mut stream = Stream::new(api, Limits { hold_back, ..Limits::default() });
+            let mut stream = Stream::new(api, StreamLimits { hold_back, ..StreamLimits::default() });
             let cut = text.len() / 2;
             let mut moves = stream.push(&text.as_bytes()[..cut]);
             while let Some(Move::Text { .. }) = moves.last() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lictor_decode::{Decoded, Format, Record};
+use lictor_decode::{Decoded, Format, LogRecord};
 use lictor_event::{Event, Source};
 use lictor_json as json;
 use lictor_wire::{Api, Reply, Ruling};
@@ -42,7 +42,7 @@ fn logged(api: Api, text: &str) -> Vec<Event> {
     let payloads = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
     for (index, payload) in payloads.enumerate() {
         let value = json::parse_str(payload).unwrap();
-        decoder.record(Record { value, file: "log".into(), line: 1, index: index as u32 }, &mut decoded);
+        decoder.record(LogRecord { value, file: "log".into(), line: 1, index: index as u32 }, &mut decoded);
     }
     decoder.finish(&mut decoded);
     assert_eq!(decoded.faults, []);

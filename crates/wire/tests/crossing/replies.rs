@@ -1,6 +1,6 @@
 //! Whole replies: the very same bytes, or nothing but what was ruled on changes.
 
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json as json;
 use lictor_wire::{Api, Reply, Ruling};
 
@@ -87,7 +87,7 @@ fn a_call_that_stays_beside_a_denied_one_can_be_rewritten() {
         Some("lookup") => Ruling::Deny { text: "no".into() },
         Some(_) => {
             let args = json::parse_str("{\"to\":1}").unwrap();
-            Ruling::Rewrite(Box::new(Event { args: Some(Payload::Value(args)), ..event.clone() }))
+            Ruling::Rewrite(Box::new(Event { args: Some(Arguments::Value(args)), ..event.clone() }))
         }
         None => Ruling::Forward,
     });

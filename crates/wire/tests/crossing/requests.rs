@@ -92,7 +92,7 @@ fn arguments_of_calls_in_a_history_can_be_rewritten() {
     for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
         let request = read(api, body);
         let call = request.items.iter().position(|item| item.event.kind.name() == "tool_call").unwrap();
-        let args = lictor_event::Payload::Value(lictor_json::parse_str("{\"n\":2}").unwrap());
+        let args = lictor_event::Arguments::Value(lictor_json::parse_str("{\"n\":2}").unwrap());
         let event = Event { args: Some(args), ..request.items[call].event.clone() };
         let rewritten = request.rewritten(&[(call, Ruling::Rewrite(Box::new(event)))]).unwrap();
         let again = Request::read(api, &rewritten).unwrap();

@@ -1,7 +1,7 @@
 //! What is not known or can be read in two ways is refused; what is known to be harmless passes.
 
-use lictor_event::Payload;
-use lictor_wire::{Api, Limits, Move, Reply, Ruling, Stream};
+use lictor_event::Arguments;
+use lictor_wire::{Api, Move, Reply, Ruling, Stream, StreamLimits};
 
 use crate::drive::{drive, forward, ruled, shown};
 use crate::made::{streamed, turn};
@@ -227,7 +227,7 @@ fn free_tools_and_tools_of_the_vendor_are_calls_too() {
     let rewritten = ruled(Api::Responses, &text, |event| match event.tool.as_deref() {
         Some("shell") => {
             let args = lictor_json::parse_str(r#"{"input":"ls"}"#).unwrap();
-            Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+            Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Arguments::Value(args)), ..event.clone() }))
         }
         _ => Ruling::Forward,
     });
@@ -269,7 +269,7 @@ fn arguments_that_are_no_json_are_not_known() {
     for api in [Api::Chat, Api::Responses, Api::Messages] {
         for args in ["{\"a\":1} and more", "{", "\"{\\\"a\\\":1}\" x"] {
             let driven = forward(api, &streamed(api, &turn("", &[("i", "t", args)]), 4));
-            assert_eq!(driven.events()[0].args, Some(Payload::Unparsed(args.into())), "{api:?}");
+            assert_eq!(driven.events()[0].args, Some(Arguments::Unparsed(args.into())), "{api:?}");
         }
     }
 }
@@ -309,11 +309,11 @@ fn what_is_held_is_bounded() {
     for api in Api::ALL {
         let long = format!("{{\"a\":\"{}\"}}", "x".repeat(4000));
         let text = streamed(api, &turn("", &[("i", "t", &long)]), 50);
-        let mut stream = Stream::new(api, Limits { held: 2000, ..Limits::default() });
+        let mut stream = Stream::new(api, StreamLimits { held: 2000, ..StreamLimits::default() });
         let last = stream.push(text.as_bytes()).pop();
         assert!(matches!(last, Some(Move::Refuse(refused)) if refused.code == "stream.too_large"), "{api:?}");
         assert_eq!(stream.push(text.as_bytes()), []);
-        let mut stream = Stream::new(api, Limits { held: 100, ..Limits::default() });
+        let mut stream = Stream::new(api, StreamLimits { held: 100, ..StreamLimits::default() });
         let last = stream.push(&[b':'; 101]).pop();
         assert!(matches!(last, Some(Move::Refuse(_))));
     }
@@ -333,7 +333,7 @@ fn a_change_that_cannot_be_written_back_is_refused() {
     ]);
     let other = |event: &lictor_event::Event| {
         let args = lictor_json::parse_str(r#"{"code":"other"}"#).unwrap();
-        Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+        Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Arguments::Value(args)), ..event.clone() }))
     };
     let driven = ruled(Api::Responses, &text, other);
     assert_eq!(driven.refused.as_ref().map(|refused| refused.code), Some("wire.rewrite"));
@@ -358,7 +358,7 @@ fn what_is_told_of_a_call_on_the_way_is_not_told_when_it_was_rewritten() {
     assert_eq!(forward(Api::Responses, &text).text(), text);
     let driven = ruled(Api::Responses, &text, |event| {
         let args = lictor_json::parse_str(r#"{"commands":["ls"]}"#).unwrap();
-        Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Payload::Value(args)), ..event.clone() }))
+        Ruling::Rewrite(Box::new(lictor_event::Event { args: Some(Arguments::Value(args)), ..event.clone() }))
     });
     assert_eq!(driven.refused, None);
     assert!(!driven.text().contains("secret") && driven.text().contains(r#""commands":["ls"]"#), "{}", driven.text());

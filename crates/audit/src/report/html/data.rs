@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::report::totals::{SessionPlaces, places};
 use crate::report::words;
-use crate::report::{Outcome, Report};
+use crate::report::{PropertyOutcome, Report};
 use lictor_event::write_time;
 use lictor_judge::finding::{Finding, Proof};
 use lictor_policy::Property;
@@ -165,7 +165,7 @@ impl Serialize for Sessions<'_> {
 impl Sessions<'_> {
     /// `v` violated, `a` violated but accepted or known, `i` inconclusive, `s` satisfied; a capital was definite before
     /// the end of the session.
-    fn letter(&self, cell: (usize, usize), outcome: &Outcome) -> char {
+    fn letter(&self, cell: (usize, usize), outcome: &PropertyOutcome) -> char {
         let is_accepted = !self.open.contains(&cell) && (self.accepted.contains(&cell) || self.report.known > 0);
         let letter = match outcome.verdict {
             _ if outcome.is_broken() && is_accepted => 'a',

@@ -1,6 +1,6 @@
 //! The four dialogues of C-Trace's running example break one principle each, and the benign one none.
 
-use lictor_judge::finding::{Decided, Finding};
+use lictor_judge::finding::{DecidedBy, Finding};
 
 use super::{judged, root};
 
@@ -13,7 +13,7 @@ fn findings(dialogue: &str) -> Vec<Finding> {
 fn only(dialogue: &str) -> (String, u32, Vec<u32>, Vec<String>) {
     let findings = findings(dialogue);
     let [finding] = findings.as_slice() else { panic!("{dialogue}: {findings:#?}") };
-    assert_eq!(finding.decided, Decided::Event);
+    assert_eq!(finding.decided, DecidedBy::Event);
     let steps = finding.witness.iter().map(|proof| proof.step).collect();
     let values = finding.binding.iter().map(|(name, value)| format!("{name}={value}")).collect();
     (finding.property.id.to_string(), finding.step, steps, values)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lictor_decode::Format;
-use lictor_judge::finding::Decided;
+use lictor_judge::finding::DecidedBy;
 use serde_json::Value;
 
 use super::{judged, shared};
@@ -34,7 +34,7 @@ fn ours(world: &str, logs: &BTreeMap<String, Violations>) -> BTreeMap<String, Vi
     let report = judged(world, &files, Some(Format::Actions));
     let mut found: BTreeMap<String, Violations> = logs.keys().map(|name| (name.clone(), Violations::new())).collect();
     // The released code does not judge what is owed at the end of a log.
-    for finding in report.findings.iter().filter(|finding| finding.decided == Decided::Event) {
+    for finding in report.findings.iter().filter(|finding| finding.decided == DecidedBy::Event) {
         let rule = finding.property.id.split('-').next().unwrap().parse().unwrap();
         let log = finding.source.file.rsplit('/').next().unwrap();
         assert!(found.get_mut(log).unwrap().insert((rule, finding.step)), "reported twice");

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use lictor_audit::report::{FileReport, Outcome, Report, SessionReport};
+use lictor_audit::report::{FileReport, PropertyOutcome, Report, SessionReport};
 use lictor_decode::{Fault, Format};
 use lictor_event::order::{Gap, GapCause};
 use lictor_event::{Kind, Source};
-use lictor_judge::finding::{Decided, Finding, Proof};
+use lictor_judge::finding::{DecidedBy, Finding, Proof};
 use lictor_logic::{Time, Value, Verdict};
 use lictor_policy::{After, History, Mode, Place, Property, Response, Severity};
 
@@ -58,7 +58,7 @@ pub(crate) fn finding(property: &Arc<Property>, session: &str, witness: Vec<Proo
     Finding {
         property: Arc::clone(property),
         session: session.into(),
-        decided: Decided::Event,
+        decided: DecidedBy::Event,
         step: last.step,
         source: last.source.clone(),
         kind: last.kind.clone(),
@@ -77,12 +77,12 @@ fn fingerprint(property: &str, session: &str, step: u32) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-pub(crate) fn outcome(verdict: Verdict) -> Outcome {
-    Outcome { verdict, live: false, violated_at_step: None, violations: 0 }
+pub(crate) fn outcome(verdict: Verdict) -> PropertyOutcome {
+    PropertyOutcome { verdict, live: false, violated_at_step: None, violations: 0 }
 }
 
-pub(crate) fn broken(step: u32, violations: u32) -> Outcome {
-    Outcome { verdict: Verdict::Violated, live: true, violated_at_step: Some(step), violations }
+pub(crate) fn broken(step: u32, violations: u32) -> PropertyOutcome {
+    PropertyOutcome { verdict: Verdict::Violated, live: true, violated_at_step: Some(step), violations }
 }
 
 fn properties() -> Vec<Arc<Property>> {
@@ -172,7 +172,7 @@ pub(crate) fn small() -> Report {
             proof(121, source(desk, 131), Kind::ToolCall, Some("search_orders"), &[], &["answered"]),
         ],
     );
-    late.decided = Decided::Deadline;
+    late.decided = DecidedBy::Deadline;
     late.owed = Some("an answer to the complaint of step 118, by 2026-05-02T10:00:03Z".into());
 
     let mut open = finding(
@@ -180,7 +180,7 @@ pub(crate) fn small() -> Report {
         "desk-7",
         vec![proof(40, source(desk, 44), Kind::ToolCall, Some("charge_card"), &["payment(17)"], &[])],
     );
-    open.decided = Decided::End;
+    open.decided = DecidedBy::End;
     (open.step, open.source, open.kind, open.tool) = (140, source(desk, 150), Kind::AssistantMessage, None);
     open.binding = vec![("n".into(), Value::Integer(17))];
     open.owed = Some("eventually receipt(17)".into());
@@ -197,7 +197,7 @@ pub(crate) fn small() -> Report {
 
     let holds = outcome(Verdict::Satisfied);
     let undecided = outcome(Verdict::Inconclusive);
-    let session = |name: &str, file: &str, steps: u32, outcomes: [Outcome; 5]| SessionReport {
+    let session = |name: &str, file: &str, steps: u32, outcomes: [PropertyOutcome; 5]| SessionReport {
         name: name.into(),
         file: file.into(),
         steps,
@@ -212,7 +212,7 @@ pub(crate) fn small() -> Report {
             "desk-8",
             desk,
             9,
-            [holds, holds, holds, holds, Outcome { verdict: Verdict::Satisfied, ..broken(6, 1) }],
+            [holds, holds, holds, holds, PropertyOutcome { verdict: Verdict::Satisfied, ..broken(6, 1) }],
         ),
         session("desk-9", desk, 3, [holds, holds, undecided, holds, holds]),
     ];

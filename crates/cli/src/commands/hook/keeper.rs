@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lictor_hook::{Call, Client, Options, Reply};
+use lictor_hook::{Client, HookCall, HookOptions, HookReply};
 use lictor_warden::Warden;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ struct Told {
 }
 
 /// Asks the keeper; none if there is none, or none that answers by these terms.
-pub(super) fn ask(at: &Place, client: Client, options: Options, input: &[u8]) -> Option<Reply> {
+pub(super) fn ask(at: &Place, client: Client, options: HookOptions, input: &[u8]) -> Option<HookReply> {
     let mut stream = UnixStream::connect(socket(at)?).ok()?;
     let client = client.name().to_owned();
     let question = Question { terms: terms(at), client, rewrites: options.rewrites, input: Vec::new() };
@@ -61,7 +61,7 @@ pub(super) fn ask(at: &Place, client: Client, options: Options, input: &[u8]) ->
     let mut text = Vec::new();
     stream.read_to_end(&mut text).ok()?;
     let told: Told = serde_json::from_slice(&text).ok()?;
-    Some(Reply { output: told.output, complaint: told.complaint, exit: told.exit })
+    Some(HookReply { output: told.output, complaint: told.complaint, exit: told.exit })
 }
 
 /// Leaves a keeper behind, apart from this process and from whoever ends it.
@@ -118,8 +118,8 @@ pub(super) fn run(at: &Place, patience: Duration) -> anyhow::Result<()> {
             None => continue,
         };
         let client = if question.client == Client::Codex.name() { Client::Codex } else { Client::Claude };
-        let options = Options { rewrites: question.rewrites };
-        let call = Call::read(client, &question.input);
+        let options = HookOptions { rewrites: question.rewrites };
+        let call = HookCall::read(client, &question.input);
         let mut warden = locked(&warden);
         let Some(warden) = warden.as_mut() else { break };
         // Whoever asked does the work themselves if there is no answer, and says what is wrong.

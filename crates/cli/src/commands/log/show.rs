@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lictor_ledger::{Notice, Reader, Record, Revealed};
+use lictor_ledger::{LedgerNotice, Reader, Record, Revealed};
 
 use crate::args::Listing;
 use crate::render::paint::Paint;
@@ -41,18 +41,18 @@ fn text(record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn told(notice: &Notice) -> String {
+fn told(notice: &LedgerNotice) -> String {
     match notice {
-        Notice::Created { key, .. } => format!("the ledger was created with the key {key}"),
-        Notice::Continues { checkpoint } => {
+        LedgerNotice::Created { key, .. } => format!("the ledger was created with the key {key}"),
+        LedgerNotice::Continues { checkpoint } => {
             let mut lines = checkpoint.lines();
             let (origin, size) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
             format!("the ledger continues {origin} from its checkpoint of {size} records on")
         }
-        Notice::Cut { bytes, lines } => format!("{bytes} unfinished bytes in {lines} lines were cut off"),
-        Notice::Rotated { key } => format!("the key was replaced by {key}"),
-        Notice::Erased { subject } => format!("the subject {subject} was erased"),
-        Notice::Dropped { before } => format!("the records before {before} were dropped"),
+        LedgerNotice::Cut { bytes, lines } => format!("{bytes} unfinished bytes in {lines} lines were cut off"),
+        LedgerNotice::Rotated { key } => format!("the key was replaced by {key}"),
+        LedgerNotice::Erased { subject } => format!("the subject {subject} was erased"),
+        LedgerNotice::Dropped { before } => format!("the records before {before} were dropped"),
         _ => "a notice that this program does not know".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lictor_decode::input::{Input, Limits, detect, find};
+use lictor_decode::input::{Input, InputLimits, detect, find};
 use lictor_decode::{Format, Framing};
 
 fn write(directory: &Path, name: &str, text: &str) {
@@ -16,7 +16,7 @@ fn write(directory: &Path, name: &str, text: &str) {
 fn found(directory: &Path, names: &[&str]) -> Result<Vec<String>, String> {
     let start = format!("{}/", directory.display());
     let paths: Vec<_> = names.iter().map(|name| format!("{start}{name}")).collect();
-    let inputs = find(&paths, &Limits::default()).map_err(|error| error.to_string().replace(&start, ""))?;
+    let inputs = find(&paths, &InputLimits::default()).map_err(|error| error.to_string().replace(&start, ""))?;
     Ok(inputs.iter().map(|input| input.name().trim_start_matches(&start).to_owned()).collect())
 }
 
@@ -47,18 +47,19 @@ fn everything_that_cannot_be_found_is_named() {
     {
         assert!(error.contains(part), "{error}");
     }
-    assert!(find(&[], &Limits::default()).is_err());
+    assert!(find(&[], &InputLimits::default()).is_err());
 }
 
 #[test]
 fn a_file_is_read_again_and_again() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), "a.jsonl", "{\"kind\":\"tool_call\"}\n{\"kind\":\"tool_result\"}\n");
-    let inputs = find(&[directory.path().join("a.jsonl").display().to_string()], &Limits::default()).unwrap();
+    let inputs = find(&[directory.path().join("a.jsonl").display().to_string()], &InputLimits::default()).unwrap();
     for _ in 0..2 {
-        let count: usize = inputs[0].chunks(&Limits::default()).unwrap().map(|chunk| chunk.records().count()).sum();
+        let count: usize =
+            inputs[0].chunks(&InputLimits::default()).unwrap().map(|chunk| chunk.records().count()).sum();
         assert_eq!(count, 2);
-        assert_eq!(detect(&inputs[0], &Limits::default()).unwrap(), (Framing::Json, Format::Native));
+        assert_eq!(detect(&inputs[0], &InputLimits::default()).unwrap(), (Framing::Json, Format::Native));
     }
 }
 
@@ -72,18 +73,18 @@ fn a_pipe_is_put_aside_and_read_again() {
         let path = path.clone();
         move || fs::write(path, "{\"kind\":\"tool_call\"}\n").unwrap()
     });
-    let inputs = find(&[path], &Limits::default()).unwrap();
+    let inputs = find(&[path], &InputLimits::default()).unwrap();
     writer.join().unwrap();
     for _ in 0..2 {
         let records: Vec<_> =
-            inputs[0].chunks(&Limits::default()).unwrap().map(|chunk| chunk.records().count()).collect();
+            inputs[0].chunks(&InputLimits::default()).unwrap().map(|chunk| chunk.records().count()).collect();
         assert_eq!(records, [1]);
     }
 }
 
 #[test]
 fn a_format_that_is_not_known_is_an_error_that_lists_those_that_are() {
-    let detected = |text: &str| detect(&Input::from_bytes("log", text.as_bytes()), &Limits::default());
+    let detected = |text: &str| detect(&Input::from_bytes("log", text.as_bytes()), &InputLimits::default());
     assert_eq!(detected("[\"tool_call\"]\n[\"verified\"]\n").unwrap(), (Framing::Json, Format::Native));
     let error = detected("{\"some\":\"thing\"}\n").unwrap_err().to_string();
     assert!(error.contains("--input-format") && error.contains("openai-chat") && error.contains("native"), "{error}");
@@ -101,7 +102,7 @@ fn examples_of_many_formats_are_cut_into_records() {
         eprintln!("SKIPPED: no examples in {}", directory.display());
         return;
     }
-    let limits = Limits::default();
+    let limits = InputLimits::default();
     for input in find(&[directory.display().to_string()], &limits).unwrap() {
         let mut records = 0;
         for chunk in input.chunks(&limits).unwrap() {

@@ -1,7 +1,7 @@
 //! What a file is, and where its records are.
 
 use lictor_decode::Framing;
-use lictor_decode::input::{Input, Limits};
+use lictor_decode::input::{Input, InputLimits};
 use proptest::prelude::*;
 
 use super::{expect, fault, in_chunks, read, value};
@@ -150,7 +150,7 @@ fn events_are_put_together_however_lines_end() {
         expect(&format!("{end:?}"), text.replace('\n', end).as_bytes(), Framing::Events, &records);
     }
     let mixed = text.replacen('\n', "\r\n", 3).replacen('\n', "\r", 5);
-    let (_, mixed) = read(mixed.as_bytes(), &Limits::default());
+    let (_, mixed) = read(mixed.as_bytes(), &InputLimits::default());
     assert_eq!(mixed.len(), 3);
     expect("byte order mark", b"\xef\xbb\xbfdata: 1\n\n", Framing::Events, &[value(1, "1")]);
     expect("comment first", b": hello\n\ndata: 1\n\n", Framing::Events, &[value(3, "1")]);
@@ -206,7 +206,7 @@ fn other_texts_are_records_as_they_are() {
 #[test]
 fn a_fault_tells_the_column_and_what_to_do() {
     let place = |bytes: &str| {
-        let chunks = Input::from_bytes("log", bytes.as_bytes()).chunks(&Limits::default()).unwrap();
+        let chunks = Input::from_bytes("log", bytes.as_bytes()).chunks(&InputLimits::default()).unwrap();
         let faults: Vec<_> =
             chunks.flat_map(|chunk| chunk.records().filter_map(Result::err).collect::<Vec<_>>()).collect();
         let [fault] = &faults[..] else { panic!("{faults:?}") };
@@ -287,7 +287,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_the_same_in_chunks_of_any_size(parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 0..40)) {
         let bytes = parts.concat();
-        let limits = |chunk, record| Limits { chunk, record, ..Limits::default() };
+        let limits = |chunk, record| InputLimits { chunk, record, ..InputLimits::default() };
         for record in [20, 1 << 20] {
             let at_once = read(&bytes, &limits(1 << 20, record));
             for chunk in [1, 2, 3, 11] {

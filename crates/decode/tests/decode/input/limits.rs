@@ -1,7 +1,7 @@
 //! What a file may cost.
 
 use lictor_decode::Framing;
-use lictor_decode::input::{Input, Limits};
+use lictor_decode::input::{Input, InputLimits};
 
 use super::{Read, fault, gzip, read, value, zstd};
 
@@ -26,7 +26,7 @@ fn a_record_that_is_too_long_is_skipped_and_the_rest_is_read() {
     for (name, text, [a, skipped, b]) in cases {
         for chunk in [1, 7, 600, 1 << 20] {
             for record in [100, 1000, 4999] {
-                let limits = Limits { record, chunk, ..Limits::default() };
+                let limits = InputLimits { record, chunk, ..InputLimits::default() };
                 let expected = [value(a, "{\"a\":1}"), fault(skipped, "record.too_long"), value(b, "{\"b\":2}")];
                 assert_eq!(
                     read(text.as_bytes(), &limits).1,
@@ -36,9 +36,9 @@ fn a_record_that_is_too_long_is_skipped_and_the_rest_is_read() {
             }
         }
     }
-    let limits = Limits { record: 100, ..Limits::default() };
+    let limits = InputLimits { record: 100, ..InputLimits::default() };
     assert_eq!(read(long.as_bytes(), &limits).1, [fault(1, "record.too_long")]);
-    let limits = Limits { whole: 100, chunk: 10, ..Limits::default() };
+    let limits = InputLimits { whole: 100, chunk: 10, ..InputLimits::default() };
     assert_eq!(read(format!("<log>{long}</log>").as_bytes(), &limits).1, [fault(1, "record.too_long")]);
 }
 
@@ -47,7 +47,7 @@ fn a_line_of_a_hundred_megabytes_is_skipped() {
     let text = format!("{{\"a\":1}}\n{}\n{{\"b\":2}}\n", long(100 << 20));
     let packed = zstd(text.as_bytes());
     drop(text);
-    let limits = Limits { ratio: u64::MAX, ..Limits::default() };
+    let limits = InputLimits { ratio: u64::MAX, ..InputLimits::default() };
     assert_eq!(read(&packed, &limits).1, [value(1, "{\"a\":1}"), fault(2, "record.too_long"), value(3, "{\"b\":2}")]);
 }
 
@@ -56,24 +56,24 @@ fn members_and_frames_are_read_as_one_file() {
     let (one, two) = (b"{\"a\":1}\n{\"b\"".as_slice(), b":2}\n".as_slice());
     let expected = [value(1, "{\"a\":1}"), value(2, "{\"b\":2}")];
     for packed in [[gzip(one), gzip(two)].concat(), [zstd(one), zstd(two)].concat()] {
-        assert_eq!(read(&packed, &Limits::default()).1, expected);
+        assert_eq!(read(&packed, &InputLimits::default()).1, expected);
     }
     let skippable = [b"\x50\x2a\x4d\x18\x03\0\0\0abc".to_vec(), zstd(one), zstd(two)].concat();
-    assert_eq!(read(&skippable, &Limits::default()).1, expected);
+    assert_eq!(read(&skippable, &InputLimits::default()).1, expected);
 }
 
 #[test]
 fn a_file_that_grows_beyond_measure_is_left() {
     let text = "{\"a\":1}\n".repeat(1 << 20);
-    let limits = Limits { ratio: 100, ratio_from: 1 << 20, ..Limits::default() };
+    let limits = InputLimits { ratio: 100, ratio_from: 1 << 20, ..InputLimits::default() };
     for packed in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
         let (_, all) = read(&packed, &limits);
         assert!(matches!(all.last(), Some(Read::Fault(_, "input.bomb"))));
         assert!(all.len() > 1000 && all.len() < 1 << 19, "{} records", all.len());
-        let (_, all) = read(&packed, &Limits { ratio: 100_000, ..limits.clone() });
+        let (_, all) = read(&packed, &InputLimits { ratio: 100_000, ..limits.clone() });
         assert_eq!(all.len(), 1 << 20);
     }
-    let (_, all) = read(text.as_bytes(), &Limits { file: 1 << 20, ..limits });
+    let (_, all) = read(text.as_bytes(), &InputLimits { file: 1 << 20, ..limits });
     assert!(matches!(all.last(), Some(Read::Fault(_, "input.too_long"))));
     assert!(all.len() <= (1 << 17) + 1, "{} records", all.len());
 }
@@ -82,7 +82,7 @@ fn a_file_that_grows_beyond_measure_is_left() {
 fn a_compressed_file_that_breaks_off_is_read_so_far() {
     let text: String = (0..200_000).map(|i| format!("{{\"i\":{}}}\n", i * 7919 % 1_000_003)).collect();
     for packed in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
-        let (framing, all) = read(&packed[..packed.len() / 2], &Limits { chunk: 1000, ..Limits::default() });
+        let (framing, all) = read(&packed[..packed.len() / 2], &InputLimits { chunk: 1000, ..InputLimits::default() });
         assert_eq!(framing, Framing::Json);
         assert!(matches!(all.last(), Some(Read::Fault(_, "input.compressed"))), "{:?}", all.last());
         assert!(all.len() > 100, "{} records", all.len());
@@ -100,7 +100,7 @@ fn what_is_no_text_is_refused_with_advice() {
         (b"\x7fELF\x02\x01\x01\0\0", "is this the log"),
     ];
     for (bytes, advice) in cases {
-        let error = Input::from_bytes("log", bytes).chunks(&Limits::default()).unwrap_err().to_string();
+        let error = Input::from_bytes("log", bytes).chunks(&InputLimits::default()).unwrap_err().to_string();
         assert!(error.starts_with("log: ") && error.contains("\nhint: ") && error.contains(advice), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lictor_decode::{Decoded, Format};
-use lictor_event::{Kind, Payload};
+use lictor_event::{Arguments, Kind};
 use lictor_json::{self as json, Json};
 
 use super::golden::detected;
@@ -133,7 +133,7 @@ fn tally(format: Format, records: &[(u32, Json)]) -> Tally {
             Kind::ToolCall => {
                 assert!(given.insert((event.session.clone(), event.id.clone())), "{call:?} has the id of another");
                 open.insert(call);
-                tally.unparsed += usize::from(matches!(event.args, Some(Payload::Unparsed(_))));
+                tally.unparsed += usize::from(matches!(event.args, Some(Arguments::Unparsed(_))));
             }
             Kind::ToolResult => {
                 assert!(open.remove(&call), "{call:?} answers no call");

@@ -1,7 +1,7 @@
 //! A streamed answer and a plain one are the same events, wherever the stream was cut into pieces.
 
 use lictor_decode::Format;
-use lictor_event::{Event, Payload, Source};
+use lictor_event::{Arguments, Event, Source};
 use lictor_json::{Json, Object, parse_str};
 use proptest::prelude::*;
 
@@ -171,8 +171,8 @@ mod chat {
             let begun = whole[..end].iter().any(|chunk| chunk.to_string().contains("call_0"));
             assert_eq!(call.is_some(), begun, "after {end}");
             match call.map(|call| call.args.clone().unwrap()) {
-                Some(Payload::Value(value)) => assert_eq!(value, json(args), "after {end}"),
-                Some(Payload::Unparsed(text)) => assert!(args.starts_with(text.as_str()), "after {end}"),
+                Some(Arguments::Value(value)) => assert_eq!(value, json(args), "after {end}"),
+                Some(Arguments::Unparsed(text)) => assert!(args.starts_with(text.as_str()), "after {end}"),
                 None => {}
             }
         }

@@ -1,16 +1,16 @@
 //! What expressions come to.
 
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::parse_str;
-use lictor_policy::expression::{Expression, Scope, Truth, Value};
+use lictor_policy::expression::{CelValue, EvaluationScope, Expression, Truth};
 
 use super::{call, event, outcome, tables};
 
 fn check(cases: &[(&str, &str)]) {
     let (event, call) = (event(), call());
-    let mut scope = Scope::new(&event);
+    let mut scope = EvaluationScope::new(&event);
     scope.call = Some(&call);
-    scope.it = Some(Value::Bool(true));
+    scope.it = Some(CelValue::Bool(true));
     let wrong: Vec<String> = cases
         .iter()
         .map(|(source, expected)| (source, expected, outcome(source, &scope)))
@@ -305,8 +305,8 @@ fn times_and_lengths_of_time() {
 #[test]
 fn arguments_that_are_no_json_are_unknown() {
     let mut event = Event::new(Kind::ToolCall);
-    event.args = Some(Payload::Unparsed("{amount: 3".into()));
-    let scope = Scope::new(&event);
+    event.args = Some(Arguments::Unparsed("{amount: 3".into()));
+    let scope = EvaluationScope::new(&event);
     for source in ["args.amount > 1", "has(args.amount)", "args == 1", "!(args.amount > 1)", "args.x && true"] {
         assert_eq!(outcome(source, &scope), "unknown: the arguments are not JSON", "{source}");
     }
@@ -328,24 +328,24 @@ fn a_result_is_a_value_or_json_or_a_text() {
     ];
     for (text, source, expected) in cases {
         event.text = Some(text.into());
-        assert_eq!(outcome(source, &Scope::new(&event)), expected, "{text}");
+        assert_eq!(outcome(source, &EvaluationScope::new(&event)), expected, "{text}");
     }
     event.result = Some(parse_str(r#"{"price": 5}"#).unwrap());
-    assert_eq!(outcome("result.price", &Scope::new(&event)), "5");
+    assert_eq!(outcome("result.price", &EvaluationScope::new(&event)), "5");
     // What a user says is no result.
     let mut said = Event::new(Kind::UserMessage);
     said.text = Some("[1]".into());
-    assert_eq!(outcome("result", &Scope::new(&said)), "absent");
+    assert_eq!(outcome("result", &EvaluationScope::new(&said)), "absent");
 }
 
 #[test]
 fn an_element_is_seen_beside_its_event() {
     let mut event = Event::new(Kind::ToolResult);
     event.text = Some(r#"{"items": [{"price": 1}, {"price": 3}], "most": 2}"#.into());
-    let scope = Scope::new(&event);
+    let scope = EvaluationScope::new(&event);
     let list = Expression::compile("result.items.filter(i, i.price > 0)", &tables()).unwrap();
     let dear = Expression::compile("it.price > result.most", &tables()).unwrap();
-    let lictor_policy::expression::Outcome::Value(list) = list.evaluate(&scope) else { panic!("a list") };
+    let lictor_policy::expression::Evaluation::Value(list) = list.evaluate(&scope) else { panic!("a list") };
     let truths: Vec<Truth> = list.elements().unwrap().map(|item| dear.holds(&scope.element(item))).collect();
     assert_eq!(truths, [Truth::False, Truth::True]);
 }
@@ -353,7 +353,7 @@ fn an_element_is_seen_beside_its_event() {
 #[test]
 fn computed_annotations_replace_those_of_the_event() {
     let event = event();
-    let mut scope = Scope::new(&event);
+    let mut scope = EvaluationScope::new(&event);
     let computed = ["email".into()];
     scope.categories = Some(&computed);
     assert_eq!(outcome("'email' in categories", &scope), "true");
@@ -363,7 +363,7 @@ fn computed_annotations_replace_those_of_the_event() {
 #[test]
 fn a_condition_is_true_false_or_unknown() {
     let event = event();
-    let scope = Scope::new(&event);
+    let scope = EvaluationScope::new(&event);
     let holds = |source: &str| Expression::compile(source, &tables()).unwrap().holds(&scope);
     assert_eq!(holds("args.amount > 1"), Truth::True);
     assert_eq!(holds("args.amount < 1"), Truth::False);
@@ -392,11 +392,11 @@ fn an_expression_knows_what_it_reads() {
 #[test]
 fn values_of_facts() {
     let event = event();
-    let scope = Scope::new(&event);
+    let scope = EvaluationScope::new(&event);
     let value = |source: &str| {
         let expression = Expression::compile(source, &tables()).unwrap();
         match expression.evaluate(&scope) {
-            lictor_policy::expression::Outcome::Value(value) => value.to_fact_value().map(|value| value.to_string()),
+            lictor_policy::expression::Evaluation::Value(value) => value.to_fact_value().map(|value| value.to_string()),
             _ => None,
         }
     };

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use cel::{Context, Env, Value as Theirs};
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Number, Object};
-use lictor_policy::expression::{Expression, Outcome, Scope, Tables, Value};
+use lictor_policy::expression::{CelValue, Evaluation, EvaluationScope, Expression, Tables};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -297,18 +297,18 @@ fn theirs(json: &Json) -> Theirs {
     }
 }
 
-fn is_same(ours: &Value<'_>, theirs: &Theirs) -> bool {
+fn is_same(ours: &CelValue<'_>, theirs: &Theirs) -> bool {
     match (ours, theirs) {
-        (Value::Null, Theirs::Null) => true,
-        (Value::Bool(ours), Theirs::Bool(theirs)) => ours == theirs,
-        (Value::Number(Number::Integer(ours)), Theirs::Int(theirs)) => ours == theirs,
-        (Value::Number(Number::Float(ours)), Theirs::Float(theirs)) => ours == theirs,
-        (Value::Text(ours), Theirs::String(theirs)) => **ours == ***theirs,
-        (Value::List(ours), Theirs::List(theirs)) => {
+        (CelValue::Null, Theirs::Null) => true,
+        (CelValue::Bool(ours), Theirs::Bool(theirs)) => ours == theirs,
+        (CelValue::Number(Number::Integer(ours)), Theirs::Int(theirs)) => ours == theirs,
+        (CelValue::Number(Number::Float(ours)), Theirs::Float(theirs)) => ours == theirs,
+        (CelValue::Text(ours), Theirs::String(theirs)) => **ours == ***theirs,
+        (CelValue::List(ours), Theirs::List(theirs)) => {
             ours.len() == theirs.len()
                 && theirs.iter().enumerate().all(|(place, theirs)| is_same(&ours.get(place).unwrap(), theirs))
         }
-        (Value::Map(ours), Theirs::Map(theirs)) => {
+        (CelValue::Map(ours), Theirs::Map(theirs)) => {
             ours.len() == theirs.map.len()
                 && theirs.map.iter().all(|(key, theirs)| match key {
                     cel::objects::Key::String(key) => ours.get(key).is_some_and(|ours| is_same(&ours, theirs)),
@@ -339,7 +339,7 @@ fn random_expressions_come_to_what_the_interpreter_comes_to() {
         let theirs = env.compile(&source).unwrap().execute(&context);
 
         let mut event = Event::new(Kind::ToolCall);
-        event.args = Some(Payload::Value(args.clone()));
+        event.args = Some(Arguments::Value(args.clone()));
         let expression = match Expression::compile(&source, &Tables::default()) {
             Ok(expression) => expression,
             Err(refusal) => {
@@ -350,17 +350,17 @@ fn random_expressions_come_to_what_the_interpreter_comes_to() {
                 return Ok(());
             }
         };
-        let scope = Scope::new(&event);
+        let scope = EvaluationScope::new(&event);
         let is_inexact = writer.mixed && format!("{source}{args}").contains("9223372036854775807");
         match (expression.evaluate(&scope), theirs) {
             _ if is_inexact => {}
-            (Outcome::Value(ours), Ok(theirs)) => {
+            (Evaluation::Value(ours), Ok(theirs)) => {
                 count(&values);
                 prop_assert!(is_same(&ours, &theirs), "{source}\non {args}\nours   {ours:?}\ntheirs {theirs:?}");
             }
-            (Outcome::Absent | Outcome::Unknown(_), Err(_)) => count(&errors),
-            (Outcome::Unknown(_), Ok(_)) if writer.lax => {}
-            (Outcome::Value(_), Err(_)) if writer.lenient => {}
+            (Evaluation::Absent | Evaluation::Unknown(_), Err(_)) => count(&errors),
+            (Evaluation::Unknown(_), Ok(_)) if writer.lax => {}
+            (Evaluation::Value(_), Err(_)) if writer.lenient => {}
             (ours, theirs) => {
                 prop_assert!(false, "{source}\non {args}\nours   {ours:?}\ntheirs {theirs:?}");
             }

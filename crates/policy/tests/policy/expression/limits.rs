@@ -1,8 +1,8 @@
 //! No text and no event can make an expression panic, overflow or go on for ever.
 
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
-use lictor_policy::expression::{Expression, Scope, Tables, Truth};
+use lictor_policy::expression::{EvaluationScope, Expression, Tables, Truth};
 use proptest::prelude::*;
 
 use super::{event, tables};
@@ -26,7 +26,7 @@ fn nesting_is_bounded_and_what_is_within_the_bounds_runs_on_a_small_stack() {
         ];
         for source in fine {
             let expression = Expression::compile(&source, &tables()).unwrap();
-            let _ = expression.holds(&Scope::new(&event));
+            let _ = expression.holds(&EvaluationScope::new(&event));
         }
         let refused = [
             nested("(", "true", ")", 33),
@@ -53,14 +53,14 @@ fn long_list(length: i64) -> Event {
     args.insert("list", (0..length).map(Json::from).collect::<Vec<_>>());
     args.insert("text", "a".repeat(length as usize));
     let mut event = Event::new(Kind::ToolCall);
-    event.args = Some(Payload::Value(Json::Object(args)));
+    event.args = Some(Arguments::Value(Json::Object(args)));
     event
 }
 
 #[test]
 fn work_is_bounded() {
     let event = long_list(100_000);
-    let scope = Scope::new(&event);
+    let scope = EvaluationScope::new(&event);
     let endless = [
         "args.list.all(x, args.list.all(y, args.list.all(z, x + y + z >= 0)))",
         "args.list.exists(x, args.list.exists(y, x + y < 0))",
@@ -103,7 +103,7 @@ fn many_threads_compile_and_evaluate_at_once() {
                 for _ in 0..20 {
                     let source = "args.items.exists(i, i.price > 10) && patterns.exists(p, args.note.matches(p))";
                     let expression = Expression::compile(source, &tables()).unwrap();
-                    assert_eq!(expression.holds(&Scope::new(&event)), Truth::True);
+                    assert_eq!(expression.holds(&EvaluationScope::new(&event)), Truth::True);
                 }
             });
         }
@@ -197,7 +197,7 @@ proptest! {
         let source = pieces.concat();
         let event = event();
         match Expression::compile(&source, &tables()) {
-            Ok(expression) => drop(expression.evaluate(&Scope::new(&event))),
+            Ok(expression) => drop(expression.evaluate(&EvaluationScope::new(&event))),
             Err(errors) => {
                 prop_assert!(!errors.errors.is_empty());
                 for error in &errors.errors {

@@ -1,35 +1,35 @@
 //! Tests on single fields.
 
-use lictor_event::{Event, Kind, Payload};
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::Json;
-use lictor_policy::expression::{Matcher, Scope, Truth};
-use lictor_policy::{Pattern, Test};
+use lictor_policy::expression::{EvaluationScope, Matcher, Truth};
+use lictor_policy::{FactPattern, Test};
 
 use super::{call, event};
 
-fn test(path: &str, any: Vec<Pattern>) -> Test {
+fn test(path: &str, any: Vec<FactPattern>) -> Test {
     Test { path: path.into(), any }
 }
 
-fn compare(operator: &str, number: i64) -> Pattern {
-    Pattern::Compare(operator.into(), Json::from(number))
+fn compare(operator: &str, number: i64) -> FactPattern {
+    FactPattern::Compare(operator.into(), Json::from(number))
 }
 
-fn text(text: &str) -> Pattern {
-    Pattern::Equal(Json::from(text))
+fn text(text: &str) -> FactPattern {
+    FactPattern::Equal(Json::from(text))
 }
 
 #[test]
 fn a_field_is_like_one_of_the_alternatives() {
     let (event, call) = (event(), call());
-    let mut scope = Scope::new(&event);
+    let mut scope = EvaluationScope::new(&event);
     scope.call = Some(&call);
     let cases = [
         (test("tool", vec![text("transfer")]), "true"),
-        (test("tool", vec![text("pay"), Pattern::Glob("trans*".into())]), "true"),
-        (test("tool", vec![Pattern::Glob("pay*".into()), Pattern::Regex("^t.*r$".into())]), "true"),
+        (test("tool", vec![text("pay"), FactPattern::Glob("trans*".into())]), "true"),
+        (test("tool", vec![FactPattern::Glob("pay*".into()), FactPattern::Regex("^t.*r$".into())]), "true"),
         (test("tool", vec![text("pay")]), "false"),
-        (test("tool", vec![Pattern::Compare("!=".into(), Json::from("pay"))]), "true"),
+        (test("tool", vec![FactPattern::Compare("!=".into(), Json::from("pay"))]), "true"),
         (test("event.tool", vec![text("transfer")]), "true"),
         (test("call.tool", vec![text("lookup")]), "true"),
         (test("call.args.customer", vec![text("bob")]), "true"),
@@ -38,20 +38,20 @@ fn a_field_is_like_one_of_the_alternatives() {
         (test("args.amount", vec![compare("<=", 10_000)]), "false"),
         (test("args.amount", vec![compare("!=", 20_000)]), "false"),
         (test("args.amount", vec![text("20000")]), "false"),
-        (test("args.amount", vec![Pattern::Glob("2*".into())]), "unknown: `*` does not work on a number"),
-        (test("args.amount", vec![Pattern::Regex("2".into()), compare(">", 1)]), "true"),
+        (test("args.amount", vec![FactPattern::Glob("2*".into())]), "unknown: `*` does not work on a number"),
+        (test("args.amount", vec![FactPattern::Regex("2".into()), compare(">", 1)]), "true"),
         (test("args.currency", vec![compare(">", 1)]), "unknown: `>` does not work on a text and a number"),
         (test("args.items.1.price", vec![compare(">", 12)]), "true"),
         (test("args.items.9.price", vec![compare(">", 12)]), "false"),
         (test("args.deep.er.still.1.0", vec![compare("<", 21)]), "true"),
         (test("args.missing", vec![text("x"), compare("!=", 1)]), "false"),
         (test("args.currency.x", vec![text("x")]), "unknown: taking a field does not work on a text"),
-        (test("args.nothing", vec![Pattern::Equal(Json::Null)]), "true"),
-        (test("args.tags", vec![Pattern::Equal(Json::Array(vec!["a".into(), "b".into(), "c".into()]))]), "true"),
+        (test("args.nothing", vec![FactPattern::Equal(Json::Null)]), "true"),
+        (test("args.tags", vec![FactPattern::Equal(Json::Array(vec!["a".into(), "b".into(), "c".into()]))]), "true"),
         (test("more.region", vec![text("eu")]), "true"),
-        (test("failed", vec![Pattern::Equal(Json::Bool(false))]), "true"),
-        (test("time", vec![Pattern::Compare(">".into(), Json::from("2026-01-01T00:00:00Z"))]), "true"),
-        (test("seq", vec![Pattern::Equal(Json::from(7))]), "true"),
+        (test("failed", vec![FactPattern::Equal(Json::Bool(false))]), "true"),
+        (test("time", vec![FactPattern::Compare(">".into(), Json::from("2026-01-01T00:00:00Z"))]), "true"),
+        (test("seq", vec![FactPattern::Equal(Json::from(7))]), "true"),
         (test("text", vec![text("x")]), "false"),
         (test("tool", vec![]), "false"),
     ];
@@ -70,11 +70,11 @@ fn a_key_of_digits_is_a_key_or_a_position() {
     let mut event = Event::new(Kind::ToolCall);
     let matcher = Matcher::compile(&test("args.0", vec![text("x")])).unwrap();
     for args in [r#"{"0": "x"}"#, r#"["x"]"#] {
-        event.args = Some(Payload::Value(lictor_json::parse_str(args).unwrap()));
-        assert_eq!(matcher.holds(&Scope::new(&event)), Truth::True, "{args}");
+        event.args = Some(Arguments::Value(lictor_json::parse_str(args).unwrap()));
+        assert_eq!(matcher.holds(&EvaluationScope::new(&event)), Truth::True, "{args}");
     }
-    event.args = Some(Payload::Unparsed("x".into()));
-    assert!(matches!(matcher.holds(&Scope::new(&event)), Truth::Unknown(_)));
+    event.args = Some(Arguments::Unparsed("x".into()));
+    assert!(matches!(matcher.holds(&EvaluationScope::new(&event)), Truth::Unknown(_)));
 }
 
 #[test]
@@ -86,11 +86,11 @@ fn a_test_that_cannot_be_is_refused() {
         (test("args..x", vec![]), 7, "a name is missing between the dots", ""),
         (test("labels", vec![text("pii")]), 0, "`labels` is a list", "write it as a condition: `\"…\" in labels`"),
         (test("tool", vec![compare(">", 3)]), 0, "`tool` is a text, and `3` is not", ""),
-        (test("seq", vec![Pattern::Glob("1*".into())]), 0, "`seq` is no text", ""),
-        (test("tool", vec![Pattern::Regex("(".into())]), 0, "the pattern is not a regular expression", ""),
+        (test("seq", vec![FactPattern::Glob("1*".into())]), 0, "`seq` is no text", ""),
+        (test("tool", vec![FactPattern::Regex("(".into())]), 0, "the pattern is not a regular expression", ""),
         (test("args.x", vec![compare("=<", 3)]), 0, "unknown comparison `=<`", "there are <,"),
-        (test("args.x", vec![Pattern::Compare("<".into(), Json::Null)]), 0, "`<` does not work on null", ""),
-        (test("time", vec![Pattern::Equal(Json::from("noon"))]), 0, "`\"noon\"` is no time", "write `2026"),
+        (test("args.x", vec![FactPattern::Compare("<".into(), Json::Null)]), 0, "`<` does not work on null", ""),
+        (test("time", vec![FactPattern::Equal(Json::from("noon"))]), 0, "`\"noon\"` is no time", "write `2026"),
     ];
     for (test, offset, message, hint) in cases {
         let errors = Matcher::compile(&test).unwrap_err().errors;

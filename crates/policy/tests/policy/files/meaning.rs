@@ -3,7 +3,7 @@
 use std::fs;
 
 use lictor_json::Json;
-use lictor_policy::{After, Basis, Files, Loaded, Mode, Pattern, Policy, Response, Severity};
+use lictor_policy::{After, Basis, FactPattern, Files, Loaded, Mode, Policy, Response, Severity};
 
 use super::golden::{Folder, folder};
 
@@ -39,12 +39,12 @@ fn every_section_is_read() {
     let confirmed = &fact("confirmed").cases[0].tests[0];
     assert_eq!(
         (confirmed.path.as_str(), &confirmed.any[..]),
-        ("text", &[Pattern::Regex(r"(?i)\b(yes|confirm)\b".into())][..])
+        ("text", &[FactPattern::Regex(r"(?i)\b(yes|confirm)\b".into())][..])
     );
     assert_eq!(fact("cabin").parameters, ["reservation", "class"]);
     assert_eq!(fact("item").cases[0].each.as_deref(), Some("args.items"));
     assert_eq!(fact("pushed").cases.len(), 2);
-    assert_eq!(fact("pushed").cases[1].tests[0].any, [Pattern::Glob("*git push*".into())]);
+    assert_eq!(fact("pushed").cases[1].tests[0].any, [FactPattern::Glob("*git push*".into())]);
     assert_eq!(fact("angry").cases[0].ask.as_deref(), Some("the user complains"));
     assert_eq!(fact("angry").cases[0].on[0].kind, "user_message");
 }

@@ -1,6 +1,6 @@
 //! What is not carried over, where it stands, and why.
 
-use lictor_policy::{Place, Problem, Source};
+use lictor_policy::{Place, PolicyText, Problem};
 
 /// The text is not of the language.
 pub(super) const SYNTAX: &str = "dogwood.syntax";
@@ -56,7 +56,7 @@ impl Refused {
     }
 
     /// The refusal, shown at its place in one of the files.
-    pub(super) fn problem(self, files: &[Source]) -> Problem {
+    pub(super) fn problem(self, files: &[PolicyText]) -> Problem {
         let problem = match files.get(self.at.file) {
             Some(file) => {
                 let offset = file.outer(self.at.offset);

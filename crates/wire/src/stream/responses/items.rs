@@ -11,7 +11,7 @@ use super::super::{Said, Taken, shape, truncated};
 use crate::api::object;
 use crate::segment;
 use crate::splice::{self, Edit, Path, Step, at, join, nothing};
-use crate::{Refused, Ruling};
+use crate::{Ruling, WireRefusal};
 
 /// An item, as far as it has come.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) enum Sort {
 }
 
 impl Item {
-    pub(super) fn new(written: &Json, desk: &mut Desk) -> Result<Item, Refused> {
+    pub(super) fn new(written: &Json, desk: &mut Desk) -> Result<Item, WireRefusal> {
         let name = written.text("type").unwrap_or_default();
         let sort = match (name, piece::item(written)) {
             ("message", Some(_)) if written.text("role").is_some_and(|role| role == "assistant") => {
@@ -73,13 +73,13 @@ impl Item {
     }
 
     /// Takes a piece of text.
-    pub(super) fn say(&mut self, unit: usize, payload: &Json, key: &str, desk: &mut Desk) -> Result<Said, Refused> {
+    pub(super) fn say(&mut self, unit: usize, payload: &Json, key: &str, desk: &mut Desk) -> Result<Said, WireRefusal> {
         let place = payload.get("content_index").and_then(Json::as_i64).unwrap_or(0);
         let text = crate::known::text(payload, key, "an event")?;
         self.add(unit, place, text, at![key], desk)
     }
 
-    fn add(&mut self, unit: usize, place: i64, text: &str, at: Path, desk: &mut Desk) -> Result<Said, Refused> {
+    fn add(&mut self, unit: usize, place: i64, text: &str, at: Path, desk: &mut Desk) -> Result<Said, WireRefusal> {
         if self.parts.keys().next_back().is_some_and(|last| *last > place) {
             return Err(shape("the parts of a message come out of order"));
         }
@@ -98,7 +98,7 @@ impl Item {
         at: Path,
         desk: &mut Desk,
         taken: &mut Taken,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WireRefusal> {
         let place = payload.get("content_index").and_then(Json::as_i64).unwrap_or(0);
         let Some(Step::Key(key)) = at.last() else { return Ok(()) };
         let text = crate::known::text(holder, key, "an event")?;
@@ -113,7 +113,7 @@ impl Item {
         at: Path,
         desk: &mut Desk,
         taken: &mut Taken,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WireRefusal> {
         match self.parts.get(&place) {
             Some(range) if desk.text(unit).get(range.clone()) == Some(text) => {
                 taken.said.push(Said { unit, range: range.clone(), at });
@@ -129,7 +129,7 @@ impl Item {
     }
 
     /// Takes the item as it is when it is done.
-    pub(super) fn done(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), Refused> {
+    pub(super) fn done(&mut self, payload: &Json, desk: &mut Desk, taken: &mut Taken) -> Result<(), WireRefusal> {
         let written = payload.get("item").unwrap_or(&Json::Null);
         let before = self.piece.clone().json();
         self.is_done = true;
@@ -206,7 +206,7 @@ impl Item {
         payload: &Json,
         unit: usize,
         desk: &Desk,
-    ) -> Result<Option<Vec<(Path, Edit)>>, Refused> {
+    ) -> Result<Option<Vec<(Path, Edit)>>, WireRefusal> {
         let sort = payload.text("type").unwrap_or_default();
         if let Some(written) = payload.get("item") {
             let mut settled = self.settled(written, unit, desk)?;
@@ -235,7 +235,7 @@ impl Item {
     }
 
     /// The item as it leaves: with other arguments, or as a message in its place.
-    pub(super) fn settled(&self, written: &Json, unit: usize, desk: &Desk) -> Result<Json, Refused> {
+    pub(super) fn settled(&self, written: &Json, unit: usize, desk: &Desk) -> Result<Json, WireRefusal> {
         if let Ruling::Deny { text } = desk.ruling(unit) {
             let whole = self.piece.clone().json();
             return Ok(message(written.text("id").or_else(|| whole.text("id")).unwrap_or_default(), text));
