@@ -13,7 +13,7 @@ use std::time::Instant;
 use lictor::audit::{AuditOptions, audit};
 use lictor::input::{self, Input, InputLimits};
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor::policy::{FileResolver, Policy};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::log::{Annotations, Log};
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 }
 
 fn judge() -> Result<Judge, Box<dyn Error>> {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}").into())
 }
 

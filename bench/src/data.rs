@@ -8,7 +8,7 @@ mod structuring;
 
 use std::error::Error;
 
-use lictor_logic::{After, Arena, Monitor, Name, Observation, Standing, Watch};
+use lictor_logic::{After, Arena, Monitor, Name, Observation, TraceState, MonitorSet};
 
 use crate::measure::once;
 use crate::table::Table;
@@ -24,15 +24,15 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 
 /// A watch with one property of which every position that breaks it is told, and one trace.
 struct Watched {
-    watch: Watch,
-    standing: Standing,
+    watch: MonitorSet,
+    standing: TraceState,
 }
 
 impl Watched {
     fn new(formula: &str) -> Result<Watched, Box<dyn Error>> {
         let mut arena = Arena::new();
         let parsed = arena.parse(formula).map_err(|errors| errors.to_string())?;
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         watch.add(Monitor::each(&arena, parsed)?, After::Each);
         let standing = watch.start();
         Ok(Watched { watch, standing })

@@ -13,7 +13,7 @@ use lictor::event::Event;
 use lictor::guard::{Action, Guard};
 use lictor::input::Input;
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
 
 use crate::log::{Annotations, Log};
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 }
 
 fn judge() -> Result<Judge, Box<dyn Error>> {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}").into())
 }
 

@@ -148,7 +148,7 @@ fn appended(ledger: Ledger, drafts: Vec<Vec<Draft>>, load: &Load) -> Result<f64,
 }
 
 /// The records of one thread.
-fn append_some(ledger: &Ledger, drafts: Vec<Draft>, on_the_way: usize) -> Result<(), lictor_ledger::Error> {
+fn append_some(ledger: &Ledger, drafts: Vec<Draft>, on_the_way: usize) -> Result<(), lictor_ledger::LedgerError> {
     let mut waiting = VecDeque::new();
     for draft in drafts {
         waiting.push_back(ledger.append(draft)?);

@@ -4,15 +4,15 @@ use std::error::Error;
 use std::fmt;
 use std::hint::black_box;
 
-use lictor_logic::{After, Arena, Facts, Monitor, MonitorId, Name, Observation, Standing, Verdict, Watch};
+use lictor_logic::{After, Arena, Facts, Monitor, MonitorId, Name, Observation, TraceState, Verdict, MonitorSet};
 
 use crate::letters::Letters;
 
 /// A watch with one trace.
 #[derive(Debug)]
 pub(crate) struct Ours {
-    pub(crate) watch: Watch,
-    pub(crate) standing: Standing,
+    pub(crate) watch: MonitorSet,
+    pub(crate) standing: TraceState,
     pub(crate) monitors: Vec<MonitorId>,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Tally {
 
 impl Ours {
     pub(crate) fn new<T: AsRef<str>>(formulas: &[T], after: After) -> Result<Ours, Box<dyn Error>> {
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let mut monitors = Vec::new();
         for text in formulas {
             let mut arena = Arena::new();

@@ -8,7 +8,7 @@ use dogwood_language::{Authorizer, Decision, LoweredPolicySet, PolicySchema, Ser
 use lictor::event::Event;
 use lictor_translate::export::{dogwood, fact_traces};
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
 
 use crate::rego::Verdicts;
@@ -31,7 +31,7 @@ pub struct Both {
 impl Both {
     /// Makes a policy ready for both. What types values have, the events tell.
     pub fn new(text: &str, sample: &[Event]) -> Result<Both, String> {
-        let loaded = Policy::parse(text, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+        let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
         let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
         let traces = fact_traces(&mut judge, [("sample".into(), sample)]);
         let exported = dogwood::policy(&loaded.policy, &traces);

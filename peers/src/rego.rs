@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use lictor::decode::{Decoded, Format, LogRecord};
+use lictor::decode::{DecodedEvents, Format, LogRecord};
 use lictor::event::Event;
 use lictor_translate::export::{FactTrace, fact_traces, rego};
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
 use regorus::Engine;
 
@@ -25,7 +25,7 @@ pub struct Both {
 impl Both {
     /// Makes a policy ready for both.
     pub fn new(text: &str) -> Result<Both, String> {
-        let loaded = Policy::parse(text, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+        let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
         Both::of(&loaded.policy)
     }
 
@@ -74,7 +74,7 @@ impl Both {
 
 /// The events of native lines.
 pub fn events(lines: &str) -> Result<Vec<Event>, String> {
-    let (mut decoder, mut decoded) = (Format::Native.decoder(), Decoded::default());
+    let (mut decoder, mut decoded) = (Format::Native.decoder(), DecodedEvents::default());
     for (index, line) in lines.lines().enumerate() {
         let value = lictor::json::parse_str(line).map_err(|error| error.message)?;
         let index = index as u32;

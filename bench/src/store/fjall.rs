@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use lictor_store::{Change, ExpectedVersion, Group, StoreError};
+use lictor_store::{Change, ExpectedVersion, GroupCommit, StoreError};
 
 use super::Engine;
 
@@ -19,7 +19,7 @@ pub(super) struct Fjall {
     database: Database,
     entries: Keyspace,
     last_version: AtomicU64,
-    group: Group,
+    group: GroupCommit,
 }
 
 impl Fjall {
@@ -32,7 +32,7 @@ impl Fjall {
             Some(bytes) => version_of(&bytes).ok_or("the counter is no number")?,
             None => 0,
         };
-        Ok(Fjall { database, entries, last_version: AtomicU64::new(last_version), group: Group::new() })
+        Ok(Fjall { database, entries, last_version: AtomicU64::new(last_version), group: GroupCommit::new() })
     }
 
     fn commit(&self, saves: &[Vec<Change>]) -> Result<Vec<Result<u64, StoreError>>, Box<dyn Error>> {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
 
-use lictor_store::{Change, ExpectedVersion, Group, StoreError};
+use lictor_store::{Change, ExpectedVersion, GroupCommit, StoreError};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::Engine;
@@ -17,13 +17,13 @@ const CACHE: usize = 32 << 20;
 
 pub(super) struct Redb {
     database: Database,
-    group: Group,
+    group: GroupCommit,
 }
 
 impl Redb {
     pub(super) fn open(folder: &Path) -> Result<Redb, Box<dyn Error>> {
         let database = Database::builder().set_cache_size(CACHE).create(folder.join("state.redb"))?;
-        Ok(Redb { database, group: Group::new() })
+        Ok(Redb { database, group: GroupCommit::new() })
     }
 
     fn commit(&self, saves: &[Vec<Change>]) -> Result<Vec<Result<u64, StoreError>>, Box<dyn Error>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::AuditOptions;
 use crate::report::FileReport;
 use lictor_decode::input::{self, Chunk, ChunkLine, Chunks, Input, InputError};
-use lictor_decode::{Decoded, Decoder, Fault, Format};
+use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
 use lictor_event::Event;
 
 /// A piece of a file.
@@ -23,7 +23,7 @@ enum Work {
     /// A whole file, small enough for one piece.
     File(Vec<Chunk>),
     /// Part of a file whose records must be taken in order, decoded already.
-    Decoded(Decoded, u64),
+    Decoded(DecodedEvents, u64),
 }
 
 /// A piece of work, told apart by who judges what of it.
@@ -118,7 +118,7 @@ impl<'a> Batches<'a> {
             None => Ok(Some(Batch { file, format, work: Work::File(vec![first]) })),
             Some(second) => {
                 let mut decoder = format.decoder();
-                let mut decoded = Decoded::default();
+                let mut decoded = DecodedEvents::default();
                 let bytes = first.size() + second.size();
                 take(&[first, second], decoder.as_mut(), &mut decoded);
                 self.current = Some(Current { file, format, chunks, decoder: Some(decoder) });
@@ -138,7 +138,7 @@ impl Iterator for Batches<'_> {
                 match (current.chunks.next(), &mut current.decoder) {
                     (Some(chunk), None) => return Some(Batch { file, format, work: Work::Chunk(chunk) }),
                     (Some(chunk), Some(decoder)) => {
-                        let mut decoded = Decoded::default();
+                        let mut decoded = DecodedEvents::default();
                         let bytes = chunk.size();
                         take(&[chunk], decoder.as_mut(), &mut decoded);
                         return Some(Batch { file, format, work: Work::Decoded(decoded, bytes) });
@@ -147,7 +147,7 @@ impl Iterator for Batches<'_> {
                         let decoder = decoder.take();
                         self.current = None;
                         if let Some(mut decoder) = decoder {
-                            let mut decoded = Decoded::default();
+                            let mut decoded = DecodedEvents::default();
                             decoder.finish(&mut decoded);
                             return Some(Batch { file, format, work: Work::Decoded(decoded, 0) });
                         }
@@ -166,15 +166,15 @@ impl Iterator for Batches<'_> {
 }
 
 /// What a decoder of its own makes of some chunks.
-fn decoded(format: Format, chunks: &[Chunk]) -> Decoded {
-    let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+fn decoded(format: Format, chunks: &[Chunk]) -> DecodedEvents {
+    let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
     take(chunks, decoder.as_mut(), &mut decoded);
     decoder.finish(&mut decoded);
     decoded
 }
 
 /// Gives all records of some chunks to a decoder.
-fn take(chunks: &[Chunk], decoder: &mut dyn Decoder, decoded: &mut Decoded) {
+fn take(chunks: &[Chunk], decoder: &mut dyn Decoder, decoded: &mut DecodedEvents) {
     chunks.iter().for_each(|chunk| chunk.decode(None, decoder, decoded));
 }
 
@@ -188,7 +188,7 @@ impl Batch {
     }
 
     /// All its events, whoever judges them.
-    pub(super) fn decode(self) -> Decoded {
+    pub(super) fn decode(self) -> DecodedEvents {
         match self.work {
             Work::Decoded(decoded, _) => decoded,
             Work::Chunk(chunk) => decoded(self.format, &[chunk]),
@@ -246,7 +246,7 @@ impl Piece {
                     self.of_shard[shard].push(Share::Line(line));
                 }
                 None => {
-                    let mut decoded = Decoded::default();
+                    let mut decoded = DecodedEvents::default();
                     chunk.decode_line(&line, decoder.as_mut(), &mut decoded);
                     self.add(decoded, hasher);
                 }
@@ -254,7 +254,7 @@ impl Piece {
         }
     }
 
-    fn add(&mut self, decoded: Decoded, hasher: &RandomState) {
+    fn add(&mut self, decoded: DecodedEvents, hasher: &RandomState) {
         self.faults.extend(decoded.faults);
         for event in decoded.events {
             let hash = match (&event.session, self.spans_files) {

@@ -11,7 +11,7 @@ use lictor_policy::Property;
 
 /// A property, and the facts it asks for that never held.
 #[derive(Clone, Debug)]
-pub struct Untested {
+pub struct UnexercisedProperty {
     /// The property.
     pub property: Arc<Property>,
     /// The facts it asks for that held at no event.
@@ -21,7 +21,11 @@ pub struct Untested {
 }
 
 /// The properties of which some fact held at no event of the inputs.
-pub fn untested(judge: &Judge, inputs: &[Input], options: &AuditOptions) -> Result<Vec<Untested>, AuditError> {
+pub fn untested(
+    judge: &Judge,
+    inputs: &[Input],
+    options: &AuditOptions,
+) -> Result<Vec<UnexercisedProperty>, AuditError> {
     let mut judge = judge.fork();
     let mut held = vec![false; judge.fact_names().len()];
     let mut state = judge.start();
@@ -47,7 +51,7 @@ pub fn untested(judge: &Judge, inputs: &[Input], options: &AuditOptions) -> Resu
         let missing: Vec<Arc<str>> = asked.iter().filter(|name| absent.contains(name)).cloned().collect();
         if !missing.is_empty() {
             let entirely = missing.len() == asked.len();
-            untested.push(Untested { property: Arc::clone(property), missing, entirely });
+            untested.push(UnexercisedProperty { property: Arc::clone(property), missing, entirely });
         }
     }
     Ok(untested)

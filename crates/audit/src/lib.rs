@@ -23,7 +23,7 @@ use lictor_logic::Time;
 use rayon::prelude::*;
 
 use crate::report::{FileReport, Report};
-pub use coverage::{Untested, untested};
+pub use coverage::{UnexercisedProperty, untested};
 use lictor_decode::input::{Input, InputError, InputLimits};
 use lictor_decode::{Fault, Format};
 use lictor_event::order::ReorderWindow;

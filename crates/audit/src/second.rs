@@ -9,7 +9,7 @@ use super::shard::{Closed, Key};
 use super::{AuditError, AuditOptions};
 use crate::report::FileReport;
 use lictor_decode::input::{Chunk, Input};
-use lictor_decode::{Decoded, Format};
+use lictor_decode::{DecodedEvents, Format};
 use lictor_event::Event;
 use lictor_event::order::{GapCause, ReorderBuffer, ReorderWindow, Sequenced};
 use lictor_judge::Judge;
@@ -90,7 +90,7 @@ fn of(key: &Key) -> (Option<u32>, Option<&str>) {
 fn decode(input: &Input, format: Format, indices: &[u32], options: &AuditOptions) -> Result<Vec<Event>, AuditError> {
     let mut chunks = input.chunks(&options.limits)?;
     if !format.records_stand_alone() {
-        let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+        let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
         for chunk in chunks {
             chunk.decode(None, decoder.as_mut(), &mut decoded);
         }
@@ -98,7 +98,7 @@ fn decode(input: &Input, format: Format, indices: &[u32], options: &AuditOptions
         return Ok(decoded.events);
     }
     let of_chunk = |chunk: Chunk| {
-        let (mut decoder, mut decoded) = (format.decoder(), Decoded::default());
+        let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
         let range = chunk.indices();
         let from = indices.partition_point(|index| *index < range.start);
         let to = indices.partition_point(|index| *index < range.end);

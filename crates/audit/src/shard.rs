@@ -11,7 +11,7 @@ use super::batch::{Piece, Share, hash_of};
 use super::wide::{Seen, What};
 use crate::report::{PropertyOutcome, SessionReport};
 use lictor_decode::input::{Chunk, ChunkLine};
-use lictor_decode::{Decoded, Decoder, Fault, Format};
+use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
 use lictor_event::order::{Gap, GapCause, ReorderBuffer, ReorderWindow, Sequenced};
 use lictor_event::{Event, Source};
 use lictor_json::Text;
@@ -31,7 +31,7 @@ pub(super) struct Shard {
     hasher: RandomState,
     /// For lines: what decodes them, and what it makes of one.
     decoder: Box<dyn Decoder>,
-    decoded: Decoded,
+    decoded: DecodedEvents,
     /// How many events each file has.
     pub(super) counts: Vec<u64>,
     /// What was wrong with lines, with the number of its file.
@@ -146,7 +146,7 @@ impl Shard {
             last: None,
             hasher,
             decoder: Format::Native.decoder(),
-            decoded: Decoded::default(),
+            decoded: DecodedEvents::default(),
             counts: Vec::new(),
             faults: Vec::new(),
             seen: Vec::new(),

@@ -16,7 +16,7 @@ use lictor_policy::{Policy, Property};
 
 /// A policy for clocks that do not agree.
 #[derive(Clone, Debug)]
-pub struct Skewed {
+pub struct SkewedPolicy {
     /// The policy to judge by: its properties with bounds in time loosened, and behind them all the same ones tightened.
     pub policy: Policy,
     /// The properties as they were written.
@@ -31,11 +31,11 @@ pub struct Skewed {
 /// What stands behind the name of a tightened property; no name that people write has it.
 const TIGHT: &str = "\u{0}tight";
 
-impl Skewed {
+impl SkewedPolicy {
     /// The policy for sources whose clocks are wrong by at most `skew` each.
-    pub fn new(policy: &Policy, skew: Span) -> Skewed {
+    pub fn new(policy: &Policy, skew: Span) -> SkewedPolicy {
         let distance = Span(skew.0.saturating_mul(2));
-        let mut skewed = Skewed {
+        let mut skewed = SkewedPolicy {
             policy: policy.clone(),
             properties: policy.properties.clone(),
             tight: Vec::new(),

@@ -11,7 +11,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
-pub(crate) use crate::args::guarding::{DEADLINE, GuardArgs, HookArgs, HookClient, McpArgs};
+pub(crate) use crate::args::guarding::{ClientArg, DEADLINE, GuardArgs, HookArgs, McpArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::warden::WardenArgs;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use lictor_logic::{After, Counts, Moment, Sentence, Time, Verdict, Witness};
+use lictor_logic::{After, Moment, Sentence, Time, Verdict, VerdictCounts, Witness};
 
 use crate::complaint;
 use crate::formulas::Listed;
@@ -77,7 +77,7 @@ pub(crate) struct Finding {
     pub(crate) end: Option<Verdict>,
     /// The first violation on the way, or else the first definite verdict.
     pub(crate) decision: Option<Decision>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: VerdictCounts,
     pub(crate) witness: Option<Witness>,
     /// The number of the line of each entry the witness speaks of, in the order of its steps.
     pub(crate) lines: Vec<u64>,

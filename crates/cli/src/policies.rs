@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use lictor::glob::Glob;
 use lictor::pack;
-use lictor::policy::{Files, Policy, PolicyText, Problem, Resolved, Resolver};
+use lictor::policy::{FileResolver, Policy, PolicyText, Problem, ResolvedFile, Resolver};
 
 use crate::complaint;
 
@@ -46,8 +46,8 @@ pub(crate) fn of_folder(folder: &Path) -> String {
 pub(crate) fn files(asked: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     struct Noted(RefCell<Vec<PathBuf>>);
     impl Resolver for Noted {
-        fn file(&self, path: &str, from: &str) -> Result<Resolved, String> {
-            let found = Files.file(path, from)?;
+        fn file(&self, path: &str, from: &str) -> Result<ResolvedFile, String> {
+            let found = FileResolver.file(path, from)?;
             self.0.borrow_mut().push(PathBuf::from(&found.name));
             Ok(found)
         }
@@ -71,7 +71,7 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
     let path = Path::new(asked);
     let loaded = match path.is_file() {
         true => Policy::load(path),
-        false => Policy::parse(&pack::using(asked).map_err(anyhow::Error::msg)?, asked, &Files),
+        false => Policy::parse(&pack::using(asked).map_err(anyhow::Error::msg)?, asked, &FileResolver),
     };
     match loaded {
         Ok(loaded) => {

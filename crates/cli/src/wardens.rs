@@ -11,7 +11,7 @@ use lictor_ledger::Ledger;
 use lictor_logic::{Span, Time};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
 use lictor_store_postgres::PostgresStore;
-use lictor_warden::{Keep, Warden};
+use lictor_warden::{ContentRetention, Warden};
 
 use crate::args::WardenArgs;
 use crate::{complaint, policies};
@@ -73,7 +73,7 @@ pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Ward
         complaint::warn(&format!("the policy {} has no properties: nothing is judged", policy.name));
     }
     lictor_warden::WardenOptions {
-        keep: if args.keep_content { Keep::Content } else { Keep::Commitment },
+        keep: if args.keep_content { ContentRetention::Content } else { ContentRetention::Commitment },
         most_sessions: args.sessions,
         policy: policy.fingerprint(),
         idle: args.idle.map(seconds),

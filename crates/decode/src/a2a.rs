@@ -12,7 +12,7 @@ use super::chat::said;
 use super::content::Content;
 use super::conversation::Stamp;
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use task::Tasks;
@@ -108,7 +108,7 @@ struct Standing<'a> {
 }
 
 impl Decoder for A2aDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let value = &record.value;
         let stamp = Stamp::new(&record, None);
         let id: Text = value.get("id").map(|id| id.to_string().into()).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Decoder for A2aDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         for (_, event, stamp) in self.waiting.drain(..) {
             push(event, None, &stamp, out);
         }
@@ -139,7 +139,7 @@ impl Decoder for A2aDecoder {
 }
 
 impl A2aDecoder {
-    fn request(&mut self, method: &str, params: &Json, id: &Text, stamp: &Stamp, out: &mut Decoded) -> bool {
+    fn request(&mut self, method: &str, params: &Json, id: &Text, stamp: &Stamp, out: &mut DecodedEvents) -> bool {
         if SENDING.contains(&method) {
             if let Some(message) = params.get("message") {
                 // The oldest version names task and session beside the message.
@@ -153,7 +153,7 @@ impl A2aDecoder {
     }
 
     /// Takes what an agent sends, or anybody who uses no JSON-RPC; false if it is nothing known.
-    fn payload(&mut self, payload: &Json, id: &str, stamp: &Stamp, out: &mut Decoded) -> bool {
+    fn payload(&mut self, payload: &Json, id: &str, stamp: &Stamp, out: &mut DecodedEvents) -> bool {
         let wrapped = ["task", "message", "statusUpdate", "artifactUpdate"]
             .iter()
             .find_map(|key| Some((*key, payload.get(key)?)));
@@ -183,7 +183,7 @@ impl A2aDecoder {
     }
 
     /// Takes a whole task: what was said in it, what it made, how it stands.
-    fn task(&mut self, task: &Json, stamp: &Stamp, out: &mut Decoded) {
+    fn task(&mut self, task: &Json, stamp: &Stamp, out: &mut DecodedEvents) {
         let id = task.text("id");
         self.tasks.enter(task, id);
         for message in task.get("history").and_then(Json::as_array).unwrap_or_default() {
@@ -196,7 +196,7 @@ impl A2aDecoder {
         self.status(task, id, stamp, out);
     }
 
-    fn status(&mut self, told: &Json, task: Option<&str>, stamp: &Stamp, out: &mut Decoded) {
+    fn status(&mut self, told: &Json, task: Option<&str>, stamp: &Stamp, out: &mut DecodedEvents) {
         self.tasks.enter(told, task);
         let Some(status) = told.get("status") else { return };
         let mut stamp = stamp.clone();
@@ -211,7 +211,7 @@ impl A2aDecoder {
     }
 
     /// Takes a message, unless it was told before.
-    fn message(&mut self, message: &Json, standing: Standing<'_>, stamp: &Stamp, out: &mut Decoded) {
+    fn message(&mut self, message: &Json, standing: Standing<'_>, stamp: &Stamp, out: &mut DecodedEvents) {
         let task = message.text("taskId").or(standing.task);
         let known = match message.text("messageId") {
             Some(id) => !self.told.insert(id.into()),
@@ -243,7 +243,7 @@ impl A2aDecoder {
     }
 
     /// Tells the message that waited for the answer to a request.
-    fn release(&mut self, request: &str, context: Option<&str>, out: &mut Decoded) {
+    fn release(&mut self, request: &str, context: Option<&str>, out: &mut DecodedEvents) {
         if let Some(place) = self.waiting.iter().position(|(id, ..)| id == request) {
             let (_, event, stamp) = self.waiting.remove(place);
             push(event, context.map(Text::from), &stamp, out);
@@ -255,6 +255,6 @@ fn is_agent(role: &str) -> bool {
     matches!(role, "ROLE_AGENT" | "agent")
 }
 
-fn push(event: Event, session: Option<Text>, stamp: &Stamp, out: &mut Decoded) {
+fn push(event: Event, session: Option<Text>, stamp: &Stamp, out: &mut DecodedEvents) {
     out.events.push(Event { session, ..stamp.mark(event) });
 }

@@ -6,7 +6,7 @@
 //! start over within a file.
 
 use super::conversation::Stamp;
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -20,7 +20,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct ActionsDecoder {}
 
 impl Decoder for ActionsDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let Some(text) = record.value.as_str() else {
             return out.faults.push(unknown::fault(&record, &record.value));
         };

@@ -7,7 +7,7 @@
 
 use super::conversation::Stamp;
 use super::pairs::Pairs;
-use super::{Decoded, Decoder, LogRecord, dialect, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, dialect, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -26,7 +26,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct AgentdojoDecoder {}
 
 impl Decoder for AgentdojoDecoder {
-    fn record(&mut self, mut record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }

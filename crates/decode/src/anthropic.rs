@@ -4,7 +4,7 @@ mod stream;
 
 use super::conversation::{Conversations, Stamp};
 use super::openai_chat::{failure, is_request, request};
-use super::{Decoded, Decoder, LogRecord, chat, exchange, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, exchange, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
 pub use stream::Block;
@@ -60,7 +60,7 @@ pub(super) struct AnthropicDecoder {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match exchange::open(&record.value) {
             Some(exchange) if exchange.parts().any(|part| is_part(part) || is_request(part)) => {
                 if let Some(request) = exchange.request {
@@ -79,13 +79,13 @@ impl Decoder for AnthropicDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         self.cut(out);
     }
 }
 
 impl AnthropicDecoder {
-    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut Decoded) {
+    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
         let stamp = Stamp::new(record, None);
         if is_streamed(value) {
             return self.streamed(value, &stamp, record, out);
@@ -121,7 +121,7 @@ impl AnthropicDecoder {
         }
     }
 
-    fn streamed(&mut self, value: &Json, stamp: &Stamp, record: &LogRecord, out: &mut Decoded) {
+    fn streamed(&mut self, value: &Json, stamp: &Stamp, record: &LogRecord, out: &mut DecodedEvents) {
         match value.text("type") {
             Some("ping") => {}
             Some("message_start") => {
@@ -148,7 +148,7 @@ impl AnthropicDecoder {
     }
 
     /// Ends a stream that has no end.
-    fn cut(&mut self, out: &mut Decoded) {
+    fn cut(&mut self, out: &mut DecodedEvents) {
         if let Some(stream) = self.stream.take() {
             out.faults.push(stream.truncated());
             stream.end(false, &mut self.conversations, out);

@@ -11,8 +11,8 @@ use lictor_logic::Time;
 use super::chat::{copy_server, refuse, said, tool_call};
 use super::content::Content;
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, LogRecord, unknown};
-use lictor_event::print::{self, Print};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
+use lictor_event::print::{self, ContentHash};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Text};
 
@@ -63,13 +63,13 @@ pub(super) struct AnthropicAgentsDecoder {
 #[derive(Debug)]
 struct Sent {
     session: Option<Text>,
-    print: Print,
+    print: ContentHash,
     /// The event, until it is told.
     event: Option<Event>,
 }
 
 impl Decoder for AnthropicAgentsDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match &record.value {
             Json::Array(call) => match call.as_slice() {
                 [name, payload] if name.as_str().is_some_and(|name| name.starts_with(CALLS)) => {
@@ -83,13 +83,13 @@ impl Decoder for AnthropicAgentsDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         self.tell_sent(out);
     }
 }
 
 impl AnthropicAgentsDecoder {
-    fn payload(&mut self, payload: &Json, record: &LogRecord, out: &mut Decoded) {
+    fn payload(&mut self, payload: &Json, record: &LogRecord, out: &mut DecodedEvents) {
         if let Json::Array(call) = payload
             && let [Json::String(session), request] = call.as_slice()
         {
@@ -108,7 +108,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Takes a session: who acts in it, by which instructions, with which tools.
-    fn begin(&mut self, session: &Json, record: &LogRecord, out: &mut Decoded) {
+    fn begin(&mut self, session: &Json, record: &LogRecord, out: &mut DecodedEvents) {
         self.session = session.text("id").map(Text::from);
         if self.session.as_ref().is_some_and(|id| !self.told.insert(id.clone())) {
             return;
@@ -132,7 +132,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Takes an event that the user sends.
-    fn send(&mut self, value: &Json, record: &LogRecord, out: &mut Decoded) {
+    fn send(&mut self, value: &Json, record: &LogRecord, out: &mut DecodedEvents) {
         match self.event(value, record) {
             Some(Some(event)) => {
                 let print = print::after(&[0; 32], &event);
@@ -144,7 +144,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Takes an event that the service tells.
-    fn stream(&mut self, value: &Json, record: &LogRecord, out: &mut Decoded) {
+    fn stream(&mut self, value: &Json, record: &LogRecord, out: &mut DecodedEvents) {
         let Some(known) = self.event(value, record) else {
             return out.faults.push(unknown::fault(record, value));
         };
@@ -168,7 +168,7 @@ impl AnthropicAgentsDecoder {
     }
 
     /// Tells what the user sent and what did not come back.
-    fn tell_sent(&mut self, out: &mut Decoded) {
+    fn tell_sent(&mut self, out: &mut DecodedEvents) {
         let waiting: Vec<(Option<Text>, Event)> =
             self.sent.iter_mut().filter_map(|sent| Some((sent.session.clone(), sent.event.take()?))).collect();
         for (session, event) in waiting {
@@ -176,7 +176,7 @@ impl AnthropicAgentsDecoder {
         }
     }
 
-    fn push(&self, event: Event, out: &mut Decoded) {
+    fn push(&self, event: Event, out: &mut DecodedEvents) {
         out.events.push(Event { session: self.session.clone(), ..event });
     }
 

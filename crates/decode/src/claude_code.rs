@@ -15,7 +15,7 @@ use hooks::Hooks;
 
 use super::conversation::Stamp;
 use super::spans::policy_check;
-use super::{Decoded, Decoder, LogRecord, chat, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, unknown};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -105,7 +105,7 @@ pub(super) struct ClaudeCodeDecoder {
 }
 
 impl Decoder for ClaudeCodeDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if hooks::is_hook(&record.value) {
             return self.hooks.record(record, out);
         }
@@ -138,7 +138,7 @@ impl Decoder for ClaudeCodeDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         self.hooks.finish(out);
     }
 }
@@ -154,7 +154,7 @@ fn flag(value: &Json, key: &str) -> bool {
 }
 
 impl ClaudeCodeDecoder {
-    fn message(&mut self, value: &Json, out: &mut Decoded) -> bool {
+    fn message(&mut self, value: &Json, out: &mut DecodedEvents) -> bool {
         if let Some(uuid) = value.text("uuid")
             && !self.seen.insert(Text::from(uuid))
         {
@@ -195,14 +195,14 @@ impl ClaudeCodeDecoder {
     }
 
     /// Tells a denial, once for each call.
-    fn deny(&mut self, id: Option<Text>, tool: Option<Text>, out: &mut Decoded) {
+    fn deny(&mut self, id: Option<Text>, tool: Option<Text>, out: &mut DecodedEvents) {
         if id.as_ref().is_none_or(|id| self.denied.insert(id.clone())) {
             out.events.push(Event { id, tool, ..Event::new(Kind::Denial) });
         }
     }
 
     /// The end of the stream.
-    fn result(&mut self, value: &Json, out: &mut Decoded) -> bool {
+    fn result(&mut self, value: &Json, out: &mut DecodedEvents) -> bool {
         for denial in value.get("permission_denials").and_then(Json::as_array).unwrap_or_default() {
             self.deny(denial.text("tool_use_id").map(Text::from), denial.text("tool_name").map(Text::from), out);
         }
@@ -223,7 +223,7 @@ fn copy(value: &Json, keys: &[&str], more: &mut Object) {
     }
 }
 
-fn system(value: &Json, out: &mut Decoded) -> bool {
+fn system(value: &Json, out: &mut DecodedEvents) -> bool {
     match value.text("subtype") {
         Some("init") => {
             let mut start = Event::new(Kind::SessionStart);
@@ -249,7 +249,7 @@ fn system(value: &Json, out: &mut Decoded) -> bool {
 }
 
 /// What was put beside the conversation: mostly state, but also words of the user and decisions of hooks.
-fn attachment(value: &Json, out: &mut Decoded) -> bool {
+fn attachment(value: &Json, out: &mut DecodedEvents) -> bool {
     let Some(attached) = value.get("attachment") else { return false };
     let id = attached.text("toolUseID").map(Text::from);
     match attached.text("type") {

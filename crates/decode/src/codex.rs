@@ -9,7 +9,7 @@ mod shown;
 use shown::Shown;
 
 use super::conversation::Stamp;
-use super::{Decoded, Decoder, LogRecord, openai_responses, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, openai_responses, unknown};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -44,7 +44,7 @@ pub(super) struct CodexDecoder {
 }
 
 impl Decoder for CodexDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let first = out.events.len();
         let payload = record.value.get("payload").unwrap_or(&Json::Null);
         let known = match record.value.text("type") {
@@ -74,7 +74,7 @@ impl Decoder for CodexDecoder {
 }
 
 impl CodexDecoder {
-    fn start(&mut self, payload: &Json, out: &mut Decoded) -> bool {
+    fn start(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
         let session = payload.text("session_id").or_else(|| payload.text("id")).map(Text::from);
         // A forked session begins with the words of the one it was forked from.
         if self.session.is_some() {
@@ -91,7 +91,7 @@ impl CodexDecoder {
         true
     }
 
-    fn item(&mut self, item: &Json, out: &mut Decoded) -> bool {
+    fn item(&mut self, item: &Json, out: &mut DecodedEvents) -> bool {
         // Beside the items of the interface there are a few of Codex's own.
         if matches!(item.text("type"), Some("ghost_snapshot" | "other" | "context_compaction")) {
             return true;

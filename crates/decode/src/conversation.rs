@@ -13,13 +13,13 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
-use super::{Decoded, LogRecord};
-use lictor_event::print::{self, Print};
+use super::{DecodedEvents, LogRecord};
+use lictor_event::print::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
 
 /// The print of a history in which nothing was said.
-const NOTHING: Print = [0; 32];
+const NOTHING: ContentHash = [0; 32];
 
 /// Where and when events were read.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub(super) struct Request {
 pub(super) struct Conversations {
     all: Vec<Conversation>,
     /// Which conversation has said exactly this so far.
-    ends: HashMap<Print, usize>,
+    ends: HashMap<ContentHash, usize>,
     /// The conversations of sessions that the log names.
     named: HashMap<Text, usize>,
     current: usize,
@@ -56,17 +56,17 @@ struct Conversation {
     /// Whether the log names the session.
     is_named: bool,
     /// The print of the history up to each of its events.
-    chain: Vec<Print>,
+    chain: Vec<ContentHash>,
     /// The keys under which the conversation is found; several where the model gave several answers.
-    ends: Vec<Print>,
+    ends: Vec<ContentHash>,
     /// The print of the instructions before the first message.
-    preamble: Print,
+    preamble: ContentHash,
     /// Whether the agent has said or done anything.
     acted: bool,
     /// The tool of each call.
     tools: HashMap<Text, Text>,
     /// The print of the tools on offer.
-    definitions: Option<Print>,
+    definitions: Option<ContentHash>,
 }
 
 impl Stamp {
@@ -85,7 +85,7 @@ impl Stamp {
 
 impl Conversations {
     /// Takes a request: tells what is new in it.
-    pub(super) fn request(&mut self, mut request: Request, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn request(&mut self, mut request: Request, stamp: &Stamp, out: &mut DecodedEvents) {
         let mut body = request.events.split_off(leading_instructions(&request.events));
         let preamble = print_of(&request.events);
         let chain = chain_of(NOTHING, &body);
@@ -105,7 +105,7 @@ impl Conversations {
     }
 
     /// Takes a request that names what it goes on from, so that all of it is new.
-    pub(super) fn request_in(&mut self, index: usize, mut request: Request, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn request_in(&mut self, index: usize, mut request: Request, stamp: &Stamp, out: &mut DecodedEvents) {
         let body = request.events.split_off(leading_instructions(&request.events));
         self.current = index;
         self.offer(index, request.definitions.as_ref(), stamp, out);
@@ -115,7 +115,7 @@ impl Conversations {
 
     /// Takes what follows in a conversation: a message, or the answers of a model, of which the first is taken as the
     /// one that counts until a request says otherwise.
-    pub(super) fn answer(&mut self, index: usize, choices: Vec<Vec<Event>>, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn answer(&mut self, index: usize, choices: Vec<Vec<Event>>, stamp: &Stamp, out: &mut DecodedEvents) {
         let index = self.existing(index, stamp);
         let conversation = &mut self.all[index];
         let before = conversation.end();
@@ -145,12 +145,12 @@ impl Conversations {
     }
 
     /// Takes what follows in the conversation of the last request.
-    pub(super) fn add(&mut self, events: Vec<Event>, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn add(&mut self, events: Vec<Event>, stamp: &Stamp, out: &mut DecodedEvents) {
         self.answer(self.current, vec![events], stamp, out);
     }
 
     /// Tells an event that is no part of the history, such as a failure.
-    pub(super) fn note(&mut self, index: usize, event: Event, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn note(&mut self, index: usize, event: Event, stamp: &Stamp, out: &mut DecodedEvents) {
         let index = self.existing(index, stamp);
         push(vec![event], self.all[index].session.clone(), stamp, out);
     }
@@ -162,7 +162,7 @@ impl Conversations {
         instructions: Vec<Event>,
         definitions: Option<&Json>,
         stamp: &Stamp,
-        out: &mut Decoded,
+        out: &mut DecodedEvents,
     ) {
         let index = self.existing(index, stamp);
         if self.all[index].definitions.is_none() {
@@ -187,7 +187,7 @@ impl Conversations {
     }
 
     /// The conversation of a named session, and how much of a history it already holds.
-    fn find_named(&mut self, session: &Text, chain: &[Print]) -> (usize, usize) {
+    fn find_named(&mut self, session: &Text, chain: &[ContentHash]) -> (usize, usize) {
         let Some(&index) = self.named.get(session) else {
             return (self.begin(Some(session.clone()), &Source::default()), 0);
         };
@@ -196,7 +196,7 @@ impl Conversations {
     }
 
     /// The conversation that a history goes on from, and how much of the history it already holds.
-    fn find(&self, preamble: Print, chain: &[Print]) -> Option<(usize, usize)> {
+    fn find(&self, preamble: ContentHash, chain: &[ContentHash]) -> Option<(usize, usize)> {
         let prefixes = chain.iter().enumerate().rev().map(|(place, print)| (place + 1, print));
         prefixes.chain([(0, &NOTHING)]).find_map(|(known, print)| {
             let &index = self.ends.get(print)?;
@@ -227,7 +227,7 @@ impl Conversations {
     }
 
     /// Notes what a conversation has said by now, and what it would have said with another of the answers.
-    fn moved(&mut self, index: usize, others: Vec<Print>) {
+    fn moved(&mut self, index: usize, others: Vec<ContentHash>) {
         let conversation = &mut self.all[index];
         for end in conversation.ends.drain(..) {
             if self.ends.get(&end) == Some(&index) {
@@ -243,7 +243,7 @@ impl Conversations {
     }
 
     /// Tells the tools on offer, unless they are the same as before.
-    fn offer(&mut self, index: usize, definitions: Option<&Json>, stamp: &Stamp, out: &mut Decoded) {
+    fn offer(&mut self, index: usize, definitions: Option<&Json>, stamp: &Stamp, out: &mut DecodedEvents) {
         let Some(tools) = definitions.filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty())) else {
             return;
         };
@@ -258,7 +258,14 @@ impl Conversations {
     }
 
     /// Tells the instructions, unless they are the same as before.
-    fn instruct(&mut self, index: usize, preamble: Print, events: Vec<Event>, stamp: &Stamp, out: &mut Decoded) {
+    fn instruct(
+        &mut self,
+        index: usize,
+        preamble: ContentHash,
+        events: Vec<Event>,
+        stamp: &Stamp,
+        out: &mut DecodedEvents,
+    ) {
         let conversation = &mut self.all[index];
         if conversation.preamble != preamble {
             conversation.preamble = preamble;
@@ -269,7 +276,7 @@ impl Conversations {
 
 impl Conversation {
     /// The print of all that was said.
-    fn end(&self) -> Print {
+    fn end(&self) -> ContentHash {
         self.chain.last().copied().unwrap_or(NOTHING)
     }
 
@@ -304,18 +311,18 @@ fn leading_instructions(events: &[Event]) -> usize {
     events.iter().take_while(|event| event.kind == Kind::SystemMessage).count()
 }
 
-fn print_of(events: &[Event]) -> Print {
+fn print_of(events: &[Event]) -> ContentHash {
     events.iter().fold(NOTHING, |print, event| print::after(&print, event))
 }
 
-fn chain_of(start: Print, events: &[Event]) -> Vec<Print> {
-    let next = |print: &mut Print, event: &Event| {
+fn chain_of(start: ContentHash, events: &[Event]) -> Vec<ContentHash> {
+    let next = |print: &mut ContentHash, event: &Event| {
         *print = print::after(print, event);
         Some(*print)
     };
     events.iter().scan(start, next).collect()
 }
 
-fn push(events: Vec<Event>, session: Option<Text>, stamp: &Stamp, out: &mut Decoded) {
+fn push(events: Vec<Event>, session: Option<Text>, stamp: &Stamp, out: &mut DecodedEvents) {
     out.events.extend(events.into_iter().map(|event| Event { session: session.clone(), ..stamp.mark(event) }));
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::dialect::{self, take_any};
 use super::flattened::opened;
 use super::spans::{self, Span, Spans, Work};
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -58,7 +58,7 @@ pub(super) struct LangfuseDecoder {
 }
 
 impl Decoder for LangfuseDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -80,7 +80,7 @@ impl Decoder for LangfuseDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         let observations = std::mem::take(&mut self.observations);
         let above = |(observation, _): &(Object, Source)| text(observation, "parentObservationId");
         let parents: HashSet<Text> = observations.iter().filter_map(above).collect();

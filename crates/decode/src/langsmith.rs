@@ -11,7 +11,7 @@ use lictor_logic::Time;
 use super::dialect::{self, take_any};
 use super::flattened::opened;
 use super::spans::{self, Span, Spans, Work};
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -39,7 +39,7 @@ pub(super) struct LangsmithDecoder {
 }
 
 impl Decoder for LangsmithDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) && !is_patch(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -69,7 +69,7 @@ impl Decoder for LangsmithDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         let mut runs = std::mem::take(&mut self.runs);
         runs.sort_by_cached_key(|(run, _)| text(run, "dotted_order"));
         let mut told = Spans::default();

@@ -14,7 +14,7 @@ use lictor_logic::Time;
 
 use super::chat::tool_call;
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use wire::{envelope, is_message, is_method};
@@ -74,10 +74,10 @@ pub struct McpExchange {
 
 impl McpExchange {
     /// The events of one message.
-    pub fn message(&mut self, side: Side, message: &Json) -> Decoded {
+    pub fn message(&mut self, side: Side, message: &Json) -> DecodedEvents {
         let record = LogRecord { value: Json::Null, file: "mcp".into(), line: 0, index: 0 };
         let place = Place { record: &record, side: Some(side), session: None, time: None };
-        let mut decoded = Decoded::default();
+        let mut decoded = DecodedEvents::default();
         self.decoder.message(message, &place, &mut decoded);
         decoded
     }
@@ -102,7 +102,7 @@ struct Place<'a> {
 }
 
 impl Decoder for McpDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let bare = Place { record: &record, side: None, session: None, time: None };
         match &record.value {
             Json::Array(batch) => batch.iter().for_each(|message| self.message(message, &bare, out)),
@@ -118,7 +118,7 @@ impl Decoder for McpDecoder {
 }
 
 impl McpDecoder {
-    fn message(&mut self, message: &Json, place: &Place<'_>, out: &mut Decoded) {
+    fn message(&mut self, message: &Json, place: &Place<'_>, out: &mut DecodedEvents) {
         let known = match (message.text("method"), message.get("result"), message.get("error")) {
             (Some(method), ..) => self.request(method, message, place, out),
             (None, Some(result), _) => self.result(result, message, place, out),
@@ -134,7 +134,7 @@ impl McpDecoder {
     }
 
     /// Takes a request or a notification; false if its method is not known.
-    fn request(&mut self, method: &str, message: &Json, place: &Place<'_>, out: &mut Decoded) -> bool {
+    fn request(&mut self, method: &str, message: &Json, place: &Place<'_>, out: &mut DecodedEvents) -> bool {
         let null = Json::Null;
         let params = message.get("params").unwrap_or(&null);
         let asked = message.get("id").map(|id| (key(place, id), Asked::new(method, id, params)));
@@ -187,7 +187,7 @@ impl McpDecoder {
     }
 
     /// What the user answered to the wishes of the server, before the call that carries the answers.
-    fn input_responses(&self, params: &Json, id: Option<&Text>, place: &Place<'_>, out: &mut Decoded) {
+    fn input_responses(&self, params: &Json, id: Option<&Text>, place: &Place<'_>, out: &mut DecodedEvents) {
         let Some(responses) = params.get("inputResponses").and_then(Json::as_object) else { return };
         for (name, response) in responses.iter() {
             let mut event = answer::input(response);
@@ -202,7 +202,7 @@ impl McpDecoder {
     }
 
     /// Takes an answer; false if nobody could say what it answers.
-    fn result(&mut self, result: &Json, message: &Json, place: &Place<'_>, out: &mut Decoded) -> bool {
+    fn result(&mut self, result: &Json, message: &Json, place: &Place<'_>, out: &mut DecodedEvents) -> bool {
         let is_of_client = place.side.map_or_else(|| answer::is_of_client(result), |side| side == Side::Client);
         let asked = self.asked_for(message, is_of_client, place);
         let id = message.get("id").map(id_text).map(|id| if is_of_client { back(&id) } else { id });
@@ -244,7 +244,7 @@ impl McpDecoder {
     }
 
     /// Takes the answer of a call that was carried out as a task.
-    fn task_result(&self, result: &Json, asked: Option<&Asked>, place: &Place<'_>, out: &mut Decoded) {
+    fn task_result(&self, result: &Json, asked: Option<&Asked>, place: &Place<'_>, out: &mut DecodedEvents) {
         let mut event = answer::tool_result(result);
         let task = asked.and_then(|asked| asked.params.text("taskId")).and_then(|name| self.tasks.get(name));
         if let Some(task) = task {
@@ -255,7 +255,7 @@ impl McpDecoder {
     }
 
     /// Takes the state of a task, which is an event when it changes.
-    fn task(&mut self, told: &Json, place: &Place<'_>, out: &mut Decoded) {
+    fn task(&mut self, told: &Json, place: &Place<'_>, out: &mut DecodedEvents) {
         let (Some(name), Some(state)) = (told.text("taskId"), told.text("status")) else { return };
         let task = self.tasks.entry(name.into()).or_default();
         if task.state != state {
@@ -270,7 +270,7 @@ impl McpDecoder {
         }
     }
 
-    fn error(&mut self, error: &Json, message: &Json, place: &Place<'_>, out: &mut Decoded) {
+    fn error(&mut self, error: &Json, message: &Json, place: &Place<'_>, out: &mut DecodedEvents) {
         let asked = self.asked_for(message, place.side == Some(Side::Client), place);
         let mut event = failure(error);
         event.id = message.get("id").filter(|id| !id.is_null()).map(id_text);
@@ -307,7 +307,7 @@ impl Asked {
 }
 
 impl Place<'_> {
-    fn push(&self, event: Event, out: &mut Decoded) {
+    fn push(&self, event: Event, out: &mut DecodedEvents) {
         let (session, time) = (self.session.clone(), self.time);
         out.events.push(Event { session, time, source: self.record.source(), ..event });
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::dialect;
 use super::spans::{self, Span, Spans, Work};
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -34,7 +34,7 @@ pub(super) struct OpenaiAgentsDecoder {
 }
 
 impl Decoder for OpenaiAgentsDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -54,7 +54,7 @@ impl Decoder for OpenaiAgentsDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         let mut told = Spans::default();
         for (mut span, source) in std::mem::take(&mut self.spans) {
             let data = match span.remove("span_data") {

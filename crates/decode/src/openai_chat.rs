@@ -6,7 +6,7 @@ use lictor_logic::Time;
 
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
-use super::{Decoded, Decoder, LogRecord, chat, exchange, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, exchange, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
 pub use stream::Choice;
@@ -59,7 +59,7 @@ pub(super) struct OpenaiChatDecoder {
 }
 
 impl Decoder for OpenaiChatDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match exchange::open(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
@@ -87,13 +87,13 @@ impl Decoder for OpenaiChatDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         self.streams.close(&mut self.conversations, out);
     }
 }
 
 impl OpenaiChatDecoder {
-    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut Decoded) {
+    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
         let stamp = Stamp::new(record, time_of(value));
         // The mark at the end of a stream. Whether it is whole, its chunks say themselves.
         if value.as_str() == Some("[DONE]") {
@@ -125,7 +125,7 @@ impl OpenaiChatDecoder {
 }
 
 /// What a request says: its instructions and messages, and the tools it offers.
-pub(super) fn request(value: &Json, messages: &[Json], record: &LogRecord, out: &mut Decoded) -> Request {
+pub(super) fn request(value: &Json, messages: &[Json], record: &LogRecord, out: &mut DecodedEvents) -> Request {
     let mut events = Vec::new();
     if let Some(system) = value.get("system").filter(|system| !system.is_null()) {
         events.push(chat::said(Kind::SystemMessage, Content::of(system, "\n")));
@@ -140,7 +140,7 @@ pub(super) fn request(value: &Json, messages: &[Json], record: &LogRecord, out: 
     Request { session: None, definitions, events }
 }
 
-fn choice_events(choice: &Json, record: &LogRecord, out: &mut Decoded) -> Vec<Event> {
+fn choice_events(choice: &Json, record: &LogRecord, out: &mut DecodedEvents) -> Vec<Event> {
     let events = choice.get("message").and_then(chat::events_of);
     events.unwrap_or_else(|| {
         out.faults.push(unknown::fault(record, choice));

@@ -13,7 +13,7 @@ use lictor_logic::Time;
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
 use super::openai_chat::failure;
-use super::{Decoded, Decoder, LogRecord, chat, exchange, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, exchange, unknown};
 pub(super) use item::events_of as item_events;
 use item::is_item;
 use lictor_event::{Event, Kind};
@@ -73,7 +73,7 @@ pub(super) struct OpenaiResponsesDecoder {
 }
 
 impl Decoder for OpenaiResponsesDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match exchange::open(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
@@ -90,13 +90,13 @@ impl Decoder for OpenaiResponsesDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         self.cut(out);
     }
 }
 
 impl OpenaiResponsesDecoder {
-    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut Decoded) {
+    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
         let stamp = Stamp::new(record, time_of(value));
         if value.as_str() == Some("[DONE]") {
             return;
@@ -128,7 +128,14 @@ impl OpenaiResponsesDecoder {
         }
     }
 
-    fn request(&mut self, value: &Json, session: Option<&str>, stamp: &Stamp, record: &LogRecord, out: &mut Decoded) {
+    fn request(
+        &mut self,
+        value: &Json,
+        session: Option<&str>,
+        stamp: &Stamp,
+        record: &LogRecord,
+        out: &mut DecodedEvents,
+    ) {
         let mut events = Vec::new();
         if let Some(instructions) = instructions(value) {
             events.push(instructions);
@@ -160,7 +167,7 @@ impl OpenaiResponsesDecoder {
         streamed: Vec<Json>,
         stamp: &Stamp,
         record: &LogRecord,
-        out: &mut Decoded,
+        out: &mut DecodedEvents,
     ) {
         if let Some(id) = value.text("id") {
             self.responses.insert(id.into(), index);
@@ -182,7 +189,7 @@ impl OpenaiResponsesDecoder {
         }
     }
 
-    fn streamed(&mut self, value: &Json, record: &LogRecord, out: &mut Decoded) {
+    fn streamed(&mut self, value: &Json, record: &LogRecord, out: &mut DecodedEvents) {
         let stamp = Stamp::new(record, value.get("response").and_then(time_of));
         match value.text("type").unwrap_or_default() {
             "response.created" => {
@@ -214,7 +221,7 @@ impl OpenaiResponsesDecoder {
     }
 
     /// Ends a stream that has no end.
-    fn cut(&mut self, out: &mut Decoded) {
+    fn cut(&mut self, out: &mut DecodedEvents) {
         if let Some(stream) = &self.stream {
             out.faults.push(stream.truncated());
             self.flush(out);
@@ -222,14 +229,14 @@ impl OpenaiResponsesDecoder {
     }
 
     /// Tells what has come of a stream.
-    fn flush(&mut self, out: &mut Decoded) {
+    fn flush(&mut self, out: &mut DecodedEvents) {
         if let Some(stream) = self.stream.take() {
             let (index, events, stamp) = stream.events();
             self.conversations.answer(index, vec![events], &stamp, out);
         }
     }
 
-    fn events_of(&mut self, items: &[Json], record: &LogRecord, out: &mut Decoded) -> Vec<Event> {
+    fn events_of(&mut self, items: &[Json], record: &LogRecord, out: &mut DecodedEvents) -> Vec<Event> {
         let mut events = Vec::new();
         for item in items {
             match self.item(item) {

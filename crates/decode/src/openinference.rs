@@ -8,7 +8,7 @@ use super::flattened::{attribute, opened, structure, text_attribute};
 use super::otlp::OtlpDecoder;
 use super::spans::otel::RawSpan;
 use super::spans::{Work, definitions, policy_check};
-use super::{Decoded, Decoder, LogRecord, dialect, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, dialect, unknown};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -34,7 +34,7 @@ pub(super) struct OpeninferenceDecoder {
 }
 
 impl Decoder for OpeninferenceDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }
@@ -44,7 +44,7 @@ impl Decoder for OpeninferenceDecoder {
         }
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         self.spans.finish(out);
     }
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use super::spans::otel::{RawEvent, RawSpan, has_attribute};
 use super::spans::{Span, Spans};
-use super::{Decoded, Decoder, LogRecord, openinference, spans, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, openinference, spans, unknown};
 use lictor_event::Source;
 use lictor_json::{Json, Object, Text};
 
@@ -61,7 +61,7 @@ pub(super) struct OtlpDecoder {
 }
 
 impl Decoder for OtlpDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let source = record.source();
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
@@ -80,7 +80,7 @@ impl Decoder for OtlpDecoder {
         self.loose(document, &source);
     }
 
-    fn finish(&mut self, out: &mut Decoded) {
+    fn finish(&mut self, out: &mut DecodedEvents) {
         let mut told = Spans::default();
         let mut logs = std::mem::take(&mut self.logs);
         // The events of a span may be written as log records beside it.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use history::History;
 use lictor_logic::Time;
 
-use super::{Decoded, Fault};
+use super::{DecodedEvents, Fault};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
 
@@ -102,7 +102,7 @@ impl Spans {
     }
 
     /// Says what happened, and forgets it.
-    pub(super) fn tell(&mut self, out: &mut Decoded) {
+    pub(super) fn tell(&mut self, out: &mut DecodedEvents) {
         let mut spans = std::mem::take(&mut self.spans);
         let parents = parents(&spans);
         fold_frames(&mut spans, &parents);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn told(spans: Vec<Span>) -> Vec<String> {
-        let mut out = Decoded::default();
+        let mut out = DecodedEvents::default();
         Spans { spans }.tell(&mut out);
         let words = |event: &Event| event.text.clone().or(event.tool.clone()).unwrap_or_default();
         out.events.iter().map(|event| format!("{} {}", event.kind, words(event))).collect()
@@ -321,7 +321,7 @@ mod tests {
         let mut tower: Vec<Span> = (0..height).map(floor).collect();
         tower.push(Span { session: Some(Text::from("s")), ..span(&height.to_string(), "", Work::Frame) });
         tower[0].work = called("f");
-        let mut out = Decoded::default();
+        let mut out = DecodedEvents::default();
         Spans { spans: tower }.tell(&mut out);
         assert_eq!(out.events[0].session.as_deref(), Some("s"));
     }

@@ -5,7 +5,7 @@
 
 use super::conversation::Stamp;
 use super::pairs::Pairs;
-use super::{Decoded, Decoder, LogRecord, chat, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, unknown};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -19,7 +19,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct TauBenchDecoder {}
 
 impl Decoder for TauBenchDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }

@@ -6,7 +6,7 @@
 
 use super::conversation::Stamp;
 use super::flattened::opened;
-use super::{Decoded, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -26,7 +26,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct ToolemuDecoder {}
 
 impl Decoder for ToolemuDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
             return out.faults.push(unknown::fault(&record, &record.value));
         }

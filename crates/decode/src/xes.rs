@@ -12,7 +12,7 @@ use std::sync::Arc;
 use quick_xml::events::{BytesStart, Event as Xml};
 use quick_xml::{Reader, XmlVersion};
 
-use super::{Decoded, Decoder, Fault, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, Fault, LogRecord, unknown};
 use lictor_event::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -41,7 +41,7 @@ pub(super) fn recognises(value: &Json) -> bool {
 pub(super) struct XesDecoder {}
 
 impl Decoder for XesDecoder {
-    fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let Some(text) = record.value.as_str() else {
             return out.faults.push(unknown::fault(&record, &record.value));
         };
@@ -78,7 +78,7 @@ struct Element {
 }
 
 impl Log<'_> {
-    fn read(&mut self, out: &mut Decoded) -> Result<(), Fault> {
+    fn read(&mut self, out: &mut DecodedEvents) -> Result<(), Fault> {
         let mut reader = Reader::from_str(self.text);
         reader.config_mut().expand_empty_elements = true;
         let mut open: Vec<Element> = Vec::new();
@@ -116,7 +116,7 @@ impl Log<'_> {
         }
     }
 
-    fn close(&mut self, element: Element, open: &mut [Element], out: &mut Decoded) {
+    fn close(&mut self, element: Element, open: &mut [Element], out: &mut DecodedEvents) {
         match element.name.as_str() {
             "event" => self.tell(element.inside, out),
             "trace" => self.end_trace(out),
@@ -134,7 +134,7 @@ impl Log<'_> {
         }
     }
 
-    fn tell(&self, mut attributes: Object, out: &mut Decoded) {
+    fn tell(&self, mut attributes: Object, out: &mut DecodedEvents) {
         let mut take = |key: &str| match attributes.remove(key) {
             Some(Json::String(text)) => Some(text),
             _ => None,
@@ -164,7 +164,7 @@ impl Log<'_> {
     }
 
     /// Gives the events of a trace their session: its name, or its number where it has none.
-    fn end_trace(&mut self, out: &mut Decoded) {
+    fn end_trace(&mut self, out: &mut DecodedEvents) {
         let Some((first, name)) = self.trace.take() else { return };
         let name = name.unwrap_or_else(|| Text::from(format!("trace-{}", self.traces)));
         for event in &mut out.events[first..] {

@@ -23,7 +23,7 @@ use std::mem;
 use lictor_logic::Fact;
 
 use self::fields::{Field, Wrong};
-use crate::record::{Decoded, Decoder, LogRecord};
+use crate::record::{DecodedEvents, Decoder, LogRecord};
 use crate::{Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
@@ -62,7 +62,7 @@ impl NativeDecoder {
 }
 
 impl Decoder for NativeDecoder {
-    fn record(&mut self, mut record: LogRecord, out: &mut Decoded) {
+    fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
         let mut event = Event { source: record.source(), ..Event::default() };
         let mut wrong = Vec::new();
         match mem::take(&mut record.value) {
@@ -79,7 +79,7 @@ impl Decoder for NativeDecoder {
         }
     }
 
-    fn text(&mut self, text: &str, source: &Source, out: &mut Decoded) -> bool {
+    fn text(&mut self, text: &str, source: &Source, out: &mut DecodedEvents) -> bool {
         // Filled in where it stays, for an event is a large thing to move.
         out.events.push(Event { source: source.clone(), ..Event::default() });
         let is_read = out.events.last_mut().and_then(|event| usual::read(text, event)).is_some();

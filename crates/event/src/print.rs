@@ -11,10 +11,10 @@ use crate::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
 
 /// The print of an event, a value, or a whole history.
-pub type Print = [u8; 32];
+pub type ContentHash = [u8; 32];
 
 /// The print of a history that begins with `before` and goes on with an event.
-pub fn after(before: &Print, event: &Event) -> Print {
+pub fn after(before: &ContentHash, event: &Event) -> ContentHash {
     let mut hash = Hasher::new();
     hash.update(before);
     text(&mut hash, event.kind.name());
@@ -33,7 +33,7 @@ pub fn after(before: &Print, event: &Event) -> Print {
 }
 
 /// The print of all that an event says, and of nothing about where it was read.
-pub fn whole(event: &Event) -> Print {
+pub fn whole(event: &Event) -> ContentHash {
     // Taken apart so that no field is forgotten.
     let Event {
         kind,
@@ -81,7 +81,7 @@ pub fn whole(event: &Event) -> Print {
 }
 
 /// The print of a value.
-pub fn of(json: &Json) -> Print {
+pub fn of(json: &Json) -> ContentHash {
     let mut hash = Hasher::new();
     value(&mut hash, json);
     hash.finalize().into()

@@ -37,7 +37,7 @@ pub struct Fault {
 
 /// What came out of a file so far.
 #[derive(Clone, Debug, Default)]
-pub struct Decoded {
+pub struct DecodedEvents {
     /// The events, in the order of the log.
     pub events: Vec<Event>,
     /// The places that could not be read.
@@ -47,10 +47,10 @@ pub struct Decoded {
 /// Turns the records of one file into events.
 pub trait Decoder: Send {
     /// Takes the next record.
-    fn record(&mut self, record: LogRecord, out: &mut Decoded);
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents);
 
     /// Takes the next record as it is written, if it can do so faster; false asks for the value instead.
-    fn text(&mut self, _text: &str, _source: &Source, _out: &mut Decoded) -> bool {
+    fn text(&mut self, _text: &str, _source: &Source, _out: &mut DecodedEvents) -> bool {
         false
     }
 
@@ -60,7 +60,7 @@ pub trait Decoder: Send {
     }
 
     /// Says what only the end of the file shows, such as spans that had to be put in order.
-    fn finish(&mut self, _out: &mut Decoded) {}
+    fn finish(&mut self, _out: &mut DecodedEvents) {}
 }
 
 impl LogRecord {
@@ -76,7 +76,7 @@ impl LogRecord {
 
     fn event_by(self, decoder: &mut dyn Decoder) -> Result<Event, Fault> {
         let nothing = self.fault("native.record", "this is no event");
-        let mut decoded = Decoded::default();
+        let mut decoded = DecodedEvents::default();
         decoder.record(self, &mut decoded);
         match (decoded.events.pop(), decoded.faults.into_iter().next()) {
             (Some(event), None) => Ok(event),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hyper::Uri;
 
 use crate::identity::KeyHash;
-pub use section::Mistakes;
+pub use section::ConfigErrors;
 
 /// How a gateway works.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use crate::judges::Judges;
 use crate::parting::Parting;
 use crate::reload::{PolicySource, Reload};
 use crate::sessions::{Sessions, unavailable};
-use crate::start::{Foundation, StartError};
+use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics, Spans};
 use crate::under_way::UnderWay;
 use crate::upstream::Upstream;
@@ -39,12 +39,12 @@ impl Gateway {
     /// Waits for the store and the ledger, so it is not for a task of the runtime.
     pub(crate) fn new(
         config: Config,
-        foundation: Foundation,
+        foundation: GatewayParts,
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Gateway, StartError> {
         let warden = lictor_warden::WardenOptions { watches: config.shadow, ..foundation.warden };
-        let foundation = Foundation { store: Arc::new(Parting::new(foundation.store)), warden, ..foundation };
+        let foundation = GatewayParts { store: Arc::new(Parting::new(foundation.store)), warden, ..foundation };
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*foundation.store)?);

@@ -57,13 +57,13 @@ fn looks_at_texts(property: &Property, policy: &Policy) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lictor_policy::Files;
+    use lictor_policy::FileResolver;
 
     use super::*;
 
     fn holds(rest: &str) -> bool {
         let text = format!("lictor: 1\nname: p\n{rest}");
-        let loaded = Policy::parse(&text, "p.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+        let loaded = Policy::parse(&text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
         InForce::of(&loaded.policy).holds_text
     }
 

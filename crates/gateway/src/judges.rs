@@ -8,12 +8,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use lictor_event::Event;
 use lictor_judge::Judge;
-use lictor_judge::guard::{Action, Asks, Guard, Preview};
+use lictor_judge::guard::{Action, AskScope, Guard, Preview};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
-use lictor_warden::{Answer, Desk, Notice, RefusedInput, Warden, WardenError};
+use lictor_warden::{Answer, Notice, RefusedInput, Warden, WardenError, WardenHandle};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ use crate::identity::EVERYBODY;
 use crate::in_force::InForce;
 use crate::prefixed::Prefixed;
 use crate::sessions::Save;
-use crate::start::{Foundation, StartError};
+use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics};
 use crate::verdict::Verdict;
 
@@ -46,7 +46,7 @@ pub(crate) struct Decided {
 /// The desks of all tenants.
 #[derive(Debug)]
 pub(crate) struct Judges {
-    desks: BTreeMap<String, Desk>,
+    desks: BTreeMap<String, WardenHandle>,
     ledger: Option<Arc<Ledger>>,
     in_force: RwLock<InForce>,
     options: lictor_judge::guard::GuardOptions,
@@ -56,14 +56,14 @@ pub(crate) struct Judges {
 impl Judges {
     /// Opens a desk for each tenant.
     pub(crate) fn open(
-        foundation: Foundation,
+        foundation: GatewayParts,
         tenants: impl Iterator<Item = String>,
         metrics: &Arc<Metrics>,
         journal: &Journal,
     ) -> Result<Judges, StartError> {
-        let Foundation { policy, store, ledger, guard: options, warden } = foundation;
+        let GatewayParts { policy, store, ledger, guard: options, warden } = foundation;
         // Nobody waits with a request, or with words that have half left.
-        let options = lictor_judge::guard::GuardOptions { asks: Asks::Calls, ..options };
+        let options = lictor_judge::guard::GuardOptions { asks: AskScope::Calls, ..options };
         let in_force = InForce::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut desks = BTreeMap::new();
@@ -76,7 +76,7 @@ impl Judges {
                 Ok(_) => journal.say(&metrics, "late", json!({})),
                 Err(error) => journal.say(&metrics, "clock", json!({"error": error.to_string()})),
             };
-            let desk = Desk::open(warden, now, told).map_err(|error| StartError::new(error.to_string()))?;
+            let desk = WardenHandle::open(warden, now, told).map_err(|error| StartError::new(error.to_string()))?;
             desks.insert(tenant, desk);
         }
         Ok(Judges { desks, ledger, in_force: RwLock::new(in_force), options, metrics: Arc::clone(metrics) })
@@ -196,7 +196,7 @@ impl Judges {
     async fn ask<T: Send + 'static>(
         &self,
         tenant: &str,
-        question: impl FnOnce(&Desk, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
+        question: impl FnOnce(&WardenHandle, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
     ) -> Result<T, Unavailable> {
         self.wait(tenant, question).await?.map_err(|error| Unavailable { reason: error.to_string() })
     }
@@ -205,7 +205,7 @@ impl Judges {
     async fn wait<T: Send + 'static>(
         &self,
         tenant: &str,
-        question: impl FnOnce(&Desk, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
+        question: impl FnOnce(&WardenHandle, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
     ) -> Result<Result<T, Arc<WardenError>>, Unavailable> {
         let unavailable = |reason: String| Unavailable { reason };
         let desk = self.desks.get(tenant).ok_or_else(|| unavailable("there is no desk for the tenant".to_owned()))?;

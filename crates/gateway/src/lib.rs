@@ -44,11 +44,11 @@ mod verdict;
 mod waiting;
 mod watched;
 
-pub use config::{Config, GatewayLimits, Mistakes};
+pub use config::{Config, ConfigErrors, GatewayLimits};
 pub use hyper::Uri;
 pub use identity::KeyHash;
 pub use process::{approvals, serve};
 pub use reload::PolicySource;
 pub use server::{Reloader, Server};
-pub use start::{Foundation, StartError};
+pub use start::{GatewayParts, StartError};
 pub use telemetry::Journal;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use lictor_store::{Change, Store, StoreError, Stored};
+use lictor_store::{Change, Store, StoreError, StoredValue};
 
 /// A store that is let go of on a thread of its own.
 pub(crate) struct Parting {
@@ -32,11 +32,11 @@ impl Drop for Parting {
 }
 
 impl Store for Parting {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         self.inner()?.load(key)
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         self.inner()?.scan(prefix)
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use lictor_store::{Change, Store, StoreError, Stored};
+use lictor_store::{Change, Store, StoreError, StoredValue};
 
 /// A part of a store.
 pub(crate) struct Prefixed {
@@ -35,11 +35,11 @@ impl Prefixed {
 }
 
 impl Store for Prefixed {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         self.inner.load(&self.own(key))
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         let found = self.inner.scan(&self.own(prefix))?;
         Ok(found.into_iter().map(|(key, stored)| (self.outer(key), stored)).collect())
     }

@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::Config;
 use crate::reload::PolicySource;
 use crate::server::Server;
-use crate::start::{Foundation, StartError};
+use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
 use crate::upstream::Upstream;
 use crate::watched::watch;
@@ -21,7 +21,7 @@ use crate::watched::watch;
 /// watched file. `ready` is told where it listens.
 pub fn serve(
     config: Config,
-    foundation: Foundation,
+    foundation: GatewayParts,
     source: Option<PolicySource>,
     watched: Vec<PathBuf>,
     journal: Journal,

@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::listen;
 use crate::reload::PolicySource;
-use crate::start::{Foundation, StartError};
+use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
 use crate::under_way::UnderWay;
 
@@ -55,7 +55,7 @@ impl Server {
     /// Begins to listen. `source` is asked for the policy whenever it is to be loaded again.
     pub async fn bind(
         config: Config,
-        foundation: Foundation,
+        foundation: GatewayParts,
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Server, StartError> {

@@ -9,7 +9,7 @@ use lictor_store::Store;
 use lictor_warden::WardenError;
 
 /// What a gateway stands on: the policy, where state is kept, and the ledger.
-pub struct Foundation {
+pub struct GatewayParts {
     /// The policy at the beginning.
     pub policy: Policy,
     /// Where sessions are kept; several gateways over one store behave as one.
@@ -22,7 +22,7 @@ pub struct Foundation {
     pub warden: lictor_warden::WardenOptions,
 }
 
-impl fmt::Debug for Foundation {
+impl fmt::Debug for GatewayParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Foundation").field("policy", &self.policy.name).finish_non_exhaustive()
     }

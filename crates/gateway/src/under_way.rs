@@ -63,7 +63,7 @@ impl Row {
 
 impl UnderWay {
     pub(crate) fn new(ledger: Option<&Ledger>) -> Result<UnderWay, StartError> {
-        let wrong = |error: lictor_ledger::Error| StartError::new(error.to_string());
+        let wrong = |error: lictor_ledger::LedgerError| StartError::new(error.to_string());
         let place = ledger.map(|ledger| -> Result<_, StartError> {
             let reader = ledger.reader();
             let key = reader.first_key().map_err(wrong)?.to_string();
@@ -171,7 +171,7 @@ fn left(store: &dyn Store, place: &str) -> Result<Vec<(String, u64, Row)>, Store
 
 /// The exchanges that have a record from a place of the ledger on.
 fn recorded(reader: &Reader, from: u64) -> Result<HashSet<String>, Unavailable> {
-    let wrong = |error: lictor_ledger::Error| Unavailable { reason: error.to_string() };
+    let wrong = |error: lictor_ledger::LedgerError| Unavailable { reason: error.to_string() };
     let mut ids = HashSet::new();
     for record in reader.records(from).map_err(wrong)? {
         let Some(body) = record.map_err(wrong)?.body else { continue };

@@ -2,7 +2,7 @@
 
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::Json;
-use lictor_store::{Change, ExpectedVersion, Store, StoreError, Stored};
+use lictor_store::{Change, ExpectedVersion, Store, StoreError, StoredValue};
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -184,7 +184,8 @@ fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -
         let named = by_call.map(|key| store.load(key)).transpose()?.flatten();
         let known = named.as_ref().map(|named| String::from_utf8_lossy(&named.value).into_owned());
         let kept = known.as_ref().map(|known| store.load(&format!("{PREFIX}{known}"))).transpose()?.flatten();
-        let is_late = |kept: &Stored| serde_json::from_slice(&kept.value).is_ok_and(|kept: Waiting| kept.is_late());
+        let is_late =
+            |kept: &StoredValue| serde_json::from_slice(&kept.value).is_ok_and(|kept: Waiting| kept.is_late());
         let (token, change) = match (known, kept) {
             (Some(known), Some(kept)) if !is_late(&kept) => (
                 known.clone(),

@@ -7,7 +7,7 @@ use lictor_logic::Time;
 use lictor_warden::{Answer, RefusedInput, Warden, WardenError};
 
 use crate::call::{Hook, HookCall};
-use crate::client::{Client, HookOptions};
+use crate::client::{HookClient, HookOptions};
 use crate::reply::{HookReply, blocked, noted, specific};
 use crate::{claude, codex};
 
@@ -25,7 +25,7 @@ pub(crate) struct Ruling {
 
 /// Decides on what a client asks, and says what it must be answered. What is answered is written down.
 pub fn answer(
-    client: Client,
+    client: HookClient,
     options: HookOptions,
     call: &HookCall,
     warden: &mut Warden,
@@ -44,9 +44,9 @@ pub fn answer(
     Ok(match (call.hook, &ruling) {
         (Hook::Stop, _) => return at_rest(call, ruling.as_ref(), warden, now),
         (_, None) => HookReply::silence(),
-        (Hook::PreToolUse, Some(ruling)) if client == Client::Claude => claude::before(ruling),
+        (Hook::PreToolUse, Some(ruling)) if client == HookClient::Claude => claude::before(ruling),
         (Hook::PreToolUse, Some(ruling)) => codex::before(ruling),
-        (Hook::PostToolUse, Some(ruling)) if client == Client::Claude => claude::behind(call, ruling),
+        (Hook::PostToolUse, Some(ruling)) if client == HookClient::Claude => claude::behind(call, ruling),
         (Hook::PostToolUse, Some(ruling)) => codex::behind(ruling),
         (Hook::PermissionRequest, Some(ruling)) => permission(client, ruling),
         (Hook::SubagentStop, Some(ruling)) if !call.is_kept_going && ruling.is_stopped() => {
@@ -117,11 +117,11 @@ fn prompt(ruling: &Ruling) -> HookReply {
 }
 
 /// The client wants to ask a person: it may, unless a property stands against it.
-fn permission(client: Client, ruling: &Ruling) -> HookReply {
+fn permission(client: HookClient, ruling: &Ruling) -> HookReply {
     match client {
         _ if !ruling.is_stopped() => HookReply::silence(),
-        Client::Claude => claude::not_permitted(&ruling.message),
-        Client::Codex => codex::not_permitted(&ruling.message),
+        HookClient::Claude => claude::not_permitted(&ruling.message),
+        HookClient::Codex => codex::not_permitted(&ruling.message),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a client passes to a hook, read strictly.
 
-use lictor_decode::{Decoded, Fault, Format, LogRecord};
+use lictor_decode::{DecodedEvents, Fault, Format, LogRecord};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{self as json, Json, Text};
 
-use crate::client::Client;
+use crate::client::HookClient;
 
 /// The longest session name that is taken; both clients use identifiers of a few dozen characters.
 const LONGEST_SESSION: usize = 256;
@@ -49,7 +49,7 @@ pub struct HookCall {
 
 impl HookCall {
     /// Reads what a client passed.
-    pub fn read(client: Client, bytes: &[u8]) -> Result<HookCall, Fault> {
+    pub fn read(client: HookClient, bytes: &[u8]) -> Result<HookCall, Fault> {
         let at = |value: Json| LogRecord { value, file: client.name().into(), line: 1, index: 0 };
         let fault = |code: &'static str, message: String| at(Json::Null).fault(code, message);
         let input = json::parse(bytes.trim_ascii()).map_err(|error| fault(error.code, error.message))?;
@@ -90,7 +90,7 @@ impl HookCall {
             Hook::PermissionRequest => Some(permission_request(&input, &session)),
             // The same decoder reads logs of hooks; a name that it does not know is a fault.
             _ => {
-                let mut decoded = Decoded::default();
+                let mut decoded = DecodedEvents::default();
                 Format::ClaudeCode.decoder().record(at(input.clone()), &mut decoded);
                 if !decoded.faults.is_empty() {
                     let hint = "take it out of the settings of the client, or use a newer version of lictor";

@@ -6,7 +6,7 @@ use crate::call::Hook;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
+pub enum HookClient {
     /// Claude Code.
     Claude,
     /// Codex.
@@ -21,21 +21,21 @@ pub struct HookOptions {
     pub rewrites: bool,
 }
 
-impl Client {
+impl HookClient {
     /// Its name, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Client::Claude => "claude",
-            Client::Codex => "codex",
+            HookClient::Claude => "claude",
+            HookClient::Codex => "codex",
         }
     }
 
     /// What it can do about the event of a hook.
     pub(crate) fn means(self, hook: Hook, options: HookOptions) -> Capabilities {
         match (self, hook) {
-            (Client::Claude, Hook::PreToolUse) => Capabilities { rewrite: true, ask: true },
-            (Client::Claude, Hook::PostToolUse) => Capabilities { rewrite: true, ask: false },
-            (Client::Codex, Hook::PreToolUse) => Capabilities { rewrite: options.rewrites, ask: false },
+            (HookClient::Claude, Hook::PreToolUse) => Capabilities { rewrite: true, ask: true },
+            (HookClient::Claude, Hook::PostToolUse) => Capabilities { rewrite: true, ask: false },
+            (HookClient::Codex, Hook::PreToolUse) => Capabilities { rewrite: options.rewrites, ask: false },
             // Neither can change what a person or a model has said.
             _ => Capabilities { rewrite: false, ask: false },
         }

@@ -22,6 +22,6 @@ mod settings;
 
 pub use crate::answer::answer;
 pub use crate::call::{Hook, HookCall};
-pub use crate::client::{Client, HookOptions};
+pub use crate::client::{HookClient, HookOptions};
 pub use crate::reply::{HookReply, refusal};
 pub use crate::settings::settings;

@@ -3,7 +3,7 @@
 use lictor_json::{Json, Object};
 
 use crate::call::{Hook, HookCall};
-use crate::client::Client;
+use crate::client::HookClient;
 use crate::{claude, codex};
 
 /// With this exit code and a reason on standard error both clients stop what can be stopped, whatever the hook.
@@ -38,18 +38,18 @@ impl HookReply {
 
 /// What is answered when nothing could be decided: the client's own *no*, with the reason. Without a call it is not even
 /// known what was asked.
-pub fn refusal(client: Client, call: Option<&HookCall>, reason: &str) -> HookReply {
+pub fn refusal(client: HookClient, call: Option<&HookCall>, reason: &str) -> HookReply {
     let Some(call) = call else { return HookReply::stopped(reason) };
     match (client, call.hook) {
         // Coming to rest does no harm, and a model that cannot come to rest does.
         (_, Hook::Stop | Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet) => noted(reason),
         (_, Hook::UserPromptSubmit) => HookReply::json(blocked(reason)),
-        (Client::Claude, Hook::PreToolUse) => claude::denied(reason),
-        (Client::Codex, Hook::PreToolUse) => codex::denied(reason),
-        (Client::Claude, Hook::PostToolUse) => claude::withheld(call, reason),
-        (Client::Codex, Hook::PostToolUse) => HookReply::json(blocked(reason)),
-        (Client::Claude, Hook::PermissionRequest) => claude::not_permitted(reason),
-        (Client::Codex, Hook::PermissionRequest) => codex::not_permitted(reason),
+        (HookClient::Claude, Hook::PreToolUse) => claude::denied(reason),
+        (HookClient::Codex, Hook::PreToolUse) => codex::denied(reason),
+        (HookClient::Claude, Hook::PostToolUse) => claude::withheld(call, reason),
+        (HookClient::Codex, Hook::PostToolUse) => HookReply::json(blocked(reason)),
+        (HookClient::Claude, Hook::PermissionRequest) => claude::not_permitted(reason),
+        (HookClient::Codex, Hook::PermissionRequest) => codex::not_permitted(reason),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use lictor_json::{Json, Object};
 
-use crate::client::Client;
+use crate::client::HookClient;
 
 /// How long a client waits beyond the deadline of the hook, in seconds: whoever waits no longer goes on without an answer.
 const BEYOND: i64 = 40;
@@ -18,11 +18,11 @@ const OF_CODEX: [&str; 4] = ["PermissionRequest", "UserPromptSubmit", "Stop", "S
 
 /// The part of the settings that calls a command at every hook: of `.claude/settings.json`, or of `.codex/hooks.json`. The
 /// command answers within so many seconds.
-pub fn settings(client: Client, command: &str, deadline: u32) -> String {
+pub fn settings(client: HookClient, command: &str, deadline: u32) -> String {
     let command = format!("{command} || {{ echo 'lictor could not decide, so this is not allowed' >&2; exit 2; }}");
     let others: &[&str] = match client {
-        Client::Claude => &OF_CLAUDE,
-        Client::Codex => &OF_CODEX,
+        HookClient::Claude => &OF_CLAUDE,
+        HookClient::Codex => &OF_CODEX,
     };
     let mut hooks = Object::new();
     for name in OF_TOOLS.iter().chain(others) {

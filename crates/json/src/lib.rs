@@ -17,7 +17,7 @@ use std::fmt;
 
 pub use compact_str::CompactString as Text;
 pub use error::JsonError;
-pub use pull::Pull;
+pub use pull::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
 
 /// A JSON value.

@@ -9,12 +9,12 @@ use super::{Json, Number, Text, scan};
 
 /// A line that is read member by member.
 #[derive(Debug)]
-pub struct Pull<'a>(Cursor<'a>);
+pub struct MemberReader<'a>(Cursor<'a>);
 
-impl<'a> Pull<'a> {
+impl<'a> MemberReader<'a> {
     /// Begins an object that has members.
-    pub fn object(text: &'a str) -> Option<Pull<'a>> {
-        let mut pull = Pull(Cursor::new(text));
+    pub fn object(text: &'a str) -> Option<MemberReader<'a>> {
+        let mut pull = MemberReader(Cursor::new(text));
         pull.expect(b'{')?;
         Some(pull)
     }

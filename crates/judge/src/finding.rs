@@ -33,7 +33,7 @@ pub struct Finding {
     /// The values for which the property is broken.
     pub binding: Vec<(Text, Value)>,
     /// The events that prove it, in order; the deciding one is the last, unless it is decided by the end.
-    pub witness: Vec<Proof>,
+    pub witness: Vec<WitnessEvent>,
     /// What still had to happen, for a duty that was never met; in words.
     pub owed: Option<String>,
     /// Why somebody accepts it.
@@ -66,7 +66,7 @@ impl DecidedBy {
 
 /// An event that matters for a finding.
 #[derive(Clone, Debug)]
-pub struct Proof {
+pub struct WitnessEvent {
     /// Its session, where that is another than the finding's.
     pub session: Option<Text>,
     /// Its number in the session, from one.
@@ -96,7 +96,7 @@ impl Finding {
             }
         }
         for proof in other.witness {
-            let is_same = |known: &&mut Proof| known.session == proof.session && known.step == proof.step;
+            let is_same = |known: &&mut WitnessEvent| known.session == proof.session && known.step == proof.step;
             match self.witness.iter_mut().find(is_same) {
                 Some(known) => {
                     merge(&mut known.present, proof.present);

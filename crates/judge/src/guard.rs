@@ -36,7 +36,7 @@ use lictor_policy::{Mode, Response};
 use pending::Pending;
 pub use preview::Preview;
 pub use redact::Redaction;
-pub use saved::SavedGuarded;
+pub use saved::SavedGuardSession;
 pub use view::late_line;
 
 /// The JSON Schema of the lines that a guard answers with.
@@ -53,12 +53,12 @@ pub struct GuardOptions {
     /// Whether witnesses show what was said.
     pub content: bool,
     /// About what a person can be asked.
-    pub asks: Asks,
+    pub asks: AskScope,
 }
 
 /// About what a person can be asked: whoever drives the guard must be able to keep it until the answer has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asks {
+pub enum AskScope {
     /// About everything.
     #[default]
     All,
@@ -68,7 +68,7 @@ pub enum Asks {
 
 impl Default for GuardOptions {
     fn default() -> GuardOptions {
-        GuardOptions { patience: Span(3_600_000_000_000), content: false, asks: Asks::All }
+        GuardOptions { patience: Span(3_600_000_000_000), content: false, asks: AskScope::All }
     }
 }
 
@@ -303,7 +303,7 @@ impl Decider {
 
     /// Whether a person can be asked about an event.
     fn can_wait(&self, event: &Event) -> bool {
-        self.options.asks == Asks::All || event.kind == Kind::ToolCall
+        self.options.asks == AskScope::All || event.kind == Kind::ToolCall
     }
 
     /// Decides on what waited, now that a person has answered.

@@ -21,7 +21,7 @@ pub(crate) use plan::{Plan, collect_names};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::Text;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
-use lictor_recognise::Found;
+use lictor_recognise::Recognised;
 use provenance::{Sayings, Who};
 use tool::{ToolFacts, Tools};
 use values::{Values, each_scalar, plain_text, value_of};
@@ -63,7 +63,7 @@ pub(crate) struct Notes {
 pub(crate) struct Labeler {
     tools: Tools,
     values: Values,
-    found: Found,
+    found: Recognised,
     purposes: Vec<Text>,
 }
 
@@ -250,7 +250,7 @@ impl Labeler {
 }
 
 /// Looks for categories and persons in what an event says, where the event does not name them itself.
-fn recognise(plan: &Plan, event: &Event, found: &mut Found) {
+fn recognise(plan: &Plan, event: &Event, found: &mut Recognised) {
     found.categories.clear();
     found.subjects.clear();
     let categories = plan.needs.categories && event.categories.is_none();

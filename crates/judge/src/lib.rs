@@ -15,7 +15,7 @@ mod trail;
 
 use std::sync::Arc;
 
-use lictor_logic::{CacheLimits, Observation, Standing, Time};
+use lictor_logic::{CacheLimits, Observation, Time, TraceState};
 
 use crate::finding::Finding;
 use crate::label::{Labeler, Labels, Notes, Whose};
@@ -126,7 +126,7 @@ impl Judge {
     }
 
     /// Moves a standing along by an event, and says what that breaks.
-    pub(crate) fn read(&mut self, standing: &mut Standing, event: &Labeled) -> Violations {
+    pub(crate) fn read(&mut self, standing: &mut TraceState, event: &Labeled) -> Violations {
         let (group, prepared, mut violations) = (&mut self.group, &*self.provers.prepared, Violations::default());
         group.expire(standing, event.observation.time, prepared, &mut violations);
         group.observe(standing, &event.labels, &event.observation, prepared, &mut violations);
@@ -161,7 +161,7 @@ impl Judge {
     /// The properties, by number, of which nobody can tell whether an event breaks them in a session.
     pub(crate) fn doubts(
         &mut self,
-        standings: (&Standing, &Standing),
+        standings: (&TraceState, &TraceState),
         trail: &Trail,
         event: &Labeled,
         violations: &Violations,

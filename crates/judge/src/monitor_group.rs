@@ -1,7 +1,7 @@
 //! Properties that look at the same events: one engine moves them together.
 
 use lictor_logic::{After, CacheLimits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
-use lictor_logic::{Standing, Time, Value, Verdict, Watch};
+use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
 
 use super::prepare::Prepared;
 use crate::finding::DecidedBy;
@@ -11,7 +11,7 @@ use crate::trail::{Doubt, Trail};
 /// Properties that look at the same events.
 #[derive(Clone, Debug)]
 pub(crate) struct MonitorGroup {
-    watch: Watch,
+    watch: MonitorSet,
     /// The numbers of the facts' names in the watch, by their number in the plan.
     names: Vec<Name>,
     /// The properties by the number of their monitor.
@@ -44,7 +44,7 @@ pub(crate) struct Violations {
 impl MonitorGroup {
     pub(super) fn new(limits: CacheLimits) -> MonitorGroup {
         MonitorGroup {
-            watch: Watch::with_limits(limits),
+            watch: MonitorSet::with_limits(limits),
             names: Vec::new(),
             properties: Vec::new(),
             is_timed: false,
@@ -69,14 +69,14 @@ impl MonitorGroup {
         &self.properties
     }
 
-    pub(crate) fn start(&mut self) -> Standing {
+    pub(crate) fn start(&mut self) -> TraceState {
         self.watch.start()
     }
 
     /// What was due before an event is late by itself, not by the event.
     pub(crate) fn expire(
         &mut self,
-        standing: &mut Standing,
+        standing: &mut TraceState,
         time: Option<Time>,
         prepared: &Prepared,
         violations: &mut Violations,
@@ -90,7 +90,7 @@ impl MonitorGroup {
     /// Lets time pass.
     pub(crate) fn tick(
         &mut self,
-        standing: &mut Standing,
+        standing: &mut TraceState,
         now: Time,
         prepared: &Prepared,
         violations: &mut Violations,
@@ -107,7 +107,7 @@ impl MonitorGroup {
     /// Reads an event that was made ready.
     pub(crate) fn observe(
         &mut self,
-        standing: &mut Standing,
+        standing: &mut TraceState,
         labels: &Labels,
         observation: &Observation,
         prepared: &Prepared,
@@ -123,7 +123,7 @@ impl MonitorGroup {
     /// Makes an event ready and reads it.
     pub(crate) fn observe_labels(
         &mut self,
-        standing: &mut Standing,
+        standing: &mut TraceState,
         labels: &Labels,
         time: Option<Time>,
         prepared: &Prepared,
@@ -138,7 +138,7 @@ impl MonitorGroup {
     /// Reads events that are missing. Gives the properties, by number, of which nothing can be told behind them.
     pub(crate) fn miss(
         &mut self,
-        standing: &mut Standing,
+        standing: &mut TraceState,
         count: u64,
         prepared: &Prepared,
         violations: &mut Violations,
@@ -154,7 +154,7 @@ impl MonitorGroup {
     /// They stood at `before`, and at `behind` once the event was read.
     pub(crate) fn doubts(
         &mut self,
-        (before, behind): (&Standing, &Standing),
+        (before, behind): (&TraceState, &TraceState),
         trail: &Trail,
         (labels, time): (&Labels, Option<Time>),
         violations: &Violations,
@@ -190,42 +190,42 @@ impl MonitorGroup {
         doubts
     }
 
-    pub(super) fn verdict(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {
+    pub(super) fn verdict(&mut self, standing: &mut TraceState, id: MonitorId) -> Verdict {
         self.watch.verdict(standing, id)
     }
 
-    pub(super) fn end(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {
+    pub(super) fn end(&mut self, standing: &mut TraceState, id: MonitorId) -> Verdict {
         self.watch.end(standing, id)
     }
 
     /// What must still hold, as a formula and in words.
-    pub(super) fn residual(&mut self, standing: &mut Standing, id: MonitorId) -> Option<(String, String)> {
+    pub(super) fn residual(&mut self, standing: &mut TraceState, id: MonitorId) -> Option<(String, String)> {
         let residual = self.watch.residual(standing, id)?;
         Some((residual.to_string(), residual.english()))
     }
 
-    pub(crate) fn save(&self, standing: &Standing) -> Snapshot {
+    pub(crate) fn save(&self, standing: &TraceState) -> Snapshot {
         self.watch.snapshot(standing)
     }
 
-    pub(crate) fn restore(&mut self, saved: &Snapshot) -> Result<Standing, SnapshotError> {
+    pub(crate) fn restore(&mut self, saved: &Snapshot) -> Result<TraceState, SnapshotError> {
         self.watch.restore(saved)
     }
 
     /// The same of another policy: the properties whose formulas are not in it begin here; beside it, by number, which.
-    pub(crate) fn migrate(&mut self, saved: &Snapshot) -> Result<(Standing, Vec<usize>), SnapshotError> {
+    pub(crate) fn migrate(&mut self, saved: &Snapshot) -> Result<(TraceState, Vec<usize>), SnapshotError> {
         let (standing, begun) = self.watch.migrate(saved)?;
         Ok((standing, begun.iter().map(|monitor| self.properties[monitor.index()]).collect()))
     }
 
     /// The next moment at which something is due.
-    pub(crate) fn deadline(&self, standing: &Standing) -> Option<Time> {
+    pub(crate) fn deadline(&self, standing: &TraceState) -> Option<Time> {
         if self.is_timed { self.watch.deadline(standing) } else { None }
     }
 }
 
 impl Violations {
-    fn take(&mut self, decided: &[lictor_logic::Decided], by: DecidedBy, properties: &[usize], prepared: &Prepared) {
+    fn take(&mut self, decided: &[lictor_logic::Conclusion], by: DecidedBy, properties: &[usize], prepared: &Prepared) {
         for decided in decided {
             let property = properties[decided.monitor.index()];
             let binding = decided.binding.clone().unwrap_or_default();

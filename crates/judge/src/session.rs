@@ -7,10 +7,10 @@ mod summary;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use lictor_logic::{Standing, Time, Verdict};
+use lictor_logic::{Time, TraceState, Verdict};
 
 pub use saved::SavedSession;
-pub use summary::{PropertySummary, Summary};
+pub use summary::{PropertySummary, SessionSummary};
 
 use crate::finding::{DecidedBy, Finding};
 use crate::trail::{EventSummary, Later, Trail};
@@ -30,7 +30,7 @@ pub struct Session {
     shows_content: bool,
     /// A second standing of the same trace, so that nothing is copied to propose an event. It is only ever taken out and
     /// put back.
-    spare: RefCell<Option<Standing>>,
+    spare: RefCell<Option<TraceState>>,
     /// Whether events are missing right before the next one.
     is_torn: bool,
 }
@@ -39,7 +39,7 @@ pub struct Session {
 #[derive(Debug)]
 pub struct Proposal {
     /// Where the session would stand.
-    standing: Standing,
+    standing: TraceState,
     labeled: Labeled,
     violations: Violations,
     /// What is told of the event.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use lictor_logic::{Standing, Time};
+use lictor_logic::{Time, TraceState};
 
 use super::monitor_group::{MonitorGroup, Violations};
 use super::prepare::{MonitorGroups, Prepared, Provers};
@@ -41,18 +41,18 @@ pub(super) struct Kept {
 pub(super) struct SharedHistory {
     /// Whether something happened in it since it was last saved.
     pub(super) is_changed: bool,
-    pub(super) standing: Standing,
+    pub(super) standing: TraceState,
     /// A second standing of the same history, so that nothing is copied to foresee an event.
-    spare: Option<Standing>,
+    spare: Option<TraceState>,
     /// The second standing while it is ahead: by the event of that turn, which may become part of the history or not.
-    ahead: Option<(u64, Standing)>,
+    ahead: Option<(u64, TraceState)>,
     pub(super) trail: Trail,
     /// How many of the missing events it has taken in.
     missed: u64,
 }
 
 impl SharedHistory {
-    pub(super) fn new(standing: Standing, trail: Trail) -> SharedHistory {
+    pub(super) fn new(standing: TraceState, trail: Trail) -> SharedHistory {
         SharedHistory { is_changed: false, standing, spare: None, ahead: None, trail, missed: 0 }
     }
 }
@@ -213,7 +213,7 @@ impl SharedHistory {
 /// What an event decides in a history.
 fn rule(
     group: &mut MonitorGroup,
-    standing: &mut Standing,
+    standing: &mut TraceState,
     labels: &Labels,
     time: Option<Time>,
     provers: &Provers,

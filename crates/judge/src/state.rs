@@ -1,6 +1,6 @@
 //! The state of one session: where every property is, what later facts depend on, and what was violated so far.
 
-use lictor_logic::Standing;
+use lictor_logic::TraceState;
 
 use crate::label::{Context, Notes, Whose};
 use crate::monitor_group::{Violation, Violations};
@@ -9,7 +9,7 @@ use crate::monitor_group::{Violation, Violations};
 /// [`Session`](crate::session::Session).
 #[derive(Clone, Debug)]
 pub struct SessionState {
-    pub(crate) standing: Standing,
+    pub(crate) standing: TraceState,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::note::{Note, Signer, VerifierKey};
 use crate::tree::Hash;
 
@@ -42,8 +42,8 @@ impl Checkpoint {
     }
 
     /// Reads a signed checkpoint and checks that this key signed it. Other signatures, of witnesses, may stand beside.
-    pub fn verify(note: &str, key: &VerifierKey) -> Result<Checkpoint, Error> {
-        let wrong = |what: &str| Error::refused(format!("this is no checkpoint of `{}`: {what}", key.name()));
+    pub fn verify(note: &str, key: &VerifierKey) -> Result<Checkpoint, LedgerError> {
+        let wrong = |what: &str| LedgerError::refused(format!("this is no checkpoint of `{}`: {what}", key.name()));
         let signed = Signed::read(note.to_owned()).map_err(wrong)?;
         if signed.checkpoint.origin != key.name() {
             return Err(wrong("its first line names another ledger"));
@@ -102,21 +102,21 @@ pub(crate) struct History {
 
 impl History {
     /// Reads from an offset on, at which a checkpoint begins.
-    pub(crate) fn open(folder: &Path, offset: u64) -> Result<History, Error> {
+    pub(crate) fn open(folder: &Path, offset: u64) -> Result<History, LedgerError> {
         let path = folder.join(HISTORY);
         let file = match File::open(&path) {
             Ok(mut file) => {
-                file.seek(SeekFrom::Start(offset)).map_err(|error| Error::file("read", &path, error))?;
+                file.seek(SeekFrom::Start(offset)).map_err(|error| LedgerError::file("read", &path, error))?;
                 Some(BufReader::new(file))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::file("open", &path, error)),
+            Err(error) => return Err(LedgerError::file("open", &path, error)),
         };
         Ok(History { file, line: 1, bytes: offset, limit: u64::MAX, unfinished: Vec::new() })
     }
 
     /// The next checkpoint that was written to its end.
-    pub(crate) fn next(&mut self) -> Result<Option<Signed>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<Signed>, LedgerError> {
         let Some(file) = self.file.as_mut().filter(|_| self.bytes < self.limit) else { return Ok(None) };
         let fault =
             |line, message: &str| LedgerFault { file: HISTORY.into(), line, index: None, message: message.into() };
@@ -124,7 +124,7 @@ impl History {
         while blank < 2 {
             let before = bytes.len();
             let read = file.read_until(b'\n', &mut bytes);
-            read.map_err(|error| Error::file("read", Path::new(HISTORY), error))?;
+            read.map_err(|error| LedgerError::file("read", Path::new(HISTORY), error))?;
             if bytes.last() != Some(&b'\n') || bytes.len() == before {
                 self.unfinished = bytes;
                 return Ok(None);

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::draft::{Payload, Prepared};
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::record::{Content, LedgerNotice, Line, Proof, time_text};
 use crate::subjects::Subjects;
 use crate::tree::Hash;
@@ -81,7 +81,7 @@ impl Composer {
     }
 
     /// Adds drafts to a batch.
-    pub(crate) fn compose(&mut self, drafts: &[Prepared], batch: &mut Batch) -> Result<(), Error> {
+    pub(crate) fn compose(&mut self, drafts: &[Prepared], batch: &mut Batch) -> Result<(), LedgerError> {
         if batch.leaves.is_empty() {
             self.time = time_after(self.time, &*self.clock);
             batch.time = self.time;
@@ -96,7 +96,7 @@ impl Composer {
         Ok(())
     }
 
-    fn compose_line(&mut self, time: &str, draft: &Prepared, batch: &mut Batch) -> Result<(), Error> {
+    fn compose_line(&mut self, time: &str, draft: &Prepared, batch: &mut Batch) -> Result<(), LedgerError> {
         let cast = self.subjects.cast(&draft.subjects, &mut batch.keys)?;
         self.proof.clear();
         let proof = match &draft.payload {

@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::LedgerError;
 
 /// A file system as far as a ledger changes it.
 pub trait Disk: Send + Sync + fmt::Debug {
@@ -132,7 +132,7 @@ pub(crate) fn write_all_at(file: &mut dyn DiskFile, offset: u64, mut bytes: &[u8
 }
 
 /// Replaces a file as a whole: whoever looks, also after a loss of power, sees the old content or the new.
-pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], is_private: bool) -> Result<(), Error> {
+pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], is_private: bool) -> Result<(), LedgerError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = PathBuf::from(beside);
@@ -144,16 +144,16 @@ pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], is_private: bo
         disk.rename(&beside, path)?;
         path.parent().map_or(Ok(()), |folder| disk.sync_folder(folder))
     };
-    write().map_err(|error| Error::file("replace", path, error))
+    write().map_err(|error| LedgerError::file("replace", path, error))
 }
 
 /// Writes a file that is not there yet, or only in part. It is not durable before it is synced.
-pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<Box<dyn DiskFile>, Error> {
+pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<Box<dyn DiskFile>, LedgerError> {
     let write = || -> io::Result<Box<dyn DiskFile>> {
         let mut file = disk.open(path, false)?;
         write_all_at(&mut *file, 0, bytes)?;
         file.set_len(bytes.len() as u64)?;
         Ok(file)
     };
-    write().map_err(|error| Error::file("write", path, error))
+    write().map_err(|error| LedgerError::file("write", path, error))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::canonical;
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::record::MAX_LINE;
 
 /// What somebody wants recorded.
@@ -36,15 +36,16 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn draft(draft: Draft) -> Result<Prepared, Error> {
+    pub(crate) fn draft(draft: Draft) -> Result<Prepared, LedgerError> {
         // Most bodies fit, and a string that grows is copied each time.
         let mut body = String::with_capacity(256);
-        canonical::write_object(&draft.body, &mut body)
-            .map_err(|_| Error::refused(format!("the body nests more than {} levels deep", canonical::MAX_DEPTH)))?;
+        canonical::write_object(&draft.body, &mut body).map_err(|_| {
+            LedgerError::refused(format!("the body nests more than {} levels deep", canonical::MAX_DEPTH))
+        })?;
         let prepared = Prepared { body, subjects: draft.subjects, payload: draft.payload };
         // Room for the rest of the line: index, time, names of members, tag and nonce of a sealed payload.
         if prepared.weight() + 512 > MAX_LINE {
-            return Err(Error::refused(format!(
+            return Err(LedgerError::refused(format!(
                 "the record would be longer than {MAX_LINE} bytes\nhint: commit to the payload instead of keeping it, or \
                  keep it elsewhere"
             )));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Why something could not be done. Cheap to copy, for one failed write is told to everybody who waits for it.
 #[derive(Clone, Debug)]
-pub struct Error {
+pub struct LedgerError {
     kind: Arc<Kind>,
 }
 
@@ -20,7 +20,7 @@ enum Kind {
     /// The ledger is not what its checkpoints say.
     Damaged(LedgerFault),
     /// An earlier failure stopped the writer.
-    Stopped { cause: Error },
+    Stopped { cause: LedgerError },
     /// The caller asked for something that cannot be.
     Refused { message: String },
 }
@@ -51,33 +51,33 @@ impl fmt::Display for LedgerFault {
     }
 }
 
-impl Error {
-    pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Error {
-        Error::of(Kind::File { action, path: path.display().to_string(), source })
+impl LedgerError {
+    pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
+        LedgerError::of(Kind::File { action, path: path.display().to_string(), source })
     }
 
-    pub(crate) fn locked(path: &Path) -> Error {
-        Error::of(Kind::Locked { path: path.display().to_string() })
+    pub(crate) fn locked(path: &Path) -> LedgerError {
+        LedgerError::of(Kind::Locked { path: path.display().to_string() })
     }
 
-    pub(crate) fn refused(message: impl Into<String>) -> Error {
-        Error::of(Kind::Refused { message: message.into() })
+    pub(crate) fn refused(message: impl Into<String>) -> LedgerError {
+        LedgerError::of(Kind::Refused { message: message.into() })
     }
 
-    pub(crate) fn stopped(cause: Error) -> Error {
+    pub(crate) fn stopped(cause: LedgerError) -> LedgerError {
         match &*cause.kind {
             Kind::Stopped { .. } => cause,
-            _ => Error::of(Kind::Stopped { cause }),
+            _ => LedgerError::of(Kind::Stopped { cause }),
         }
     }
 
     /// The threads that write have ended, for whatever reason.
-    pub(crate) fn gone() -> Error {
-        Error::refused("the writer of the ledger has stopped\nhint: open the ledger again")
+    pub(crate) fn gone() -> LedgerError {
+        LedgerError::refused("the writer of the ledger has stopped\nhint: open the ledger again")
     }
 
-    fn of(kind: Kind) -> Error {
-        Error { kind: Arc::new(kind) }
+    fn of(kind: Kind) -> LedgerError {
+        LedgerError { kind: Arc::new(kind) }
     }
 
     /// The place at which the ledger is damaged, if that is the reason.
@@ -100,13 +100,13 @@ impl Error {
     }
 }
 
-impl From<LedgerFault> for Error {
-    fn from(fault: LedgerFault) -> Error {
-        Error::of(Kind::Damaged(fault))
+impl From<LedgerFault> for LedgerError {
+    fn from(fault: LedgerFault) -> LedgerError {
+        LedgerError::of(Kind::Damaged(fault))
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for LedgerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.kind {
             Kind::File { action, path, source } => write!(f, "{path}: cannot {action}: {source}"),
@@ -126,7 +126,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for LedgerError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.kind {
             Kind::File { source, .. } => Some(source),

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::compose::Composer;
 use crate::draft::{Draft, Prepared};
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::note::VerifierKey;
 use crate::options::LedgerOptions;
 use crate::queue::{Outcome, Queue};
@@ -42,7 +42,7 @@ use crate::writer::{self, Command, Reply};
 pub struct Ledger {
     folder: PathBuf,
     queue: Arc<Queue>,
-    thread: Option<JoinHandle<Result<(), Error>>>,
+    thread: Option<JoinHandle<Result<(), LedgerError>>>,
 }
 
 /// What was acknowledged.
@@ -64,14 +64,14 @@ pub struct Ticket {
 
 impl Ticket {
     /// Waits until the record is durable, or will not be.
-    pub fn wait(self) -> Result<Receipt, Error> {
+    pub fn wait(self) -> Result<Receipt, LedgerError> {
         self.outcome.wait().map(|first| Receipt { index: first + self.place })
     }
 }
 
 impl Ledger {
     /// Creates a ledger in a folder that holds none. The origin names it in checkpoints: `example.com/agents`.
-    pub fn create(folder: impl AsRef<Path>, origin: &str, options: LedgerOptions) -> Result<Ledger, Error> {
+    pub fn create(folder: impl AsRef<Path>, origin: &str, options: LedgerOptions) -> Result<Ledger, LedgerError> {
         let made = Store::create(folder.as_ref(), origin, options.clone(), None)?;
         Ledger::start(folder.as_ref(), made, options)
     }
@@ -83,7 +83,7 @@ impl Ledger {
         origin: &str,
         options: LedgerOptions,
         checkpoint: &str,
-    ) -> Result<Ledger, Error> {
+    ) -> Result<Ledger, LedgerError> {
         let made = Store::create(folder.as_ref(), origin, options.clone(), Some(checkpoint))?;
         Ledger::start(folder.as_ref(), made, options)
     }
@@ -91,13 +91,17 @@ impl Ledger {
     /// Opens a ledger, verifies its end, and mends what a crash left. Refuses one whose end does not verify: the newest
     /// checkpoint, the right edge of the tree, and all records since the ledger was last settled, some hundred after a
     /// clean end. What is further back is not read; [`crate::verify`] goes over all of it.
-    pub fn open(folder: impl AsRef<Path>, options: LedgerOptions) -> Result<Ledger, Error> {
+    pub fn open(folder: impl AsRef<Path>, options: LedgerOptions) -> Result<Ledger, LedgerError> {
         let opened = Store::open(folder.as_ref(), options.clone())?;
         Ledger::start(folder.as_ref(), opened, options)
     }
 
     /// Opens the ledger in a folder, or creates one if there is none.
-    pub fn open_or_create(folder: impl AsRef<Path>, origin: &str, options: LedgerOptions) -> Result<Ledger, Error> {
+    pub fn open_or_create(
+        folder: impl AsRef<Path>,
+        origin: &str,
+        options: LedgerOptions,
+    ) -> Result<Ledger, LedgerError> {
         let folder = folder.as_ref();
         if folder.join(crate::keyfile::SIGNING).exists() {
             Ledger::open(folder, options)
@@ -106,46 +110,50 @@ impl Ledger {
         }
     }
 
-    fn start(folder: &Path, (store, composer): (Store, Composer), options: LedgerOptions) -> Result<Ledger, Error> {
+    fn start(
+        folder: &Path,
+        (store, composer): (Store, Composer),
+        options: LedgerOptions,
+    ) -> Result<Ledger, LedgerError> {
         let queue = Arc::new(Queue::new(&options));
         let taken = queue.clone();
         let thread = std::thread::Builder::new()
             .name("ledger".to_owned())
             .spawn(move || writer::run(store, composer, &options, &taken))
-            .map_err(|error| Error::file("start the writer of", folder, error))?;
+            .map_err(|error| LedgerError::file("start the writer of", folder, error))?;
         Ok(Ledger { folder: folder.to_owned(), queue, thread: Some(thread) })
     }
 
     /// Hands a record to the writer. Waits only if very many are on their way.
-    pub fn append(&self, draft: Draft) -> Result<Ticket, Error> {
+    pub fn append(&self, draft: Draft) -> Result<Ticket, LedgerError> {
         let (outcome, place) = self.queue.append(Prepared::draft(draft)?)?;
         Ok(Ticket { outcome, place })
     }
 
     /// Forgets a person: destroys their key and records that this was done. Waits until both are durable.
-    pub fn erase(&self, subject: &str) -> Result<Receipt, Error> {
+    pub fn erase(&self, subject: &str) -> Result<Receipt, LedgerError> {
         let subject = subject.to_owned();
         self.ask(|reply| Command::Erase { subject, reply }).map(|index| Receipt { index })
     }
 
     /// Replaces the signing key by a new one, and gives that.
-    pub fn rotate(&self) -> Result<VerifierKey, Error> {
+    pub fn rotate(&self) -> Result<VerifierKey, LedgerError> {
         self.ask(|reply| Command::Rotate { reply })
     }
 
     /// Drops whole segments with records older than a time, and gives the first index that is still kept.
-    pub fn drop_before(&self, time: Timestamp) -> Result<u64, Error> {
+    pub fn drop_before(&self, time: Timestamp) -> Result<u64, LedgerError> {
         self.ask(|reply| Command::DropBefore { time, reply })
     }
 
     /// Signs a checkpoint of all that was acknowledged, and gives it.
-    pub fn checkpoint(&self) -> Result<String, Error> {
+    pub fn checkpoint(&self) -> Result<String, LedgerError> {
         self.ask(|reply| Command::Sign { reply })?;
         self.reader().checkpoint()
     }
 
     /// Takes the ledger up again after a failure of the disk. What was acknowledged is there.
-    pub fn recover(&self) -> Result<(), Error> {
+    pub fn recover(&self) -> Result<(), LedgerError> {
         self.ask(|reply| Command::Recover { reply })
     }
 
@@ -155,24 +163,24 @@ impl Ledger {
     }
 
     /// Writes what is on its way, signs a last checkpoint and lets the ledger go.
-    pub fn close(mut self) -> Result<(), Error> {
+    pub fn close(mut self) -> Result<(), LedgerError> {
         self.stop()
     }
 
-    fn stop(&mut self) -> Result<(), Error> {
+    fn stop(&mut self) -> Result<(), LedgerError> {
         // The writer ends when nobody can send any more and all that was sent is written.
         self.queue.close();
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(Error::gone()),
+            Some(Err(_)) => Err(LedgerError::gone()),
             None => Ok(()),
         }
     }
 
-    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
+    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, LedgerError> {
         let (reply, answer) = mpsc::channel();
         self.queue.command(command(reply))?;
-        answer.recv().unwrap_or_else(|_| Err(Error::gone()))
+        answer.recv().unwrap_or_else(|_| Err(LedgerError::gone()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fs4::{FileExt, TryLockError};
 
-use crate::error::Error;
+use crate::error::LedgerError;
 
 /// The file that is locked. It holds the generation.
 const LOCK: &str = "lock";
@@ -22,14 +22,14 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    pub(crate) fn take(folder: &Path) -> Result<Lock, Error> {
+    pub(crate) fn take(folder: &Path) -> Result<Lock, LedgerError> {
         let path = folder.join(LOCK);
-        let failed = |error| Error::file("lock", &path, error);
+        let failed = |error| LedgerError::file("lock", &path, error);
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
         match FileExt::try_lock(&file) {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::locked(folder)),
+            Err(TryLockError::WouldBlock) => return Err(LedgerError::locked(folder)),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let generation = read(&path)?.unwrap_or(0) + 1;
@@ -40,10 +40,10 @@ impl Lock {
     }
 
     /// Fails if somebody else has taken the ledger in spite of the lock.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), LedgerError> {
         match read(&self.path)? {
             Some(generation) if generation == self.generation => Ok(()),
-            _ => Err(Error::refused(format!(
+            _ => Err(LedgerError::refused(format!(
                 "{}: another writer took this ledger although it was locked\nhint: the file system does not keep locks; \
                  see to it that one process writes",
                 self.path.display()
@@ -52,7 +52,7 @@ impl Lock {
     }
 }
 
-fn read(path: &Path) -> Result<Option<u64>, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::file("read", path, error))?;
+fn read(path: &Path) -> Result<Option<u64>, LedgerError> {
+    let text = fs::read_to_string(path).map_err(|error| LedgerError::file("read", path, error))?;
     Ok(text.trim().parse().ok())
 }

@@ -9,7 +9,7 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::error::Error;
+use crate::error::LedgerError;
 
 /// The byte that stands for Ed25519.
 const ED25519: u8 = 1;
@@ -62,11 +62,13 @@ impl fmt::Debug for VerifierKey {
 }
 
 impl FromStr for VerifierKey {
-    type Err = Error;
+    type Err = LedgerError;
 
-    fn from_str(text: &str) -> Result<VerifierKey, Error> {
+    fn from_str(text: &str) -> Result<VerifierKey, LedgerError> {
         let wrong = |what: &str| {
-            Error::refused(format!("`{text}` is no verifier key: {what}\nhint: it looks like `name+0123abcd+AQ…`"))
+            LedgerError::refused(format!(
+                "`{text}` is no verifier key: {what}\nhint: it looks like `name+0123abcd+AQ…`"
+            ))
         };
         let mut parts = text.splitn(3, '+');
         let (Some(name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
@@ -93,11 +95,11 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    pub(crate) fn random(name: &str) -> Result<Signer, Error> {
+    pub(crate) fn random(name: &str) -> Result<Signer, LedgerError> {
         check_name(name)?;
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *seed)
-            .map_err(|error| Error::refused(format!("the system gives no randomness: {error}")))?;
+            .map_err(|error| LedgerError::refused(format!("the system gives no randomness: {error}")))?;
         Ok(Signer { name: name.to_owned(), key: SigningKey::from_bytes(&seed) })
     }
 
@@ -171,9 +173,9 @@ impl<'a> Note<'a> {
 }
 
 /// Names are part of lines, so they are kept free of what separates there.
-fn check_name(name: &str) -> Result<(), Error> {
+fn check_name(name: &str) -> Result<(), LedgerError> {
     if name.is_empty() || name.chars().any(|c| c == '+' || c.is_whitespace() || c.is_control()) {
-        return Err(Error::refused(format!(
+        return Err(LedgerError::refused(format!(
             "`{name}` cannot name a ledger: a name has no spaces and no `+`\nhint: take something like \
              `example.com/agents`"
         )));

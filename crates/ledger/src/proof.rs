@@ -2,19 +2,19 @@
 //!
 //! Proofs are made from any store of hashes of complete subtrees and checked with no store at all.
 
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::tree::Hash;
 
 /// Where the hashes of complete subtrees are: `height` 0 are the records.
 pub(crate) trait Hashes {
     /// The hash of the records from `place << height` on, `1 << height` of them.
-    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, Error>;
+    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, LedgerError>;
 }
 
 /// The hashes beside the way from a record to the root, lowest first.
-pub(crate) fn inclusion(hashes: &mut dyn Hashes, index: u64, size: u64) -> Result<Vec<Hash>, Error> {
+pub(crate) fn inclusion(hashes: &mut dyn Hashes, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {
     if index >= size {
-        return Err(Error::refused(format!("record {index} is not in a tree of size {size}")));
+        return Err(LedgerError::refused(format!("record {index} is not in a tree of size {size}")));
     }
     let (mut from, mut to, mut proof) = (0, size, Vec::new());
     while to - from > 1 {
@@ -32,9 +32,9 @@ pub(crate) fn inclusion(hashes: &mut dyn Hashes, index: u64, size: u64) -> Resul
 }
 
 /// The hashes that lead from the root of an older size to the root of a newer one.
-pub(crate) fn consistency(hashes: &mut dyn Hashes, old: u64, new: u64) -> Result<Vec<Hash>, Error> {
+pub(crate) fn consistency(hashes: &mut dyn Hashes, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError> {
     if old > new {
-        return Err(Error::refused(format!("a tree of size {new} does not continue one of size {old}")));
+        return Err(LedgerError::refused(format!("a tree of size {new} does not continue one of size {old}")));
     }
     if old == 0 || old == new {
         return Ok(Vec::new());
@@ -60,12 +60,12 @@ pub(crate) fn consistency(hashes: &mut dyn Hashes, old: u64, new: u64) -> Result
 }
 
 /// The root of the tree of a size.
-pub(crate) fn root(hashes: &mut dyn Hashes, size: u64) -> Result<Hash, Error> {
+pub(crate) fn root(hashes: &mut dyn Hashes, size: u64) -> Result<Hash, LedgerError> {
     range(hashes, 0, size)
 }
 
 /// The hash of the records from one index to another, as the subtree that begins there.
-fn range(hashes: &mut dyn Hashes, from: u64, to: u64) -> Result<Hash, Error> {
+fn range(hashes: &mut dyn Hashes, from: u64, to: u64) -> Result<Hash, LedgerError> {
     let mut at = from;
     let mut roots = Vec::new();
     while at < to {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::draft::Prepared;
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::options::LedgerOptions;
 use crate::writer::{Command, Home};
 
@@ -72,11 +72,11 @@ pub(crate) enum Next {
 
 /// The index of the first record of a chunk, or why none of it is acknowledged; both unknown at first.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome(OnceLock<Result<u64, Error>>);
+pub(crate) struct Outcome(OnceLock<Result<u64, LedgerError>>);
 
 impl Outcome {
     /// Waits until the outcome is known.
-    pub(crate) fn wait(&self) -> Result<u64, Error> {
+    pub(crate) fn wait(&self) -> Result<u64, LedgerError> {
         self.0.wait().clone()
     }
 }
@@ -86,7 +86,7 @@ impl Outcome {
 pub(crate) struct Promise(Arc<Outcome>);
 
 impl Promise {
-    pub(crate) fn keep(self, outcome: Result<u64, Error>) {
+    pub(crate) fn keep(self, outcome: Result<u64, LedgerError>) {
         // Nobody else tells it.
         let _ = self.0.0.set(outcome);
     }
@@ -94,7 +94,7 @@ impl Promise {
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        let _ = self.0.0.set(Err(Error::gone()));
+        let _ = self.0.0.set(Err(LedgerError::gone()));
     }
 }
 
@@ -111,7 +111,7 @@ impl Queue {
     }
 
     /// Adds a draft, when there is room; gives its outcome and its place there.
-    pub(crate) fn append(&self, draft: Prepared) -> Result<(Arc<Outcome>, u64), Error> {
+    pub(crate) fn append(&self, draft: Prepared) -> Result<(Arc<Outcome>, u64), LedgerError> {
         let mut state = lock(&self.state);
         while state.drafts >= self.most_waiting && !state.is_gone {
             state.held_up += 1;
@@ -119,7 +119,7 @@ impl Queue {
             state.held_up -= 1;
         }
         if state.is_gone {
-            return Err(Error::gone());
+            return Err(LedgerError::gone());
         }
         let is_open = |chunk: &Chunk| chunk.drafts.len() < self.chunk_records && chunk.weight < self.chunk_bytes;
         if !matches!(state.waiting.back(), Some(Entry::Chunk(chunk)) if is_open(chunk)) {
@@ -130,7 +130,7 @@ impl Queue {
         if state.drafts >= state.least {
             self.wake(&mut state);
         }
-        let Some(Entry::Chunk(chunk)) = state.waiting.back_mut() else { return Err(Error::gone()) };
+        let Some(Entry::Chunk(chunk)) = state.waiting.back_mut() else { return Err(LedgerError::gone()) };
         let place = chunk.drafts.len() as u64;
         chunk.weight += draft.weight();
         chunk.drafts.push(draft);
@@ -138,10 +138,10 @@ impl Queue {
     }
 
     /// Adds a command behind all that waits.
-    pub(crate) fn command(&self, command: Command) -> Result<(), Error> {
+    pub(crate) fn command(&self, command: Command) -> Result<(), LedgerError> {
         let mut state = lock(&self.state);
         if state.is_gone {
-            return Err(Error::gone());
+            return Err(LedgerError::gone());
         }
         state.waiting.push_back(Entry::Command(command));
         self.wake(&mut state);

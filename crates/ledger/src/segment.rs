@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 
 /// The folder of the segments.
 pub(crate) const FOLDER: &str = "records";
@@ -18,16 +18,16 @@ pub(crate) fn path(first: u64) -> String {
 }
 
 /// The first index of each segment, in order.
-pub(crate) fn list(folder: &Path) -> Result<Vec<u64>, Error> {
+pub(crate) fn list(folder: &Path) -> Result<Vec<u64>, LedgerError> {
     let folder = folder.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::file("list", &folder, error)),
+        Err(error) => return Err(LedgerError::file("list", &folder, error)),
     };
     let mut firsts = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|error| Error::file("list", &folder, error))?;
+        let entry = entry.map_err(|error| LedgerError::file("list", &folder, error))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let first = name.strip_suffix(".jsonl").filter(|stem| stem.len() == 20).and_then(|stem| stem.parse().ok());
         match first {

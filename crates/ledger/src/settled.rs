@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::checkpoint::{HISTORY, Signed};
 use crate::disk::{self, Disk};
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::note::VerifierKey;
 use crate::proof::{check_inclusion, inclusion};
 use crate::record::{Line, MAX_LINE};
@@ -46,7 +46,7 @@ pub(crate) struct Start {
 }
 
 impl Settled {
-    pub(crate) fn write(&self, disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
+    pub(crate) fn write(&self, disk: &dyn Disk, folder: &Path) -> Result<(), LedgerError> {
         let text = format!("{} {}\n{}", self.segment, self.bytes, self.signed.note);
         disk::replace(disk, &folder.join(SETTLED), text.as_bytes(), false)
     }

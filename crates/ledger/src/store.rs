@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use crate::checkpoint::Signed;
 use crate::compose::{Batch, Composer, time_after};
 use crate::disk::{DiskFile, write_all_at};
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::lock::Lock;
 use crate::note::Signer;
 use crate::options::LedgerOptions;
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Appends a batch. When this returns, it is durable.
-    pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), LedgerError> {
         self.lock.check()?;
         // A key is durable before the first record that needs it.
         self.keys.add(&*self.options.disk, &batch.keys)?;
@@ -92,7 +92,7 @@ impl Store {
         }
         let Segment { file, length, .. } = &mut self.segment;
         write_all_at(&mut **file, *length, batch.text.as_bytes()).and_then(|()| file.sync()).map_err(|error| {
-            Error::file("append records to", &self.folder.join(segment::path(self.segment.first)), error)
+            LedgerError::file("append records to", &self.folder.join(segment::path(self.segment.first)), error)
         })?;
         self.segment.length += batch.text.len() as u64;
         self.time = batch.time;
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Appends what the ledger says about itself, and gives its index.
-    fn append_notice(&mut self, notice: &LedgerNotice) -> Result<u64, Error> {
+    fn append_notice(&mut self, notice: &LedgerNotice) -> Result<u64, LedgerError> {
         let index = self.size();
         let time = time_after(self.time, &*self.options.clock);
         self.write(&Batch::notice(notice, index, time))?;
@@ -110,23 +110,23 @@ impl Store {
     }
 
     /// Makes the file of a new segment, whose name is durable before anything is in it.
-    fn begin_segment(&self, first: u64) -> Result<Segment, Error> {
+    fn begin_segment(&self, first: u64) -> Result<Segment, LedgerError> {
         let (disk, path) = (&self.options.disk, self.folder.join(segment::path(first)));
         let open = || {
             let file = disk.open(&path, false)?;
             disk.sync_folder(&self.folder.join(segment::FOLDER))?;
             Ok(file)
         };
-        let file = open().map_err(|error| Error::file("begin the segment", &path, error))?;
+        let file = open().map_err(|error| LedgerError::file("begin the segment", &path, error))?;
         Ok(Segment { file, first, length: 0 })
     }
 
     /// Cuts off what is in the segment behind the durable records. They were not acknowledged, and may be half there.
-    fn cut_back(&mut self) -> Result<(), Error> {
+    fn cut_back(&mut self) -> Result<(), LedgerError> {
         let Segment { file, first, length } = &mut self.segment;
         file.set_len(*length)
             .and_then(|()| file.sync())
-            .map_err(|error| Error::file("cut back", &self.folder.join(segment::path(*first)), error))
+            .map_err(|error| LedgerError::file("cut back", &self.folder.join(segment::path(*first)), error))
     }
 
     /// After a failure: what was half written must not look like records to whoever opens the ledger next. If this
@@ -136,7 +136,7 @@ impl Store {
     }
 
     /// Takes the ledger up again after a failure, as if it were opened anew.
-    pub(crate) fn recover(&mut self) -> Result<Composer, Error> {
+    pub(crate) fn recover(&mut self) -> Result<Composer, LedgerError> {
         self.cut_back()?;
         let (store, composer) = Store::load(&self.folder, self.options.clone(), self.lock.clone())?;
         *self = store;

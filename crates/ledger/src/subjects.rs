@@ -16,7 +16,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::error::Error;
+use crate::error::LedgerError;
 pub(crate) use crate::subjects::cast::Cast;
 pub(crate) use crate::subjects::file::KeyFile;
 
@@ -44,7 +44,7 @@ pub(crate) struct Subjects {
 
 impl Subjects {
     /// Fresh keys of the log itself and of no subject.
-    fn random() -> Result<Subjects, Error> {
+    fn random() -> Result<Subjects, LedgerError> {
         Ok(Subjects::of(random()?, random()?, BTreeMap::new()))
     }
 
@@ -84,7 +84,7 @@ impl Subjects {
 
     /// The cast of a record. Who has no key gets one, and a line for the file, which has to be durable before anything
     /// relies on the key.
-    pub(crate) fn cast(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<&Cast, Error> {
+    pub(crate) fn cast(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<&Cast, LedgerError> {
         let place = match self.places.get(subjects) {
             Some(place) => *place,
             None => {
@@ -105,7 +105,7 @@ impl Subjects {
         self.places.clear();
     }
 
-    fn learn(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<Cast, Error> {
+    fn learn(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<Cast, LedgerError> {
         let names: Vec<Name> = subjects.iter().map(|subject| self.name_of(subject)).collect();
         for name in &names {
             if !self.keys.contains_key(name) {
@@ -191,16 +191,16 @@ fn keyed(key: &Key) -> Hmac<Sha256> {
     <Hmac<Sha256> as KeyInit>::new(&(*block).into())
 }
 
-fn random() -> Result<Key, Error> {
+fn random() -> Result<Key, LedgerError> {
     let mut key = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key).map_err(no_randomness)?;
     Ok(key)
 }
 
-fn no_randomness(error: getrandom::Error) -> Error {
-    Error::refused(format!("the system gives no randomness: {error}"))
+fn no_randomness(error: getrandom::Error) -> LedgerError {
+    LedgerError::refused(format!("the system gives no randomness: {error}"))
 }
 
-fn underivable() -> Error {
-    Error::refused("no key can be derived from those of the subjects of the record")
+fn underivable() -> LedgerError {
+    LedgerError::refused("no key can be derived from those of the subjects of the record")
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::proof::Hashes;
 use crate::tree::{Edge, Hash, root_of};
 
@@ -65,7 +65,7 @@ struct Unfinished {
 
 impl Tiles {
     /// The right edge of a tree of a size, from its files. Nothing says yet that it is the right one.
-    pub(crate) fn of_size(folder: &Path, size: u64) -> Result<Tiles, Error> {
+    pub(crate) fn of_size(folder: &Path, size: u64) -> Result<Tiles, LedgerError> {
         let mut tiles = Tiles::default();
         for level in 0.. {
             let there = size.checked_shr(HEIGHT * level).unwrap_or(0);
@@ -158,9 +158,9 @@ pub(crate) fn bytes_of(hashes: &[Hash]) -> Vec<u8> {
 }
 
 /// Reads the first hashes of a tile, from the full one or from any partial one that is wide enough.
-pub(crate) fn read(folder: &Path, place: Place, width: usize) -> Result<Vec<Hash>, Error> {
+pub(crate) fn read(folder: &Path, place: Place, width: usize) -> Result<Vec<Hash>, LedgerError> {
     let path = widest(folder, place, width)?;
-    let bytes = fs::read(&path).map_err(|error| Error::file("read the tile", &path, error))?;
+    let bytes = fs::read(&path).map_err(|error| LedgerError::file("read the tile", &path, error))?;
     if bytes.len() < width * 32 || bytes.len() % 32 != 0 {
         let message = format!("the tile has {} bytes where {} are needed", bytes.len(), width * 32);
         return Err(LedgerFault { file: place.path_of_width(width), line: 0, index: None, message }.into());
@@ -170,7 +170,7 @@ pub(crate) fn read(folder: &Path, place: Place, width: usize) -> Result<Vec<Hash
 }
 
 /// The file of a tile that holds at least so many hashes.
-fn widest(folder: &Path, place: Place, width: usize) -> Result<PathBuf, Error> {
+fn widest(folder: &Path, place: Place, width: usize) -> Result<PathBuf, LedgerError> {
     let exact = folder.join(place.path_of_width(width));
     if exact.exists() {
         return Ok(exact);
@@ -187,15 +187,15 @@ fn widest(folder: &Path, place: Place, width: usize) -> Result<PathBuf, Error> {
 }
 
 /// The widths of the partial tiles in a folder, the smallest first.
-pub(crate) fn widths(folder: &Path) -> Result<Vec<usize>, Error> {
+pub(crate) fn widths(folder: &Path) -> Result<Vec<usize>, LedgerError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::file("list", folder, error)),
+        Err(error) => return Err(LedgerError::file("list", folder, error)),
     };
     let mut widths = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|error| Error::file("list", folder, error))?;
+        let entry = entry.map_err(|error| LedgerError::file("list", folder, error))?;
         widths.extend(entry.file_name().to_str().and_then(|name| name.parse::<usize>().ok()));
     }
     widths.sort_unstable();
@@ -210,7 +210,7 @@ pub(crate) struct FromTiles<'a> {
 }
 
 impl Hashes for FromTiles<'_> {
-    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, Error> {
+    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, LedgerError> {
         let (level, above) = (height / HEIGHT, height % HEIGHT);
         let first = place << above;
         let tile = Place { level: level as usize, index: first >> HEIGHT };

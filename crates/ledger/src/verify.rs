@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, Signed};
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::note::VerifierKey;
 use crate::walk::Walk;
 
 /// What is true of a ledger that verifies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Verified {
+pub struct Verification {
     /// How many records there are, with those that are no longer kept.
     pub records: u64,
     /// How many at the beginning are no longer kept; their hashes are.
@@ -30,14 +30,14 @@ pub struct Verified {
 /// Computes everything anew and compares: each line, the tree, its tiles, each checkpoint, each change of the key.
 ///
 /// The key is the first one of the ledger. An error with a fault names the first place that is wrong.
-pub fn verify(folder: &Path, key: &VerifierKey) -> Result<Verified, Error> {
+pub fn verify(folder: &Path, key: &VerifierKey) -> Result<Verification, LedgerError> {
     verified(folder, Walk::verifying(folder, key, None)?)
 }
 
 /// As [`verify`], and the ledger must continue the one of an older signed checkpoint, kept where the ledger's owner
 /// cannot change it. Only this finds out that a ledger was replaced by an older copy of itself.
-pub fn verify_against(folder: &Path, key: &VerifierKey, pinned: &str) -> Result<Verified, Error> {
-    let wrong = |what: &str| Error::refused(format!("the pinned checkpoint cannot be used: {what}"));
+pub fn verify_against(folder: &Path, key: &VerifierKey, pinned: &str) -> Result<Verification, LedgerError> {
+    let wrong = |what: &str| LedgerError::refused(format!("the pinned checkpoint cannot be used: {what}"));
     let pin = Signed::read(pinned.to_owned()).map_err(wrong)?.checkpoint;
     if pin.origin != key.name() {
         return Err(wrong("it is one of another ledger"));
@@ -49,7 +49,7 @@ pub fn verify_against(folder: &Path, key: &VerifierKey, pinned: &str) -> Result<
     verified(folder, walk)
 }
 
-fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verified, Error> {
+fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verification, LedgerError> {
     let unfinished = match &walk.tail {
         Some(tail) if !tail.is_unfinished => return Err(tail.fault.clone().into()),
         Some(tail) => tail.bytes,
@@ -60,7 +60,7 @@ fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verified, Error> {
         let message = "there is no checkpoint, so nothing vouches for what is here".to_owned();
         return Err(LedgerFault { file: folder.display().to_string(), line: 0, index: None, message }.into());
     };
-    Ok(Verified {
+    Ok(Verification {
         records: walk.tiles.size(),
         dropped: walk.segments.first().copied().unwrap_or(0),
         checkpoint: last.checkpoint,

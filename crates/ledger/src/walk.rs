@@ -15,7 +15,7 @@ use std::io;
 use std::path::Path;
 
 use crate::checkpoint::{Checkpoint, HISTORY, History, NEWEST, Signed};
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::note::{Note, VerifierKey};
 use crate::record::LedgerNotice;
 use crate::segment;
@@ -102,12 +102,12 @@ impl<'a> Walk<'a> {
         folder: &'a Path,
         trusted: &VerifierKey,
         pin: Option<&'a Checkpoint>,
-    ) -> Result<Walk<'a>, Error> {
+    ) -> Result<Walk<'a>, LedgerError> {
         Walk::over(folder, Manner::Verifying, Some(trusted), pin)
     }
 
     /// Goes over the ledger to take it up, with the key that its first record names.
-    pub(crate) fn mending(folder: &'a Path) -> Result<Walk<'a>, Error> {
+    pub(crate) fn mending(folder: &'a Path) -> Result<Walk<'a>, LedgerError> {
         Walk::over(folder, Manner::Mending, None, None)
     }
 
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
         manner: Manner,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
-    ) -> Result<Walk<'a>, Error> {
+    ) -> Result<Walk<'a>, LedgerError> {
         let mut walk = Walk::new(folder, manner, trusted, pin)?;
         match walk.run() {
             Ok(()) => Ok(walk),
@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
         manner: Manner,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
-    ) -> Result<Walk<'a>, Error> {
+    ) -> Result<Walk<'a>, LedgerError> {
         Ok(Walk {
             folder,
             manner,
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn run(&mut self) -> Result<(), Error> {
+    fn run(&mut self) -> Result<(), LedgerError> {
         self.survey(0)?;
         self.next = self.next_checkpoint(0)?;
         let first = self.segments.first().copied().unwrap_or(0);
@@ -196,13 +196,13 @@ impl<'a> Walk<'a> {
 
     /// Reads the checkpoints from an offset on to know how far they reach, and compares the newest with the file that
     /// holds it.
-    fn survey(&mut self, offset: u64) -> Result<(), Error> {
+    fn survey(&mut self, offset: u64) -> Result<(), LedgerError> {
         let path = self.folder.join(NEWEST);
         let newest = match fs::read_to_string(&path) {
             Ok(note) => Some(note),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(String::new()),
-            Err(error) => return Err(Error::file("read", &path, error)),
+            Err(error) => return Err(LedgerError::file("read", &path, error)),
         };
         let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
         let mut history = History::open(self.folder, offset)?;
@@ -235,7 +235,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next checkpoint with its line, which must be for a larger size than the one before.
-    fn next_checkpoint(&mut self, size: u64) -> Result<Option<(u64, Signed)>, Error> {
+    fn next_checkpoint(&mut self, size: u64) -> Result<Option<(u64, Signed)>, LedgerError> {
         let line = self.reader.line;
         let Some(signed) = self.reader.next()? else { return Ok(None) };
         if signed.checkpoint.size <= size {
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes the next leaf into the tree, and compares what can be compared with it.
-    fn feed(&mut self, leaf: Hash) -> Result<(), Error> {
+    fn feed(&mut self, leaf: Hash) -> Result<(), LedgerError> {
         self.tiles.push(leaf);
         let size = self.tiles.size();
         for (place, hashes) in self.tiles.take_full() {
@@ -267,7 +267,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks a checkpoint against the tree of exactly its size.
-    fn meet(&mut self, line: u64, signed: &Signed) -> Result<(), Error> {
+    fn meet(&mut self, line: u64, signed: &Signed) -> Result<(), LedgerError> {
         let Checkpoint { size, root, .. } = signed.checkpoint;
         if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
             return Err(at_checkpoint(line, NOT_SIGNED).into());
@@ -291,7 +291,7 @@ impl<'a> Walk<'a> {
                 if version != VERSION {
                     return Err(format!("version {version} of the format is not known to this program"));
                 }
-                let named: VerifierKey = key.parse().map_err(|error: Error| error.to_string())?;
+                let named: VerifierKey = key.parse().map_err(|error: LedgerError| error.to_string())?;
                 match self.keys.first() {
                     Some(trusted) if *trusted != named => {
                         return Err(format!("the ledger was created with another key, `{named}`"));
@@ -312,7 +312,7 @@ impl<'a> Walk<'a> {
                 if self.successor.is_some() {
                     return Err("the key is rotated again before a checkpoint covers the last time".to_owned());
                 }
-                self.successor = Some(key.parse().map_err(|error: Error| error.to_string())?);
+                self.successor = Some(key.parse().map_err(|error: LedgerError| error.to_string())?);
             }
             Some(LedgerNotice::Erased { subject }) => {
                 self.erased.insert(subject);
@@ -327,7 +327,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What must hold when all records were read.
-    fn finish(&mut self, first: u64) -> Result<(), Error> {
+    fn finish(&mut self, first: u64) -> Result<(), LedgerError> {
         let size = self.tiles.size();
         if let Some((line, signed)) = &self.next {
             // A size that nobody signed says nothing about what is missing.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::compose::{Batch, Composer};
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::note::VerifierKey;
 use crate::options::LedgerOptions;
 use crate::queue::{Chunk, Next, Promise, Queue};
@@ -22,7 +22,7 @@ use crate::store::Store;
 const COMPANY: usize = 128;
 
 /// To whom the outcome of a command is told.
-pub(crate) type Reply<T> = Sender<Result<T, Error>>;
+pub(crate) type Reply<T> = Sender<Result<T, LedgerError>>;
 
 /// What the writer is asked to do besides appending.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ struct Task {
 pub(crate) struct Home {
     store: Option<Box<Store>>,
     batch: Batch,
-    written: Result<(), Error>,
+    written: Result<(), LedgerError>,
 }
 
 /// The thread that composes.
@@ -65,21 +65,21 @@ struct Writer<'a> {
     spare: Batch,
     disk: SyncSender<Task>,
     /// Why nothing more is written.
-    failure: Option<Error>,
+    failure: Option<LedgerError>,
     batch_records: usize,
     batch_bytes: usize,
     checkpoint_interval: Duration,
 }
 
 /// Writes until nobody can ask for anything any more, then signs a last checkpoint.
-pub(crate) fn run(store: Store, composer: Composer, options: &LedgerOptions, queue: &Queue) -> Result<(), Error> {
+pub(crate) fn run(store: Store, composer: Composer, options: &LedgerOptions, queue: &Queue) -> Result<(), LedgerError> {
     let _leaving = Leaving(queue);
     let (disk, tasks) = mpsc::sync_channel(1);
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .name("ledger disk".to_owned())
             .spawn_scoped(scope, move || write_batches(&tasks, queue))
-            .map_err(|error| Error::refused(format!("no thread can be started for the ledger: {error}")))?;
+            .map_err(|error| LedgerError::refused(format!("no thread can be started for the ledger: {error}")))?;
         let writer = Writer {
             queue,
             store: Some(Box::new(store)),
@@ -125,12 +125,12 @@ struct Ending<'a>(&'a Queue);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.0.bring_home(Home { store: None, batch: Batch::default(), written: Err(Error::gone()) });
+        self.0.bring_home(Home { store: None, batch: Batch::default(), written: Err(LedgerError::gone()) });
     }
 }
 
 impl Writer<'_> {
-    fn run(mut self) -> Result<(), Error> {
+    fn run(mut self) -> Result<(), LedgerError> {
         loop {
             let is_idle = self.failure.is_none() && self.store.as_ref().is_some_and(|store| store.has_unsigned());
             let is_full = self.open.text.len() >= self.batch_bytes;
@@ -159,7 +159,7 @@ impl Writer<'_> {
     /// Adds drafts to the batch that is being composed.
     fn compose(&mut self, chunk: Chunk) {
         if let Some(failure) = &self.failure {
-            return chunk.promise.keep(Err(Error::stopped(failure.clone())));
+            return chunk.promise.keep(Err(LedgerError::stopped(failure.clone())));
         }
         let first = self.composer.next_index();
         match self.composer.compose(&chunk.drafts, &mut self.open) {
@@ -184,8 +184,8 @@ impl Writer<'_> {
         }
     }
 
-    fn welcome(&mut self, home: Home) -> Result<(), Error> {
-        let Some(store) = home.store else { return Err(Error::gone()) };
+    fn welcome(&mut self, home: Home) -> Result<(), LedgerError> {
+        let Some(store) = home.store else { return Err(LedgerError::gone()) };
         self.store = Some(store);
         self.spare = home.batch;
         if let Err(error) = home.written {
@@ -195,16 +195,16 @@ impl Writer<'_> {
     }
 
     /// Nothing more is written, and what was composed is not acknowledged.
-    fn fail(&mut self, error: Error) {
+    fn fail(&mut self, error: LedgerError) {
         let failure = self.failure.get_or_insert(error);
         for (promise, _) in self.promises.drain(..) {
-            promise.keep(Err(Error::stopped(failure.clone())));
+            promise.keep(Err(LedgerError::stopped(failure.clone())));
         }
         self.open.clear();
     }
 
     /// Waits until all that was composed is written and the store is here.
-    fn finish(&mut self) -> Result<(), Error> {
+    fn finish(&mut self) -> Result<(), LedgerError> {
         loop {
             self.send();
             if self.store.is_some() {
@@ -235,10 +235,10 @@ impl Writer<'_> {
         }
     }
 
-    fn erase(&mut self, subject: &str) -> Result<u64, Error> {
+    fn erase(&mut self, subject: &str) -> Result<u64, LedgerError> {
         // A subject that nobody knows is no failure of the ledger.
         let pseudonym = self.composer.subjects.pseudonym(subject).ok_or_else(|| {
-            Error::refused(format!(
+            LedgerError::refused(format!(
                 "no record names the subject `{subject}`, or it was erased before\nhint: subjects are compared letter by \
                  letter"
             ))
@@ -246,7 +246,7 @@ impl Writer<'_> {
         self.attempt(|store, composer| store.erase(&mut composer.subjects, pseudonym))
     }
 
-    fn recover(&mut self) -> Result<(), Error> {
+    fn recover(&mut self) -> Result<(), LedgerError> {
         if self.failure.is_some()
             && let Some(store) = &mut self.store
         {
@@ -257,11 +257,14 @@ impl Writer<'_> {
     }
 
     /// Does something with the files; after a failure nothing more until somebody recovers.
-    fn attempt<T>(&mut self, change: impl FnOnce(&mut Store, &mut Composer) -> Result<T, Error>) -> Result<T, Error> {
+    fn attempt<T>(
+        &mut self,
+        change: impl FnOnce(&mut Store, &mut Composer) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
         if let Some(failure) = &self.failure {
-            return Err(Error::stopped(failure.clone()));
+            return Err(LedgerError::stopped(failure.clone()));
         }
-        let Some(store) = &mut self.store else { return Err(Error::gone()) };
+        let Some(store) = &mut self.store else { return Err(LedgerError::gone()) };
         let result = change(store, &mut self.composer);
         if let Err(error) = &result {
             self.failure = Some(error.clone());

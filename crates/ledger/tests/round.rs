@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use lictor_ledger::{
-    Checkpoint, Draft, Hash, Ledger, LedgerNotice, LedgerOptions, Payload, Reader, Revealed, VerifierKey,
+    Checkpoint, Draft, Hash, Ledger, LedgerNotice, LedgerOptions, Payload, Reader, RevealedPayload, VerifierKey,
     check_consistency, check_inclusion, verify, verify_against,
 };
 use serde_json::json;
@@ -126,7 +126,7 @@ fn an_erased_subject_is_gone_and_the_log_verifies() {
     let said = append(&ledger, about(&["ada"], Payload::Committed(b"yes".to_vec())));
     let nobody = append(&ledger, about(&[], Payload::Committed(b"tick".to_vec())));
     let reader = ledger.reader();
-    assert_eq!(reader.reveal(both).unwrap(), Revealed::Content(b"their meeting".to_vec()));
+    assert_eq!(reader.reveal(both).unwrap(), RevealedPayload::Content(b"their meeting".to_vec()));
     assert_eq!(reader.confirms(said, b"yes").unwrap(), Some(true));
     assert_eq!(reader.confirms(said, b"no").unwrap(), Some(false));
     let pseudonym = reader.record(kept).unwrap().subjects;
@@ -135,10 +135,10 @@ fn an_erased_subject_is_gone_and_the_log_verifies() {
     let erased = LedgerNotice::Erased { subject: pseudonym.concat() };
     assert_eq!(reader.record(index).unwrap().notice, Some(erased));
     for index in [kept, both, said] {
-        assert_eq!(reader.reveal(index).unwrap(), Revealed::Erased);
+        assert_eq!(reader.reveal(index).unwrap(), RevealedPayload::Erased);
     }
     assert_eq!(reader.confirms(said, b"yes").unwrap(), None);
-    assert_eq!(reader.reveal(other).unwrap(), Revealed::Content(b"his address".to_vec()));
+    assert_eq!(reader.reveal(other).unwrap(), RevealedPayload::Content(b"his address".to_vec()));
     assert_eq!(reader.confirms(nobody, b"tick").unwrap(), Some(true));
     assert!(ledger.erase("ada").unwrap_err().to_string().contains("no record names"));
     // Whoever comes back is somebody new.
@@ -160,10 +160,10 @@ fn keys_that_come_back_from_a_backup_are_destroyed_again() {
     (0..600).for_each(|number| assert!(append(&ledger, draft(number)) > index));
     ledger.close().unwrap();
     std::fs::write(&keys, backup).unwrap();
-    assert_eq!(Reader::open(folder.path()).reveal(index).unwrap(), Revealed::Content(b"her address".to_vec()));
+    assert_eq!(Reader::open(folder.path()).reveal(index).unwrap(), RevealedPayload::Content(b"her address".to_vec()));
     std::fs::remove_file(settled).unwrap();
     Ledger::open(folder.path(), options()).unwrap().close().unwrap();
-    assert_eq!(Reader::open(folder.path()).reveal(index).unwrap(), Revealed::Erased);
+    assert_eq!(Reader::open(folder.path()).reveal(index).unwrap(), RevealedPayload::Erased);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::fair::{Arrow, Loop, fair_loop};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::{Span, Time};
 use crate::monitor::Monitor;
+use crate::monitor_set::{After, MonitorSet};
 use crate::refusal::CompileError;
 use crate::residual::{Clause, Obligation};
 use crate::satisfy::Satisfy;
@@ -23,7 +24,6 @@ use crate::semantics::evaluate;
 use crate::state::{Handle, Point};
 use crate::term::{Atom, Value};
 use crate::verdict::Verdict;
-use crate::watch::{After, Watch};
 use crate::word::{Ending, Word};
 
 /// An infinite word: a beginning and a part that repeats for ever.
@@ -473,7 +473,7 @@ pub fn vacuity(arena: &Arena, f: Formula, trace: &[Facts]) -> Vec<Formula> {
 
 fn holds(arena: &Arena, f: Formula, trace: &[Facts]) -> bool {
     let Ok(monitor) = Monitor::new(arena, f) else { return false };
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(monitor, After::Latch);
     let mut standing = watch.start();
     for facts in trace {

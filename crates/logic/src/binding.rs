@@ -19,7 +19,7 @@ use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
 use crate::monitor::Monitor;
-use crate::population::{Decided, Population, Scene};
+use crate::population::{BindingVerdict, Population, Scene};
 use crate::probe::{Binding, Glance, Probe};
 use crate::state::Point;
 use crate::term::Value;
@@ -66,7 +66,7 @@ impl Bindings {
         scene: &mut Scene<'_>,
         hits: &[Asked<'_>],
         whole: Option<&Facts>,
-        decided: &mut Vec<Decided>,
+        decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let shape = scene.monitor.shape;
         match whole {
@@ -121,7 +121,7 @@ impl Bindings {
         named: &Found,
         background: (u64, u64),
         letter: &dyn Fn(&Binding) -> (u64, u64),
-        decided: &mut Vec<Decided>,
+        decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let mut moved = false;
         for population in &mut self.populations {
@@ -162,7 +162,7 @@ impl Bindings {
         scene: &mut Scene<'_>,
         touches: Vec<Touch>,
         background: (u64, u64),
-        decided: &mut Vec<Decided>,
+        decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let mut shares: Vec<Vec<Touch>> = self.populations.iter().map(|_| Vec::new()).collect();
         for touch in touches {
@@ -197,7 +197,7 @@ impl Bindings {
     }
 
     /// Lets pass every deadline before the time of the scene.
-    pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<Decided>) {
+    pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<BindingVerdict>) {
         for population in &mut self.populations {
             population.expire(scene, decided);
         }

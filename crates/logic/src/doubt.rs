@@ -2,19 +2,19 @@
 
 use crate::facts::Facts;
 use crate::letter::read;
-use crate::standing::{Standing, Wide};
+use crate::monitor_set::{MonitorId, MonitorSet};
 use crate::state::Point;
-use crate::watch::{MonitorId, Watch};
+use crate::trace_state::{TraceState, Wide};
 
-impl Watch {
+impl MonitorSet {
     /// Whether a position may break a formula that was not broken before it, in some way in which facts that nobody could
     /// tell may have been. `before` is where the trace stood, with all deadlines up to the position passed.
     ///
     /// ```
-    /// use lictor_logic::{After, Arena, Facts, Monitor, Watch};
+    /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
     /// let mut arena = Arena::new();
     /// let formula = arena.parse("G(halt -> G !pay)").unwrap();
-    /// let mut watch = Watch::new();
+    /// let mut watch = MonitorSet::new();
     /// let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
     /// let mut standing = watch.start();
     /// watch.step(&mut standing, &Facts::of(["hello"]));
@@ -23,7 +23,7 @@ impl Watch {
     /// assert!(watch.may_break(&standing, id, &Facts::of(["pay"])));
     /// assert!(!watch.may_break(&standing, id, &Facts::of(["hello"])));
     /// ```
-    pub fn may_break(&mut self, before: &Standing, id: MonitorId, facts: &Facts) -> bool {
+    pub fn may_break(&mut self, before: &TraceState, id: MonitorId, facts: &Facts) -> bool {
         let Some(Some(entry)) = self.entries.get_mut(id.index()) else { return false };
         let Some(seat) = before.seats.get(id.index()) else { return false };
         // Of a formula that is judged by its negation, no binding by itself breaks anything.
@@ -45,7 +45,7 @@ impl Watch {
 
     /// Whether nobody can tell if the position that was read last breaks a formula about data: it counts what is no number,
     /// or what may or may not have been.
-    pub fn is_untold(&self, standing: &Standing, id: MonitorId) -> bool {
+    pub fn is_untold(&self, standing: &TraceState, id: MonitorId) -> bool {
         let seat = standing.seats.get(id.index()).and_then(|seat| seat.wide.as_deref());
         matches!(seat, Some(Wide::Data(_, store)) if store.is_untold(standing.positions))
     }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
-use crate::measure::{Aggregate, Gathering, Measure};
+use crate::measure::{Aggregate, AggregateKind, Measure};
 use crate::printer::Written;
 use crate::term::{Atom, Comparison, Term};
 
@@ -187,16 +187,16 @@ impl Sentence<'_> {
             Measure::Aggregate(Aggregate { kind, interval, variables, body }) => {
                 let of: Vec<String> = variables.iter().map(|name| format!("`{name}`")).collect();
                 let of = match (kind, of.first()) {
-                    (Gathering::Count, None) => "the number of steps".to_owned(),
-                    (Gathering::Count, Some(_)) => format!("the number of {}", enumerate(of)),
-                    (Gathering::Distinct, first) => {
+                    (AggregateKind::Count, None) => "the number of steps".to_owned(),
+                    (AggregateKind::Count, Some(_)) => format!("the number of {}", enumerate(of)),
+                    (AggregateKind::Distinct, first) => {
                         format!("the number of different {}", first.map_or("", |name| name))
                     }
-                    (Gathering::Sum, first) => format!("the sum of {}", first.map_or("", |name| name)),
-                    (Gathering::Min, first) => format!("the least {}", first.map_or("", |name| name)),
-                    (Gathering::Max, first) => format!("the greatest {}", first.map_or("", |name| name)),
-                    (Gathering::Average, first) => format!("the mean of {}", first.map_or("", |name| name)),
-                    (Gathering::Latest, first) => format!("the latest {}", first.map_or("", |name| name)),
+                    (AggregateKind::Sum, first) => format!("the sum of {}", first.map_or("", |name| name)),
+                    (AggregateKind::Min, first) => format!("the least {}", first.map_or("", |name| name)),
+                    (AggregateKind::Max, first) => format!("the greatest {}", first.map_or("", |name| name)),
+                    (AggregateKind::Average, first) => format!("the mean of {}", first.map_or("", |name| name)),
+                    (AggregateKind::Latest, first) => format!("the latest {}", first.map_or("", |name| name)),
                 };
                 self.say(format!("{of}, {}, for which (", every(self.step, Way::Earlier, *interval)));
                 self.rest(*body, Step::That);

@@ -12,16 +12,16 @@
 //! beside it, and a quantified formula has one residual for each binding of values, of which those that are equal move
 //! as one.
 //!
-//! A [`Watch`] follows many monitors on many traces. It tells verdicts, residuals as formulas ([`Sentence`]) and, for
+//! A [`MonitorSet`] follows many monitors on many traces. It tells verdicts, residuals as formulas ([`Sentence`]) and, for
 //! each verdict, a [`Witness`]: the few positions and facts that prove it, which [`check()`] proves again by the
 //! definition alone.
 //!
 //! ```
-//! use lictor_logic::{After, Arena, Facts, Monitor, Time, Verdict, Watch};
+//! use lictor_logic::{After, Arena, Facts, Monitor, Time, Verdict, MonitorSet};
 //!
 //! let mut arena = Arena::new();
 //! let formula = arena.parse("always (opened implies eventually[0,30s] closed)").unwrap();
-//! let mut watch = Watch::new();
+//! let mut watch = MonitorSet::new();
 //! let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
 //! let mut standing = watch.start();
 //! watch.step(&mut standing, &Facts::of(["opened"]).at(Time::from_seconds(5)));
@@ -54,6 +54,7 @@ mod lower;
 pub mod measure;
 pub mod missing;
 pub mod monitor;
+pub mod monitor_set;
 mod normal;
 pub mod observation;
 mod parser;
@@ -73,13 +74,12 @@ pub mod sentence;
 mod slots;
 pub mod snapshot;
 pub mod spelling;
-pub mod standing;
 mod state;
 mod stepper;
 pub mod term;
 mod touch;
+pub mod trace_state;
 pub mod verdict;
-pub mod watch;
 pub mod witness;
 pub mod word;
 
@@ -91,9 +91,10 @@ pub use error::{Excerpt, ParseError, ParseErrors, distance, nearest};
 pub use facts::{Fact, Facts};
 pub use formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 pub use interval::{Interval, Span, Time};
-pub use measure::{Aggregate, Arithmetic, Exact, Gathering, Measure};
-pub use missing::Missed;
+pub use measure::{Aggregate, AggregateKind, Arithmetic, FixedDecimal, Measure};
+pub use missing::MissingOutcome;
 pub use monitor::Monitor;
+pub use monitor_set::{After, Conclusion, MonitorId, MonitorSet};
 pub use observation::{Name, Observation};
 pub use pattern::{Pattern, patterns};
 pub use refusal::CompileError;
@@ -101,9 +102,8 @@ pub use semantics::evaluate;
 pub use sentence::Sentence;
 pub use snapshot::{Snapshot, SnapshotError};
 pub use spelling::{Operator, Spelling, operators};
-pub use standing::{Counts, Standing};
 pub use term::{Atom, Comparison, Decimal, Term, Value};
+pub use trace_state::{TraceState, VerdictCounts};
 pub use verdict::Verdict;
-pub use watch::{After, Decided, MonitorId, Watch};
 pub use witness::{Moment, Prover, Witness, WitnessStep};
 pub use word::{Ending, Word};

@@ -25,7 +25,7 @@ pub enum Measure {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Aggregate {
     /// What is made of them.
-    pub kind: Gathering,
+    pub kind: AggregateKind,
     /// How far back it looks.
     pub interval: Interval,
     /// The variables; the first is what is summed up or compared, and the others only tell apart what happens at the
@@ -37,7 +37,7 @@ pub struct Aggregate {
 
 /// What is made of many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Gathering {
+pub enum AggregateKind {
     /// How often it happened.
     Count,
     /// How many different values there were.
@@ -54,26 +54,26 @@ pub enum Gathering {
     Latest,
 }
 
-impl Gathering {
+impl AggregateKind {
     /// Every one with its spelling.
-    pub const ALL: [(Gathering, &'static str); 7] = [
-        (Gathering::Count, "count"),
-        (Gathering::Distinct, "distinct"),
-        (Gathering::Sum, "sum"),
-        (Gathering::Min, "min"),
-        (Gathering::Max, "max"),
-        (Gathering::Average, "avg"),
-        (Gathering::Latest, "latest"),
+    pub const ALL: [(AggregateKind, &'static str); 7] = [
+        (AggregateKind::Count, "count"),
+        (AggregateKind::Distinct, "distinct"),
+        (AggregateKind::Sum, "sum"),
+        (AggregateKind::Min, "min"),
+        (AggregateKind::Max, "max"),
+        (AggregateKind::Average, "avg"),
+        (AggregateKind::Latest, "latest"),
     ];
 
     /// Its spelling.
     pub fn name(self) -> &'static str {
-        Gathering::ALL.iter().find(|(gathering, _)| *gathering == self).map_or("", |(_, name)| name)
+        AggregateKind::ALL.iter().find(|(gathering, _)| *gathering == self).map_or("", |(_, name)| name)
     }
 
     /// The one of that name.
-    pub fn named(name: &str) -> Option<Gathering> {
-        Gathering::ALL.iter().find(|(_, known)| *known == name).map(|(gathering, _)| *gathering)
+    pub fn named(name: &str) -> Option<AggregateKind> {
+        AggregateKind::ALL.iter().find(|(_, known)| *known == name).map(|(gathering, _)| *gathering)
     }
 }
 
@@ -149,75 +149,75 @@ impl Measure {
 /// the range, so that it still counts as large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Exact(i128);
+pub struct FixedDecimal(i128);
 
 /// As a text, for few formats hold numbers of this length.
-impl From<Exact> for String {
-    fn from(number: Exact) -> String {
+impl From<FixedDecimal> for String {
+    fn from(number: FixedDecimal) -> String {
         number.0.to_string()
     }
 }
 
-impl TryFrom<String> for Exact {
+impl TryFrom<String> for FixedDecimal {
     type Error = std::num::ParseIntError;
 
-    fn try_from(text: String) -> Result<Exact, std::num::ParseIntError> {
-        text.parse().map(Exact)
+    fn try_from(text: String) -> Result<FixedDecimal, std::num::ParseIntError> {
+        text.parse().map(FixedDecimal)
     }
 }
 
 const SCALE: i128 = 1_000_000_000_000;
 
-impl Exact {
-    pub(crate) const ZERO: Exact = Exact(0);
+impl FixedDecimal {
+    pub(crate) const ZERO: FixedDecimal = FixedDecimal(0);
 
     /// The number of a value; none for what is no number.
-    pub fn of(value: &Value) -> Option<Exact> {
+    pub fn of(value: &Value) -> Option<FixedDecimal> {
         match value {
-            Value::Integer(number) => Some(Exact(i128::from(*number) * SCALE)),
-            Value::Decimal(number) => Some(Exact::of_float(number.get())),
+            Value::Integer(number) => Some(FixedDecimal(i128::from(*number) * SCALE)),
+            Value::Decimal(number) => Some(FixedDecimal::of_float(number.get())),
             Value::Bool(_) | Value::Text(_) => None,
         }
     }
 
     /// The shortest decimal that means this float is meant; of its decimals the first twelve count.
-    fn of_float(number: f64) -> Exact {
+    fn of_float(number: f64) -> FixedDecimal {
         let written = number.to_string();
         let (whole, decimals) = written.split_once('.').unwrap_or((&written, ""));
         let decimals = decimals.get(..12).unwrap_or(decimals);
         match format!("{whole}{decimals:0<12}").parse() {
-            Ok(number) => Exact(number),
-            Err(_) if number < 0.0 => Exact(i128::MIN),
-            Err(_) => Exact(i128::MAX),
+            Ok(number) => FixedDecimal(number),
+            Err(_) if number < 0.0 => FixedDecimal(i128::MIN),
+            Err(_) => FixedDecimal(i128::MAX),
         }
     }
 
-    pub(crate) fn whole(number: u64) -> Exact {
-        Exact(i128::from(number) * SCALE)
+    pub(crate) fn whole(number: u64) -> FixedDecimal {
+        FixedDecimal(i128::from(number) * SCALE)
     }
 
     #[must_use]
-    pub(crate) fn plus(self, other: Exact) -> Exact {
-        Exact(self.0.saturating_add(other.0))
+    pub(crate) fn plus(self, other: FixedDecimal) -> FixedDecimal {
+        FixedDecimal(self.0.saturating_add(other.0))
     }
 
     #[must_use]
-    pub(crate) fn minus(self, other: Exact) -> Exact {
-        Exact(self.0.saturating_sub(other.0))
+    pub(crate) fn minus(self, other: FixedDecimal) -> FixedDecimal {
+        FixedDecimal(self.0.saturating_sub(other.0))
     }
 
-    fn times(self, other: Exact) -> Exact {
+    fn times(self, other: FixedDecimal) -> FixedDecimal {
         // By parts, so that the product of two numbers that fit does not leave the range on the way.
         let (whole, part) = (self.0 / SCALE, self.0 % SCALE);
         let small = match part.checked_mul(other.0) {
             Some(product) => product / SCALE,
             None => (part / 1_000_000).saturating_mul(other.0 / 1_000_000),
         };
-        Exact(whole.saturating_mul(other.0).saturating_add(small))
+        FixedDecimal(whole.saturating_mul(other.0).saturating_add(small))
     }
 
     /// None without anything to divide by.
-    pub(crate) fn over(self, other: Exact) -> Option<Exact> {
+    pub(crate) fn over(self, other: FixedDecimal) -> Option<FixedDecimal> {
         if other.0 == 0 {
             return None;
         }
@@ -226,14 +226,14 @@ impl Exact {
             Some(scaled) => scaled / other.0,
             None => rest / (other.0 / SCALE).max(1),
         };
-        Some(Exact(whole.saturating_mul(SCALE).saturating_add(decimals)))
+        Some(FixedDecimal(whole.saturating_mul(SCALE).saturating_add(decimals)))
     }
 }
 
 /// What a measure comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Quantity {
-    Number(Exact),
+    Number(FixedDecimal),
     /// What is no number: a text, a truth value.
     Other(Value),
     /// There is none: the least of nothing, a division by zero. No comparison with it is true.
@@ -244,7 +244,7 @@ pub(crate) enum Quantity {
 
 impl Quantity {
     pub(crate) fn of(value: &Value) -> Quantity {
-        match Exact::of(value) {
+        match FixedDecimal::of(value) {
             Some(number) => Quantity::Number(number),
             None => Quantity::Other(value.clone()),
         }
@@ -288,8 +288,8 @@ impl Quantity {
 mod tests {
     use super::*;
 
-    fn number(value: f64) -> Exact {
-        Exact::of(&Value::number(value).unwrap_or(Value::Bool(false))).unwrap_or_default()
+    fn number(value: f64) -> FixedDecimal {
+        FixedDecimal::of(&Value::number(value).unwrap_or(Value::Bool(false))).unwrap_or_default()
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(number(0.1).plus(number(0.2)), number(0.3));
         assert_eq!(number(2.5).times(number(-4.0)), number(-10.0));
         assert_eq!(number(1.0).over(number(8.0)), Some(number(0.125)));
-        assert_eq!(number(1.0).over(Exact::ZERO), None);
+        assert_eq!(number(1.0).over(FixedDecimal::ZERO), None);
         assert_eq!(number(19_999.99).minus(number(0.99)), number(19_999.0));
     }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::facts::Facts;
 use crate::interval::Time;
+use crate::monitor_set::{Conclusion, Entry, MonitorId, MonitorSet};
 use crate::observation::Observation;
 use crate::probe::Probe;
 use crate::reading::Reading;
-use crate::standing::Standing;
 use crate::term::Atom;
-use crate::watch::{Decided, Entry, MonitorId, Watch};
+use crate::trace_state::TraceState;
 use crate::witness::collect_atoms;
 
 /// How many facts a formula may ask for: a position has two to the power of that many ways to have been.
@@ -21,25 +21,25 @@ const MOST_POSITIONS: u64 = 256;
 
 /// What positions brought of which nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Missed {
+pub struct MissingOutcome {
     /// The verdicts that became definite: whatever the positions were, they brought them.
-    pub decided: Vec<Decided>,
+    pub decided: Vec<Conclusion>,
     /// The monitors that were given up: there are too many ways the positions could have been, or they may have brought
     /// values that the formula compares. Nothing may be concluded from where they stand any more.
     pub lost: Vec<MonitorId>,
 }
 
-impl Watch {
+impl MonitorSet {
     /// Reads positions of which nothing is known: any fact may have held at them, with any values. They are at the time of
     /// the position before them.
     ///
     /// What is told afterwards is so whatever they were; what depends on them stays inconclusive.
     ///
     /// ```
-    /// use lictor_logic::{After, Arena, Facts, Monitor, Verdict, Watch};
+    /// use lictor_logic::{After, Arena, Facts, Monitor, Verdict, MonitorSet};
     /// let mut arena = Arena::new();
     /// let formula = arena.parse("G(paid -> O approved)").unwrap();
-    /// let mut watch = Watch::new();
+    /// let mut watch = MonitorSet::new();
     /// let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
     /// let mut standing = watch.start();
     /// watch.miss(&mut standing, 2);
@@ -47,12 +47,13 @@ impl Watch {
     /// assert_eq!(watch.verdict(&mut standing, id), Verdict::Inconclusive);
     /// assert_eq!(watch.end(&mut standing, id), Verdict::Inconclusive);
     /// ```
-    pub fn miss(&mut self, standing: &mut Standing, count: u64) -> Missed {
+    pub fn miss(&mut self, standing: &mut TraceState, count: u64) -> MissingOutcome {
         self.seat_all(standing);
         let facts = self.all_unknown();
         let (mut followed, lost): (Vec<u32>, Vec<u32>) =
             (0..self.len() as u32).partition(|monitor| self.can_miss(*monitor));
-        let mut missed = Missed { lost: lost.into_iter().map(MonitorId).collect(), ..Missed::default() };
+        let mut missed =
+            MissingOutcome { lost: lost.into_iter().map(MonitorId).collect(), ..MissingOutcome::default() };
         for read in 1..=count {
             // What nobody knows changes nothing more once it has changed nothing.
             let before = (read >= 4 && read.is_power_of_two()).then(|| standing.clone());
@@ -101,7 +102,7 @@ impl Watch {
     }
 
     /// One such position, for some monitors.
-    fn miss_one(&mut self, standing: &mut Standing, facts: &Facts, monitors: &[u32]) {
+    fn miss_one(&mut self, standing: &mut TraceState, facts: &Facts, monitors: &[u32]) {
         self.scratch.decided.clear();
         standing.positions += 1;
         if standing.clock.is_none() {

@@ -143,10 +143,10 @@ impl Monitor {
     /// every position at which `f` fails is told, for every binding that fails there.
     ///
     /// ```
-    /// use lictor_logic::{After, Arena, Facts, Monitor, Watch};
+    /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
     /// let mut arena = Arena::new();
     /// let formula = arena.parse("G(pay -> O approved)").unwrap();
-    /// let mut watch = Watch::new();
+    /// let mut watch = MonitorSet::new();
     /// watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
     /// let mut standing = watch.start();
     /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 1);

@@ -6,7 +6,7 @@ use crate::facts::{Fact, Facts};
 use crate::interval::Time;
 use crate::term::Value;
 
-/// The number of a fact's name in a [`Watch`](crate::Watch).
+/// The number of a fact's name in a [`MonitorSet`](crate::MonitorSet).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Name(pub(crate) u32);
 

@@ -7,12 +7,12 @@ use crate::cells::{CellId, Cells, ClassId, mask_of, part_of};
 use crate::classes::Classes;
 use crate::interval::Time;
 use crate::monitor::Monitor;
+use crate::monitor_set::After;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
 use crate::term::Value;
 use crate::touch::{Asked, Found, Joints, Touch, sliced};
 use crate::verdict::Verdict;
-use crate::watch::After;
 
 /// What a monitor and its cache know, for one step.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Scene<'a> {
 }
 
 /// A binding that has come to a definite verdict; none for all values never seen.
-pub(crate) type Decided = (Verdict, Option<Box<Binding>>);
+pub(crate) type BindingVerdict = (Verdict, Option<Box<Binding>>);
 
 /// The bindings of one valuation of the rigid comparisons.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl Population {
         scene: &mut Scene<'_>,
         hits: &[Asked<'_>],
         background: u64,
-        decided: &mut Vec<Decided>,
+        decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let monitor = scene.monitor;
         if let ([(bit, values)], 0, true) = (hits, background, self.classes.are_idle()) {
@@ -167,7 +167,13 @@ impl Population {
 
     /// One value is touched and nobody else moves. False if it does not move either.
     #[inline]
-    fn step_value(&mut self, scene: &mut Scene<'_>, value: &Value, bits: u64, decided: &mut Vec<Decided>) -> bool {
+    fn step_value(
+        &mut self,
+        scene: &mut Scene<'_>,
+        value: &Value,
+        bits: u64,
+        decided: &mut Vec<BindingVerdict>,
+    ) -> bool {
         let skeleton = &scene.monitor.compiled.skeleton;
         let found = self.cells.find_value(value);
         let class = self.classes.find(found.map_or(self.unseen, |(_, class)| class));
@@ -204,7 +210,7 @@ impl Population {
         cell: CellId,
         held: ClassId,
         target: Point,
-        decided: &mut Vec<Decided>,
+        decided: &mut Vec<BindingVerdict>,
     ) {
         let skeleton = &scene.monitor.compiled.skeleton;
         if self.classes.sole(held) == Some(cell) {
@@ -244,7 +250,7 @@ impl Population {
         scene: &mut Scene<'_>,
         touches: Vec<Touch>,
         background: (u64, u64),
-        decided: &mut Vec<Decided>,
+        decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let skeleton = &scene.monitor.compiled.skeleton;
         if background.1 == 0 && self.all_rest(scene, background.0) && self.touched_rest(scene, &touches) {
@@ -309,7 +315,12 @@ impl Population {
         })
     }
 
-    fn step_background(&mut self, scene: &mut Scene<'_>, (bits, unknown): (u64, u64), decided: &mut Vec<Decided>) {
+    fn step_background(
+        &mut self,
+        scene: &mut Scene<'_>,
+        (bits, unknown): (u64, u64),
+        decided: &mut Vec<BindingVerdict>,
+    ) {
         let skeleton = &scene.monitor.compiled.skeleton;
         if scene.after == After::Each {
             let classes: Vec<ClassId> = self.classes.occupied().collect();
@@ -382,7 +393,7 @@ impl Population {
     }
 
     /// Counts a definite verdict of a cell, and starts it anew if verdicts do not latch.
-    fn settle(&mut self, scene: &mut Scene<'_>, cell: CellId, decided: &mut Vec<Decided>) {
+    fn settle(&mut self, scene: &mut Scene<'_>, cell: CellId, decided: &mut Vec<BindingVerdict>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let held = self.cells.class(cell);
         let verdict = scene.cache.verdict(skeleton, self.classes.point(self.classes.find(held)));
@@ -399,7 +410,7 @@ impl Population {
     }
 
     /// The same for a class that moved as a whole.
-    fn settle_class(&mut self, scene: &mut Scene<'_>, class: ClassId, decided: &mut Vec<Decided>) {
+    fn settle_class(&mut self, scene: &mut Scene<'_>, class: ClassId, decided: &mut Vec<BindingVerdict>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let verdict = scene.cache.verdict(skeleton, self.classes.point(class));
         if !verdict.is_definite() {
@@ -423,7 +434,7 @@ impl Population {
     }
 
     /// Says of every member of a class that it came to a verdict.
-    fn tell_class(&self, class: ClassId, verdict: Verdict, decided: &mut Vec<Decided>) {
+    fn tell_class(&self, class: ClassId, verdict: Verdict, decided: &mut Vec<BindingVerdict>) {
         let unseen = self.classes.find(self.unseen) == class;
         if unseen && self.is_realised {
             decided.push((verdict, None));
@@ -480,7 +491,7 @@ impl Population {
         }
     }
 
-    pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<Decided>) {
+    pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<BindingVerdict>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         for clock in 0..self.due.len() {
             while let Some(due) = self.due[clock].front().copied().filter(|due| due.end < scene.time) {

@@ -10,14 +10,14 @@ use crate::data::Present;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read;
+use crate::monitor_set::{After, Conclusion, MonitorId, MonitorSet};
 use crate::observation::{Observation, Plan};
 use crate::population::Scene;
-use crate::standing::{Standing, Wide};
 use crate::state::Point;
 use crate::term::Value;
 use crate::touch::Asked;
+use crate::trace_state::{TraceState, Wide};
 use crate::verdict::Verdict;
-use crate::watch::{After, Decided, MonitorId, Watch};
 
 /// What is read at a position.
 #[derive(Clone, Copy)]
@@ -37,8 +37,8 @@ impl Reading<'_> {
     }
 }
 
-impl Watch {
-    pub(crate) fn read(&mut self, standing: &mut Standing, observation: &Observation, facts: Option<&Facts>) {
+impl MonitorSet {
+    pub(crate) fn read(&mut self, standing: &mut TraceState, observation: &Observation, facts: Option<&Facts>) {
         self.scratch.decided.clear();
         if facts.is_none() && self.changes_nothing(standing, observation) {
             standing.positions += 1;
@@ -64,7 +64,7 @@ impl Watch {
     /// Is it one fact, about one binding of one formula, that leaves it where it stands? Most facts do, and then there
     /// is nothing else to do.
     #[inline]
-    fn changes_nothing(&self, standing: &Standing, observation: &Observation) -> bool {
+    fn changes_nothing(&self, standing: &TraceState, observation: &Observation) -> bool {
         let is_one_fact = observation.plan().is_none() && observation.len() == 1 && observation.time.is_none();
         if !is_one_fact || !self.whole.is_empty() {
             return false;
@@ -82,7 +82,7 @@ impl Watch {
         }
     }
 
-    fn advance_clock(&mut self, standing: &mut Standing, time: Option<Time>) {
+    fn advance_clock(&mut self, standing: &mut TraceState, time: Option<Time>) {
         let now = match (time, standing.clock) {
             (Some(time), Some(clock)) => time.max(clock),
             (Some(time), None) => time,
@@ -95,7 +95,7 @@ impl Watch {
     }
 
     /// Reads a position for which nothing was prepared.
-    fn read_anew(&mut self, standing: &mut Standing, observation: &Observation, facts: Option<&Facts>, now: Time) {
+    fn read_anew(&mut self, standing: &mut TraceState, observation: &Observation, facts: Option<&Facts>, now: Time) {
         let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
         let reading = Reading { observation, facts, unknown, now };
         self.touch(observation);
@@ -121,7 +121,7 @@ impl Watch {
 
     /// Reads an observation that was prepared.
     #[inline]
-    fn follow(&mut self, standing: &mut Standing, observation: &Observation, plan: &Plan, now: Time) {
+    fn follow(&mut self, standing: &mut TraceState, observation: &Observation, plan: &Plan, now: Time) {
         let reading = Reading { observation, facts: None, unknown: false, now };
         for (monitor, bits) in &plan.letters {
             self.step_one(standing, *monitor, *bits, reading);
@@ -135,7 +135,7 @@ impl Watch {
 
     /// Those that an empty letter moves, unless they were touched. Whoever became restless by being touched was.
     #[inline(never)]
-    fn step_restless(&mut self, standing: &mut Standing, reading: Reading<'_>) {
+    fn step_restless(&mut self, standing: &mut TraceState, reading: Reading<'_>) {
         for group in 0..standing.groups() {
             let mut bits = standing.restless(group);
             while bits != 0 {
@@ -150,7 +150,7 @@ impl Watch {
 
     /// Brings near what observations will touch: the bindings of formulas with one variable, the tables of formulas
     /// about data.
-    pub(crate) fn warm(&mut self, standing: &Standing, observations: &[Observation]) {
+    pub(crate) fn warm(&mut self, standing: &TraceState, observations: &[Observation]) {
         for (monitor, entry) in self.entries.iter().enumerate() {
             let (Some(entry), Some(seat)) = (entry, standing.seats.get(monitor)) else { continue };
             let mut values: Vec<&Value> = Vec::with_capacity(observations.len());
@@ -231,7 +231,7 @@ impl Watch {
     }
 
     #[inline]
-    pub(crate) fn step_one(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
+    pub(crate) fn step_one(&mut self, standing: &mut TraceState, monitor: u32, bits: u64, reading: Reading<'_>) {
         let Some(Some(entry)) = self.entries.get(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         if seat.wide.is_none() {
@@ -261,7 +261,7 @@ impl Watch {
     ///
     /// Kept apart, like all that is rare: inlined, it would make the hot path save and spill registers for it.
     #[inline(never)]
-    fn step_wide(&mut self, standing: &mut Standing, monitor: u32, bits: u64, reading: Reading<'_>) {
+    fn step_wide(&mut self, standing: &mut TraceState, monitor: u32, bits: u64, reading: Reading<'_>) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         let at = seat.at;
@@ -314,7 +314,7 @@ impl Watch {
                     point = entry.cache.step(skeleton, from, bits | entry.monitor.excuse, unknown, reading.now);
                     seat.decide(Verdict::Violated, standing.positions);
                     let id = MonitorId(monitor);
-                    self.scratch.decided.push(Decided { monitor: id, verdict: Verdict::Violated, binding: None });
+                    self.scratch.decided.push(Conclusion { monitor: id, verdict: Verdict::Violated, binding: None });
                 }
                 seat.place_point(point);
             }
@@ -324,7 +324,7 @@ impl Watch {
 
     /// A position of a formula about data.
     #[inline(never)]
-    fn step_data(&mut self, standing: &mut Standing, monitor: u32, reading: Reading<'_>) {
+    fn step_data(&mut self, standing: &mut TraceState, monitor: u32, reading: Reading<'_>) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         let (Some(Wide::Data(point, store)), Some(data)) = (seat.wide.as_deref_mut(), &entry.monitor.data) else {
@@ -354,7 +354,7 @@ impl Watch {
         let bindings = if is_each { &read.broken[..] } else { &read.broken[..read.broken.len().min(1)] };
         for binding in bindings {
             let binding = (!binding.is_empty()).then(|| binding.clone());
-            self.scratch.decided.push(Decided { monitor: MonitorId(monitor), verdict, binding });
+            self.scratch.decided.push(Conclusion { monitor: MonitorId(monitor), verdict, binding });
         }
         match entry.after {
             After::Each => {}
@@ -372,7 +372,7 @@ impl Watch {
 
     /// A formula without bindings came to a state: counts a definite verdict, and notes what it waits for.
     #[inline(never)]
-    fn arrive(&mut self, standing: &mut Standing, monitor: u32) {
+    fn arrive(&mut self, standing: &mut TraceState, monitor: u32) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         // A verdict that latched is not brought by this position.
@@ -385,7 +385,7 @@ impl Watch {
         if seat.wide.is_none() && seat.at <= VIOLATED && is_new {
             let verdict = if seat.at == SATISFIED { Verdict::Satisfied } else { Verdict::Violated };
             seat.decide(verdict, standing.positions);
-            self.scratch.decided.push(Decided { monitor: MonitorId(monitor), verdict, binding: None });
+            self.scratch.decided.push(Conclusion { monitor: MonitorId(monitor), verdict, binding: None });
             if entry.after == After::Reset {
                 let start = entry.start_state();
                 seat.place(start);
@@ -395,7 +395,7 @@ impl Watch {
     }
 
     /// Bindings of a quantified formula moved.
-    fn conclude(&mut self, standing: &mut Standing, monitor: u32) {
+    fn conclude(&mut self, standing: &mut TraceState, monitor: u32) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         let Some(Wide::Bindings(bindings)) = seat.wide.as_deref_mut() else { return };
@@ -405,7 +405,7 @@ impl Watch {
                 let verdict = entry.monitor.outward(verdict);
                 seat.decide(verdict, standing.positions);
                 let binding = binding.map(<[Option<Value>]>::into_vec);
-                self.scratch.decided.push(Decided { monitor: id, verdict, binding });
+                self.scratch.decided.push(Conclusion { monitor: id, verdict, binding });
             }
             return;
         }
@@ -418,14 +418,14 @@ impl Watch {
             seat.wide = None;
             let verdict = entry.monitor.outward(verdict);
             seat.decide(verdict, standing.positions);
-            self.scratch.decided.push(Decided { monitor: id, verdict, binding });
+            self.scratch.decided.push(Conclusion { monitor: id, verdict, binding });
         }
         self.scratch.bindings.clear();
     }
 
     /// Lets pass the deadlines before a moment.
     #[inline(never)]
-    pub(crate) fn expire(&mut self, standing: &mut Standing, time: Time) {
+    pub(crate) fn expire(&mut self, standing: &mut TraceState, time: Time) {
         for group in 0..standing.groups() {
             let mut bits = standing.timed(group);
             while bits != 0 {
@@ -436,7 +436,7 @@ impl Watch {
         }
     }
 
-    fn expire_one(&mut self, standing: &mut Standing, monitor: u32, time: Time) {
+    fn expire_one(&mut self, standing: &mut TraceState, monitor: u32, time: Time) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &mut standing.seats[monitor as usize];
         match seat.wide.as_deref_mut() {
@@ -461,7 +461,7 @@ impl Watch {
 
     /// Notes whether a monitor must be stepped although nothing touches it, and whether it has deadlines.
     #[inline]
-    pub(crate) fn note(&mut self, standing: &mut Standing, monitor: u32) {
+    pub(crate) fn note(&mut self, standing: &mut TraceState, monitor: u32) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let seat = &standing.seats[monitor as usize];
         let skeleton = &entry.monitor.compiled.skeleton;

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::facts::{Fact, Facts};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
-use crate::measure::{Aggregate, Exact, Gathering, Measure, Quantity};
+use crate::measure::{Aggregate, AggregateKind, FixedDecimal, Measure, Quantity};
 use crate::term::{Atom, Comparison, Term, Value};
 use crate::word::{Ending, Layout, Word};
 
@@ -227,27 +227,30 @@ impl<'a> Evaluation<'a> {
                 }
             }
         }
-        let numbers: Option<Vec<Exact>> = values.iter().map(|(_, value)| value.and_then(Exact::of)).collect();
-        let number = |number: Option<Exact>| number.map_or(Quantity::Nothing, Quantity::Number);
+        let numbers: Option<Vec<FixedDecimal>> =
+            values.iter().map(|(_, value)| value.and_then(FixedDecimal::of)).collect();
+        let number = |number: Option<FixedDecimal>| number.map_or(Quantity::Nothing, Quantity::Number);
         match (aggregate.kind, numbers) {
-            (Gathering::Count, _) => Quantity::Number(Exact::whole(values.len() as u64)),
-            (Gathering::Distinct, _) => {
+            (AggregateKind::Count, _) => Quantity::Number(FixedDecimal::whole(values.len() as u64)),
+            (AggregateKind::Distinct, _) => {
                 let mut different: Vec<Option<&Value>> = values.iter().map(|(_, value)| *value).collect();
                 different.sort_unstable();
                 different.dedup();
-                Quantity::Number(Exact::whole(different.len() as u64))
+                Quantity::Number(FixedDecimal::whole(different.len() as u64))
             }
-            (Gathering::Latest, _) => {
+            (AggregateKind::Latest, _) => {
                 let last = values.iter().max().and_then(|(_, value)| *value);
                 last.map_or(Quantity::Nothing, Quantity::of)
             }
             (_, None) => Quantity::Unknown,
-            (Gathering::Sum, Some(numbers)) => Quantity::Number(numbers.into_iter().fold(Exact::ZERO, Exact::plus)),
-            (Gathering::Min, Some(numbers)) => number(numbers.into_iter().min()),
-            (Gathering::Max, Some(numbers)) => number(numbers.into_iter().max()),
-            (Gathering::Average, Some(numbers)) => {
-                let count = Exact::whole(numbers.len() as u64);
-                number(numbers.into_iter().fold(Exact::ZERO, Exact::plus).over(count))
+            (AggregateKind::Sum, Some(numbers)) => {
+                Quantity::Number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::plus))
+            }
+            (AggregateKind::Min, Some(numbers)) => number(numbers.into_iter().min()),
+            (AggregateKind::Max, Some(numbers)) => number(numbers.into_iter().max()),
+            (AggregateKind::Average, Some(numbers)) => {
+                let count = FixedDecimal::whole(numbers.len() as u64);
+                number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::plus).over(count))
             }
         }
     }

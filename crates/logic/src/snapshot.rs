@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use crate::binding::Bindings;
 use crate::data::{SavedStore, Store};
 use crate::interval::Time;
-use crate::standing::{Seat, Standing, Wide};
+use crate::monitor_set::{Entry, MonitorId, MonitorSet};
 use crate::state::{Point, Portable};
 use crate::term::Value;
-use crate::watch::{Entry, MonitorId, Watch};
+use crate::trace_state::{Seat, TraceState, Wide};
 
 /// The version of the format that is written.
 const VERSION: u32 = 2;
 
-/// A [`Standing`] as data.
+/// A [`TraceState`] as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     version: u32,
@@ -101,9 +101,9 @@ impl Snapshot {
     }
 }
 
-impl Watch {
+impl MonitorSet {
     /// Where a trace stands, as data.
-    pub fn snapshot(&self, standing: &Standing) -> Snapshot {
+    pub fn snapshot(&self, standing: &TraceState) -> Snapshot {
         let mut formulas = Vec::with_capacity(standing.seats.len());
         let mut seats = Vec::new();
         for (index, seat) in standing.seats.iter().enumerate() {
@@ -125,7 +125,7 @@ impl Watch {
     }
 
     /// The trace of a snapshot, ready to go on. The monitors must be those it was taken with, in the same order.
-    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Standing, SnapshotError> {
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<TraceState, SnapshotError> {
         let refuse = |message: String| Err(SnapshotError { message });
         check_version(snapshot)?;
         let monitors = self.len();
@@ -148,7 +148,7 @@ impl Watch {
 
     /// The trace of a snapshot that was perhaps taken with other monitors: those whose formula is in it go on, in
     /// whatever order, and the others begin here. Beside it, which those are.
-    pub fn migrate(&mut self, snapshot: &Snapshot) -> Result<(Standing, Vec<MonitorId>), SnapshotError> {
+    pub fn migrate(&mut self, snapshot: &Snapshot) -> Result<(TraceState, Vec<MonitorId>), SnapshotError> {
         check_version(snapshot)?;
         let mut begun = Vec::new();
         let mut seats = Vec::with_capacity(self.len());
@@ -170,8 +170,8 @@ impl Watch {
     }
 
     /// Whether two traces stand at the same place with a monitor.
-    pub(crate) fn is_same(&self, one: &Standing, other: &Standing, monitor: usize) -> bool {
-        let state = |standing: &Standing| save(self.entry_at(monitor)?, standing.seats.get(monitor)?);
+    pub(crate) fn is_same(&self, one: &TraceState, other: &TraceState, monitor: usize) -> bool {
+        let state = |standing: &TraceState| save(self.entry_at(monitor)?, standing.seats.get(monitor)?);
         state(one) == state(other)
     }
 }

@@ -13,10 +13,10 @@ use crate::facts::{Fact, Facts, fits};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::Time;
 use crate::monitor::{Monitor, within_always};
+use crate::monitor_set::Conclusion;
 use crate::sentence::Sentence;
 use crate::term::{Atom, Term, Value};
 use crate::verdict::Verdict;
-use crate::watch::Decided;
 use engine::{Alone, Together};
 use search::Search;
 
@@ -146,7 +146,7 @@ impl Prover {
             self.together = Together::new(&self.sentence);
         }
         let together = self.together.as_mut()?;
-        let (Decided { verdict, binding: values, .. }, entries) = together.decide(trace, at_end)?;
+        let (Conclusion { verdict, binding: values, .. }, entries) = together.decide(trace, at_end)?;
         // The deciding binding alone decides, unless bindings decided together or no value was seen.
         let variables = together.variables();
         let named = variables.iter().cloned().zip(values.into_iter().flatten());

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use lictor_logic::{
-    After, Arena, Atom, CacheLimits, Fact, Facts, Moment, Monitor, Prover, Spelling, Time, Verdict, Watch,
+    After, Arena, Atom, CacheLimits, Fact, Facts, Moment, Monitor, MonitorSet, Prover, Spelling, Time, Verdict,
 };
 
 /// Positions as a second and its facts.
@@ -21,7 +21,7 @@ fn broken(text: &str, trace: &[Facts]) -> Vec<(usize, String)> {
     let mut arena = Arena::new();
     let formula = arena.parse(text).unwrap();
     let monitor = Monitor::each(&arena, formula).unwrap_or_else(|error| panic!("{error}"));
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     watch.add(monitor, After::Each);
     let mut standing = watch.start();
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ fn numbers_are_computed_with() {
 fn what_is_no_number_cannot_be_summed_up_and_is_not_passed_over() {
     let mut arena = Arena::new();
     let formula = arena.parse("always sum(a: pays(a)) <= 10").unwrap();
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
     let mut standing = watch.start();
     for facts in trace(&[(0, "pays(5)"), (1, "pays(\"1e9\")"), (2, "pays(100)")]) {
@@ -128,7 +128,7 @@ fn what_is_no_number_cannot_be_summed_up_and_is_not_passed_over() {
 fn what_is_unknown_makes_no_verdict() {
     let mut arena = Arena::new();
     let formula = arena.parse("always forall c. (pays(c) -> exists a. once approves(c,a))").unwrap();
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
     let mut standing = watch.start();
     let unknown = vec![Atom::parse("approves(c1,_)").unwrap()];
@@ -141,7 +141,7 @@ fn what_is_unknown_makes_no_verdict() {
 fn what_is_unknown_of_one_does_not_hide_another() {
     let mut arena = Arena::new();
     let formula = arena.parse("always forall p. (pays(p) -> sum[0,24h](a: pays(p,a)) <= 10)").unwrap();
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
     let mut standing = watch.start();
     let unknown = vec![Atom::parse("pays(a,_)").unwrap()];
@@ -213,7 +213,7 @@ fn what_finds_no_room_is_unknown_from_then_on() {
     let formula = arena.parse(text).unwrap();
     let mut told = Vec::new();
     for rows in [6, 100] {
-        let mut watch = Watch::with_limits(CacheLimits { rows, ..CacheLimits::DEFAULT });
+        let mut watch = MonitorSet::with_limits(CacheLimits { rows, ..CacheLimits::DEFAULT });
         let id = watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
         let mut standing = watch.start();
         told.push(lines.iter().map(|facts| watch.step(&mut standing, facts).len()).collect::<Vec<_>>());

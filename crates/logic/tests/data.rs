@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use lictor_logic::{
-    After, Arena, Atom, Decided, Ending, Fact, Facts, Formula, Monitor, Observation, Term, Time, Value, Verdict, Watch,
-    Word, evaluate,
+    After, Arena, Atom, Conclusion, Ending, Fact, Facts, Formula, Monitor, MonitorSet, Observation, Term, Time, Value,
+    Verdict, Word, evaluate,
 };
 
 /// Pairs in each test of an ordinary run; a nightly one takes more.
@@ -169,7 +169,7 @@ fn compare(variables: &[&str], body: &str, trace: &[Facts], saves: bool) -> bool
     let Ok(monitor) = Monitor::each(&arena, formula) else { return false };
     let variables_of_monitor = monitor.variables().to_vec();
     let closed = arena.parse(&format!("{prefix}({body})")).unwrap();
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     watch.add(monitor, After::Each);
     let (mut standing, mut hasty) = (watch.start(), watch.start());
     for (position, facts) in trace.iter().enumerate() {
@@ -206,7 +206,7 @@ fn compare(variables: &[&str], body: &str, trace: &[Facts], saves: bool) -> bool
 }
 
 /// The values for which something is violated.
-fn violated(decided: &[Decided]) -> BTreeSet<Option<Vec<Option<Value>>>> {
+fn violated(decided: &[Conclusion]) -> BTreeSet<Option<Vec<Option<Value>>>> {
     let violated = decided.iter().filter(|decided| decided.verdict == Verdict::Violated);
     violated.map(|decided| decided.binding.clone()).collect()
 }
@@ -308,7 +308,7 @@ fn what_is_unknown_is_never_told_and_hides_little() {
         }
         pairs += 1;
         let closed = arena.parse(&format!("{prefix}({body})")).unwrap();
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         watch.add(monitor, After::Each);
         let mut standing = watch.start();
         for (position, facts) in trace.iter().enumerate() {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use lictor_logic::{
-    After, Arena, Ending, Fact, Facts, Formula, Moment, Monitor, Time, Value, Verdict, Watch, Witness, Word, evaluate,
+    After, Arena, Ending, Fact, Facts, Formula, Moment, Monitor, MonitorSet, Time, Value, Verdict, Witness, Word,
+    evaluate,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -85,7 +86,7 @@ fn every_failing_position_is_told() {
             }
             let mut arena = Arena::new();
             let formula = arena.parse(&format!("G forall x. ({body})")).unwrap();
-            let mut watch = Watch::new();
+            let mut watch = MonitorSet::new();
             watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
             let mut standing = watch.start();
             let mut told = BTreeSet::new();

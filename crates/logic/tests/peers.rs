@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use lictor_logic::{After, Arena, Ending, Facts, Monitor, Verdict, Watch, Word, evaluate};
+use lictor_logic::{After, Arena, Ending, Facts, Monitor, MonitorSet, Verdict, Word, evaluate};
 use serde::Deserialize;
 
 fn folder() -> PathBuf {
@@ -45,7 +45,7 @@ fn past_formulas_of_a_peer_agree_at_every_position() {
         let positions: Vec<Facts> =
             case.trace.iter().map(|names| Facts::of(names.iter().map(String::as_str).chain(["here"]))).collect();
         let first_false = case.expected.iter().position(|truth| !truth);
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let id = watch.add(Monitor::new(&arena, always).unwrap(), After::Latch);
         let mut standing = watch.start();
         for (index, facts) in positions.iter().enumerate() {

@@ -3,22 +3,22 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_logic::{
-    After, Arena, Check, Fact, Facts, Moment, Monitor, MonitorId, Observation, Standing, Time, Value, Verdict, Watch,
-    Witness, check,
+    After, Arena, Check, Fact, Facts, Moment, Monitor, MonitorId, MonitorSet, Observation, Time, TraceState, Value,
+    Verdict, Witness, check,
 };
 
 /// One formula on one trace.
 struct Run {
     arena: Arena,
-    watch: Watch,
-    standing: Standing,
+    watch: MonitorSet,
+    standing: TraceState,
     id: MonitorId,
 }
 
 fn run(formula: &str, after: After) -> Run {
     let mut arena = Arena::new();
     let f = arena.parse(formula).unwrap();
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(Monitor::new(&arena, f).unwrap(), after);
     let standing = watch.start();
     Run { arena, watch, standing, id }

@@ -25,7 +25,7 @@ use lictor_warden::{RefusedInput, Warden};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use crate::relay::{Out, Relay, Terms};
+use crate::relay::{OutgoingMessage, Relay, RelayOptions};
 use stream::Streamed;
 use upstream::Upstream;
 
@@ -39,9 +39,9 @@ const MOST: usize = 10_000;
 type Shared = Arc<Mutex<Session>>;
 
 /// What stands between clients and one server.
-pub struct Service {
+pub struct McpService {
     upstream: Upstream,
-    terms: Terms,
+    terms: RelayOptions,
     warden: Mutex<Warden>,
     clock: fn() -> Time,
     note: fn(&str),
@@ -61,29 +61,29 @@ pub struct Service {
 struct Session {
     relay: Relay,
     /// Streams of calls that wait for a person, by the ids of their requests.
-    parked: HashMap<Text, mpsc::UnboundedSender<Out>>,
+    parked: HashMap<Text, mpsc::UnboundedSender<OutgoingMessage>>,
 }
 
-impl std::fmt::Debug for Service {
+impl std::fmt::Debug for McpService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Service").field("upstream", &self.upstream.uri).finish_non_exhaustive()
     }
 }
 
-impl Service {
+impl McpService {
     /// A service in front of a server, with definitions that the operator approved beforehand.
     pub fn new(
         upstream: Uri,
-        terms: Terms,
+        terms: RelayOptions,
         hosts: Vec<String>,
         approved: Vec<String>,
         mut warden: Warden,
         clock: fn() -> Time,
         note: fn(&str),
-    ) -> Result<Service, String> {
+    ) -> Result<McpService, String> {
         let begun = Relay::new(terms.clone()).approve(&mut warden, &approved, clock());
         begun.map_err(|error| error.to_string())?;
-        Ok(Service {
+        Ok(McpService {
             upstream: Upstream::new(upstream)?,
             terms,
             warden: Mutex::new(warden),
@@ -120,27 +120,28 @@ impl Service {
         Some(Arc::new(Mutex::new(Session { relay, parked: HashMap::new() })))
     }
 
-    fn client_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {
+    fn client_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<OutgoingMessage> {
         self.decided(|warden, now| locked(session).relay.client_sent(warden, bytes, now))
     }
 
-    fn server_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<Out> {
+    fn server_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<OutgoingMessage> {
         self.decided(|warden, now| locked(session).relay.server_sent(warden, bytes, now))
     }
 
     fn refuse(&self, reason: &str, bytes: &[u8]) {
         self.decided(|warden, now| match warden.refuse(&RefusedInput::new(reason, bytes), Some(now)) {
             Ok(()) => Vec::new(),
-            Err(error) => vec![Out::Note(format!("audit.unavailable: {error}"))],
+            Err(error) => vec![OutgoingMessage::Note(format!("audit.unavailable: {error}"))],
         });
     }
 
     /// Decides: one after the other, and with the disk, so that other requests go on meanwhile.
-    fn decided(&self, decide: impl FnOnce(&mut Warden, Time) -> Vec<Out>) -> Vec<Out> {
+    fn decided(&self, decide: impl FnOnce(&mut Warden, Time) -> Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
         let outs = tokio::task::block_in_place(|| decide(&mut locked(&self.warden), (self.clock)()));
-        let (notes, outs): (Vec<Out>, Vec<Out>) = outs.into_iter().partition(|out| matches!(out, Out::Note(_)));
+        let (notes, outs): (Vec<OutgoingMessage>, Vec<OutgoingMessage>) =
+            outs.into_iter().partition(|out| matches!(out, OutgoingMessage::Note(_)));
         for out in notes {
-            if let Out::Note(text) = out {
+            if let OutgoingMessage::Note(text) = out {
                 (self.note)(&text);
             }
         }
@@ -149,7 +150,7 @@ impl Service {
 }
 
 /// Serves clients until the process ends.
-pub async fn serve(service: Arc<Service>, listener: TcpListener) -> std::io::Result<()> {
+pub async fn serve(service: Arc<McpService>, listener: TcpListener) -> std::io::Result<()> {
     loop {
         let (connection, _) = listener.accept().await?;
         let service = Arc::clone(&service);

@@ -19,6 +19,6 @@ mod relay;
 mod sse;
 mod stdio;
 
-pub use crate::http::{Service, serve};
-pub use crate::relay::{Out, Relay, Terms};
+pub use crate::http::{McpService, serve};
+pub use crate::relay::{OutgoingMessage, Relay, RelayOptions};
 pub use crate::stdio::run;

@@ -24,7 +24,7 @@ use asking::Held;
 
 /// What the operator said.
 #[derive(Clone, Debug, Default)]
-pub struct Terms {
+pub struct RelayOptions {
     /// How the server is called in events and digests. The operator says so, not the server.
     pub server: String,
     /// The session that the events belong to.
@@ -35,7 +35,7 @@ pub struct Terms {
 
 /// A message that goes on, as JSON on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Out {
+pub enum OutgoingMessage {
     /// To the server.
     Server(Vec<u8>),
     /// To the client.
@@ -47,7 +47,7 @@ pub enum Out {
 /// A connection between a client and a server.
 #[derive(Debug)]
 pub struct Relay {
-    terms: Terms,
+    terms: RelayOptions,
     exchange: McpExchange,
     /// Requests of the client that the server has not answered, by their ids as JSON.
     asked: HashMap<Text, Asked>,
@@ -99,7 +99,7 @@ enum Ruling {
 
 impl Relay {
     /// A connection on which nothing was said yet.
-    pub fn new(terms: Terms) -> Relay {
+    pub fn new(terms: RelayOptions) -> Relay {
         Relay {
             terms,
             exchange: McpExchange::default(),
@@ -114,7 +114,7 @@ impl Relay {
     }
 
     /// Takes what the client sent.
-    pub fn client_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
+    pub fn client_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<OutgoingMessage> {
         let server = self.terms.server.clone();
         let mut turn = Turn { warden, server: &server, now, outs: Vec::new() };
         match message::read(bytes) {
@@ -137,7 +137,7 @@ impl Relay {
     }
 
     /// Takes what the server sent.
-    pub fn server_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<Out> {
+    pub fn server_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<OutgoingMessage> {
         let server = self.terms.server.clone();
         let mut turn = Turn { warden, server: &server, now, outs: Vec::new() };
         match message::read(bytes) {
@@ -229,7 +229,7 @@ struct Turn<'a> {
     /// How the server is called.
     server: &'a str,
     now: Time,
-    outs: Vec<Out>,
+    outs: Vec<OutgoingMessage>,
 }
 
 impl Turn<'_> {
@@ -279,15 +279,15 @@ impl Turn<'_> {
     }
 
     fn client(&mut self, message: &Json) {
-        self.outs.push(Out::Client(message.to_string().into_bytes()));
+        self.outs.push(OutgoingMessage::Client(message.to_string().into_bytes()));
     }
 
     fn server(&mut self, message: &Json) {
-        self.outs.push(Out::Server(message.to_string().into_bytes()));
+        self.outs.push(OutgoingMessage::Server(message.to_string().into_bytes()));
     }
 
     fn note(&mut self, text: String) {
-        self.outs.push(Out::Note(text));
+        self.outs.push(OutgoingMessage::Note(text));
     }
 }
 

@@ -11,7 +11,7 @@ use lictor_logic::Time;
 use lictor_warden::Warden;
 
 use crate::message::LONGEST;
-use crate::relay::{Out, Relay};
+use crate::relay::{OutgoingMessage, Relay};
 
 /// How long a server may be silent when its client is gone, before it is ended.
 const GRACE: Duration = Duration::from_secs(2);
@@ -68,12 +68,12 @@ pub fn run(
         };
         for out in outs {
             let written = match out {
-                Out::Note(text) => {
+                OutgoingMessage::Note(text) => {
                     note(&text);
                     Ok(())
                 }
-                Out::Client(text) => line(&mut to_client, &text),
-                Out::Server(text) => match &mut to_server {
+                OutgoingMessage::Client(text) => line(&mut to_client, &text),
+                OutgoingMessage::Server(text) => match &mut to_server {
                     Some(server) => line(server, &text),
                     None => Ok(()),
                 },

@@ -7,7 +7,7 @@ use lictor_logic::{Arena, Formula};
 use super::form::Form;
 use super::source::PolicyText;
 use super::yaml::{self, Node};
-use super::{Category, Definition, Place, Problems, Property, Purpose, Response, Tool};
+use super::{Category, FactDefinition, Place, Problems, Property, Purpose, Response, Tool};
 use lictor_json::{Json, Text};
 
 mod fact;
@@ -61,7 +61,7 @@ pub(super) struct Table {
 /// A fact as it was defined.
 #[derive(Clone, Debug)]
 pub(super) struct Defined {
-    pub(super) definition: Definition,
+    pub(super) definition: FactDefinition,
     pub(super) source: PolicyText,
     /// Its expressions, which can be judged only when all tables are known.
     pub(super) expressions: Vec<(Usage, Node)>,

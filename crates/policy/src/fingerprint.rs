@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lictor_logic::{Arena, Spelling};
 use sha2::{Digest, Sha256};
 
-use super::{Case, Definition, FactPattern, Policy, Property, Test};
+use super::{FactCase, FactDefinition, FactPattern, Policy, Property, Test};
 use lictor_json::{Json, Text};
 
 impl Policy {
@@ -81,13 +81,13 @@ fn stated(property: &Property) -> String {
     line("property", [string(id), string(says), string(&formula), optional(source), optional(remedy), settings])
 }
 
-fn defined(definition: &Definition) -> String {
+fn defined(definition: &FactDefinition) -> String {
     let cases: Vec<String> = definition.cases.iter().map(case).collect();
     line("fact", [string(&definition.name), texts(&definition.parameters), cases.join(" ")])
 }
 
-fn case(case: &Case) -> String {
-    let Case { on, tests, when, each, values, ask, place: _ } = case;
+fn case(case: &FactCase) -> String {
+    let FactCase { on, tests, when, each, values, ask, place: _ } = case;
     let on: Vec<String> = on.iter().map(|it| format!("{}({})", string(&it.kind), optional(&it.tool))).collect();
     let tests: Vec<String> = tests.iter().map(tested).collect();
     format!(

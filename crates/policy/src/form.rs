@@ -6,7 +6,7 @@ use lictor_logic::nearest;
 
 use super::source::PolicyText;
 use super::yaml::{Content, Key, Node};
-use super::{Level, Problem, Problems};
+use super::{Problem, ProblemLevel, Problems};
 use lictor_json::{Json, Text};
 
 /// Reads the values of one text and collects what is wrong with them.
@@ -40,7 +40,7 @@ impl<'n> Fields<'n> {
 impl Form<'_> {
     /// Notes a problem with a part of the text.
     pub(crate) fn complain(&mut self, span: Range<usize>, code: &'static str, message: String, hint: Option<String>) {
-        if !self.problems.is_full(Level::Error) {
+        if !self.problems.is_full(ProblemLevel::Error) {
             let mut problem = self.source.problem(span, code, message);
             problem.hint = hint;
             self.problems.add(problem);
@@ -49,7 +49,7 @@ impl Form<'_> {
 
     /// Notes something that is probably not meant.
     pub(crate) fn warn(&mut self, span: Range<usize>, code: &'static str, message: String, hint: Option<String>) {
-        if !self.problems.is_full(Level::Warning) {
+        if !self.problems.is_full(ProblemLevel::Warning) {
             let mut problem = self.source.problem(span, code, message).warning();
             problem.hint = hint;
             self.problems.add(problem);
@@ -188,7 +188,7 @@ impl Form<'_> {
 
     /// Notes a problem inside a scalar, as exactly as its style allows; if it does not, the text is shown below.
     pub(crate) fn complain_inside(&mut self, node: &Node, part: Range<usize>, mut problem: InsideProblem) {
-        if self.problems.is_full(Level::Error) {
+        if self.problems.is_full(ProblemLevel::Error) {
             return;
         }
         let (span, note) = match (node.inside(self.source, part.clone()), &node.content) {

@@ -20,8 +20,8 @@ pub mod vocabulary;
 mod yaml;
 
 pub use lint::lint;
-pub use load::{Base, Files, Loaded, Resolved, Resolver};
-pub use problem::{Level, Problem, Problems};
+pub use load::{FileResolver, LoadedPolicy, PageBase, ResolvedFile, Resolver};
+pub use problem::{Problem, ProblemLevel, Problems};
 pub use source::PolicyText;
 
 /// The JSON Schema of policy files.
@@ -41,7 +41,7 @@ pub struct Policy {
     /// Named values that expressions may look into.
     pub tables: Vec<(Text, Json)>,
     /// Facts beyond the built-in ones.
-    pub facts: Vec<Definition>,
+    pub facts: Vec<FactDefinition>,
     /// What must hold.
     pub properties: Vec<Arc<Property>>,
     /// Findings that somebody answers for.
@@ -114,20 +114,20 @@ pub struct Category {
 
 /// A fact that a policy defines.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Definition {
+pub struct FactDefinition {
     /// The name of the fact.
     pub name: Text,
     /// The names of its values.
     pub parameters: Vec<Text>,
     /// The ways in which it comes to hold; any one suffices.
-    pub cases: Vec<Case>,
+    pub cases: Vec<FactCase>,
     /// Where it was written.
     pub place: Place,
 }
 
 /// One way in which a fact comes to hold.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub struct FactCase {
     /// The events at which it may hold: kinds, with a tool name that may have `*`. None is every event.
     pub on: Vec<Trigger>,
     /// Tests on single fields of the event; all must pass.

@@ -11,7 +11,7 @@ use lictor_json::Json;
 
 /// A policy that can be used, and what is probably not meant in it.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedPolicy {
     /// The policy.
     pub policy: Policy,
     /// What is probably not meant; no errors.
@@ -22,7 +22,7 @@ pub struct Loaded {
 pub trait Resolver {
     /// The file that a policy uses; `from` is the file that uses it, by the name it was found under. An error says why it
     /// cannot be had.
-    fn file(&self, path: &str, from: &str) -> Result<Resolved, String>;
+    fn file(&self, path: &str, from: &str) -> Result<ResolvedFile, String>;
 
     /// The packs that there are.
     fn packs(&self) -> &[Pack] {
@@ -32,7 +32,7 @@ pub trait Resolver {
 
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedFile {
     /// Its name, for people and to tell files apart.
     pub name: String,
     /// Its text.
@@ -41,23 +41,23 @@ pub struct Resolved {
 
 /// Looks for files beside the file that uses them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Files;
+pub struct FileResolver;
 
-impl Resolver for Files {
-    fn file(&self, path: &str, from: &str) -> Result<Resolved, String> {
+impl Resolver for FileResolver {
+    fn file(&self, path: &str, from: &str) -> Result<ResolvedFile, String> {
         let folder = Path::new(from).parent().unwrap_or(Path::new(""));
         let path = tidied(&folder.join(path));
         let text = read(&path)?;
-        Ok(Resolved { name: path.display().to_string(), text })
+        Ok(ResolvedFile { name: path.display().to_string(), text })
     }
 }
 
 impl Policy {
     /// Reads a policy file, and the files and packs it uses.
-    pub fn load(path: &Path) -> Result<Loaded, Problems> {
+    pub fn load(path: &Path) -> Result<LoadedPolicy, Problems> {
         let name = path.display().to_string();
         match read(path) {
-            Ok(text) => Policy::parse(&text, &name, &Files),
+            Ok(text) => Policy::parse(&text, &name, &FileResolver),
             Err(reason) => {
                 let place = Place { file: name.into(), ..Place::default() };
                 let mut problems = Problems::default();
@@ -81,7 +81,7 @@ impl Policy {
     }
 
     /// Reads the text of a policy file of that name; what it uses comes from the resolver.
-    pub fn parse(text: &str, name: &str, resolver: &dyn Resolver) -> Result<Loaded, Problems> {
+    pub fn parse(text: &str, name: &str, resolver: &dyn Resolver) -> Result<LoadedPolicy, Problems> {
         let mut merger = Merger::new(resolver);
         let merged = merger.file(&PolicyText::new(name, text));
         merger.finish(merged)
@@ -89,7 +89,7 @@ impl Policy {
 
     /// The policy under which the examples of a page are judged: its own block together with what it builds on, and its
     /// setup, which counts before both.
-    pub fn for_page(page: &Page, base: Base<'_>, resolver: &dyn Resolver) -> Result<Loaded, Problems> {
+    pub fn for_page(page: &Page, base: PageBase<'_>, resolver: &dyn Resolver) -> Result<LoadedPolicy, Problems> {
         let mut merger = Merger::new(resolver);
         let merged = merger.page(page, base);
         merger.finish(merged)
@@ -98,7 +98,7 @@ impl Policy {
 
 /// What the policy of a page builds on.
 #[derive(Clone, Copy, Debug)]
-pub enum Base<'a> {
+pub enum PageBase<'a> {
     /// Nothing else.
     Nothing,
     /// The pack it belongs to.

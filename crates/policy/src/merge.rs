@@ -12,7 +12,7 @@ use lictor_logic::{Arena, Formula, Monitor, nearest};
 
 use self::named::{Conflict, join};
 use super::draft::{Change, Defined, Draft, Role, Stated, Table, Use};
-use super::load::{Base, Loaded, Resolver};
+use super::load::{LoadedPolicy, PageBase, Resolver};
 use super::source::PolicyText;
 use super::{After, Category, Policy, Problems, Purpose, Suppression, Tool, check};
 use crate::glob::Glob;
@@ -103,18 +103,18 @@ impl<'a> Merger<'a> {
     }
 
     /// What the examples of a page are judged by.
-    pub(super) fn page(&mut self, page: &Page, base: Base<'_>) -> Merged {
+    pub(super) fn page(&mut self, page: &Page, base: PageBase<'_>) -> Merged {
         let stated = page.policy.iter();
         let mut below = match base {
-            Base::Nothing => self.blocks(&stated.cloned().collect::<Vec<_>>()),
-            Base::Pack(pack) => {
+            PageBase::Nothing => self.blocks(&stated.cloned().collect::<Vec<_>>()),
+            PageBase::Pack(pack) => {
                 let mut merged = self.blocks(&pack.shared.iter().chain(stated).cloned().collect::<Vec<_>>());
                 merged.properties.iter_mut().for_each(|stated| prefix(stated, &pack.name));
                 merged
             }
-            Base::File(source) => self.file(source),
+            PageBase::File(source) => self.file(source),
         };
-        if let (Base::File(_), Some(block)) = (base, &page.policy) {
+        if let (PageBase::File(_), Some(block)) = (base, &page.policy) {
             below = self.over(block, below);
         }
         match &page.setup {
@@ -265,7 +265,7 @@ impl<'a> Merger<'a> {
     }
 
     /// The policy, if nothing stands in its way.
-    pub(super) fn finish(mut self, merged: Merged) -> Result<Loaded, Problems> {
+    pub(super) fn finish(mut self, merged: Merged) -> Result<LoadedPolicy, Problems> {
         check::check(&merged, self.incomplete, &mut self.problems);
         self.problems.sort();
         if self.problems.has_errors() {
@@ -284,7 +284,7 @@ impl<'a> Merger<'a> {
             suppressions: merged.suppressions.into_iter().map(|(_, _, suppression)| suppression).collect(),
             sources: self.sources,
         };
-        Ok(Loaded { policy, warnings: self.problems })
+        Ok(LoadedPolicy { policy, warnings: self.problems })
     }
 }
 

@@ -13,7 +13,7 @@ use lictor_logic::{Span, Value};
 
 pub use page::read_page;
 
-use crate::{Base, Files, Loaded, Place, Policy, PolicyText, Problems};
+use crate::{FileResolver, LoadedPolicy, PageBase, Place, Policy, PolicyText, Problems};
 use lictor_json::Text;
 
 /// A pack: properties on one subject.
@@ -128,7 +128,7 @@ impl Pack {
     }
 
     /// The policy under which the examples of one of its pages are judged.
-    pub fn policy(&self, page: &Page) -> Result<Loaded, Problems> {
-        Policy::for_page(page, Base::Pack(self), &Files)
+    pub fn policy(&self, page: &Page) -> Result<LoadedPolicy, Problems> {
+        Policy::for_page(page, PageBase::Pack(self), &FileResolver)
     }
 }

@@ -18,19 +18,19 @@ const LONGEST: usize = 600;
 
 /// Whether a problem stands in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum ProblemLevel {
     /// The policy cannot be used.
     Error,
     /// It can, but probably says something else than was meant.
     Warning,
 }
 
-impl Level {
+impl ProblemLevel {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Error => "error",
-            Level::Warning => "warning",
+            ProblemLevel::Error => "error",
+            ProblemLevel::Warning => "warning",
         }
     }
 }
@@ -58,7 +58,7 @@ pub struct Problem {
     /// How many characters of the line it concerns; at least one.
     pub length: u32,
     /// Whether it stands in the way.
-    pub level: Level,
+    pub level: ProblemLevel,
     /// The kind of mistake, for programs: `policy.unknown-key`.
     pub code: &'static str,
     /// What is wrong.
@@ -79,7 +79,7 @@ impl Problem {
             line: place.line,
             column: place.column,
             length: 1,
-            level: Level::Error,
+            level: ProblemLevel::Error,
             code,
             message: message.into(),
             hint: None,
@@ -91,7 +91,7 @@ impl Problem {
     /// The same as a warning.
     #[must_use]
     pub fn warning(mut self) -> Problem {
-        self.level = Level::Warning;
+        self.level = ProblemLevel::Warning;
         self
     }
 
@@ -177,7 +177,7 @@ impl Problems {
 
     /// Does one of them stand in the way?
     pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|problem| problem.level == Level::Error)
+        self.list.iter().any(|problem| problem.level == ProblemLevel::Error)
     }
 
     pub(crate) fn add(&mut self, problem: Problem) {
@@ -188,7 +188,7 @@ impl Problems {
 
     /// Are further problems of a level only counted? Counts one if so, which saves making it. Each level has its own
     /// room: warnings never crowd out errors.
-    pub(crate) fn is_full(&mut self, level: Level) -> bool {
+    pub(crate) fn is_full(&mut self, level: ProblemLevel) -> bool {
         let full = self.list.iter().filter(|other| other.level == level).count() >= MOST;
         self.more += usize::from(full);
         full

@@ -6,9 +6,9 @@ use std::path::Path;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::{Files, Policy, PolicyText, Problems, yaml};
+use super::{FileResolver, Policy, PolicyText, Problems, yaml};
 use crate::pack::packs;
-use lictor_event::record::{Decoded, Decoder, LogRecord};
+use lictor_event::record::{DecodedEvents, Decoder, LogRecord};
 
 fn validator(text: &str) -> Validator {
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
@@ -121,7 +121,7 @@ fn the_loader_and_the_schema_refuse_the_same_shapes() {
     let mut wrong = Vec::new();
     for changed in mutations {
         let text = changed.to_string();
-        let loaded = Policy::parse(&text, "changed.json", &Files);
+        let loaded = Policy::parse(&text, "changed.json", &FileResolver);
         let valid = schema.is_valid(&changed);
         match loaded {
             Ok(_) if !valid => wrong.push(format!("only the schema refuses {text}")),
@@ -149,7 +149,7 @@ fn the_loader_and_the_schema_know_the_same_words() {
         ("/$defs/mode/enum", "properties: [{id: p, formula: always !error, mode: qqqqqqqq}]"),
     ];
     for (pointer, text) in cases {
-        let problems = Policy::parse(&format!("lictor: 1\n{text}\n"), "words.yaml", &Files).unwrap_err();
+        let problems = Policy::parse(&format!("lictor: 1\n{text}\n"), "words.yaml", &FileResolver).unwrap_err();
         let hint = problems.iter().next().and_then(|problem| problem.hint.clone()).unwrap();
         let mut told: Vec<&str> = hint.split('`').skip(1).step_by(2).collect();
         let mut listed: Vec<&str> = schema
@@ -168,7 +168,7 @@ fn the_loader_and_the_schema_know_the_same_words() {
 /// Is a line an event to the decoder?
 fn is_event(line: &str) -> bool {
     let record = LogRecord { value: lictor_json::parse_str(line).unwrap(), file: "x".into(), line: 1, index: 0 };
-    let mut out = Decoded::default();
+    let mut out = DecodedEvents::default();
     lictor_event::native::NativeDecoder::default().record(record, &mut out);
     out.faults.is_empty() && out.events.len() == 1
 }

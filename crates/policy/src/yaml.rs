@@ -13,7 +13,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::source::PolicyText;
-use super::{Level, Place, Problem, Problems};
+use super::{Place, Problem, ProblemLevel, Problems};
 use lictor_json::{Json, Object};
 
 /// The largest policy, in bytes.
@@ -257,7 +257,7 @@ impl Reader<'_> {
             }
             match seen.get(&key.text) {
                 Some(line) => {
-                    if !self.problems.is_full(Level::Error) {
+                    if !self.problems.is_full(ProblemLevel::Error) {
                         let message = format!("the key `{}` stands here for the second time", key.text);
                         let problem = self.source.problem(key.span, "yaml.duplicate-key", message);
                         self.problems.add(problem.help(format!("the first one is in line {line}; keep one of them")));

@@ -110,8 +110,8 @@ impl Report {
         let written = py.detach(|| match format {
             "json" => Some(report::json::write(found, &mut bytes)),
             "jsonl" => Some(report::jsonl::write(found, &mut bytes)),
-            "text" => Some(text::write(found, text::Style::default(), &mut bytes)),
-            "markdown" => Some(markdown::write(found, markdown::Extent::default(), &mut bytes)),
+            "text" => Some(text::write(found, text::TerminalStyle::default(), &mut bytes)),
+            "markdown" => Some(markdown::write(found, markdown::ReportDetail::default(), &mut bytes)),
             "html" => Some(report::html::write(found, &mut bytes)),
             "sarif" => Some(report::sarif::write(found, &mut bytes)),
             "junit" => Some(report::junit::write(found, &mut bytes)),

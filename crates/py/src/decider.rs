@@ -11,7 +11,7 @@ use lictor::json::Json;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_store::MemoryStore;
-use lictor_warden::{DELIVERY, Keep, News, Notice, Warden, WardenOptions};
+use lictor_warden::{ContentRetention, DELIVERY, Notice, TimeOutcome, Warden, WardenOptions};
 
 /// How many sessions are held in memory: all, for there is nowhere else.
 const MOST_SESSIONS: usize = usize::MAX / 2;
@@ -52,7 +52,7 @@ impl Decider {
     ) -> Result<Decider, String> {
         let ledger = Ledger::open_or_create(log, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now));
         let options = WardenOptions {
-            keep: if keeps_content { Keep::Content } else { Keep::Commitment },
+            keep: if keeps_content { ContentRetention::Content } else { ContentRetention::Commitment },
             most_sessions: MOST_SESSIONS,
             policy,
             idle: None,
@@ -140,8 +140,8 @@ fn parted(notices: Vec<Notice>) -> (Vec<Finding>, Vec<Decision>) {
     let (mut late, mut settled) = (Vec::new(), Vec::new());
     for notice in notices {
         match notice.news {
-            News::Late(finding) => late.push(*finding),
-            News::Settled(decision) => settled.push(*decision),
+            TimeOutcome::Late(finding) => late.push(*finding),
+            TimeOutcome::Settled(decision) => settled.push(*decision),
         }
     }
     (late, settled)

@@ -8,7 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lictor::event::{Event, Kind};
 use lictor::guard::{Action, Decision};
-use lictor_wire::{Api, Known, Move, Reply, Request, Route, Ruling, Sent, Stream, StreamLimits, WireRefusal};
+use lictor_wire::{
+    Api, ConversationHistory, Reply, Request, Route, Ruling, SentItem, Stream, StreamAction, StreamLimits, WireRefusal,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -40,7 +42,7 @@ pub(crate) struct Exchange {
 #[derive(Debug)]
 struct Flow {
     stream: Stream,
-    moves: VecDeque<Move>,
+    moves: VecDeque<StreamAction>,
     /// Whether it ended because something could not be written down: nothing leaves any more.
     is_cut: bool,
 }
@@ -146,8 +148,8 @@ fn ask(
 }
 
 /// Takes up what the client was told: it will send it back.
-fn replied(guarding: &mut Guarding, session: &str, sent: &[Vec<Sent>]) {
-    let known: &mut Known = &mut guarding.histories.entry(session.to_owned()).or_default().known;
+fn replied(guarding: &mut Guarding, session: &str, sent: &[Vec<SentItem>]) {
+    let known: &mut ConversationHistory = &mut guarding.histories.entry(session.to_owned()).or_default().known;
     known.replied(sent);
 }
 
@@ -157,11 +159,11 @@ impl Flow {
         let mut out = Vec::new();
         while let Some(next) = self.moves.pop_front() {
             let more = match next {
-                Move::Release(bytes) => {
+                StreamAction::Release(bytes) => {
                     out.extend(bytes);
                     continue;
                 }
-                Move::Judge(event) => match rule_reply(guarding, &exchange.session, *event, told) {
+                StreamAction::Judge(event) => match rule_reply(guarding, &exchange.session, *event, told) {
                     Ok(ruling) => self.stream.rule(ruling),
                     Err(unwritten) => {
                         let sequence = self.stream.sequence();
@@ -171,8 +173,8 @@ impl Flow {
                         continue;
                     }
                 },
-                Move::Text { .. } => self.stream.mask(&[]),
-                Move::Refuse(refused) => {
+                StreamAction::Text { .. } => self.stream.mask(&[]),
+                StreamAction::Refuse(refused) => {
                     let sequence = self.stream.sequence();
                     out.extend(exchange.api().error_event(502, refused.code, &refused.message, sequence));
                     continue;

@@ -10,7 +10,7 @@ use lictor::finding::Finding;
 use lictor::guard::{Decision, Guard, GuardOptions};
 use lictor::json::Text;
 use lictor_logic::{Span, Time};
-use lictor_wire::{Known, Ruling};
+use lictor_wire::{ConversationHistory, Ruling};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -44,7 +44,7 @@ pub(crate) struct Guarding {
 /// What is known of what one session sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    pub(crate) known: Known,
+    pub(crate) known: ConversationHistory,
     /// What was changed, by its hash: clients send it again and again as it was.
     pub(crate) changed: HashMap<[u8; 32], Ruling>,
     /// Calls that were denied, and why: a vendor who keeps the history waits for their answers.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lictor_logic::{After, Moment, Monitor as Compiled, MonitorId, Standing, Time, Verdict, Watch, Witness};
+use lictor_logic::{After, Moment, Monitor as Compiled, MonitorId, MonitorSet, Time, TraceState, Verdict, Witness};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -36,9 +36,9 @@ pub(crate) struct Monitor {
 /// A formula and where its trace stands.
 #[derive(Clone, Debug)]
 struct Following {
-    watch: Watch,
+    watch: MonitorSet,
     id: MonitorId,
-    standing: Standing,
+    standing: TraceState,
     /// The first position with a definite verdict, from one.
     decided_at: Option<u64>,
 }
@@ -49,7 +49,7 @@ impl Following {
             let (message, hint) = (error.message(), error.hint());
             Error::Formula.with(format!("{message}\n  {}\n  hint: {hint}", formula.text()))
         })?;
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let id = watch.add(compiled, After::Latch);
         let standing = watch.start();
         Ok(Following { watch, id, standing, decided_at: None })

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lictor::judge::Judge;
 use lictor::pack;
-use lictor::policy::{Files, Loaded, Policy as Loadable, Problems, lint};
+use lictor::policy::{FileResolver, LoadedPolicy, Policy as Loadable, Problems, lint};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -36,8 +36,8 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    fn ready(loaded: Result<Loaded, Problems>) -> PyResult<Policy> {
-        let Loaded { policy, warnings } = loaded.map_err(|problems| Error::Policy.with(problems))?;
+    fn ready(loaded: Result<LoadedPolicy, Problems>) -> PyResult<Policy> {
+        let LoadedPolicy { policy, warnings } = loaded.map_err(|problems| Error::Policy.with(problems))?;
         let judge = Judge::new(&policy).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             Error::Policy.with(lines.join("\n"))
@@ -51,7 +51,7 @@ impl Policy {
             true => Policy::ready(Loadable::load(Path::new(source))),
             false => {
                 let text = pack::using(source).map_err(|message| Error::Policy.with(message))?;
-                Policy::ready(Loadable::parse(&text, source, &Files))
+                Policy::ready(Loadable::parse(&text, source, &FileResolver))
             }
         })
     }
@@ -97,7 +97,7 @@ impl Policy {
     #[staticmethod]
     #[pyo3(signature = (text, name = "<policy>"))]
     fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Policy> {
-        py.detach(|| Policy::ready(Loadable::parse(text, name, &Files)))
+        py.detach(|| Policy::ready(Loadable::parse(text, name, &FileResolver)))
     }
 
     /// Its name.

@@ -7,7 +7,7 @@ use lictor::decode::LogRecord;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::judge::Judge;
-use lictor::session::{Proposal as Proposed, Session as Judged, Summary};
+use lictor::session::{Proposal as Proposed, Session as Judged, SessionSummary};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -239,7 +239,7 @@ impl Session {
     }
 }
 
-fn to_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
+fn to_dict<'py>(py: Python<'py>, summary: &SessionSummary) -> PyResult<Bound<'py, PyDict>> {
     let properties = PyList::empty(py);
     for property in &summary.properties {
         let entry = PyDict::new(py);

@@ -6,7 +6,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use lictor_logic::{
-    After, Facts, Monitor as Compiled, MonitorId, Name, Observation, Spelling, Standing, Verdict, Watch,
+    After, Facts, Monitor as Compiled, MonitorId, MonitorSet, Name, Observation, Spelling, TraceState, Verdict,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PyMapping, PyString};
@@ -193,8 +193,8 @@ pub(crate) struct TrajectorySafetyMonitor(Mutex<Trajectory>);
 #[derive(Clone, Debug)]
 struct Trajectory {
     properties: Vec<Named>,
-    watch: Watch,
-    standing: Standing,
+    watch: MonitorSet,
+    standing: TraceState,
     flags: [Name; 8],
     /// What the properties read in each combination of flags that was seen.
     read: Vec<Option<Observation>>,
@@ -215,7 +215,7 @@ struct Named {
 
 impl Trajectory {
     fn new(properties: &[(String, Formula)]) -> PyResult<Trajectory> {
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let mut named = Vec::new();
         for (name, formula) in properties {
             let compiled = Compiled::new(&formula.arena, formula.id).map_err(|error| {

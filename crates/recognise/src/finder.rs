@@ -6,7 +6,7 @@ use super::bytes::before;
 use super::lexicon::Filter;
 use super::phone::Phone;
 use super::scan::{Glance, Masks, STEP, Window};
-use super::{Builtin, Found, Recogniser, email, encoded};
+use super::{Builtin, Recognised, Recogniser, email, encoded};
 use lictor_json::Text;
 
 /// One text, and what was found in it.
@@ -15,7 +15,7 @@ pub(super) struct Finder<'a> {
     text: &'a str,
     /// The bytes of the text.
     pub(super) bytes: &'a [u8],
-    pub(super) found: &'a mut Found,
+    pub(super) found: &'a mut Recognised,
     /// Where things stand, with the number of their category, if somebody wants to know.
     places: Option<&'a mut Vec<(Range<usize>, u16)>>,
     /// Up to where digits belong to something that was found.
@@ -31,7 +31,7 @@ impl<'a> Finder<'a> {
     pub(super) fn new(
         recogniser: &'a Recogniser,
         text: &'a str,
-        found: &'a mut Found,
+        found: &'a mut Recognised,
         places: Option<&'a mut Vec<(Range<usize>, u16)>>,
     ) -> Finder<'a> {
         Finder { recogniser, text, bytes: text.as_bytes(), found, places, covered: 0, decoded: None, noted: 0 }
@@ -151,7 +151,7 @@ impl<'a> Finder<'a> {
             place = end + 1;
             self.decoded = Some(place);
             let Some((range, text)) = word else { continue };
-            let mut inside = Found::default();
+            let mut inside = Recognised::default();
             recogniser.search(&text, &mut inside, None, false);
             for name in &inside.categories {
                 if let Some(category) = recogniser.number(name) {

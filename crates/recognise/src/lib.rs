@@ -93,10 +93,10 @@ enum Builtin {
 /// Finds personal data. Compiled once, then shared.
 ///
 /// ```
-/// use lictor::recognise::{Found, Recogniser};
+/// use lictor::recognise::{Recognised, Recogniser};
 ///
 /// let recogniser = Recogniser::builtin();
-/// let mut found = Found::default();
+/// let mut found = Recognised::default();
 /// recogniser.text("My order #A-7421, please. I am Alice@Example.com", &mut found);
 /// assert_eq!(found.categories, ["email", "order_id"]);
 /// assert_eq!(found.subjects, ["alice@example.com"]);
@@ -113,7 +113,7 @@ pub struct Recogniser {
 
 /// What a text or a value carries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Recognised {
     /// The categories of personal data, sorted, each once.
     pub categories: Vec<Text>,
     /// The persons, sorted, each once: addresses of mailboxes in lower case, numbers of telephones as `+` and digits
@@ -182,19 +182,19 @@ impl Recogniser {
     }
 
     /// Adds what a text carries.
-    pub fn text(&self, text: &str, found: &mut Found) {
+    pub fn text(&self, text: &str, found: &mut Recognised) {
         self.search(text, found, None, true);
     }
 
     /// Adds what a JSON value carries: its strings, its large numbers, and what its keys say.
-    pub fn value(&self, json: &Json, found: &mut Found) {
+    pub fn value(&self, json: &Json, found: &mut Recognised) {
         self.walk(json, "", "", found);
     }
 
     /// Every part of a text that carries something, in the order of the text; parts may overlap.
     pub fn spans(&self, text: &str) -> Vec<CategorySpan> {
         let mut places = Vec::new();
-        self.search(text, &mut Found::default(), Some(&mut places), true);
+        self.search(text, &mut Recognised::default(), Some(&mut places), true);
         places.sort_by_key(|(range, category)| (range.start, range.end, *category));
         places.dedup();
         let name = |category: u16| self.names.get(usize::from(category)).cloned();
@@ -204,7 +204,7 @@ impl Recogniser {
             .collect()
     }
 
-    fn search(&self, text: &str, found: &mut Found, places: Option<&mut Vec<(Range<usize>, u16)>>, decode: bool) {
+    fn search(&self, text: &str, found: &mut Recognised, places: Option<&mut Vec<(Range<usize>, u16)>>, decode: bool) {
         let glance = Glance::of(text.as_bytes());
         if !(glance.has_wide || glance.has_sign && fold::has_escape(text)) {
             return Finder::new(self, text, found, places).find(glance, false, decode);
@@ -226,7 +226,7 @@ impl Recogniser {
         }
     }
 
-    fn walk(&self, json: &Json, key: &str, parent: &str, found: &mut Found) {
+    fn walk(&self, json: &Json, key: &str, parent: &str, found: &mut Recognised) {
         let meaning = || if key.is_empty() { None } else { self.keys.meaning(key, parent) };
         match json {
             Json::Null | Json::Bool(_) => {}
@@ -262,7 +262,7 @@ impl Recogniser {
     }
 
     /// What the key of a scalar says of it.
-    fn labeled(&self, text: &str, meaning: Meaning, found: &mut Found) {
+    fn labeled(&self, text: &str, meaning: Meaning, found: &mut Recognised) {
         let text = text.trim();
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         if is_empty(text) || digits < usize::from(meaning.digits) {
@@ -295,7 +295,7 @@ impl Recogniser {
     }
 }
 
-impl Found {
+impl Recognised {
     fn add_category(&mut self, name: &Text) {
         if let Err(place) = self.categories.binary_search(name) {
             self.categories.insert(place, name.clone());

@@ -21,7 +21,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lictor_store::{Change, Group, Store, StoreError, Stored, check_changes, check_key, end_of_prefix};
+use lictor_store::{Change, GroupCommit, Store, StoreError, StoredValue, check_changes, check_key, end_of_prefix};
 use postgres::{Config, Error as PostgresError, Row};
 
 use crate::commit::Writer;
@@ -39,7 +39,7 @@ const KEYS: &str = "SELECT key FROM lictor_entry WHERE key >= $1 AND key > $2 AN
 /// A store in a database of PostgreSQL 12 or later.
 pub struct PostgresStore {
     server: Server,
-    group: Group,
+    group: GroupCommit,
     writer: Mutex<Writer>,
     readers: Mutex<Vec<Connection>>,
 }
@@ -63,7 +63,7 @@ impl PostgresStore {
         let mut connection = server.connect_once()?;
         schema::prepare(&mut connection.client, &server)?;
         let writer = Mutex::new(Writer::new(connection));
-        Ok(PostgresStore { server, group: Group::new(), writer, readers: Mutex::new(Vec::new()) })
+        Ok(PostgresStore { server, group: GroupCommit::new(), writer, readers: Mutex::new(Vec::new()) })
     }
 
     /// Reads with a connection that no other thread uses meanwhile, and with a new one if that was lost.
@@ -91,22 +91,22 @@ impl PostgresStore {
 }
 
 impl Store for PostgresStore {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         check_key(key)?;
         self.read(|connection| {
             let statement = connection.statement(LOAD)?;
             let row = connection.client.query_opt(&statement, &[&key])?;
-            row.map(|row| Ok(Stored { version: version_of(&row, 0)?, value: row.try_get(1)? })).transpose()
+            row.map(|row| Ok(StoredValue { version: version_of(&row, 0)?, value: row.try_get(1)? })).transpose()
         })
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         let end = end_of_prefix(prefix);
         self.read(|connection| {
             let statement = connection.statement(SCAN)?;
             let rows = connection.client.query(&statement, &[&prefix, &end])?;
             let entry =
-                |row: &Row| Ok((row.try_get(0)?, Stored { version: version_of(row, 1)?, value: row.try_get(2)? }));
+                |row: &Row| Ok((row.try_get(0)?, StoredValue { version: version_of(row, 1)?, value: row.try_get(2)? }));
             rows.iter().map(entry).collect()
         })
     }

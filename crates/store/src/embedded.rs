@@ -1,6 +1,6 @@
 //! A store in a folder of the local disk: one SQLite database with a write-ahead log.
 //!
-//! All saves that wait at the same moment become one transaction, and so one wait for the disk (see [`Group`]). A
+//! All saves that wait at the same moment become one transaction, and so one wait for the disk (see [`GroupCommit`]). A
 //! commit is durable when it returns: the log is synchronized with every one of them. Several processes may open the
 //! same folder; SQLite lets one of them write at a time and all of them read.
 //!
@@ -17,9 +17,9 @@ use std::time::Duration;
 use rusqlite::{Connection, Error as SqlError, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
-use crate::group::Group;
+use crate::group::GroupCommit;
 use crate::key::{check_changes, check_key, end_of_prefix};
-use crate::store::{Change, ExpectedVersion, Store, Stored};
+use crate::store::{Change, ExpectedVersion, Store, StoredValue};
 
 /// The database within the folder.
 const FILE: &str = "state.sqlite";
@@ -60,7 +60,7 @@ const IDLE_READERS: usize = 4;
 /// A store in a folder, for one machine.
 pub struct EmbeddedStore {
     file: PathBuf,
-    group: Group,
+    group: GroupCommit,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
 }
@@ -86,7 +86,12 @@ impl EmbeddedStore {
             // A file lasts when its folder does.
             synchronize(folder).map_err(unusable)?;
         }
-        Ok(EmbeddedStore { file, group: Group::new(), writer: Mutex::new(writer), readers: Mutex::new(Vec::new()) })
+        Ok(EmbeddedStore {
+            file,
+            group: GroupCommit::new(),
+            writer: Mutex::new(writer),
+            readers: Mutex::new(Vec::new()),
+        })
     }
 
     /// Reads with a connection that no other thread uses meanwhile.
@@ -122,21 +127,21 @@ impl EmbeddedStore {
 }
 
 impl Store for EmbeddedStore {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         check_key(key)?;
         self.read(|connection| {
             let mut statement = connection.prepare_cached("SELECT version, value FROM entry WHERE key = ?1")?;
-            statement.query_row([key], |row| Ok(Stored { version: row.get(0)?, value: row.get(1)? })).optional()
+            statement.query_row([key], |row| Ok(StoredValue { version: row.get(0)?, value: row.get(1)? })).optional()
         })
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         let end = end_of_prefix(prefix);
         self.read(|connection| {
             let mut statement = connection
                 .prepare_cached("SELECT key, version, value FROM entry WHERE key >= ?1 AND key < ?2 ORDER BY key")?;
             let rows = statement.query_map(params![prefix, end], |row| {
-                Ok((row.get(0)?, Stored { version: row.get(1)?, value: row.get(2)? }))
+                Ok((row.get(0)?, StoredValue { version: row.get(1)?, value: row.get(2)? }))
             })?;
             rows.collect()
         })

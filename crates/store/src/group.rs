@@ -16,7 +16,7 @@ type Outcome = Result<u64, StoreError>;
 
 /// Where saves of several threads meet. The commit itself is given with every save and must always be the same.
 #[derive(Debug, Default)]
-pub struct Group {
+pub struct GroupCommit {
     queue: Mutex<Queue>,
     finished: Condvar,
 }
@@ -35,10 +35,10 @@ struct Waiting {
     changes: Vec<Change>,
 }
 
-impl Group {
+impl GroupCommit {
     /// A place where nobody waits.
-    pub fn new() -> Group {
-        Group::default()
+    pub fn new() -> GroupCommit {
+        GroupCommit::default()
     }
 
     /// Makes the changes together with those of other threads, by this thread or another.
@@ -74,7 +74,7 @@ impl Group {
 
 /// The turn of one thread. Ends when dropped, also by a panic: those who wait are always told.
 struct Turn<'a> {
-    group: &'a Group,
+    group: &'a GroupCommit,
     tickets: Vec<u64>,
     outcomes: Vec<Outcome>,
 }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn saves_that_arrive_during_a_commit_share_the_next_one() {
-        let group = Group::new();
+        let group = GroupCommit::new();
         let commits = AtomicU64::new(0);
         let others = 8;
         let started = Barrier::new(2);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_stops_midway_leaves_the_others_told_and_the_group_usable() {
-        let group = Group::new();
+        let group = GroupCommit::new();
         thread::scope(|scope| {
             let stopped = scope.spawn(|| group.save(&[], |_| panic!("on purpose")));
             assert!(stopped.join().is_err());

@@ -33,7 +33,7 @@ mod store;
 
 pub use crate::embedded::EmbeddedStore;
 pub use crate::error::StoreError;
-pub use crate::group::Group;
+pub use crate::group::GroupCommit;
 pub use crate::key::{MAX_KEY_BYTES, MAX_VALUE_BYTES, check_changes, check_key, end_of_prefix};
 pub use crate::memory::MemoryStore;
-pub use crate::store::{Change, ExpectedVersion, Store, Stored};
+pub use crate::store::{Change, ExpectedVersion, Store, StoredValue};

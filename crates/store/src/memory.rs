@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
 use crate::key::{check_changes, check_key};
-use crate::store::{Change, ExpectedVersion, Store, Stored};
+use crate::store::{Change, ExpectedVersion, Store, StoredValue};
 
 /// A store in memory, for tests and for whoever wants nothing kept.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct MemoryStore(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
-    by_key: BTreeMap<String, Stored>,
+    by_key: BTreeMap<String, StoredValue>,
     last_version: u64,
 }
 
@@ -31,12 +31,12 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         check_key(key)?;
         Ok(self.entries().by_key.get(key).cloned())
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         let entries = self.entries();
         let from = entries.by_key.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
         let found = from.take_while(|(key, _)| key.starts_with(prefix));
@@ -65,7 +65,7 @@ impl Store for MemoryStore {
         let version = entries.last_version;
         for change in changes {
             match &change.value {
-                Some(value) => entries.by_key.insert(change.key.clone(), Stored { version, value: value.clone() }),
+                Some(value) => entries.by_key.insert(change.key.clone(), StoredValue { version, value: value.clone() }),
                 None => entries.by_key.remove(&change.key),
             };
         }

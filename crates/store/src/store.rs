@@ -5,13 +5,13 @@ use crate::error::StoreError;
 /// Bytes under keys with versions, shared by threads and, depending on the implementation, by processes.
 pub trait Store: Send + Sync {
     /// What stands under a key; nothing if there is no such key.
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError>;
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError>;
 
     /// All keys that begin with the prefix, with what stands under them, in the order of the bytes of the keys.
     ///
     /// It is one moment of the store: a save is seen as a whole or not at all. All of it is in memory at once, so ask
     /// for the entries of one session, and use [`Store::keys`] for more.
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError>;
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError>;
 
     /// At most `limit` keys that begin with the prefix and come behind `after`, in the order of their bytes.
     ///
@@ -38,7 +38,7 @@ pub trait Store: Send + Sync {
 
 /// What stands under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredValue {
     /// Names this value of this key; to change it, expect it.
     pub version: u64,
     /// The bytes that were saved.
@@ -56,7 +56,7 @@ pub enum ExpectedVersion {
 
 impl ExpectedVersion {
     /// What to expect of a key after it was loaded.
-    pub fn of(loaded: Option<&Stored>) -> ExpectedVersion {
+    pub fn of(loaded: Option<&StoredValue>) -> ExpectedVersion {
         ExpectedVersion::of_version(loaded.map(|stored| stored.version))
     }
 

@@ -34,7 +34,7 @@ impl fmt::Display for Inexpressible {
 
 /// A policy in another language.
 #[derive(Clone, Debug, Default)]
-pub struct Exported {
+pub struct ExportedPolicy {
     /// The files, by name.
     pub files: Vec<(String, String)>,
     /// What is not in them.

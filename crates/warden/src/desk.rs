@@ -28,7 +28,7 @@ const BEAT: Duration = Duration::from_millis(100);
 
 /// Where many ask one warden. Cheap to clone; the desk closes when it is told to.
 #[derive(Clone)]
-pub struct Desk {
+pub struct WardenHandle {
     way: Way,
     thread: Arc<Mutex<Option<Worker>>>,
 }
@@ -48,19 +48,19 @@ type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 /// What was decided, and the version under which it was saved.
 type Decided = (Vec<Answer>, Option<u64>);
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for WardenHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl WardenHandle {
     /// Opens a desk. `clock` says what time it is; `told` is told what time brings about, on the desk's thread.
     pub fn open(
         warden: Warden,
         clock: impl Fn() -> Time + Send + Sync + 'static,
         told: impl FnMut(Result<Notice, WardenError>) + Send + 'static,
-    ) -> Result<Desk, std::io::Error> {
+    ) -> Result<WardenHandle, std::io::Error> {
         let thread = std::thread::Builder::new().name("lictor-desk".into());
         let (way, thread) = if warden.is_slow() {
             let (queue, asked) = queue::new();
@@ -70,7 +70,7 @@ impl Desk {
             let beating = Arc::clone(&direct);
             (Way::Direct(direct), thread.spawn(move || beating.keep_time(&closed, told))?)
         };
-        Ok(Desk { way, thread: Arc::new(Mutex::new(Some(thread))) })
+        Ok(WardenHandle { way, thread: Arc::new(Mutex::new(Some(thread))) })
     }
 
     /// Decides on events in their order. `then` is called when all of it is durable, on any thread; it is not called if the
@@ -83,7 +83,7 @@ impl Desk {
         self.decide_along(events, |_| Vec::new(), |decided| then(decided.map(|(answers, _)| answers)));
     }
 
-    /// The same, and saves [something else](crate::Along) along with it.
+    /// The same, and saves [something else](crate::ExtraChanges) along with it.
     pub fn decide_along(
         &self,
         events: Vec<Event>,

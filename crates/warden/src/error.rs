@@ -11,7 +11,7 @@ pub enum WardenError {
     /// The state of sessions cannot be read or written.
     Store(StoreError),
     /// The record cannot be written.
-    Ledger(lictor_ledger::Error),
+    Ledger(lictor_ledger::LedgerError),
     /// What was kept of a session does not fit the policy.
     Restore {
         /// Under which key it is kept.
@@ -78,8 +78,8 @@ impl From<StoreError> for WardenError {
     }
 }
 
-impl From<lictor_ledger::Error> for WardenError {
-    fn from(error: lictor_ledger::Error) -> WardenError {
+impl From<lictor_ledger::LedgerError> for WardenError {
+    fn from(error: lictor_ledger::LedgerError) -> WardenError {
         WardenError::Ledger(error)
     }
 }

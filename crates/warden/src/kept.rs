@@ -8,7 +8,7 @@
 //! | `due/TIME/NAME` | when a session must be looked at although nothing happens in it |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
-use lictor_judge::guard::{SavedGuarded, SavedMoments};
+use lictor_judge::guard::{SavedGuardSession, SavedMoments};
 use lictor_logic::Time;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub(crate) struct KeptSession {
     pub(crate) used: Option<Time>,
     /// Under which time it stands among those that are due.
     pub(crate) due: Option<Time>,
-    pub(crate) session: SavedGuarded,
+    pub(crate) session: SavedGuardSession,
 }
 
 /// What happened in a session from one save to the next.

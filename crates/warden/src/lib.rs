@@ -21,8 +21,8 @@ mod saving;
 mod time;
 mod warden;
 
-pub use crate::desk::Desk;
+pub use crate::desk::WardenHandle;
 pub use crate::error::WardenError;
 pub use crate::held::{DELIVERY, EXCHANGE};
-pub use crate::record::Keep;
-pub use crate::warden::{Along, Answer, News, Notice, RefusedInput, Warden, WardenOptions};
+pub use crate::record::ContentRetention;
+pub use crate::warden::{Answer, ExtraChanges, Notice, RefusedInput, TimeOutcome, Warden, WardenOptions};

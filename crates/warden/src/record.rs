@@ -25,7 +25,7 @@ const LONGEST_TOOL: usize = 1_000;
 
 /// What is kept of what was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keep {
+pub enum ContentRetention {
     /// A commitment: whoever has the event can show that it is the one.
     #[default]
     Commitment,
@@ -148,16 +148,16 @@ impl Outgoing {
         &self.id
     }
 
-    pub(crate) fn draft(self, keep: Keep) -> Draft {
+    pub(crate) fn draft(self, keep: ContentRetention) -> Draft {
         let (mut body, bytes) = (self.body, self.payload.into_bytes());
         let payload = match keep {
             _ if bytes.is_empty() => None,
-            Keep::Content if bytes.len() <= MOST_CONTENT => Some(Payload::Sealed(bytes)),
-            Keep::Content => {
+            ContentRetention::Content if bytes.len() <= MOST_CONTENT => Some(Payload::Sealed(bytes)),
+            ContentRetention::Content => {
                 body.insert("content".into(), json!("too long to keep"));
                 Some(Payload::Committed(bytes))
             }
-            Keep::Commitment => Some(Payload::Committed(bytes)),
+            ContentRetention::Commitment => Some(Payload::Committed(bytes)),
         };
         Draft { body, subjects: self.subjects, payload }
     }

@@ -11,7 +11,7 @@ use crate::error::WardenError;
 use crate::kept;
 use crate::record::Outgoing;
 use crate::saving::Drafted;
-use crate::warden::{MOST_TURNS, News, Notice, Warden};
+use crate::warden::{MOST_TURNS, Notice, TimeOutcome, Warden};
 
 /// How many sessions are looked at in one go when time has passed.
 const MOST_DUE: usize = 256;
@@ -106,7 +106,7 @@ impl Warden {
             for decision in settled {
                 let record = self.outgoing(session, &decision, Some(now));
                 records.extend(record.map(|record| (Some(session.clone()), record)));
-                notices.push(Notice { line: decision.line(), news: News::Settled(Box::new(decision)) });
+                notices.push(Notice { line: decision.line(), news: TimeOutcome::Settled(Box::new(decision)) });
             }
         }
         let (outgoing, _) = self.save(due, &ended, records, Vec::new())?;
@@ -143,7 +143,7 @@ impl Warden {
                 session.map(str::to_owned),
                 Outgoing::late(&finding, self.guard.persons_of(&finding), &self.options.policy, now),
             ));
-            Notice { line: late_line(&finding), news: News::Late(Box::new(finding)) }
+            Notice { line: late_line(&finding), news: TimeOutcome::Late(Box::new(finding)) }
         };
         late.into_iter().map(told).collect()
     }

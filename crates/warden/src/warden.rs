@@ -15,7 +15,7 @@ use crate::error::WardenError;
 use crate::held::{self, Held};
 use crate::kept;
 use crate::outbox::Waiting;
-use crate::record::{self, Keep, Outgoing};
+use crate::record::{self, ContentRetention, Outgoing};
 
 /// How often a session is tried that somebody else decides on at the same time.
 pub(crate) const MOST_TURNS: usize = 100;
@@ -24,7 +24,7 @@ pub(crate) const MOST_TURNS: usize = 100;
 #[derive(Clone, Debug)]
 pub struct WardenOptions {
     /// What the ledger keeps of what was said.
-    pub keep: Keep,
+    pub keep: ContentRetention,
     /// How many sessions are held in memory; those that were idle longest are left to the store.
     pub most_sessions: usize,
     /// The fingerprint of the policy, for the records.
@@ -100,7 +100,7 @@ impl RefusedInput {
 /// What else is saved together with decisions, once it is known what they are: all of it is, or nothing. It may be asked
 /// several times, and is for keys that are none of the warden's own. Where it loses against somebody else, nothing is decided
 /// and the conflict is told.
-pub type Along<'a> = dyn Fn(&[Answer]) -> Vec<Change> + 'a;
+pub type ExtraChanges<'a> = dyn Fn(&[Answer]) -> Vec<Change> + 'a;
 
 /// Something that time brought about, not an event.
 #[derive(Debug)]
@@ -108,12 +108,12 @@ pub struct Notice {
     /// It, as a line of JSON.
     pub line: String,
     /// What it is.
-    pub news: News,
+    pub news: TimeOutcome,
 }
 
 /// What time brought about.
 #[derive(Debug)]
-pub enum News {
+pub enum TimeOutcome {
     /// Something was due and did not happen.
     Late(Box<Finding>),
     /// Something waited for a person for too long.
@@ -124,7 +124,7 @@ pub enum News {
 #[derive(Debug)]
 pub(crate) struct Begun {
     draft: Draft,
-    ticket: Option<Result<Ticket, lictor_ledger::Error>>,
+    ticket: Option<Result<Ticket, lictor_ledger::LedgerError>>,
 }
 
 impl std::fmt::Debug for Warden {
@@ -206,7 +206,7 @@ impl Warden {
     pub fn decide_along(
         &mut self,
         events: &[Event],
-        along: &Along<'_>,
+        along: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
         self.decide_each(Capabilities::default(), events, along, now)
@@ -216,7 +216,7 @@ impl Warden {
         &mut self,
         means: Capabilities,
         events: &[Event],
-        along: &Along<'_>,
+        along: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
         self.write_rest()?;
@@ -251,7 +251,7 @@ impl Warden {
         means: Capabilities,
         events: &[Event],
         sessions: &BTreeSet<String>,
-        along: &Along<'_>,
+        along: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
         for session in sessions {

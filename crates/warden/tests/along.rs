@@ -12,9 +12,9 @@ use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use lictor_store::{Change, EmbeddedStore, ExpectedVersion, MemoryStore, Store, StoreError};
-use lictor_warden::{Answer, Desk, Keep, Warden, WardenError, WardenOptions};
+use lictor_warden::{Answer, ContentRetention, Warden, WardenError, WardenHandle, WardenOptions};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -24,11 +24,11 @@ properties:
 "#;
 
 fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
     let policy = loaded.policy.fingerprint();
     let options = WardenOptions {
-        keep: Keep::Content,
+        keep: ContentRetention::Content,
         most_sessions: 8,
         policy,
         idle: None,
@@ -93,7 +93,7 @@ fn one_that_comes_too_late_does_not_harm_those_who_ask_at_the_same_time() {
 
 fn come_too_late(store: &Arc<dyn Store>) {
     store.save(&[Change::put("mine/1", ExpectedVersion::Absent, b"of others".to_vec())]).unwrap();
-    let desk = Desk::open(warden(store, None), || Time(1), |_| ()).unwrap();
+    let desk = WardenHandle::open(warden(store, None), || Time(1), |_| ()).unwrap();
     let (sender, receiver) = channel();
     for number in 0..8 {
         let mut event = pay("a");
@@ -116,7 +116,7 @@ fn a_panic_is_the_end_of_one_question_and_nobody_sees_what_it_left_half_done() {
     let stores: [Arc<dyn Store>; 2] =
         [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
     for store in &stores {
-        let desk = Desk::open(warden(store, None), || Time(1), |_| ()).unwrap();
+        let desk = WardenHandle::open(warden(store, None), || Time(1), |_| ()).unwrap();
         let ask = |along: fn(&[Answer]) -> Vec<Change>| {
             let (sender, receiver) = channel::<Vec<Action>>();
             let then = move |decided: Result<(Vec<Answer>, _), _>| sender.send(actions(&decided.unwrap().0)).unwrap();

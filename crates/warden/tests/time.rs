@@ -15,9 +15,11 @@ use lictor_judge::finding::DecidedBy;
 use lictor_judge::guard::{Action, Guard, GuardOptions, Refusal};
 use lictor_ledger::{Ledger, Reader};
 use lictor_logic::{Span, Time};
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::{Desk, Keep, News, Notice, RefusedInput, Warden, WardenError, WardenOptions};
+use lictor_warden::{
+    ContentRetention, Notice, RefusedInput, TimeOutcome, Warden, WardenError, WardenHandle, WardenOptions,
+};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
@@ -33,7 +35,7 @@ properties:
 "#;
 
 fn guard(policy: &str) -> (Guard, String) {
-    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     let options = GuardOptions { patience: Span(60_000_000_000), ..GuardOptions::default() };
     (Guard::new(Judge::new(&loaded.policy).unwrap(), options), loaded.policy.fingerprint())
 }
@@ -46,7 +48,7 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> 
         Arc::clone(store),
         ledger,
         WardenOptions {
-            keep: Keep::Content,
+            keep: ContentRetention::Content,
             most_sessions: 2,
             policy,
             idle,
@@ -82,8 +84,8 @@ fn at(seconds: i64) -> Time {
 
 fn late(notices: &[Notice]) -> Vec<(String, String)> {
     let late = notices.iter().filter_map(|notice| match &notice.news {
-        News::Late(finding) => Some((finding.session.to_string(), finding.property.id.to_string())),
-        News::Settled(_) => None,
+        TimeOutcome::Late(finding) => Some((finding.session.to_string(), finding.property.id.to_string())),
+        TimeOutcome::Settled(_) => None,
     });
     late.collect()
 }
@@ -100,7 +102,7 @@ fn a_deadline_fires_without_an_event_and_without_the_session_in_memory() {
     let mut second = warden(&store, None, None);
     let notices = second.tick(at(12)).unwrap();
     assert_eq!(late(&notices), [("s".to_owned(), "answer".to_owned())]);
-    assert!(matches!(&notices[0].news, News::Late(finding) if finding.decided == DecidedBy::Deadline));
+    assert!(matches!(&notices[0].news, TimeOutcome::Late(finding) if finding.decided == DecidedBy::Deadline));
     assert!(
         notices[0].line.starts_with(r#"{"lictor":1,"type":"late","session":"s","finding":{"#),
         "{}",
@@ -117,7 +119,7 @@ fn what_is_late_across_sessions_is_the_record_of_no_session() {
     let policy = "lictor: 1\nname: p\nproperties:\n  - {id: answer, history: global, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}\n";
     let (guard, fingerprint) = guard(policy);
     let options = WardenOptions {
-        keep: Keep::Commitment,
+        keep: ContentRetention::Commitment,
         most_sessions: 2,
         policy: fingerprint,
         idle: None,
@@ -155,8 +157,10 @@ fn what_nobody_answers_is_refused_when_its_time_is_over() {
     assert_eq!(warden.decide(&delete, Some(at(0))).unwrap().decision.unwrap().action, Action::Ask);
     assert!(warden.tick(at(60)).unwrap().is_empty());
     let notices = warden.tick(at(61)).unwrap();
-    assert!(matches!(&notices[..], [Notice { news: News::Settled(decision), .. }] if decision.action == Action::Block
-            && decision.refused == Some(Refusal::Late)));
+    assert!(
+        matches!(&notices[..], [Notice { news: TimeOutcome::Settled(decision), .. }] if decision.action == Action::Block
+            && decision.refused == Some(Refusal::Late))
+    );
     assert!(warden.tick(at(62)).unwrap().is_empty());
 }
 
@@ -185,7 +189,7 @@ fn a_session_that_is_finished_leaves_records_and_nothing_else() {
     assert_eq!(warden.decide(&delete, Some(at(1))).unwrap().decision.unwrap().action, Action::Ask);
     let notices = warden.finish("s", at(2)).unwrap();
     assert_eq!(late(&notices[..1]), [("s".to_owned(), "settle".to_owned())]);
-    assert!(matches!(&notices[1].news, News::Settled(decision) if decision.action == Action::Block));
+    assert!(matches!(&notices[1].news, TimeOutcome::Settled(decision) if decision.action == Action::Block));
     assert!(store.scan("session/").unwrap().is_empty(), "nothing is left of it");
     assert!(warden.finish("s", at(3)).unwrap().is_empty(), "it is over");
     assert!(warden.finish("never begun", at(3)).unwrap().is_empty());
@@ -237,7 +241,7 @@ fn a_session_that_keeps_its_policy_does_not_stop_time_for_others() {
     let keeping = |policy: &str| {
         let (guard, policy) = guard(policy);
         let options = WardenOptions {
-            keep: Keep::Content,
+            keep: ContentRetention::Content,
             most_sessions: 2,
             policy,
             idle: None,
@@ -285,7 +289,7 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
     let clock = Arc::new(AtomicI64::new(at(0).0));
     let (hands, told) = (Arc::clone(&clock), Arc::new(Mutex::new(Vec::new())));
     let heard = Arc::clone(&told);
-    let desk = Desk::open(
+    let desk = WardenHandle::open(
         warden(store, None, None),
         move || Time(hands.load(Ordering::SeqCst)),
         move |notice| heard.lock().unwrap().push(notice.unwrap()),
@@ -328,7 +332,7 @@ fn times_that_nobody_can_believe_are_replaced_by_ours() {
     let (guard, policy) = guard(POLICY);
     let skew = Some(Span(60_000_000_000));
     let options = WardenOptions {
-        keep: Keep::Content,
+        keep: ContentRetention::Content,
         most_sessions: 2,
         policy,
         idle: None,

@@ -10,10 +10,10 @@ use lictor_decode::input::Input;
 use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
-use lictor_ledger::{Ledger, Reader, Revealed};
-use lictor_policy::{Files, Policy};
-use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, Stored};
-use lictor_warden::{Keep, Warden, WardenError, WardenOptions};
+use lictor_ledger::{Ledger, Reader, RevealedPayload};
+use lictor_policy::{FileResolver, Policy};
+use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, StoredValue};
+use lictor_warden::{ContentRetention, Warden, WardenError, WardenOptions};
 use proptest::prelude::*;
 
 const POLICY: &str = r#"
@@ -28,13 +28,13 @@ properties:
 "#;
 
 fn guard() -> Guard {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
 }
 
 fn options() -> WardenOptions {
     WardenOptions {
-        keep: Keep::Content,
+        keep: ContentRetention::Content,
         most_sessions: 2,
         policy: "test".into(),
         idle: None,
@@ -169,7 +169,7 @@ proptest! {
             if let Some(id) = record.body.as_ref().and_then(|body| body.get("id")?.as_str()) {
                 prop_assert!(ids.insert(id.to_owned()), "twice");
                 decisions += 1;
-                prop_assert!(matches!(reader.reveal(record.index).unwrap(), Revealed::Content(_)));
+                prop_assert!(matches!(reader.reveal(record.index).unwrap(), RevealedPayload::Content(_)));
             }
         }
         let settled = said.iter().map(|line| line.matches("\"settles\"").count()).sum::<usize>();
@@ -184,11 +184,11 @@ struct Failing {
 }
 
 impl Store for Failing {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         self.inner.load(key)
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         self.inner.scan(prefix)
     }
 
@@ -291,7 +291,7 @@ fn an_erased_person_is_gone_and_the_log_still_verifies() {
         .unwrap()
         .map(|record| record.unwrap())
         .filter(|record| record.body.is_some())
-        .map(|record| matches!(reader.reveal(record.index).unwrap(), Revealed::Content(_)))
+        .map(|record| matches!(reader.reveal(record.index).unwrap(), RevealedPayload::Content(_)))
         .collect();
     assert_eq!(revealed, [false, true]);
     let key = reader.first_key().unwrap();

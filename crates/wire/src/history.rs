@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use lictor_event::print::Print;
+use lictor_event::print::ContentHash;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -21,26 +21,26 @@ mod bytes;
 /// What is known of a session's history: hashes of all that was said, in order. Kept by the caller from request to
 /// request, as bytes if need be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct ConversationHistory {
     /// The tools on offer and the instructions, as they were last.
-    preamble: Vec<Print>,
+    preamble: Vec<ContentHash>,
     /// What was said since.
-    body: Vec<Print>,
+    body: Vec<ContentHash>,
     /// How the last reply may end it; the client keeps one if the model gave several.
-    choices: Vec<Vec<Print>>,
+    choices: Vec<Vec<ContentHash>>,
     /// The tools of calls that were not answered yet, by the ids of the calls.
     calls: BTreeMap<Text, Text>,
 }
 
 /// What a request adds to a history.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fold {
+pub struct HistoryDiff {
     /// The items that are new, by their index, with their events. Answers of tools carry the tool's name.
     pub fresh: Vec<(usize, Event)>,
     /// How the history goes on.
     pub change: HistoryChange,
     /// What is known once the request has been sent.
-    pub known: Known,
+    pub known: ConversationHistory,
 }
 
 /// How a history goes on.
@@ -74,28 +74,32 @@ pub enum HistoryChange {
 
 /// Something a reply said, as the client got it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentItem {
     /// The hash of what it says, however it is written.
-    pub hash: Print,
+    pub hash: ContentHash,
     /// The id and the tool, if it is a call.
     pub call: Option<(Text, Text)>,
 }
 
-impl Known {
+impl ConversationHistory {
     /// What a request adds.
-    pub fn fold(&self, request: &Request) -> Fold {
+    pub fn fold(&self, request: &Request) -> HistoryDiff {
         let is_preamble = |kind: &Kind| {
             matches!(kind, Kind::SystemMessage | Kind::ToolDefinitions)
                 || matches!(kind, Kind::Other(name) if name == "mcp_servers" || name == "prompt")
         };
         let split = request.items.iter().take_while(|item| is_preamble(&item.event.kind)).count();
-        let hashes: Vec<Print> = request.items.iter().map(|item| item.hash).collect();
+        let hashes: Vec<ContentHash> = request.items.iter().map(|item| item.hash).collect();
         let (preamble, body) = hashes.split_at(split);
         let mut fresh: Vec<usize> = (0..split).filter(|&place| !self.preamble.contains(&preamble[place])).collect();
         let (before, change, new) = self.compare(body, request.carries_history());
         fresh.extend(new.into_iter().map(|place| split + place));
-        let mut known =
-            Known { preamble: preamble.to_vec(), body: body.to_vec(), choices: Vec::new(), calls: self.calls.clone() };
+        let mut known = ConversationHistory {
+            preamble: preamble.to_vec(),
+            body: body.to_vec(),
+            choices: Vec::new(),
+            calls: self.calls.clone(),
+        };
         if !request.carries_history() {
             known.body = [before, known.body].concat();
         }
@@ -104,11 +108,11 @@ impl Known {
             known.pair(&mut event);
             Some((place, event))
         });
-        Fold { fresh: fresh.collect(), change, known }
+        HistoryDiff { fresh: fresh.collect(), change, known }
     }
 
     /// The history as it was known, how it goes on, and which items are new.
-    fn compare(&self, body: &[Print], is_whole: bool) -> (Vec<Print>, HistoryChange, Vec<usize>) {
+    fn compare(&self, body: &[ContentHash], is_whole: bool) -> (Vec<ContentHash>, HistoryChange, Vec<usize>) {
         let endings = match self.choices.is_empty() {
             true => vec![self.body.clone()],
             false => self.choices.iter().map(|choice| [&self.body[..], choice].concat()).collect(),
@@ -117,7 +121,7 @@ impl Known {
             let before = endings.into_iter().next().unwrap_or_default();
             return (before, HistoryChange::Continued, (0..body.len()).collect());
         }
-        let same = |known: &[Print]| known.iter().zip(body).take_while(|(ours, theirs)| ours == theirs).count();
+        let same = |known: &[ContentHash]| known.iter().zip(body).take_while(|(ours, theirs)| ours == theirs).count();
         let known = endings.into_iter().rev().max_by_key(|known| same(known)).unwrap_or_default();
         let at = same(&known);
         if at == known.len() {
@@ -138,7 +142,7 @@ impl Known {
     }
 
     /// Takes up what a reply said, as the client got it: the client will send it back. One list for each choice.
-    pub fn replied(&mut self, sent: &[Vec<Sent>]) {
+    pub fn replied(&mut self, sent: &[Vec<SentItem>]) {
         for (id, tool) in sent.iter().flatten().filter_map(|sent| sent.call.clone()) {
             self.calls.insert(id, tool);
         }
@@ -178,8 +182,8 @@ impl Known {
 ///
 /// Both are read backwards, and the Z algorithm says for each place how much of the tail stands before it, in linear time
 /// whatever the hashes are.
-fn tail(known: &[Print], body: &[Print]) -> (usize, usize) {
-    let text: Vec<Option<&Print>> =
+fn tail(known: &[ContentHash], body: &[ContentHash]) -> (usize, usize) {
+    let text: Vec<Option<&ContentHash>> =
         known.iter().rev().map(Some).chain([None]).chain(body.iter().rev().map(Some)).collect();
     let mut lengths = vec![0; text.len()];
     let (mut left, mut right) = (0, 0);
@@ -197,7 +201,7 @@ fn tail(known: &[Print], body: &[Print]) -> (usize, usize) {
     places.rev().max_by_key(|(_, length)| *length).filter(|(_, length)| *length > 0).unwrap_or((0, 0))
 }
 
-impl Fold {
+impl HistoryDiff {
     /// That the history is not as it was, as an event: `history_edited`, `history_compacted` or `history_rewound`, with
     /// `at` and `dropped` beside it.
     pub fn event(&self) -> Option<Event> {
@@ -214,11 +218,11 @@ impl Fold {
     }
 }
 
-impl Sent {
+impl SentItem {
     /// What an event says.
-    pub(crate) fn of(event: &Event) -> Sent {
+    pub(crate) fn of(event: &Event) -> SentItem {
         let is_call = event.kind == Kind::ToolCall;
         let call = event.id.clone().zip(event.tool.clone()).filter(|_| is_call);
-        Sent { hash: crate::segment::hash(event), call }
+        SentItem { hash: crate::segment::hash(event), call }
     }
 }

@@ -4,13 +4,13 @@
 //! nothing from a network, has no clock and decides nothing. Three interfaces of vendors are known: OpenAI Chat Completions,
 //! OpenAI Responses and Anthropic Messages.
 //!
-//! - A [`Request`] says what the client sends, one item for each event. [`Known::fold`] says which of them are new: clients
+//! - A [`Request`] says what the client sends, one item for each event. [`ConversationHistory::fold`] says which of them are new: clients
 //!   send the whole history again and again. [`Request::rewritten`] is the body with some items changed.
 //! - A [`Reply`] is what the model answers as a whole; [`Reply::settle`] is the body after the rulings.
 //! - A [`Stream`] is what it answers in pieces. Text flows, calls are held until they are whole and ruled on.
 //!
 //! ```
-//! use lictor_wire::{Api, StreamLimits, Move, Ruling, Stream};
+//! use lictor_wire::{Api, StreamLimits, StreamAction, Ruling, Stream};
 //!
 //! let mut stream = Stream::new(Api::Chat, StreamLimits::default());
 //! let call = concat!(
@@ -74,9 +74,9 @@ mod sse;
 mod stream;
 
 pub use api::{Api, Route};
-pub use history::{Fold, HistoryChange, Known, Sent};
+pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};
 pub use refused::WireRefusal;
-pub use reply::{Reply, Settled};
-pub use request::{Hints, Item, Request};
+pub use reply::{JudgedReply, Reply};
+pub use request::{Request, RequestItem, SessionHints};
 pub use ruling::Ruling;
-pub use stream::{Mask, Move, Stream, StreamLimits};
+pub use stream::{Mask, Stream, StreamAction, StreamLimits};

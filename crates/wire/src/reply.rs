@@ -4,7 +4,7 @@ use lictor_decode::piece;
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, Object};
 
-use crate::history::Sent;
+use crate::history::SentItem;
 use crate::segment::{self, Segment};
 use crate::splice::{self, Edit, Path, Step, at, join, nothing, value_at};
 use crate::stream::responses::items::message;
@@ -25,11 +25,11 @@ pub struct Reply {
 
 /// A reply as the client gets it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
+pub struct JudgedReply {
     /// The body: the very same bytes if everything was forwarded.
     pub body: Vec<u8>,
-    /// What it says, for [`Known::replied`](crate::Known::replied).
-    pub sent: Vec<Vec<Sent>>,
+    /// What it says, for [`ConversationHistory::replied`](crate::ConversationHistory::replied).
+    pub sent: Vec<Vec<SentItem>>,
 }
 
 impl Reply {
@@ -57,9 +57,9 @@ impl Reply {
 
     /// The reply after so many rulings, one for each event. Events without a ruling are forwarded. Refused if a change
     /// cannot be written back.
-    pub fn settle(&self, rulings: &[Ruling]) -> Result<Settled, WireRefusal> {
+    pub fn settle(&self, rulings: &[Ruling]) -> Result<JudgedReply, WireRefusal> {
         if rulings.iter().all(Ruling::is_forward) {
-            return Ok(Settled { body: self.text.clone().into_bytes(), sent: self.sent() });
+            return Ok(JudgedReply { body: self.text.clone().into_bytes(), sent: self.sent() });
         }
         let ruled: Vec<(&Segment, &Ruling, usize)> =
             self.segments.iter().zip(rulings).map(|((choice, segment), ruling)| (segment, ruling, *choice)).collect();
@@ -77,15 +77,15 @@ impl Reply {
         });
         let text = splice::edited(&self.text, &edits).ok_or_else(|| shape("a change cannot be written back"))?;
         let sent = Reply::read(self.api, text.as_bytes())?.sent();
-        Ok(Settled { body: text.into_bytes(), sent })
+        Ok(JudgedReply { body: text.into_bytes(), sent })
     }
 
-    fn sent(&self) -> Vec<Vec<Sent>> {
+    fn sent(&self) -> Vec<Vec<SentItem>> {
         let of = |choice: usize| {
             let own = self.segments.iter().filter(move |(number, _)| *number == choice);
             // What the service says about itself is not sent back.
             let own = own.filter(|(_, segment)| !matches!(&segment.event.kind, Kind::Error | Kind::Other(_)));
-            own.map(|(_, segment)| Sent::of(&segment.event)).collect()
+            own.map(|(_, segment)| SentItem::of(&segment.event)).collect()
         };
         (0..self.choices).map(of).collect()
     }

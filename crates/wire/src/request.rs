@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use lictor_event::print::Print;
+use lictor_event::print::ContentHash;
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, Object, Text};
 
@@ -27,25 +27,25 @@ pub struct Request {
     /// Everything the request says, old and new, one item for each event: first the tools on offer and the
     /// instructions, then the messages in their order. The answer of a tool carries the name of the tool where the
     /// request holds the call too.
-    pub items: Vec<Item>,
+    pub items: Vec<RequestItem>,
     /// By what the session may be known.
-    pub hints: Hints,
+    pub hints: SessionHints,
     text: String,
     segments: Vec<Segment>,
 }
 
 /// One thing that a request says.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct RequestItem {
     /// The hash of what it says, however it is written.
-    pub hash: Print,
+    pub hash: ContentHash,
     /// What it is.
     pub event: Event,
 }
 
 /// By what a session may be known, as far as the body says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hints {
+pub struct SessionHints {
     /// The end user: `user`, `safety_identifier`, or `metadata.user_id` with Anthropic.
     pub user: Option<Text>,
     /// What the client says about the request, free of meaning for the vendor.
@@ -77,7 +77,7 @@ impl Request {
             Some(Json::Bool(streams)) => *streams,
             Some(_) => return Err(shape("`stream` is neither true nor false")),
         };
-        let items = segments.iter().map(|segment| Item { hash: segment.hash(), event: segment.event.clone() });
+        let items = segments.iter().map(|segment| RequestItem { hash: segment.hash(), event: segment.event.clone() });
         Ok(Request {
             api,
             streams,
@@ -268,7 +268,7 @@ fn name_tools(segments: &mut [Segment]) {
     }
 }
 
-fn hints(api: Api, value: &Json) -> Hints {
+fn hints(api: Api, value: &Json) -> SessionHints {
     let text = |key: &str| value.text(key).filter(|text| !text.is_empty()).map(Text::from);
     let metadata = value.get("metadata").and_then(Json::as_object).cloned().unwrap_or_default();
     let user = match api {
@@ -277,7 +277,7 @@ fn hints(api: Api, value: &Json) -> Hints {
     };
     let kept = api == Api::Responses;
     let conversation = value.get("conversation").filter(|_| kept);
-    Hints {
+    SessionHints {
         user,
         metadata,
         previous_response: text("previous_response_id").filter(|_| kept),

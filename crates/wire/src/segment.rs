@@ -4,7 +4,7 @@
 //! of: a run of text, one call, one answer of a tool. So a segment can be judged by itself, and changed by itself.
 
 use lictor_decode::piece;
-use lictor_event::print::{self, Print};
+use lictor_event::print::{self, ContentHash};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -25,7 +25,7 @@ pub(crate) struct Segment {
     /// Where the answer of a tool stands, all of it.
     answer: Option<Path>,
     /// The hash of pictures and files that come with it.
-    attached: Option<Print>,
+    attached: Option<ContentHash>,
 }
 
 /// A value in the body.
@@ -170,7 +170,7 @@ pub(crate) fn other(kind: &str, key: &str, value: &Json, at: Path) -> Segment {
 }
 
 /// The hash of what an event says.
-pub(crate) fn hash(event: &Event) -> Print {
+pub(crate) fn hash(event: &Event) -> ContentHash {
     match event.kind {
         // What these say is beside their texts.
         Kind::ToolDefinitions | Kind::Other(_) => print::after(&print::of(&Json::Object(event.more.clone())), event),
@@ -208,7 +208,7 @@ impl Segment {
     }
 
     /// The hash of what it says, with what comes along.
-    pub(crate) fn hash(&self) -> Print {
+    pub(crate) fn hash(&self) -> ContentHash {
         match self.attached {
             Some(attached) => print::after(&attached, &self.event),
             None => hash(&self.event),
@@ -478,7 +478,7 @@ pub(crate) fn unknown(what: &str, key: &str, name: &str) -> WireRefusal {
 
 /// The hash of the pictures and files of a content; none if there are none. Where a vendor may keep it for later is nothing that
 /// it says, and moves on from request to request.
-fn attachments(content: &Json) -> Option<Print> {
+fn attachments(content: &Json) -> Option<ContentHash> {
     let files: Vec<Json> = content.as_array()?.iter().filter_map(file).collect();
     (!files.is_empty()).then(|| print::of(&files.into()))
 }

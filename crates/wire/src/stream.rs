@@ -16,7 +16,7 @@ use std::ops::Range;
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json};
 
-use crate::history::Sent;
+use crate::history::SentItem;
 use crate::splice::{self, Edit, Path};
 use crate::sse::{Frame, Splitter};
 use crate::{Api, Ruling, WireRefusal};
@@ -39,10 +39,10 @@ impl Default for StreamLimits {
     }
 }
 
-/// What a stream wants to be done next. After [`Judge`](Move::Judge) and [`Text`](Move::Text) there are no more moves
+/// What a stream wants to be done next. After [`Judge`](StreamAction::Judge) and [`Text`](StreamAction::Text) there are no more moves
 /// until they are answered; bytes that come meanwhile are kept.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Move {
+pub enum StreamAction {
     /// These bytes may go to the client.
     Release(Vec<u8>),
     /// This happened; [`Stream::rule`] is to say what becomes of it. Errors that the service reports about itself pass
@@ -190,7 +190,7 @@ impl Stream {
     }
 
     /// Takes bytes as they come, cut anywhere.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Move> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<StreamAction> {
         for &byte in bytes {
             if self.refused.is_some() || self.state != State::Open {
                 break;
@@ -206,7 +206,7 @@ impl Stream {
 
     /// Takes the end of the bytes. If that is too early, what has come is judged before it goes on, with `truncated`
     /// beside the events.
-    pub fn end(&mut self) -> Vec<Move> {
+    pub fn end(&mut self) -> Vec<StreamAction> {
         if self.state == State::Open {
             if let Some(frame) = self.splitter.end().filter(|_| self.refused.is_none()) {
                 self.take(frame);
@@ -220,8 +220,8 @@ impl Stream {
         self.moves()
     }
 
-    /// Answers [`Move::Judge`]. Text that has left cannot be changed or denied any more; what has not can.
-    pub fn rule(&mut self, ruling: Ruling) -> Vec<Move> {
+    /// Answers [`StreamAction::Judge`]. Text that has left cannot be changed or denied any more; what has not can.
+    pub fn rule(&mut self, ruling: Ruling) -> Vec<StreamAction> {
         if let Some(Asked::Judge(unit)) = self.asked {
             self.asked = None;
             let left = self.desk.left(unit);
@@ -234,8 +234,8 @@ impl Stream {
         self.moves()
     }
 
-    /// Answers [`Move::Text`]. Masks are in order and do not overlap; an empty list lets everything leave.
-    pub fn mask(&mut self, masks: &[Mask]) -> Vec<Move> {
+    /// Answers [`StreamAction::Text`]. Masks are in order and do not overlap; an empty list lets everything leave.
+    pub fn mask(&mut self, masks: &[Mask]) -> Vec<StreamAction> {
         if let Some(Asked::Text { unit, until }) = self.asked {
             self.asked = None;
             self.desk.mask(unit, masks, until);
@@ -243,8 +243,8 @@ impl Stream {
         self.moves()
     }
 
-    /// Answers [`Move::Text`]: nothing more of the text leaves, and this stands in its place.
-    pub fn stop(&mut self, with: &str) -> Vec<Move> {
+    /// Answers [`StreamAction::Text`]: nothing more of the text leaves, and this stands in its place.
+    pub fn stop(&mut self, with: &str) -> Vec<StreamAction> {
         if let Some(Asked::Text { unit, until }) = self.asked {
             self.asked = None;
             self.desk.stop(unit, with, until);
@@ -254,7 +254,7 @@ impl Stream {
 
     /// Takes note that nobody listens any more. What has left is still judged, so that there is a record of it; nothing else
     /// leaves or happens, and the last move says so.
-    pub fn abandon(&mut self) -> Vec<Move> {
+    pub fn abandon(&mut self) -> Vec<StreamAction> {
         self.line.clear();
         self.waiting = 0;
         // What was asked about and never answered is asked about again, if it is a text.
@@ -266,7 +266,7 @@ impl Stream {
         self.moves()
     }
 
-    /// The text that [`Move::Judge`] asks about, if it is one, and how much of it has left.
+    /// The text that [`StreamAction::Judge`] asks about, if it is one, and how much of it has left.
     pub fn asked_text(&self) -> Option<(usize, usize)> {
         match self.asked {
             Some(Asked::Judge(unit)) if self.desk.is_text(unit) => Some((unit, self.desk.left(unit))),
@@ -294,9 +294,9 @@ impl Stream {
         self.dialect.sequence()
     }
 
-    /// What was said as the client got it, for [`Known::replied`](crate::Known::replied).
-    pub fn sent(&self) -> Vec<Vec<Sent>> {
-        self.dialect.sent().iter().map(|events| events.iter().map(Sent::of).collect()).collect()
+    /// What was said as the client got it, for [`ConversationHistory::replied`](crate::ConversationHistory::replied).
+    pub fn sent(&self) -> Vec<Vec<SentItem>> {
+        self.dialect.sent().iter().map(|events| events.iter().map(SentItem::of).collect()).collect()
     }
 
     fn take(&mut self, frame: Result<Frame, WireRefusal>) {
@@ -347,7 +347,7 @@ impl Stream {
     }
 
     /// What is to be done now.
-    fn moves(&mut self) -> Vec<Move> {
+    fn moves(&mut self) -> Vec<StreamAction> {
         let mut moves = Vec::new();
         let mut bytes = Vec::new();
         while self.asked.is_none() && self.state != State::Over {
@@ -366,13 +366,13 @@ impl Stream {
                 let leaving = self.desk.left(unit)..until;
                 self.asked = Some(Asked::Text { unit, until });
                 release(&mut bytes, &mut moves);
-                moves.push(Move::Text { text: unit, leaving });
+                moves.push(StreamAction::Text { text: unit, leaving });
             } else if let Some(&unit) = self.desk.due.front() {
                 release(&mut bytes, &mut moves);
                 self.ask(unit, &mut moves);
             } else if let Some(refused) = &self.refused {
                 release(&mut bytes, &mut moves);
-                moves.push(Move::Refuse(refused.clone()));
+                moves.push(StreamAction::Refuse(refused.clone()));
                 self.line.clear();
                 self.state = State::Over;
             } else if self.state == State::Ended && self.line.is_empty() {
@@ -414,16 +414,16 @@ impl Stream {
     }
 
     /// Asks about what is due first: of a text, first what is to be masked in the rest of it.
-    fn ask(&mut self, unit: usize, moves: &mut Vec<Move>) {
+    fn ask(&mut self, unit: usize, moves: &mut Vec<StreamAction>) {
         if let Some(leaving) = self.desk.rest(unit) {
             self.asked = Some(Asked::Text { unit, until: leaving.start });
-            moves.push(Move::Text { text: unit, leaving });
+            moves.push(StreamAction::Text { text: unit, leaving });
             return;
         }
         self.desk.due.pop_front();
         if let Some(event) = self.desk.event(unit) {
             self.asked = Some(Asked::Judge(unit));
-            moves.push(Move::Judge(Box::new(event)));
+            moves.push(StreamAction::Judge(Box::new(event)));
         }
     }
 }
@@ -458,9 +458,9 @@ impl Slot {
 }
 
 /// Releases what has gathered as one piece.
-fn release(bytes: &mut Vec<u8>, moves: &mut Vec<Move>) {
+fn release(bytes: &mut Vec<u8>, moves: &mut Vec<StreamAction>) {
     if !bytes.is_empty() {
-        moves.push(Move::Release(std::mem::take(bytes)));
+        moves.push(StreamAction::Release(std::mem::take(bytes)));
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use lictor::event::Event;
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
 use lictor_peers::random::Random;
 use lictor_peers::{dogwood, rego};
@@ -112,7 +112,7 @@ fn best(mut round: impl FnMut() -> Result<f64, String>) -> Result<f64, String> {
 
 /// Decides on every event: says what it would break, with witnesses, and makes it part of the session.
 fn lictor(policy: &str, events: &[Event]) -> Result<f64, String> {
-    let loaded = Policy::parse(policy, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
     let mut session = Session::new(&mut judge, "s");
     let start = Instant::now();

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lictor_translate::import::dogwood::{Given, Imported};
+use lictor_translate::import::dogwood::{PolicyFiles, ImportedPolicy};
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy, PolicyText};
+use lictor::policy::{FileResolver, Policy, PolicyText};
 use lictor::session::Session;
 
 use crate::rego::events;
@@ -28,7 +28,7 @@ pub const FOLDERS: [&str; 6] = [
 pub struct Case {
     /// The folder it is in, and its name.
     pub name: String,
-    given: Given,
+    given: PolicyFiles,
     logs: Vec<(PolicyText, PolicyText)>,
     /// Whether its policy looks back.
     pub is_temporal: bool,
@@ -101,7 +101,7 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
     let event_schema = source("event.dwschema").map_or_else(|| usual_events.to_owned(), |file| file.body().to_owned());
     let action_schema =
         source("schema.cedarschema").map_or_else(|| usual_actions.to_owned(), |file| file.body().to_owned());
-    let given = Given {
+    let given = PolicyFiles {
         macros: source("macros.dw"),
         events: Some(PolicyText::new("event.dwschema", &event_schema)),
         actions: Some(PolicyText::new("schema.cedarschema", &action_schema)),
@@ -115,7 +115,7 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
 impl Case {
     /// Carries the case over, judges its logs and compares.
     pub fn run(&self) -> Outcome {
-        let imported = match Imported::new("dogwood", &self.given) {
+        let imported = match ImportedPolicy::new("dogwood", &self.given) {
             Ok(imported) => imported,
             Err(problem) => return Outcome::Refused(problem.code.to_owned(), problem.to_string()),
         };
@@ -148,7 +148,7 @@ impl Case {
 
 /// Whether each event breaks nothing.
 fn decide(policy: &str, lines: &[&str]) -> Result<Vec<bool>, String> {
-    let loaded = Policy::parse(policy, "policy.yaml", &Files).map_err(|problems| problems.to_string())?;
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
     let mut sessions: HashMap<String, Session> = HashMap::new();
     let mut permitted = Vec::new();

@@ -11,20 +11,20 @@ use lictor_logic::Verdict;
 use super::totals::{groups, tallies};
 use super::words::{self, binding, count, grouped, occasion, place, visible};
 use super::{Report, Totals};
-use lictor_judge::finding::{Finding, Proof};
+use lictor_judge::finding::{Finding, WitnessEvent};
 use lictor_policy::Severity;
 
 /// How much of a report is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct ReportDetail {
     /// The most bytes to write; findings that do not fit are counted instead.
     pub limit: Option<usize>,
 }
 
 /// What fits a comment on GitHub, which takes 65,536 characters.
-impl Default for Extent {
-    fn default() -> Extent {
-        Extent { limit: Some(60_000) }
+impl Default for ReportDetail {
+    fn default() -> ReportDetail {
+        ReportDetail { limit: Some(60_000) }
     }
 }
 
@@ -32,7 +32,7 @@ impl Default for Extent {
 const FAULTS: usize = 20;
 
 /// Writes a report as Markdown.
-pub fn write(report: &Report, extent: Extent, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report, extent: ReportDetail, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
     let tail = [faults(report), gaps(report)].concat();
     let mut page = head(report, &totals) + &properties(report);
@@ -149,7 +149,7 @@ fn findings(group: &[&Finding]) -> String {
     text
 }
 
-fn row(proof: &Proof) -> String {
+fn row(proof: &WitnessEvent) -> String {
     let facts = |facts: &[String]| facts.iter().map(|fact| cell(fact)).collect::<Vec<_>>().join("<br>");
     format!(
         "| {} | {} | {} | {} | {} |\n",

@@ -21,7 +21,7 @@ use super::view::TotalsView;
 use super::words::{self, visible};
 use lictor_decode::Fault;
 use lictor_event::write_time;
-use lictor_judge::finding::{Finding, Proof};
+use lictor_judge::finding::{Finding, WitnessEvent};
 use lictor_policy::Severity;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -164,7 +164,7 @@ impl Results<'_> {
             let numbered = finding.witness.iter().enumerate();
             put("relatedLocations", numbered.map(|(number, proof)| self.related(finding, proof, number)).collect());
             let is_own = finding.witness.iter().all(|proof| proof.session.is_none());
-            let order = |number: usize, proof: &Proof| if is_own { proof.step } else { number as u32 + 1 };
+            let order = |number: usize, proof: &WitnessEvent| if is_own { proof.step } else { number as u32 + 1 };
             let numbered = finding.witness.iter().enumerate();
             let flow: Vec<Value> =
                 numbered.map(|(number, proof)| self.flow(finding, proof, order(number, proof))).collect();
@@ -197,7 +197,7 @@ impl Results<'_> {
         Value::Object(result)
     }
 
-    fn related(&self, finding: &Finding, proof: &Proof, number: usize) -> Value {
+    fn related(&self, finding: &Finding, proof: &WitnessEvent, number: usize) -> Value {
         json!({
             "id": number,
             "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
@@ -206,7 +206,7 @@ impl Results<'_> {
         })
     }
 
-    fn flow(&self, finding: &Finding, proof: &Proof, order: u32) -> Value {
+    fn flow(&self, finding: &Finding, proof: &WitnessEvent, order: u32) -> Value {
         let mut flow = Map::new();
         let location = json!({
             "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
@@ -259,7 +259,7 @@ fn statement(finding: &Finding) -> String {
     message(&text)
 }
 
-fn testimony(proof: &Proof) -> String {
+fn testimony(proof: &WitnessEvent) -> String {
     let event = words::event(proof.kind.name(), proof.tool.as_deref());
     let statements = words::testimony(proof);
     let detail = if statements.is_empty() { String::new() } else { format!("; {}", statements.join("; ")) };

@@ -12,12 +12,12 @@ use super::{Report, SessionReport, words};
 use lictor_decode::Fault;
 use lictor_event::order::Gap;
 use lictor_event::write_time;
-use lictor_judge::finding::{Finding, Proof};
+use lictor_judge::finding::{Finding, WitnessEvent};
 use lictor_policy::Severity;
 
 /// How a report looks on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+pub struct TerminalStyle {
     /// Whether to use colors.
     pub colour: bool,
     /// How many characters fit a line; sentences are broken to fit.
@@ -25,14 +25,14 @@ pub struct Style {
 }
 
 /// No colors, a hundred characters.
-impl Default for Style {
-    fn default() -> Style {
-        Style { colour: false, width: 100 }
+impl Default for TerminalStyle {
+    fn default() -> TerminalStyle {
+        TerminalStyle { colour: false, width: 100 }
     }
 }
 
 /// Writes a report as text.
-pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page { out: BufWriter::new(out), style };
     for group in groups(&report.findings) {
         page.findings(&group)?;
@@ -53,7 +53,7 @@ pub fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<(
 /// The text as it is written.
 struct Page<'a> {
     out: BufWriter<&'a mut dyn Write>,
-    style: Style,
+    style: TerminalStyle,
 }
 
 const BLUE: &str = "1;34";
@@ -105,7 +105,7 @@ impl Page<'_> {
             return Ok(());
         }
         self.line(&bar)?;
-        let mut last: Option<&Proof> = None;
+        let mut last: Option<&WitnessEvent> = None;
         for proof in &finding.witness {
             if last.is_some_and(|last| last.session != proof.session || proof.step > last.step + 1) {
                 let gap = self.paint(BLUE, "...");
@@ -117,7 +117,7 @@ impl Page<'_> {
         self.line(&bar)
     }
 
-    fn proof(&mut self, finding: &Finding, proof: &Proof, margin: usize, bar: &str) -> io::Result<()> {
+    fn proof(&mut self, finding: &Finding, proof: &WitnessEvent, margin: usize, bar: &str) -> io::Result<()> {
         let number = self.paint(BLUE, &format!("{:>margin$} |", proof.step));
         let event = event(proof.kind.name(), proof.tool.as_deref());
         let mut where_and_when: Vec<String> =

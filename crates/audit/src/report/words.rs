@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::SessionReport;
 use lictor_event::order::{Gap, GapCause};
 use lictor_judge::finding::values;
-use lictor_judge::finding::{DecidedBy, Finding, Proof};
+use lictor_judge::finding::{DecidedBy, Finding, WitnessEvent};
 
 /// A text in which whatever an eye or a terminal would not see as itself is written out: control characters, line
 /// breaks, characters that turn the direction of writing or take no room.
@@ -81,7 +81,7 @@ pub(super) fn binding(finding: &Finding) -> String {
 }
 
 /// What a witness says of its event, in lines: the facts that held, those that did not, what was said.
-pub(super) fn testimony(proof: &Proof) -> Vec<String> {
+pub(super) fn testimony(proof: &WitnessEvent) -> Vec<String> {
     let present = proof.present.iter().map(|fact| format!("holds: {}", visible(fact)));
     let absent = proof.absent.iter().map(|fact| format!("absent: {}", visible(fact)));
     let content = proof.content.iter().map(|content| format!("content: {}", visible(content)));
@@ -89,12 +89,12 @@ pub(super) fn testimony(proof: &Proof) -> Vec<String> {
 }
 
 /// Whether the event of a witness is the one that decided.
-pub(super) fn is_deciding(finding: &Finding, proof: &Proof) -> bool {
+pub(super) fn is_deciding(finding: &Finding, proof: &WitnessEvent) -> bool {
     finding.decided != DecidedBy::End && proof.session.is_none() && proof.step == finding.step
 }
 
 /// Which event of which session a witness is: `step 9`, `step 2 of session s1` where it is not the finding's.
-pub(super) fn step(proof: &Proof) -> String {
+pub(super) fn step(proof: &WitnessEvent) -> String {
     match &proof.session {
         Some(session) => format!("step {} of session {}", proof.step, visible(session)),
         None => format!("step {}", proof.step),

@@ -11,7 +11,7 @@ use lictor_event::Event;
 use lictor_judge::Judge;
 use lictor_judge::session::Session;
 use lictor_logic::Time;
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
 const POLICY: &str = r#"
@@ -32,7 +32,7 @@ suppress:
 "#;
 
 fn judge(policy: &str) -> Judge {
-    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap();
     Judge::new(&loaded.policy).unwrap()
 }
 
@@ -133,7 +133,7 @@ proptest! {
 }
 
 fn event(line: &str) -> Event {
-    let mut decoded = lictor_decode::Decoded::default();
+    let mut decoded = lictor_decode::DecodedEvents::default();
     let value = lictor_json::parse_str(line).unwrap();
     let record = lictor_decode::LogRecord { value, file: "log".into(), line: 1, index: 0 };
     lictor_decode::Format::Native.decoder().record(record, &mut decoded);

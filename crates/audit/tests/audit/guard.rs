@@ -11,16 +11,16 @@ use lictor_decode::input::Input;
 use lictor_event::Event;
 use lictor_judge::Judge;
 use lictor_judge::guard::{
-    Action, Capabilities, Cause, Decision, Guard, GuardOptions, Refusal, SavedGuarded, SavedMoments, late_line,
+    Action, Capabilities, Cause, Decision, Guard, GuardOptions, Refusal, SavedGuardSession, SavedMoments, late_line,
 };
 use lictor_judge::session::Session;
 use lictor_logic::Time;
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
 fn judge(policy: &str) -> Judge {
-    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     Judge::new(&loaded.policy).unwrap()
 }
 
@@ -344,12 +344,12 @@ proptest! {
         let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
         let events = events(&lines);
         let (mut one, mut other) = (guard(RULES), guard(RULES));
-        let mut kept: BTreeMap<String, (SavedGuarded, Vec<SavedMoments>, usize)> = BTreeMap::new();
+        let mut kept: BTreeMap<String, (SavedGuardSession, Vec<SavedMoments>, usize)> = BTreeMap::new();
         for event in &events {
             let name = event.session.clone().unwrap_or_default().to_string();
             if let Some((saved, parts, total)) = kept.get(&name) {
                 let text = serde_json::to_string(saved).unwrap();
-                let mut saved: SavedGuarded = serde_json::from_str(&text).unwrap();
+                let mut saved: SavedGuardSession = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(saved.clone().put_moments([], *total), *total == 0, "what is missing is noticed");
                 prop_assert!(saved.put_moments(parts.iter().cloned(), *total));
                 other.restore(&saved).unwrap();

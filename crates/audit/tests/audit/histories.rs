@@ -12,7 +12,7 @@ use lictor_judge::finding::Finding;
 use lictor_judge::session::Session;
 use lictor_judge::{Judge, SavedHistories};
 use lictor_logic::Time;
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
 const KINDS: [&str; 4] = ["subject", "principal", "agent", "global"];
@@ -45,7 +45,7 @@ fn judge(history: &str) -> Judge {
         static MADE: RefCell<BTreeMap<String, Judge>> = const { RefCell::new(BTreeMap::new()) };
     }
     let make = || {
-        let loaded = Policy::parse(&policy(history), "policy.yaml", &Files);
+        let loaded = Policy::parse(&policy(history), "policy.yaml", &FileResolver);
         Judge::new(&loaded.unwrap_or_else(|problems| panic!("{problems}")).policy).unwrap()
     };
     MADE.with_borrow_mut(|made| made.entry(history.to_owned()).or_insert_with(make).fork())
@@ -238,7 +238,7 @@ fn histories_of_another_policy_are_refused() {
     let error = judge("agent").restore_histories(&saved).unwrap_err().to_string();
     assert!(error.contains("history"), "{error}");
     let changed = policy("subject").replace("<= 20", "<= 30");
-    let loaded = Policy::parse(&changed, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(&changed, "policy.yaml", &FileResolver).unwrap();
     let error = Judge::new(&loaded.policy).unwrap().restore_histories(&saved).unwrap_err().to_string();
     assert!(error.contains("another policy"), "{error}");
 }

@@ -13,7 +13,7 @@ use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Cause, Decision, Guard};
 use lictor_logic::Verdict;
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
 const POLICY: &str = r#"
@@ -34,7 +34,7 @@ properties:
 "#;
 
 fn judge(policy: &str) -> Judge {
-    let loaded = Policy::parse(policy, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap();
     Judge::new(&loaded.policy).unwrap()
 }
 

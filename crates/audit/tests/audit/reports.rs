@@ -23,13 +23,13 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 
 /// The formats that have a golden file, by the name of the file.
 const FORMATS: [(&str, Writer); 7] = [
-    ("report.txt", |report, out| text::write(report, text::Style::default(), out)),
-    ("color.txt", |report, out| text::write(report, text::Style { colour: true, width: 80 }, out)),
+    ("report.txt", |report, out| text::write(report, text::TerminalStyle::default(), out)),
+    ("color.txt", |report, out| text::write(report, text::TerminalStyle { colour: true, width: 80 }, out)),
     ("report.json", json::write),
     ("report.jsonl", jsonl::write),
     ("report.sarif", sarif::write),
     ("report.xml", junit::write),
-    ("report.md", |report, out| markdown::write(report, markdown::Extent::default(), out)),
+    ("report.md", |report, out| markdown::write(report, markdown::ReportDetail::default(), out)),
 ];
 
 fn written(write: Writer, report: &Report) -> String {
@@ -128,8 +128,8 @@ fn a_property_that_started_anew_is_still_broken() {
 #[test]
 fn a_comment_keeps_within_its_limit_and_says_what_it_left_out() {
     let report = sample::large(500);
-    let whole = written(|report, out| markdown::write(report, markdown::Extent { limit: None }, out), &report);
-    let comment = written(|report, out| markdown::write(report, markdown::Extent::default(), out), &report);
+    let whole = written(|report, out| markdown::write(report, markdown::ReportDetail { limit: None }, out), &report);
+    let comment = written(|report, out| markdown::write(report, markdown::ReportDetail::default(), out), &report);
     assert!(whole.len() > 60_000 && comment.len() <= 60_000, "{} {}", whole.len(), comment.len());
     assert_eq!(whole.matches("<details>").count(), report.findings.len());
     let left = report.findings.len() - comment.matches("<details>").count();

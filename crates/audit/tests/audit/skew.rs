@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_audit::report::Report;
-use lictor_audit::skew::Skewed;
+use lictor_audit::skew::SkewedPolicy;
 use lictor_audit::{AuditOptions, audit};
 use lictor_decode::input::Input;
 use lictor_judge::Judge;
 use lictor_logic::{Span, Verdict};
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 
 const FORMULAS: [&str; 10] = [
     "always (a implies eventually[0,4s] b)",
@@ -25,7 +25,7 @@ const FORMULAS: [&str; 10] = [
 
 fn policy(formula: &str) -> Policy {
     let text = format!("lictor: 1\nname: t\nproperties:\n  - {{id: p, formula: '{formula}'}}\n");
-    Policy::parse(&text, "policy.yaml", &Files).unwrap().policy
+    Policy::parse(&text, "policy.yaml", &FileResolver).unwrap().policy
 }
 
 /// A session of events at seconds, with the facts of each.
@@ -57,7 +57,7 @@ fn a_definite_verdict_holds_however_the_clocks_were_wrong() {
     };
     let mut told = [0usize; 3];
     for formula in FORMULAS {
-        let skewed = Skewed::new(&policy(formula), Span::from_seconds(1));
+        let skewed = SkewedPolicy::new(&policy(formula), Span::from_seconds(1));
         assert!(skewed.uncovered.is_empty());
         let (mut judge, mut plain) = (Judge::new(&skewed.policy).unwrap(), Judge::new(&policy(formula)).unwrap());
         for _ in 0..12 {
@@ -94,10 +94,10 @@ fn a_definite_verdict_holds_however_the_clocks_were_wrong() {
 #[test]
 fn without_a_bound_in_time_nothing_changes_and_what_counts_is_named() {
     let plain = policy("always (a implies once b)");
-    let skewed = Skewed::new(&plain, Span::from_seconds(1));
+    let skewed = SkewedPolicy::new(&plain, Span::from_seconds(1));
     assert_eq!(skewed.policy.properties, plain.properties);
     let counting = policy("always count[0,1h](x: c(x)) <= 3");
-    let skewed = Skewed::new(&counting, Span::from_seconds(1));
+    let skewed = SkewedPolicy::new(&counting, Span::from_seconds(1));
     assert_eq!(skewed.uncovered, ["p"]);
     assert_eq!(skewed.policy.properties, counting.properties);
 }

@@ -46,7 +46,7 @@ Exit code: 0 every decision was forward, 1 there was another decision or a deadl
 pub(crate) struct HookArgs {
     /// The client that runs the hook
     #[arg(value_enum)]
-    pub(crate) client: HookClient,
+    pub(crate) client: ClientArg,
 
     /// Project folder, which holds lictor.yaml and .lictor; default: the folder that the client names, else its working
     /// folder
@@ -91,7 +91,7 @@ pub(crate) struct HookArgs {
 
 /// The client that runs a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HookClient {
+pub(crate) enum ClientArg {
     /// Claude Code
     Claude,
     /// Codex

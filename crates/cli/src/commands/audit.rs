@@ -15,7 +15,7 @@ use lictor::judge::Judge;
 use lictor::order::{GapCause, ReorderWindow};
 use lictor::policy::{Mode, Severity};
 use lictor::report::{self, Report};
-use lictor::skew::Skewed;
+use lictor::skew::SkewedPolicy;
 
 use crate::args::{AuditArgs, ReportFormat};
 use crate::complaint;
@@ -26,7 +26,7 @@ use crate::render::paint::Paint;
 /// Judges the logs.
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let skewed = skew(args)?.map(|skew| Skewed::new(&policy, skew));
+    let skewed = skew(args)?.map(|skew| SkewedPolicy::new(&policy, skew));
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
     let limits = lictor_logic::CacheLimits { rows: args.max_rows, ..lictor_logic::CacheLimits::DEFAULT };
     let mut judge =
@@ -189,7 +189,9 @@ fn complain(faults: &[Fault]) {
 /// Writes a report in a format.
 fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<()> {
     match args.format {
-        ReportFormat::Text => report::text::write(report, report::text::Style { colour, ..Default::default() }, out)?,
+        ReportFormat::Text => {
+            report::text::write(report, report::text::TerminalStyle { colour, ..Default::default() }, out)?
+        }
         ReportFormat::Json => report::json::write(report, out)?,
         ReportFormat::Jsonl => report::jsonl::write(report, out)?,
         ReportFormat::Sarif => report::sarif::write(report, out)?,

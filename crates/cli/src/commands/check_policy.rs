@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lictor::audit::{AuditOptions, Untested, untested};
+use lictor::audit::{AuditOptions, UnexercisedProperty, untested};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor::policy::lint;
@@ -33,15 +33,15 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     if !logs.is_empty() {
         let options = AuditOptions::default();
         let inputs = input::find(logs, &options.limits)?;
-        for Untested { property, missing, entirely } in untested(&judge, &inputs, &options)? {
+        for UnexercisedProperty { property, missing, entirely } in untested(&judge, &inputs, &options)? {
             let names: Vec<&str> = missing.iter().map(|name| &**name).collect();
             let says = if entirely { "is not put to the test by these logs" } else { "is only partly put to the test" };
             writeln!(out, "note: {} {says}: at no event holds {}\n", property.id, names.join(", "))?;
         }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {
-        lictor::policy::Level::Error => (errors + 1, warnings),
-        lictor::policy::Level::Warning => (errors, warnings + 1),
+        lictor::policy::ProblemLevel::Error => (errors + 1, warnings),
+        lictor::policy::ProblemLevel::Warning => (errors, warnings + 1),
     });
     let (count, errors) = (policy.properties.len(), errors + mistakes.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;

@@ -9,7 +9,7 @@ use anyhow::Context;
 use lictor::audit::{AuditOptions, audit};
 use lictor::input::Input;
 use lictor::judge::Judge;
-use lictor::policy::{Files, Policy};
+use lictor::policy::{FileResolver, Policy};
 use lictor::report;
 
 use crate::args::DemoArgs;
@@ -22,7 +22,7 @@ const SESSIONS: &str = include_str!("demo/sessions.jsonl");
 
 /// Audits the log, prints the findings and writes the page. The demo itself succeeds, whatever it shows.
 pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let loaded = Policy::parse(POLICY, "shop.yaml", &Files).map_err(|problems| anyhow::anyhow!("{problems}"))?;
+    let loaded = Policy::parse(POLICY, "shop.yaml", &FileResolver).map_err(|problems| anyhow::anyhow!("{problems}"))?;
     let mut judge =
         Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
     let options = AuditOptions { content: true, ..AuditOptions::default() };
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     let report = audit(&mut judge, &[input], &options, &())?;
     writeln!(out, "A shop's agent talked to six customers. Its log, judged by the shop's policy:\n")?;
     let colour = Paint::for_stdout().is_on();
-    report::text::write(&report, report::text::Style { colour, ..Default::default() }, out)?;
+    report::text::write(&report, report::text::TerminalStyle { colour, ..Default::default() }, out)?;
     let path = &args.output;
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut page = BufWriter::new(file);

@@ -7,7 +7,7 @@ use anyhow::Context;
 use lictor::audit::{AuditOptions, sessions};
 use lictor::input;
 use lictor::judge::Judge;
-use lictor_translate::export::{Exported, FactTrace, dogwood, fact_traces, mfotl, rego};
+use lictor_translate::export::{ExportedPolicy, FactTrace, dogwood, fact_traces, mfotl, rego};
 
 use crate::args::{ExportArgs, Language};
 use crate::commands::audit::format;
@@ -46,7 +46,7 @@ fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>
     Ok(traces)
 }
 
-fn write(args: &ExportArgs, exported: Exported, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn write(args: &ExportArgs, exported: ExportedPolicy, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let folder = &args.output;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut names = HashSet::new();

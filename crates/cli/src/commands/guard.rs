@@ -14,7 +14,7 @@ use lictor::decode::{Fault, LogRecord};
 use lictor::event::Event;
 use lictor::guard::{Action, Decision};
 use lictor::json;
-use lictor_warden::{Answer, Desk, News, Notice, RefusedInput, WardenError};
+use lictor_warden::{Answer, Notice, RefusedInput, TimeOutcome, WardenError, WardenHandle};
 
 use crate::args::GuardArgs;
 use crate::complaint;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let notices = Sender::clone(&said);
     // Nobody listens any more only if the answers cannot be written, which is found out there.
     let told = move |notice| notices.send(news(notice)).unwrap_or_default();
-    let desk = Desk::open(warden, wardens::now, told)?;
+    let desk = WardenHandle::open(warden, wardens::now, told)?;
     let reader = std::thread::spawn(move || read_all(desk, &said, &waiting));
     let mut outcome = Outcome::Compliant;
     for said in to_say {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outco
 }
 
 /// Asks about every line, and tells how many there were.
-fn read_all(desk: Desk, said: &Sender<Said>, waiting: &SyncSender<()>) -> anyhow::Result<u64> {
+fn read_all(desk: WardenHandle, said: &Sender<Said>, waiting: &SyncSender<()>) -> anyhow::Result<u64> {
     let mut lines = Lines { input: std::io::stdin().lock(), number: 0 };
     let mut count = 0;
     while let Some(line) = lines.next().context("cannot read standard input")? {
@@ -125,7 +125,7 @@ fn unavailable(line: u32, error: &WardenError) -> Said {
 /// What time brought about.
 fn news(notice: Result<Notice, WardenError>) -> Said {
     match notice {
-        Ok(Notice { line, news: News::Late(_) | News::Settled(_) }) => {
+        Ok(Notice { line, news: TimeOutcome::Late(_) | TimeOutcome::Settled(_) }) => {
             Said { text: line, outcome: Outcome::Findings, complaint: None, is_answer: false }
         }
         Err(error) => Said { is_answer: false, ..unavailable(0, &error) },

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use lictor::decode::Fault;
-use lictor_hook::{Client, HookCall, HookOptions, HookReply, answer, refusal, settings};
+use lictor_hook::{HookCall, HookClient, HookOptions, HookReply, answer, refusal, settings};
 use lictor_warden::{RefusedInput, Warden};
 
-use crate::args::{DEADLINE, HookArgs, HookClient, WardenArgs};
+use crate::args::{ClientArg, DEADLINE, HookArgs, WardenArgs};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
@@ -41,8 +41,8 @@ const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 /// Answers the question on standard input.
 pub(crate) fn run(args: &HookArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let client = match args.client {
-        HookClient::Claude => Client::Claude,
-        HookClient::Codex => Client::Codex,
+        ClientArg::Claude => HookClient::Claude,
+        ClientArg::Codex => HookClient::Codex,
     };
     if args.settings {
         if let Some(policy) = &args.policy {
@@ -90,7 +90,7 @@ fn say(reply: &HookReply, out: &mut dyn Write) -> anyhow::Result<Outcome> {
 }
 
 /// Keeps a warden open for the calls to come.
-fn keep(client: Client, args: &HookArgs) -> anyhow::Result<Outcome> {
+fn keep(client: HookClient, args: &HookArgs) -> anyhow::Result<Outcome> {
     #[cfg(unix)]
     {
         let project = args.project.clone().context("a keeper needs --project")?;
@@ -135,7 +135,7 @@ impl Settings {
 
 /// A question, from its bytes to the reply.
 struct Work {
-    client: Client,
+    client: HookClient,
     asked: Arc<Mutex<Option<HookCall>>>,
     settings: Settings,
 }
@@ -180,7 +180,7 @@ impl Work {
     /// Where the policy, the sessions and the ledger are. The folder in which the model works at the moment counts only
     /// if nobody says which one the project is: the model can go elsewhere.
     fn place(&self, works_in: &Path) -> Place {
-        let named = std::env::var_os(PROJECT).filter(|_| self.client == Client::Claude).map(PathBuf::from);
+        let named = std::env::var_os(PROJECT).filter(|_| self.client == HookClient::Claude).map(PathBuf::from);
         let project = self.settings.project.clone().or(named).unwrap_or_else(|| works_in.to_owned());
         let kept = self.settings.state.clone().unwrap_or_else(|| project.join(".lictor"));
         let warden = WardenArgs {
@@ -216,12 +216,12 @@ impl Place {
 
 /// Whether somebody else is writing the ledger.
 fn is_locked(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<lictor_ledger::Error>().is_some_and(lictor_ledger::Error::is_locked)
+    error.downcast_ref::<lictor_ledger::LedgerError>().is_some_and(lictor_ledger::LedgerError::is_locked)
 }
 
 /// The reply to a question, decided and written down.
 fn decided(
-    client: Client,
+    client: HookClient,
     options: HookOptions,
     read: Result<HookCall, Fault>,
     bytes: &[u8],
@@ -239,7 +239,7 @@ fn decided(
 
 /// The command that the settings of the client name: this program, with these arguments, and folders that do not depend
 /// on where the model works.
-fn command(client: Client, args: &HookArgs) -> anyhow::Result<String> {
+fn command(client: HookClient, args: &HookArgs) -> anyhow::Result<String> {
     let absolute = |path: &Path| -> anyhow::Result<String> {
         let path = std::path::absolute(path).with_context(|| format!("{}: no such folder", path.display()))?;
         Ok(quoted(&path.display().to_string()))
@@ -247,8 +247,8 @@ fn command(client: Client, args: &HookArgs) -> anyhow::Result<String> {
     let mut words = vec!["lictor".to_owned(), "hook".to_owned(), client.name().to_owned()];
     match (&args.project, client) {
         (Some(project), _) => words.extend(["--project".to_owned(), absolute(project)?]),
-        (None, Client::Claude) => words.extend(["--project".to_owned(), format!("\"${PROJECT}\"")]),
-        (None, Client::Codex) => words.extend(["--project".to_owned(), absolute(Path::new("."))?]),
+        (None, HookClient::Claude) => words.extend(["--project".to_owned(), format!("\"${PROJECT}\"")]),
+        (None, HookClient::Codex) => words.extend(["--project".to_owned(), absolute(Path::new("."))?]),
     }
     if let Some(policy) = &args.policy {
         let file = Path::new(policy);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use lictor::policy::PolicyText;
-use lictor_translate::import::dogwood::{Given, Imported};
+use lictor_translate::import::dogwood::{ImportedPolicy, PolicyFiles};
 
 use crate::args::{ImportArgs, ImportLanguage};
 use crate::exit::Outcome;
@@ -14,7 +14,7 @@ use crate::exit::Outcome;
 pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let ImportLanguage::Dogwood = args.language;
     let optional = |path: &Option<_>| path.as_deref().map(source).transpose();
-    let given = Given {
+    let given = PolicyFiles {
         policies: args.policies.iter().map(|path| source(path)).collect::<Result<_, _>>()?,
         macros: optional(&args.macros)?,
         events: optional(&args.event_schema)?,
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     };
     let name = args.policies.first().map(|path| stem(path)).unwrap_or_default();
     let refused = |problem| anyhow::anyhow!("{problem}");
-    let imported = Imported::new(&name, &given).map_err(refused)?;
+    let imported = ImportedPolicy::new(&name, &given).map_err(refused)?;
     let mut files = vec![("policy.yaml".to_owned(), imported.policy.clone())];
     for path in &args.trace {
         let name = stem(path);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use lictor_mcp::{Relay, Service, Terms, serve};
+use lictor_mcp::{McpService, Relay, RelayOptions, serve};
 use lictor_warden::Warden;
 use tokio::net::TcpListener;
 
@@ -18,7 +18,7 @@ use crate::wardens::{self, now};
 
 /// Runs a server, or stands in front of one.
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
-    let terms = Terms {
+    let terms = RelayOptions {
         server: name(args),
         session: args.session.clone().unwrap_or_else(|| format!("mcp-{:x}-{}", now().0, std::process::id())),
         methods: args.allow_method.clone(),
@@ -41,7 +41,7 @@ fn open(args: &McpArgs) -> anyhow::Result<Warden> {
 }
 
 /// Runs a server. Its exit code is ours.
-fn around(args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
+fn around(args: &McpArgs, terms: RelayOptions) -> anyhow::Result<Outcome> {
     let mut warden = open(args)?;
     let mut relay = Relay::new(terms);
     relay.approve(&mut warden, &args.approve, now())?;
@@ -59,11 +59,11 @@ fn around(args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
 }
 
 /// Stands in front of a server, until the process ends.
-fn in_front_of(upstream: &str, args: &McpArgs, terms: Terms) -> anyhow::Result<Outcome> {
+fn in_front_of(upstream: &str, args: &McpArgs, terms: RelayOptions) -> anyhow::Result<Outcome> {
     let warden = open(args)?;
     let address = upstream.parse().with_context(|| format!("`{upstream}` is not an address"))?;
     let (hosts, approved) = (args.host.clone(), args.approve.clone());
-    let service = Service::new(address, terms, hosts, approved, warden, now, complaint::note);
+    let service = McpService::new(address, terms, hosts, approved, warden, now, complaint::note);
     let service = service.map_err(|reason| anyhow::anyhow!(reason))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

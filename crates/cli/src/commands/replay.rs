@@ -17,7 +17,7 @@ use lictor::guard::{Decision, Guard, GuardOptions};
 use lictor::json::{self, Json, Text};
 use lictor::judge::Judge;
 use lictor::policy::{History, Policy};
-use lictor_ledger::{Reader, Revealed};
+use lictor_ledger::{Reader, RevealedPayload};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Listing, ReplayArgs};
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
         }
         let Some(body) = record.body.as_ref().filter(|body| is_decision(body)) else { continue };
         let payload = match reader.reveal(record.index)? {
-            Revealed::Content(payload) => payload,
+            RevealedPayload::Content(payload) => payload,
             revealed => {
                 replay.cannot_read(&revealed);
                 continue;
@@ -105,10 +105,10 @@ impl Replay {
     }
 
     /// Counts a decision on an event that cannot be read any more.
-    fn cannot_read(&mut self, revealed: &Revealed) {
+    fn cannot_read(&mut self, revealed: &RevealedPayload) {
         self.continuity.is_broken = true;
         match revealed {
-            Revealed::Erased => self.counts.erased += 1,
+            RevealedPayload::Erased => self.counts.erased += 1,
             _ => self.counts.committed += 1,
         }
     }

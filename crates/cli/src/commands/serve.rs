@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
 use lictor::policy::Policy;
-use lictor_gateway::{Config, Foundation, Journal, KeyHash, PolicySource, Uri};
+use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
 
 use crate::args::{ApprovalsArgs, ServeArgs};
 use crate::complaint;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     if ledger.is_none() {
         complaint::warn("without --log no decision is written down; do not use this for more than a try");
     }
-    let foundation = Foundation {
+    let foundation = GatewayParts {
         store,
         ledger,
         guard: wardens::guard_options(&args.warden),

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use lictor::judge::Judge;
 use lictor::pack::{self, Page};
-use lictor::policy::{Base, Files, Loaded, Policy, PolicyText, Problems};
+use lictor::policy::{FileResolver, LoadedPolicy, PageBase, Policy, PolicyText, Problems};
 use lictor::trial::{self, Mismatch, TrialScope};
 
 use crate::args::TestArgs;
@@ -28,10 +28,10 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     for path in &args.pages {
         let page = read(path)?;
         let source = args.policy.as_deref().map(policies::source).transpose()?;
-        let base = source.as_ref().map_or(Base::Nothing, Base::File);
-        let loaded = Policy::for_page(&page, base, &Files);
+        let base = source.as_ref().map_or(PageBase::Nothing, PageBase::File);
+        let loaded = Policy::for_page(&page, base, &FileResolver);
         // The page of one property, as those of packs are: remarks need not repeat its name.
-        let is_its_own = |loaded: &Loaded| loaded.policy.properties.iter().any(|property| property.id == page.id);
+        let is_its_own = |loaded: &LoadedPolicy| loaded.policy.properties.iter().any(|property| property.id == page.id);
         let scope =
             if loaded.as_ref().is_ok_and(is_its_own) { TrialScope::Property(&page.id) } else { TrialScope::All };
         tally.run(&path.display().to_string(), &page, loaded, scope)?;
@@ -63,7 +63,7 @@ impl Tally<'_> {
         &mut self,
         name: &str,
         page: &Page,
-        loaded: Result<Loaded, Problems>,
+        loaded: Result<LoadedPolicy, Problems>,
         scope: TrialScope<'_>,
     ) -> anyhow::Result<()> {
         let loaded = loaded.map_err(|problems| anyhow::anyhow!("{problems}"))?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Context;
-use lictor_ledger::{LedgerFault, Verified, VerifierKey, verify, verify_against};
+use lictor_ledger::{LedgerFault, Verification, VerifierKey, verify, verify_against};
 use serde_json::json;
 
 use crate::args::{Document, VerifyArgs};
@@ -57,8 +57,8 @@ fn not_signed(unsigned: u64) -> String {
     }
 }
 
-fn good(args: &VerifyArgs, verified: &Verified, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Verified { records, dropped, checkpoint, checkpoints, unsigned, unfinished, keys, .. } = verified;
+fn good(args: &VerifyArgs, verified: &Verification, out: &mut dyn Write) -> anyhow::Result<()> {
+    let Verification { records, dropped, checkpoint, checkpoints, unsigned, unfinished, keys, .. } = verified;
     match args.format {
         Document::Text => {
             let signed = records.saturating_sub(*unsigned);

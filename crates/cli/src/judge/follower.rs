@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use lictor_logic::{After, Decided, Facts, Moment, MonitorId, Standing, Verdict, Watch, Witness};
+use lictor_logic::{After, Conclusion, Facts, Moment, MonitorId, MonitorSet, TraceState, Verdict, Witness};
 
 use super::{Decision, Finding, Options, Reading};
 use crate::formulas::Listed;
@@ -23,8 +23,8 @@ const MOST_NAMES: usize = 10_000;
 pub(super) struct Follower<'a> {
     formulas: &'a [Listed],
     options: Options,
-    watch: Watch,
-    standing: Standing,
+    watch: MonitorSet,
+    standing: TraceState,
     ids: Vec<MonitorId>,
     courses: Vec<Course>,
     moments: Vec<Moment>,
@@ -44,7 +44,7 @@ struct Course {
 impl<'a> Follower<'a> {
     /// Before the first line.
     pub(super) fn new(formulas: &'a [Listed], options: Options) -> Follower<'a> {
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let ids: Vec<MonitorId> =
             formulas.iter().map(|listed| watch.add(listed.monitor.clone(), options.after)).collect();
         let standing = watch.start();
@@ -83,7 +83,7 @@ impl<'a> Follower<'a> {
             Moment::Position(facts) => self.watch.step(&mut self.standing, facts),
             Moment::Tick(now) => self.watch.tick(&mut self.standing, *now),
         };
-        let decided: Vec<Decided> = decided.to_vec();
+        let decided: Vec<Conclusion> = decided.to_vec();
         let mut readings = Vec::new();
         for (index, &id) in self.ids.iter().enumerate() {
             let brought = decided.iter().filter(|decided| decided.monitor == id).map(|decided| decided.verdict).max();
@@ -184,7 +184,7 @@ impl<'a> Follower<'a> {
 
 impl Course {
     /// Notes a definite verdict; the first violation is more telling than an earlier satisfaction.
-    fn decide(&mut self, verdict: Verdict, standing: &Standing, entry: &Entry, index: usize) {
+    fn decide(&mut self, verdict: Verdict, standing: &TraceState, entry: &Entry, index: usize) {
         if self.decision.as_ref().is_some_and(|known| known.verdict >= verdict) {
             return;
         }

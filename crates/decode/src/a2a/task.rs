@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::push;
-use crate::Decoded;
+use crate::DecodedEvents;
 use crate::chat::said;
 use crate::content::Content;
 use crate::conversation::Stamp;
 use crate::openai_chat::truncated;
-use lictor_event::print::{self, Print};
+use lictor_event::print::{self, ContentHash};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -36,7 +36,7 @@ struct Task {
     context: Option<Text>,
     state: Text,
     /// What was told of each artifact.
-    made: HashMap<Text, Print>,
+    made: HashMap<Text, ContentHash>,
 }
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Tasks {
     }
 
     /// Takes an artifact that is whole.
-    pub(super) fn artifact(&mut self, artifact: &Json, task: Option<&str>, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn artifact(&mut self, artifact: &Json, task: Option<&str>, stamp: &Stamp, out: &mut DecodedEvents) {
         let content = Content::of(artifact.get("parts").unwrap_or(&Json::Null), "\n");
         let event = Artifact::event(artifact, task);
         self.tell(
@@ -73,7 +73,7 @@ impl Tasks {
     }
 
     /// Takes an artifact, or the next chunk of one.
-    pub(super) fn artifact_update(&mut self, update: &Json, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn artifact_update(&mut self, update: &Json, stamp: &Stamp, out: &mut DecodedEvents) {
         let task = update.text("taskId");
         self.enter(update, task);
         let Some(artifact) = update.get("artifact") else { return };
@@ -111,7 +111,7 @@ impl Tasks {
     }
 
     /// Tells the artifacts of a task that stops to work.
-    pub(super) fn before_state(&mut self, task: Option<&str>, state: &str, out: &mut Decoded) {
+    pub(super) fn before_state(&mut self, task: Option<&str>, state: &str, out: &mut DecodedEvents) {
         if WORKING.contains(&name_of(state).as_str()) {
             return;
         }
@@ -122,7 +122,7 @@ impl Tasks {
     }
 
     /// Takes the state of a task, which is an event when it changes.
-    pub(super) fn state(&mut self, task: Option<&str>, state: &str, stamp: &Stamp, out: &mut Decoded) {
+    pub(super) fn state(&mut self, task: Option<&str>, state: &str, stamp: &Stamp, out: &mut DecodedEvents) {
         let known = self.all.entry(task.unwrap_or_default().into()).or_default();
         if known.state == state {
             return;
@@ -137,7 +137,7 @@ impl Tasks {
     }
 
     /// Tells the artifacts that never ended.
-    pub(super) fn finish(&mut self, out: &mut Decoded) {
+    pub(super) fn finish(&mut self, out: &mut DecodedEvents) {
         for artifact in std::mem::take(&mut self.open) {
             out.faults.push(truncated(&artifact.stamp.source.file, artifact.line));
             self.tell(artifact, out);
@@ -145,7 +145,7 @@ impl Tasks {
     }
 
     /// Tells an artifact, unless it was told before and is the same.
-    fn tell(&mut self, artifact: Artifact, out: &mut Decoded) {
+    fn tell(&mut self, artifact: Artifact, out: &mut DecodedEvents) {
         let mut event = artifact.event;
         artifact.content.fill(&mut event);
         let task = self.all.entry(artifact.task).or_default();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::response_events;
 use crate::conversation::{Conversations, Stamp};
 use crate::openai_chat::truncated;
-use crate::{Decoded, Fault};
+use crate::{DecodedEvents, Fault};
 use lictor_event::{Arguments, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -77,7 +77,7 @@ impl Stream {
 
     /// Tells the events of what has come. In a stream that was cut, arguments of which nothing has come are not known,
     /// rather than none.
-    pub(super) fn end(mut self, is_whole: bool, conversations: &mut Conversations, out: &mut Decoded) {
+    pub(super) fn end(mut self, is_whole: bool, conversations: &mut Conversations, out: &mut DecodedEvents) {
         let silent: Vec<bool> = self.blocks.values().filter(|block| block.is_call()).map(Block::is_silent).collect();
         let blocks: Vec<Json> = self.blocks.into_values().map(Block::json).collect();
         self.message.insert("role", "assistant");

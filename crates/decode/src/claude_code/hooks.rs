@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::conversation::Stamp;
-use crate::{Decoded, LogRecord, dialect, unknown};
+use crate::{DecodedEvents, LogRecord, dialect, unknown};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Text};
 
@@ -36,7 +36,7 @@ pub(super) struct Hooks {
 }
 
 impl Hooks {
-    pub(super) fn record(&mut self, record: LogRecord, out: &mut Decoded) {
+    pub(super) fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let value = &record.value;
         let name = value.text("hook_event_name").unwrap_or_default();
         let session = Text::from(value.text("session_id").unwrap_or_default());
@@ -73,7 +73,7 @@ impl Hooks {
         out.events.push(Event { session: Some(session), ..stamp.mark(event) });
     }
 
-    pub(super) fn finish(&mut self, out: &mut Decoded) {
+    pub(super) fn finish(&mut self, out: &mut DecodedEvents) {
         for session in self.order.drain(..) {
             if let Some(source) = self.stopped.remove(&session) {
                 out.events.push(Event { session: Some(session), source, ..Event::new(Kind::SessionEnd) });

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::Decoded;
+use crate::DecodedEvents;
 use crate::flattened::opened;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
@@ -93,7 +93,7 @@ impl Shown {
     }
 
     /// Takes an event of the terminal, and says whether its kind is known.
-    pub(super) fn event(&mut self, payload: &Json, out: &mut Decoded) -> bool {
+    pub(super) fn event(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
         let Some(sort) = payload.text("type") else { return false };
         let id = payload.text("call_id").map(Text::from);
         match sort {
@@ -141,7 +141,7 @@ impl Shown {
         is_new
     }
 
-    fn begin(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut Decoded) {
+    fn begin(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut DecodedEvents) {
         let Some(id) = id.filter(|id| !self.calls.contains_key(id)) else { return };
         let invoked = payload.get("invocation").unwrap_or(payload);
         let mut event = Event::new(Kind::ToolCall);
@@ -166,7 +166,7 @@ impl Shown {
         out.events.push(event);
     }
 
-    fn end(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut Decoded) {
+    fn end(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut DecodedEvents) {
         let Some(id) = id else { return };
         let status = payload.text("status").unwrap_or_default();
         let code = payload.get("exit_code").and_then(Json::as_i64).unwrap_or(0);

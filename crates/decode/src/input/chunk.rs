@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-use crate::{Decoded, Decoder, Fault, LogRecord};
+use crate::{DecodedEvents, Decoder, Fault, LogRecord};
 use lictor_event::Source;
 use lictor_json::{self as json, Json, JsonError};
 
@@ -97,13 +97,13 @@ impl Chunk {
     }
 
     /// Gives a line to a decoder.
-    pub fn decode_line(&self, line: &ChunkLine, decoder: &mut dyn Decoder, out: &mut Decoded) {
+    pub fn decode_line(&self, line: &ChunkLine, decoder: &mut dyn Decoder, out: &mut DecodedEvents) {
         let decoded = self.decode_at(line.index, &line.place, decoder, out);
         out.faults.extend(decoded.err());
     }
 
     /// Gives its records to a decoder: all, or those of these numbers, which are in order.
-    pub fn decode(&self, wanted: Option<&[u32]>, decoder: &mut dyn Decoder, out: &mut Decoded) {
+    pub fn decode(&self, wanted: Option<&[u32]>, decoder: &mut dyn Decoder, out: &mut DecodedEvents) {
         let mut records = LogRecords { wanted, ..self.records() };
         // An event a record, mostly: room is made once.
         out.events.reserve(wanted.map_or_else(|| self.indices().len(), <[u32]>::len));
@@ -113,7 +113,13 @@ impl Chunk {
         }
     }
 
-    fn decode_at(&self, index: u32, place: &Place, decoder: &mut dyn Decoder, out: &mut Decoded) -> Result<(), Fault> {
+    fn decode_at(
+        &self,
+        index: u32,
+        place: &Place,
+        decoder: &mut dyn Decoder,
+        out: &mut DecodedEvents,
+    ) -> Result<(), Fault> {
         let text = self.text(place)?;
         let source = Source { file: Arc::clone(&self.file), line: place.line, record: index };
         if self.json && decoder.text(text, &source, out) {

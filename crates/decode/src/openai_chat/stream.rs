@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::conversation::{Conversations, Stamp};
-use crate::{Decoded, Fault, chat};
+use crate::{DecodedEvents, Fault, chat};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -78,7 +78,7 @@ impl Streams {
     }
 
     /// Ends all streams, because something else begins or the file ends.
-    pub(super) fn close(&mut self, conversations: &mut Conversations, out: &mut Decoded) {
+    pub(super) fn close(&mut self, conversations: &mut Conversations, out: &mut DecodedEvents) {
         for stream in self.open.drain(..) {
             let is_whole = stream.is_finished();
             if !is_whole {
@@ -116,7 +116,7 @@ impl Stream {
         !self.choices.is_empty() && self.choices.iter().all(|choice| choice.is_finished)
     }
 
-    fn end(self, is_whole: bool, conversations: &mut Conversations, out: &mut Decoded) {
+    fn end(self, is_whole: bool, conversations: &mut Conversations, out: &mut DecodedEvents) {
         let choices = self.choices.into_iter().map(|choice| choice.events(is_whole)).collect();
         conversations.answer(self.conversation, choices, &self.stamp, out);
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::flattened::{attribute, opened, structure, text_attribute};
 use crate::spans::otel::{RawEvent, RawSpan};
 use crate::spans::{Span, Work};
-use crate::{Decoded, dialect, spans};
+use crate::{DecodedEvents, dialect, spans};
 use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
@@ -271,7 +271,7 @@ fn policy_check(attributes: &Object) -> Event {
 
 /// Log records that stand alone, as exchanges with a model: those of one span together, and those without a span up to
 /// the choice that ends each exchange.
-pub(super) fn exchanges(logs: Vec<(RawEvent, Source)>, out: &mut Decoded) -> Vec<Span> {
+pub(super) fn exchanges(logs: Vec<(RawEvent, Source)>, out: &mut DecodedEvents) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut open: HashMap<Option<Text>, usize> = HashMap::new();
     for (log, source) in logs {

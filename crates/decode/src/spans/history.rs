@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use lictor_event::print::{self, Print};
+use lictor_event::print::{self, ContentHash};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -315,7 +315,7 @@ pub(super) fn same_arguments(left: &Arguments, right: &Arguments) -> bool {
     print_of(left) == print_of(right)
 }
 
-fn print_of(payload: &Arguments) -> Print {
+fn print_of(payload: &Arguments) -> ContentHash {
     match payload {
         Arguments::Value(value) => print::of(value),
         Arguments::Unparsed(text) => print::of(&Json::String(text.trim().into())),

@@ -2,21 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use lictor_decode::{Decoded, Format, LogRecord};
+use lictor_decode::{DecodedEvents, Format, LogRecord};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{self as json, Json, Object, Text};
 use lictor_logic::{Fact, Time, Value};
 use proptest::prelude::*;
 
-fn decode(line: &str) -> Decoded {
-    let mut out = Decoded::default();
+fn decode(line: &str) -> DecodedEvents {
+    let mut out = DecodedEvents::default();
     let value = json::parse_str(line).unwrap();
     Format::Native.decoder().record(LogRecord { value, file: "log".into(), line: 7, index: 6 }, &mut out);
     out
 }
 
 fn event(line: &str) -> Event {
-    let Decoded { mut events, faults } = decode(line);
+    let DecodedEvents { mut events, faults } = decode(line);
     assert_eq!(faults, [], "{line}");
     assert_eq!(events.len(), 1, "{line}");
     events.remove(0)
@@ -142,7 +142,7 @@ fn wrong_types_are_faults_that_name_the_field() {
         (r#""text""#, "native.record", "expected an object"),
     ];
     for (line, code, message) in cases {
-        let Decoded { events, faults } = decode(line);
+        let DecodedEvents { events, faults } = decode(line);
         assert_eq!(events, [], "{line}");
         assert_eq!(faults.len(), 1, "{line}: {faults:?}");
         assert_eq!((faults[0].code, faults[0].line), (code, 7), "{line}");
@@ -290,7 +290,7 @@ proptest! {
 
 /// What is read straight from the text is what is read by way of a value; what is wrong is not read that way at all.
 fn in_haste(line: &str) -> Result<(), TestCaseError> {
-    let mut out = Decoded::default();
+    let mut out = DecodedEvents::default();
     let source = Source { file: "log".into(), line: 7, record: 6 };
     if Format::Native.decoder().text(line, &source, &mut out) {
         prop_assert!(json::parse_str(line).is_ok(), "{} is no JSON", line);
@@ -311,7 +311,7 @@ fn usual_lines_are_read_in_haste() {
         r#"{"kind":"tool_result","id":"c","text":"a \u00e9 b","failed":true,"labels":[],"purposes":["a","b"],"x":[1]}"#,
         r#" { "kind" : "tool_result" , "result" : "found" } "#,
     ] {
-        let mut out = Decoded::default();
+        let mut out = DecodedEvents::default();
         assert!(Format::Native.decoder().text(line, &source, &mut out), "{line}");
     }
     for line in [
@@ -324,7 +324,7 @@ fn usual_lines_are_read_in_haste() {
         "{}",
         "",
     ] {
-        let mut out = Decoded::default();
+        let mut out = DecodedEvents::default();
         assert!(!Format::Native.decoder().text(line, &source, &mut out), "{line}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lictor_decode::input::{Input, InputLimits};
-use lictor_decode::{Decoded, Format, LogRecord};
+use lictor_decode::{DecodedEvents, Format, LogRecord};
 use lictor_event::{Arguments, Event, write_time};
 use lictor_json::Json;
 
@@ -24,9 +24,9 @@ pub(crate) fn records(path: &Path) -> Vec<(u32, Json)> {
 }
 
 /// The events of records, in one file of that name.
-pub(crate) fn decode(format: Format, name: &str, records: &[(u32, Json)]) -> Decoded {
+pub(crate) fn decode(format: Format, name: &str, records: &[(u32, Json)]) -> DecodedEvents {
     let mut decoder = format.decoder();
-    let mut out = Decoded::default();
+    let mut out = DecodedEvents::default();
     let file: Arc<str> = name.into();
     for (index, (line, value)) in records.iter().enumerate() {
         let record = LogRecord { value: value.clone(), file: Arc::clone(&file), line: *line, index: index as u32 };
@@ -37,7 +37,7 @@ pub(crate) fn decode(format: Format, name: &str, records: &[(u32, Json)]) -> Dec
 }
 
 /// One line for each event and each fault.
-pub(crate) fn lines(decoded: &Decoded) -> String {
+pub(crate) fn lines(decoded: &DecodedEvents) -> String {
     let mut text = String::new();
     for event in &decoded.events {
         text.push_str(&line(event));

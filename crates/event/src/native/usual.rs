@@ -4,11 +4,11 @@
 //! what is wrong or comes to the same event.
 
 use crate::{Arguments, Event, Kind, parse_time};
-use lictor_json::{Json, Object, Pull};
+use lictor_json::{Json, MemberReader, Object};
 
 /// The session of a line; none if it stands behind something that is not skipped in a moment.
 pub(super) fn session(text: &str) -> Option<&str> {
-    let mut line = Pull::object(text)?;
+    let mut line = MemberReader::object(text)?;
     loop {
         if line.key()? == "session" {
             return line.plain();
@@ -25,7 +25,7 @@ const MOST_OTHERS: usize = 32;
 
 /// Reads a line into an empty event; none if something about it is unusual, and then the event is not to be used.
 pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
-    let mut line = Pull::object(text)?;
+    let mut line = MemberReader::object(text)?;
     let mut seen: u32 = 0;
     let (mut has_kind, mut result) = (false, None);
     let mut more: Vec<_> = Vec::new();

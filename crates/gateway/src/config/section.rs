@@ -11,7 +11,7 @@ use super::{Config, GatewayLimits};
 use crate::identity::{EVERYBODY, KeyHash};
 
 /// What is wrong with a section, one sentence for each mistake.
-pub type Mistakes = Vec<String>;
+pub type ConfigErrors = Vec<String>;
 
 const KEYS: [&str; 12] = [
     "listen",
@@ -30,7 +30,7 @@ const KEYS: [&str; 12] = [
 
 impl Config {
     /// Takes over what a section says, in place of what is here.
-    pub fn take_over(&mut self, section: &Json) -> Result<(), Mistakes> {
+    pub fn take_over(&mut self, section: &Json) -> Result<(), ConfigErrors> {
         let mut reading = Reading { mistakes: Vec::new() };
         match section.as_object() {
             Some(section) => reading.section(self, section),
@@ -43,7 +43,7 @@ impl Config {
 }
 
 struct Reading {
-    mistakes: Mistakes,
+    mistakes: ConfigErrors,
 }
 
 impl Reading {
@@ -206,7 +206,7 @@ impl Reading {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Config, Mistakes> {
+    fn read(text: &str) -> Result<Config, ConfigErrors> {
         let mut config = Config::new(Uri::from_static("http://127.0.0.1:1"));
         config.take_over(&lictor_json::parse_str(text).unwrap())?;
         Ok(config)

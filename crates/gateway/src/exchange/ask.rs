@@ -8,7 +8,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::Action;
 use lictor_warden::{DELIVERY, EXCHANGE};
-use lictor_wire::{Api, Fold, Request, Ruling, WireRefusal};
+use lictor_wire::{Api, HistoryDiff, Request, Ruling, WireRefusal};
 
 use super::ruling::Saved;
 use super::{Exchange, Stop};
@@ -192,7 +192,7 @@ impl Exchange {
     }
 
     /// The events of what is new: first that the history is not as it was.
-    fn events_of(&self, session: &SessionKey, memory: &Memory, request: &Request, fold: &Fold) -> Vec<Fresh> {
+    fn events_of(&self, session: &SessionKey, memory: &Memory, request: &Request, fold: &HistoryDiff) -> Vec<Fresh> {
         // What comes at the same place behind the same history is the same event, whichever gateway is asked and however
         // often, until the request has gone on or is refused: to say it again then is to ask again.
         let mut before = blake3::Hasher::new();

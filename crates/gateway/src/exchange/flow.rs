@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use lictor_event::{Event, Kind, MASK};
 use lictor_json::Text;
-use lictor_wire::{Mask, Move, Ruling, Sent, Stream, StreamLimits};
+use lictor_wire::{Mask, Ruling, SentItem, Stream, StreamAction, StreamLimits};
 use serde_json::json;
 
 use super::ask::Begun;
@@ -28,7 +28,7 @@ const CONTEXT: usize = 512;
 /// A reply that flows.
 struct Flow {
     stream: Stream,
-    moves: VecDeque<Move>,
+    moves: VecDeque<StreamAction>,
     pieces: Pieces,
     /// How many events were ruled on.
     ruled: usize,
@@ -41,7 +41,7 @@ struct Flow {
     /// What was withheld of texts while they were said.
     withheld: BTreeMap<usize, Withheld>,
     /// What is remembered of the reply.
-    remembered: Option<Vec<Vec<Sent>>>,
+    remembered: Option<Vec<Vec<SentItem>>>,
     /// Whether nobody listens any more.
     is_gone: bool,
 }
@@ -166,8 +166,8 @@ impl Exchange {
     async fn play(&self, begun: &Begun, flow: &mut Flow) -> Result<(), Stop> {
         while let Some(next) = flow.moves.pop_front() {
             let more = match next {
-                Move::Release(_) if flow.is_gone => continue,
-                Move::Release(bytes) => {
+                StreamAction::Release(_) if flow.is_gone => continue,
+                StreamAction::Release(bytes) => {
                     // Whoever has the end of a reply may ask again at once.
                     if flow.stream.is_complete() {
                         self.remember_once(begun, flow).await?;
@@ -175,7 +175,7 @@ impl Exchange {
                     self.send(&flow.pieces, bytes.into()).await?;
                     continue;
                 }
-                Move::Judge(event) => {
+                StreamAction::Judge(event) => {
                     flow.was_torn |= event.more.get("truncated").is_some();
                     let ruling = self.rule(&begun.session.name, &event, flow.ruled).await?;
                     flow.ruled += 1;
@@ -183,14 +183,14 @@ impl Exchange {
                     self.write_shown(flow, &ruling).await?;
                     flow.stream.rule(ruling)
                 }
-                Move::Text { .. } if flow.is_gone || !flow.looks => flow.stream.mask(&[]),
-                Move::Text { text, leaving } => self.look(begun, flow, text, leaving).await?,
-                Move::Refuse(_) if flow.is_gone => return Ok(()),
-                Move::Refuse(refused) if self.gateway.config.shadow => {
+                StreamAction::Text { .. } if flow.is_gone || !flow.looks => flow.stream.mask(&[]),
+                StreamAction::Text { text, leaving } => self.look(begun, flow, text, leaving).await?,
+                StreamAction::Refuse(_) if flow.is_gone => return Ok(()),
+                StreamAction::Refuse(refused) if self.gateway.config.shadow => {
                     self.refused(refused.code, Vec::new()).await?;
                     return Err(Stop::Tell(Outcome::Refused, Told::new(502, refused.code, refused.message)));
                 }
-                Move::Refuse(refused) => return Err(self.unreadable(502, &refused, Vec::new()).await?),
+                StreamAction::Refuse(refused) => return Err(self.unreadable(502, &refused, Vec::new()).await?),
             };
             flow.moves.extend(more);
         }
@@ -204,7 +204,7 @@ impl Exchange {
         flow: &mut Flow,
         text: usize,
         leaving: Range<usize>,
-    ) -> Result<Vec<Move>, Stop> {
+    ) -> Result<Vec<StreamAction>, Stop> {
         if flow.withheld.get(&text).is_some_and(|withheld| withheld.is_stopped) {
             return Ok(flow.stream.mask(&[]));
         }

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use hyper::http::response::Parts;
 use hyper::{Response, StatusCode};
 use lictor_event::{Event, Kind};
-use lictor_wire::{Reply, Ruling, Sent};
+use lictor_wire::{Reply, Ruling, SentItem};
 
 use super::ask::Begun;
 use super::{Exchange, Stop};
@@ -112,7 +112,7 @@ impl Exchange {
     pub(super) async fn remember(
         &self,
         begun: &Begun,
-        sent: &[Vec<Sent>],
+        sent: &[Vec<SentItem>],
         denied: Vec<(String, String)>,
     ) -> Result<(), Stop> {
         let (sessions, tenant, name) = (&self.gateway.sessions, &self.caller.tenant, &begun.session.name);

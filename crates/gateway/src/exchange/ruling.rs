@@ -8,7 +8,7 @@ use lictor_event::{Arguments, Event, Kind};
 use lictor_judge::guard::Action;
 use lictor_logic::Time;
 use lictor_policy::Response;
-use lictor_wire::{Ruling, Sent};
+use lictor_wire::{Ruling, SentItem};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -152,7 +152,7 @@ impl Exchange {
         &self,
         begun: &Begun,
         events: &[Event],
-        sent: &[Vec<Sent>],
+        sent: &[Vec<SentItem>],
     ) -> Result<(Vec<Ruling>, bool), Stop> {
         let session = &begun.session.name;
         let numbered: Vec<Event> =

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lictor_event::Event;
 use lictor_json as json;
 use lictor_logic::{Span, Time};
-use lictor_wire::{Known, Request, Ruling, Sent};
+use lictor_wire::{ConversationHistory, Request, Ruling, SentItem};
 use serde::{Deserialize, Serialize};
 
 use crate::verdict;
@@ -19,7 +19,7 @@ const MOST_KEPT: usize = 1000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// The history, by hashes.
-    pub(crate) known: Known,
+    pub(crate) known: ConversationHistory,
     /// Items that go on other than they are sent, each time they are sent: by the hash of what is sent.
     altered: BTreeMap<String, Altered>,
     /// Calls that a person has allowed and that were not made since.
@@ -104,7 +104,7 @@ impl Memory {
     pub(super) fn from_bytes(version: u64, bytes: Vec<u8>) -> Option<Memory> {
         let Kept { known, altered, granted, notes, denied, refused, rounds, used } =
             serde_json::from_slice(&bytes).ok()?;
-        let known = unhex(&known).and_then(|bytes| Known::from_bytes(&bytes))?;
+        let known = unhex(&known).and_then(|bytes| ConversationHistory::from_bytes(&bytes))?;
         Some(Memory {
             known,
             altered: altered.into_owned().into_iter().collect(),
@@ -191,14 +191,14 @@ impl Memory {
     }
 
     /// What is known once a request has gone on as it came.
-    pub(crate) fn after_request(&self, known: &Known) -> Memory {
+    pub(crate) fn after_request(&self, known: &ConversationHistory) -> Memory {
         let mut next = self.clone();
         next.goes_on(known.clone());
         next
     }
 
     /// Says that a request goes on, behind which this is known.
-    pub(crate) fn goes_on(&mut self, known: Known) {
+    pub(crate) fn goes_on(&mut self, known: ConversationHistory) {
         self.known = known;
         self.rounds += 1;
     }
@@ -210,7 +210,7 @@ impl Memory {
 
     /// What is known once the client got all of a reply. Of the history, the exchange that ends so is the latest, whatever
     /// others have changed of the rest since it began.
-    pub(crate) fn after_reply(&self, begun: &Memory, sent: &[Vec<Sent>]) -> Memory {
+    pub(crate) fn after_reply(&self, begun: &Memory, sent: &[Vec<SentItem>]) -> Memory {
         let mut next = Memory { known: begun.known.clone(), denied: Vec::new(), ..self.clone() };
         next.known.replied(sent);
         next.alters_too(begun);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Method;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use lictor_store::{Change, MemoryStore, Store, StoreError, Stored};
+use lictor_store::{Change, MemoryStore, Store, StoreError, StoredValue};
 use lictor_store_postgres::PostgresStore;
 use lictor_wire::Api;
 use serde_json::{Value, json};
@@ -301,12 +301,12 @@ impl Failing {
 }
 
 impl Store for Failing {
-    fn load(&self, key: &str) -> Result<Option<Stored>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         self.fail(key)?;
         self.inner.load(key)
     }
 
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, Stored)>, StoreError> {
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
         self.inner.scan(prefix)
     }
 

@@ -14,11 +14,11 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use lictor_gateway::{Config, Foundation, Journal, KeyHash, PolicySource, Reloader, Server};
+use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Reloader, Server};
 use lictor_ledger::{Disk, Ledger, Reader, RealDisk, verify};
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::Keep;
+use lictor_warden::ContentRetention;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
@@ -202,7 +202,7 @@ pub(crate) struct Plan {
 }
 
 pub(crate) fn policy(text: &str) -> Policy {
-    Policy::parse(text, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}")).policy
+    Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy
 }
 
 /// A plan of a gateway to this model.
@@ -241,12 +241,12 @@ impl Plan {
         let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now).disk(self.disk);
         let ledger = self.records.then(|| Ledger::open_or_create(&log, "test.example/gateway", options).unwrap());
         let policy = policy(&self.policy);
-        let foundation = Foundation {
+        let foundation = GatewayParts {
             store,
             ledger,
             guard: lictor_judge::guard::GuardOptions::default(),
             warden: lictor_warden::WardenOptions {
-                keep: Keep::Commitment,
+                keep: ContentRetention::Commitment,
                 most_sessions: 1000,
                 policy: policy.fingerprint(),
                 idle: self.idle,

@@ -5,7 +5,7 @@ use lictor_json::Text;
 use lictor_logic::Value;
 use serde::{Serialize, Serializer};
 
-use super::{Finding, Proof};
+use super::{Finding, WitnessEvent};
 
 /// A finding with its witness.
 #[derive(Debug, Serialize)]
@@ -75,7 +75,7 @@ impl<'a> FindingView<'a> {
 }
 
 impl<'a> ProofView<'a> {
-    fn of(proof: &'a Proof) -> ProofView<'a> {
+    fn of(proof: &'a WitnessEvent) -> ProofView<'a> {
         ProofView {
             session: proof.session.as_deref(),
             step: proof.step,

@@ -8,7 +8,7 @@ use super::{Cause, Decider, Decision, Guard};
 use crate::finding::Finding;
 use crate::label::person;
 use lictor_event::{Arguments, Event};
-use lictor_recognise::{Found, Recogniser};
+use lictor_recognise::{Recognised, Recogniser};
 
 impl Guard {
     /// The persons that a decision tells of: those of its event, those on whose behalf it was, and those that witnesses name.
@@ -25,7 +25,7 @@ impl Guard {
 
     /// Whether a text names a person, as far as persons are recognised.
     pub fn names_somebody(&self, text: &str) -> bool {
-        let mut found = Found::default();
+        let mut found = Recognised::default();
         self.decider.recogniser().text(text, &mut found);
         !found.subjects.is_empty()
     }
@@ -51,13 +51,13 @@ impl Decider {
 /// What is told of whom.
 struct Told<'a> {
     recogniser: &'a Recogniser,
-    found: Found,
+    found: Recognised,
     given: BTreeSet<String>,
 }
 
 impl<'a> Told<'a> {
     fn new(decider: &'a Decider) -> Told<'a> {
-        Told { recogniser: decider.recogniser(), found: Found::default(), given: BTreeSet::new() }
+        Told { recogniser: decider.recogniser(), found: Recognised::default(), given: BTreeSet::new() }
     }
 
     fn event(&mut self, event: &Event) {

@@ -11,7 +11,7 @@ use crate::label::person;
 use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
-use lictor_recognise::{Found, Recogniser};
+use lictor_recognise::{Recognised, Recogniser};
 
 /// Something that was taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Offence {
     pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
         let mut places: Vec<(Range<usize>, Text)> = Vec::new();
         for span in recogniser.spans(text) {
-            let mut found = Found::default();
+            let mut found = Recognised::default();
             let part = text.get(span.range.clone()).unwrap_or_default();
             recogniser.text(part, &mut found);
             let whose = found.subjects.iter().find(|subject| self.persons.contains(*subject));
@@ -184,7 +184,7 @@ impl Walk<'_> {
         let category = self.recogniser.category_of_key(member, parent)?;
         let mut alone = Object::new();
         alone.insert(member.clone(), value.clone());
-        let mut found = Found::default();
+        let mut found = Recognised::default();
         self.recogniser.value(&Json::Object(alone), &mut found);
         (self.offence.categories.contains(category) && found.categories.contains(category)).then(|| category.clone())
     }

@@ -16,7 +16,7 @@ use lictor_json::{self as json, Text};
 
 /// A session and what waits in it, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SavedGuarded {
+pub struct SavedGuardSession {
     session: SavedSession,
     pending: Vec<SavedPending>,
     /// The number of the next event, where events are numbered.
@@ -40,7 +40,7 @@ struct SavedPending {
     until: Option<Time>,
 }
 
-impl SavedGuarded {
+impl SavedGuardSession {
     /// Takes out what happened, to be kept apart from where the session stands: the one only grows, the other changes
     /// with every event.
     #[must_use]
@@ -59,7 +59,7 @@ impl SavedGuarded {
 impl Guard {
     /// A session as data, with what happened from a moment on; none if it is not here. Beside it, how many moments it
     /// has had, from which on the next save may go.
-    pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuarded, usize)> {
+    pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuardSession, usize)> {
         let guarded = self.sessions.get(name)?;
         let pending = guarded.pending.iter().map(|pending| {
             let Source { file, line, record } = pending.event.source.clone();
@@ -73,25 +73,25 @@ impl Guard {
             }
         });
         let session = guarded.session.save(&self.decider.judge, from);
-        let saved = SavedGuarded { session, pending: pending.collect(), next: guarded.next, asked: guarded.asked };
+        let saved = SavedGuardSession { session, pending: pending.collect(), next: guarded.next, asked: guarded.asked };
         Some((saved, guarded.session.moments()))
     }
 
     /// Goes on with a session, in place of what is known of it here.
-    pub fn restore(&mut self, saved: &SavedGuarded) -> Result<(), RestoreError> {
+    pub fn restore(&mut self, saved: &SavedGuardSession) -> Result<(), RestoreError> {
         let session = Session::restore(&mut self.decider.judge, &saved.session)?;
         self.take_over(session, saved)
     }
 
     /// Goes on with a session that was judged by another policy, and names the properties that [begin
     /// here](Session::migrate).
-    pub fn migrate(&mut self, saved: &SavedGuarded) -> Result<Vec<Text>, RestoreError> {
+    pub fn migrate(&mut self, saved: &SavedGuardSession) -> Result<Vec<Text>, RestoreError> {
         let (session, begun) = Session::migrate(&mut self.decider.judge, &saved.session)?;
         self.take_over(session, saved)?;
         Ok(begun)
     }
 
-    fn take_over(&mut self, session: Session, saved: &SavedGuarded) -> Result<(), RestoreError> {
+    fn take_over(&mut self, session: Session, saved: &SavedGuardSession) -> Result<(), RestoreError> {
         let mut pending = Vec::new();
         for waiting in &saved.pending {
             let mut event = event(&waiting.event).ok_or_else(|| {

@@ -8,7 +8,7 @@ use lictor_event::Kind;
 use lictor_json::Text;
 use lictor_policy::expression::{self, Evaluation, EvaluationScope, Expression, Matcher, Tables, Truth};
 use lictor_policy::glob::Glob;
-use lictor_policy::{Case, Definition, FactPattern, Problem};
+use lictor_policy::{FactCase, FactDefinition, FactPattern, Problem};
 
 /// How many facts one event may give by one definition; a list in a log may be as long as it likes.
 const MOST_ELEMENTS: usize = 10_000;
@@ -48,8 +48,8 @@ enum Found {
 impl CasePlan {
     pub(super) fn new(
         name: NameId,
-        definition: &Definition,
-        case: &Case,
+        definition: &FactDefinition,
+        case: &FactCase,
         tables: &Tables,
     ) -> Result<CasePlan, Box<Problem>> {
         let problem = |message: String| Box::new(Problem::at(&case.place, "policy.fact", message));
@@ -183,7 +183,7 @@ impl Source {
 }
 
 /// A named group for a parameter, in one of the tests.
-fn group(case: &Case, parameter: &Text, tables: &Tables) -> Option<Result<Source, Box<Problem>>> {
+fn group(case: &FactCase, parameter: &Text, tables: &Tables) -> Option<Result<Source, Box<Problem>>> {
     for test in &case.tests {
         for pattern in &test.any {
             let FactPattern::Regex(text) = pattern else { continue };

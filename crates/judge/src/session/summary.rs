@@ -8,7 +8,7 @@ use lictor_json::Text;
 
 /// How a session stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct SessionSummary {
     /// The worst verdict of all properties: violated before inconclusive before satisfied.
     pub verdict: Verdict,
     /// How many events there were.
@@ -34,16 +34,16 @@ pub struct PropertySummary {
 
 impl Session {
     /// How the session stands now. Live verdicts only: what is owed is inconclusive.
-    pub fn report(&mut self, judge: &mut Judge) -> Summary {
+    pub fn report(&mut self, judge: &mut Judge) -> SessionSummary {
         self.summary(judge, false)
     }
 
     /// How the session stands if it ends here: what is owed is violated.
-    pub fn report_at_end(&mut self, judge: &mut Judge) -> Summary {
+    pub fn report_at_end(&mut self, judge: &mut Judge) -> SessionSummary {
         self.summary(judge, true)
     }
 
-    fn summary(&mut self, judge: &mut Judge, at_end: bool) -> Summary {
+    fn summary(&mut self, judge: &mut Judge, at_end: bool) -> SessionSummary {
         let mut properties = Vec::new();
         for place in 0..judge.properties().len() {
             let verdict = match at_end {
@@ -72,6 +72,6 @@ impl Session {
         };
         let broken = properties.iter().filter(|property| property.verdict == Verdict::Violated);
         let violations = broken.map(|property| property.id.clone()).collect();
-        Summary { verdict, steps: self.state.steps, properties, violations }
+        SessionSummary { verdict, steps: self.state.steps, properties, violations }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lictor_logic::{After, Moment, Value};
 
 use super::{EventSummary, Later, Trail};
-use crate::finding::{DecidedBy, Finding, Proof};
+use crate::finding::{DecidedBy, Finding, WitnessEvent};
 use crate::{Provers, Violation};
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
@@ -53,7 +53,7 @@ impl Case<'_> {
         let at = self.at();
         let proofs = witness.iter().flat_map(|witness| &witness.steps).filter_map(|step| {
             let summary = summary(step.entry)?;
-            Some(Proof {
+            Some(WitnessEvent {
                 session: summary
                     .session
                     .clone()
@@ -101,19 +101,19 @@ impl Case<'_> {
 
 /// The same witness with what is missing everywhere told once: of a sum, the events that add to it are what one wants to
 /// read, and not the stretches between them at which nothing was added.
-fn gathered(mut proofs: Vec<Proof>) -> Vec<Proof> {
+fn gathered(mut proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
     const MANY: usize = 3;
     let Some(last) = proofs.last() else { return proofs };
     let is_one_session = proofs.iter().all(|proof| proof.session == last.session);
     let missing: BTreeSet<String> = proofs.iter().flat_map(|proof| &proof.absent).cloned().collect();
     for fact in missing.into_iter().filter(|_| is_one_session) {
         let name = fact.split('(').next().unwrap_or_default();
-        let is_missing = |proof: &Proof| proof.absent.contains(&fact);
+        let is_missing = |proof: &WitnessEvent| proof.absent.contains(&fact);
         let steps: Vec<u32> = proofs.iter().filter(|proof| is_missing(proof)).map(|proof| proof.step).collect();
         let stretches = steps.windows(2).filter(|pair| pair[0] + 1 < pair[1]).count() + 1;
         let (Some(first), Some(end)) = (steps.first().copied(), steps.last().copied()) else { continue };
         // Where it is not missing, it holds: then "all other steps" says the same as the list.
-        let holds = |proof: &Proof| proof.present.iter().any(|held| held.split('(').next() == Some(name));
+        let holds = |proof: &WitnessEvent| proof.present.iter().any(|held| held.split('(').next() == Some(name));
         let within = proofs.iter().filter(|proof| (first..=end).contains(&proof.step));
         let told = within.filter(|proof| is_missing(proof) || holds(proof)).count();
         if stretches < MANY || told != (end - first + 1) as usize {
@@ -130,8 +130,8 @@ fn gathered(mut proofs: Vec<Proof>) -> Vec<Proof> {
 
 /// The same witness with stretches told as one: where a fact was missing at event after event and nothing else matters,
 /// the last of them says since when.
-fn condensed(proofs: Vec<Proof>) -> Vec<Proof> {
-    let mut told: Vec<Proof> = Vec::new();
+fn condensed(proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
+    let mut told: Vec<WitnessEvent> = Vec::new();
     // For each missing fact of the last event told, since which event it is missing.
     let mut since: Vec<(String, u32)> = Vec::new();
     for mut proof in proofs {
@@ -166,9 +166,9 @@ fn condensed(proofs: Vec<Proof>) -> Vec<Proof> {
 mod tests {
     use super::*;
 
-    fn proof(step: u32, present: &[&str], absent: &[&str]) -> Proof {
+    fn proof(step: u32, present: &[&str], absent: &[&str]) -> WitnessEvent {
         let texts = |facts: &[&str]| facts.iter().map(|fact| (*fact).to_owned()).collect();
-        Proof {
+        WitnessEvent {
             session: None,
             step,
             source: Source::default(),

@@ -9,7 +9,7 @@ use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::Session;
 use lictor_logic::Time;
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
 /// Past and future, values, sums over a window, deadlines, what starts anew, and histories across sessions.
@@ -36,7 +36,7 @@ enum Fate {
 }
 
 fn judge() -> Judge {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"));
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     Judge::new(&loaded.policy).unwrap()
 }
 

@@ -28,7 +28,7 @@ impl Naive {
 }
 
 impl Hashes for Naive {
-    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, Error> {
+    fn hash(&mut self, height: u32, place: u64) -> Result<Hash, LedgerError> {
         let from = usize::try_from(place << height).unwrap();
         let leaves = &self.0[from..from + (1 << height)];
         Ok(Naive(leaves.to_vec()).root(1 << height))

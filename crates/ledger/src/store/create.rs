@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::checkpoint::{HISTORY, NEWEST, Signed};
 use crate::compose::Composer;
 use crate::disk::Disk;
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::keyfile::{self, KEYS, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
 use crate::note::Signer;
@@ -28,21 +28,23 @@ impl Store {
         origin: &str,
         options: LedgerOptions,
         after: Option<&str>,
-    ) -> Result<(Store, Composer), Error> {
+    ) -> Result<(Store, Composer), LedgerError> {
         if let Some(note) = after {
-            Signed::read(note.to_owned())
-                .map_err(|what| Error::refused(format!("what the ledger should continue is no checkpoint: {what}")))?;
+            Signed::read(note.to_owned()).map_err(|what| {
+                LedgerError::refused(format!("what the ledger should continue is no checkpoint: {what}"))
+            })?;
         }
         let signer = Signer::random(origin)?;
         let disk = options.disk.clone();
-        let made =
-            |action, path: &Path, result: std::io::Result<()>| result.map_err(|error| Error::file(action, path, error));
+        let made = |action, path: &Path, result: std::io::Result<()>| {
+            result.map_err(|error| LedgerError::file(action, path, error))
+        };
         made("create", folder, disk.create_folder(folder))?;
         let lock = Arc::new(Lock::take(folder)?);
         let is_there = |name: &str| folder.join(name).exists();
         let has_records = !segment::list(folder)?.is_empty() || is_there(HISTORY) || is_there(NEWEST);
         if is_there(SIGNING) || (has_records && !is_there(NEXT)) {
-            return Err(Error::refused(format!(
+            return Err(LedgerError::refused(format!(
                 "{}: there is a ledger already\nhint: open it, or choose another folder; a ledger whose signing key is lost \
                  is not continued, but a new one can name its last checkpoint",
                 folder.display()
@@ -60,7 +62,7 @@ impl Store {
         made("sync", folder, disk.sync_folder(folder))?;
         let (keys, subjects) = KeyFile::create(&*disk, &folder.join(SUBJECTS))?;
         let first = folder.join(segment::path(0));
-        let file = disk.open(&first, false).map_err(|error| Error::file("create", &first, error))?;
+        let file = disk.open(&first, false).map_err(|error| LedgerError::file("create", &first, error))?;
         made("sync", folder, disk.sync_folder(&folder.join(segment::FOLDER)))?;
         let mut store = Store {
             folder: folder.to_owned(),
@@ -94,17 +96,17 @@ impl Store {
 }
 
 /// Removes what an interrupted creation left.
-fn clear(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
+fn clear(disk: &dyn Disk, folder: &Path) -> Result<(), LedgerError> {
     for name in [segment::FOLDER, "tile"] {
         let path = folder.join(name);
         if path.exists() {
-            disk.remove_folder(&path).map_err(|error| Error::file("remove", &path, error))?;
+            disk.remove_folder(&path).map_err(|error| LedgerError::file("remove", &path, error))?;
         }
     }
     for name in [HISTORY, NEWEST] {
         let path = folder.join(name);
         if path.exists() {
-            disk.remove(&path).map_err(|error| Error::file("remove", &path, error))?;
+            disk.remove(&path).map_err(|error| LedgerError::file("remove", &path, error))?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::fs;
 use jiff::Timestamp;
 
 use crate::disk;
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::record::{Content, LedgerNotice, Line, time_text};
 use crate::segment::{self, NOTICES};
 use crate::store::Store;
@@ -14,7 +14,7 @@ use crate::subjects::Subjects;
 impl Store {
     /// Destroys the key behind a pseudonym and records that. The record comes first: should the power fail in between,
     /// the next one to open the ledger destroys the key.
-    pub(crate) fn erase(&mut self, subjects: &mut Subjects, pseudonym: String) -> Result<u64, Error> {
+    pub(crate) fn erase(&mut self, subjects: &mut Subjects, pseudonym: String) -> Result<u64, LedgerError> {
         let index = self.append_notice(&LedgerNotice::Erased { subject: pseudonym.clone() })?;
         subjects.forget(&[pseudonym]);
         self.keys.destroy(&*self.options.disk, subjects)?;
@@ -24,7 +24,7 @@ impl Store {
     /// Drops the segments whose records are all older than a time, and says below which index nothing is kept.
     ///
     /// The hashes stay in the tiles, and the ledger's own notices in a file of their own. The last segment stays.
-    pub(crate) fn drop_before(&mut self, time: Timestamp) -> Result<u64, Error> {
+    pub(crate) fn drop_before(&mut self, time: Timestamp) -> Result<u64, LedgerError> {
         let limit = time_text(time);
         let segments = segment::list(&self.folder)?;
         let kept_from = segments.first().copied().unwrap_or(0);
@@ -47,7 +47,7 @@ impl Store {
         self.dropped = before;
         let path = self.folder.join(NOTICES);
         let earlier = if path.exists() {
-            fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?
+            fs::read_to_string(&path).map_err(|error| LedgerError::file("read", &path, error))?
         } else {
             String::new()
         };
@@ -60,17 +60,17 @@ impl Store {
         // The oldest first, so that what is there has no gap at any moment.
         for first in gone {
             let path = self.folder.join(segment::path(first));
-            self.options.disk.remove(&path).map_err(|error| Error::file("remove", &path, error))?;
+            self.options.disk.remove(&path).map_err(|error| LedgerError::file("remove", &path, error))?;
             let folder = self.folder.join(segment::FOLDER);
-            self.options.disk.sync_folder(&folder).map_err(|error| Error::file("sync", &folder, error))?;
+            self.options.disk.sync_folder(&folder).map_err(|error| LedgerError::file("sync", &folder, error))?;
         }
         Ok(before)
     }
 
     /// The lines with notices of a segment, if its last record is older than a time.
-    fn notices_if_older(&self, first: u64, limit: &str) -> Result<Option<String>, Error> {
+    fn notices_if_older(&self, first: u64, limit: &str) -> Result<Option<String>, LedgerError> {
         let path = self.folder.join(segment::path(first));
-        let text = fs::read_to_string(&path).map_err(|error| Error::file("read", &path, error))?;
+        let text = fs::read_to_string(&path).map_err(|error| LedgerError::file("read", &path, error))?;
         let time_of = |line: &str| Line::read(line.as_bytes()).map(|line| line.time.to_owned());
         if text.lines().next_back().is_none_or(|line| time_of(line).is_ok_and(|time| time.as_str() >= limit)) {
             return Ok(None);

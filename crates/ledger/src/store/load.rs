@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::checkpoint::{HISTORY, NEWEST};
 use crate::compose::Composer;
 use crate::disk::{self, write_all_at};
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::keyfile::{self, NEXT, SIGNING, SUBJECTS};
 use crate::lock::Lock;
 use crate::note::Signer;
@@ -24,9 +24,9 @@ use crate::walk::Walk;
 
 impl Store {
     /// Opens the ledger in a folder.
-    pub(crate) fn open(folder: &Path, options: LedgerOptions) -> Result<(Store, Composer), Error> {
+    pub(crate) fn open(folder: &Path, options: LedgerOptions) -> Result<(Store, Composer), LedgerError> {
         if !folder.join(SIGNING).exists() {
-            return Err(Error::refused(format!(
+            return Err(LedgerError::refused(format!(
                 "{}: there is no ledger that could be continued: `{SIGNING}` is not there\nhint: create one first",
                 folder.display()
             )));
@@ -36,7 +36,11 @@ impl Store {
     }
 
     /// Verifies the ledger and takes it up at its end.
-    pub(super) fn load(folder: &Path, options: LedgerOptions, lock: Arc<Lock>) -> Result<(Store, Composer), Error> {
+    pub(super) fn load(
+        folder: &Path,
+        options: LedgerOptions,
+        lock: Arc<Lock>,
+    ) -> Result<(Store, Composer), LedgerError> {
         let resumed = Walk::resuming(folder, &keyfile::load(&folder.join(SIGNING))?.verifier());
         let is_unsettled = resumed.is_none();
         let walk = match resumed {
@@ -93,12 +97,12 @@ impl Store {
 }
 
 /// The key that signs the next checkpoint; finishes a rotation whose last step is missing.
-fn signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Signer, Error> {
+fn signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Signer, LedgerError> {
     let (path, next) = (folder.join(SIGNING), folder.join(NEXT));
     let current = keyfile::load(&path)?;
     let successor = if next.exists() { Some(keyfile::load(&next)?) } else { None };
     let stranger = || {
-        Error::refused(format!(
+        LedgerError::refused(format!(
             "{}: this is not the key that signs this ledger\nhint: a ledger is continued with its own key; put that back, or \
              create a new ledger",
             path.display()
@@ -120,7 +124,7 @@ fn signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Sig
 /// Cuts off a checkpoint without its end, writes the last one again, and puts it into the file of the newest.
 ///
 /// Written again, because a failed sync may have left bytes that can be read but are not on the disk.
-fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<u64, Error> {
+fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<u64, LedgerError> {
     let path = folder.join(HISTORY);
     let length = walk.history;
     let Some(last) = &walk.last else { return Ok(length) };
@@ -135,7 +139,7 @@ fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> 
         write_all_at(&mut *file, length - note.len() as u64, note.as_bytes())?;
         file.sync()
     };
-    mend().map_err(|error| Error::file("mend", &path, error))?;
+    mend().map_err(|error| LedgerError::file("mend", &path, error))?;
     if walk.is_newest_behind {
         disk::replace(&*options.disk, &folder.join(NEWEST), last.note.as_bytes(), false)?;
     }
@@ -143,7 +147,7 @@ fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> 
 }
 
 /// Cuts off what stands behind the last good record, and writes what no checkpoint covers again, for the same reason.
-fn mend_segment(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Segment, Error> {
+fn mend_segment(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Segment, LedgerError> {
     let Some(first) = walk.segments.last().copied() else {
         let message = "there is no segment, so there are no records".to_owned();
         return Err(LedgerFault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
@@ -165,6 +169,6 @@ fn mend_segment(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Resu
         file.sync()?;
         Ok(file)
     };
-    let file = mend().map_err(|error| Error::file("mend", &path, error))?;
+    let file = mend().map_err(|error| LedgerError::file("mend", &path, error))?;
     Ok(Segment { file, first, length: walk.length })
 }

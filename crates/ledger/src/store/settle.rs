@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::settled::Settled;
 use crate::store::Store;
 use crate::tile::{self, Place, Tiles, WIDTH};
@@ -20,18 +20,18 @@ pub(super) const BUSY: u64 = 256 * 1024;
 
 impl Store {
     /// Signs a checkpoint, and settles the ledger if it is time to: when nobody waits for a while, and at the end.
-    pub(crate) fn rest(&mut self) -> Result<(), Error> {
+    pub(crate) fn rest(&mut self) -> Result<(), LedgerError> {
         self.sign()?;
         self.settle_if_due(CALM)
     }
 
     /// Settles the ledger if it never was under its present key, or if so many records came since.
-    pub(super) fn settle_if_due(&mut self, records: u64) -> Result<(), Error> {
+    pub(super) fn settle_if_due(&mut self, records: u64) -> Result<(), LedgerError> {
         if self.is_unsettled || self.signed - self.settled >= records { self.settle() } else { Ok(()) }
     }
 
     /// Makes everything durable up to the last checkpoint, which covers all records.
-    pub(super) fn settle(&mut self) -> Result<(), Error> {
+    pub(super) fn settle(&mut self) -> Result<(), LedgerError> {
         let key = self.signer.verifier();
         let newest = self.newest.as_ref().filter(|newest| newest.is_by(&key));
         // The last act of an old key is to sign for the new one. That one has to sign before anything is settled with it.
@@ -53,7 +53,7 @@ impl Store {
 
     /// The tiles that came since the ledger was last settled, with their widths, the present one last. Each checkpoint has
     /// its own until a tile is full.
-    fn unsettled_tiles(&self) -> Result<Vec<(Place, Vec<usize>)>, Error> {
+    fn unsettled_tiles(&self) -> Result<Vec<(Place, Vec<usize>)>, LedgerError> {
         let mut tiles = Vec::new();
         for (place, widths) in Tiles::since(self.settled, self.signed) {
             let there = match *widths.end() {
@@ -67,7 +67,7 @@ impl Store {
 
     /// Writes those tiles again that were there when the ledger was opened. A failed sync may have left bytes that can be
     /// read but are not on the disk, and that another sync would not put there.
-    fn write_again(&self, tiles: &[(Place, Vec<usize>)]) -> Result<(), Error> {
+    fn write_again(&self, tiles: &[(Place, Vec<usize>)]) -> Result<(), LedgerError> {
         let inherited: BTreeSet<Place> =
             Tiles::since(self.settled, self.inherited).into_iter().map(|(place, _)| place).collect();
         for (place, widths) in tiles.iter().filter(|(place, _)| inherited.contains(place)) {
@@ -82,8 +82,8 @@ impl Store {
     }
 
     /// Makes tiles durable, with the names of the folders they are in.
-    pub(super) fn sync_tiles(&self, files: &[PathBuf]) -> Result<(), Error> {
+    pub(super) fn sync_tiles(&self, files: &[PathBuf]) -> Result<(), LedgerError> {
         let synced = self.options.disk.sync_files(files, &self.folder);
-        synced.map_err(|error| Error::file("sync the tiles of", &self.folder, error))
+        synced.map_err(|error| LedgerError::file("sync the tiles of", &self.folder, error))
     }
 }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::canonical::write_string;
-use crate::error::Error;
+use crate::error::LedgerError;
 use crate::subjects::{Key, keyed, no_randomness};
 
 /// How many bytes of a sealed payload are its nonce.
@@ -63,14 +63,14 @@ impl Cast {
     }
 
     /// Appends the payload of a record, sealed.
-    pub(crate) fn seal(&self, index: u64, body: &str, payload: &[u8], out: &mut String) -> Result<(), Error> {
+    pub(crate) fn seal(&self, index: u64, body: &str, payload: &[u8], out: &mut String) -> Result<(), LedgerError> {
         let mut sealed = vec![0; NONCE];
         getrandom::fill(&mut sealed).map_err(no_randomness)?;
-        let nonce = XNonce::try_from(&sealed[..]).map_err(|_| Error::refused("a nonce of an odd length"))?;
+        let nonce = XNonce::try_from(&sealed[..]).map_err(|_| LedgerError::refused("a nonce of an odd length"))?;
         let aad = bound_to(index, body);
         let text = XChaCha20Poly1305::new(&SealKey::from(*self.seal))
             .encrypt(&nonce, Payload { msg: payload, aad: &aad })
-            .map_err(|_| Error::refused("the payload is too long to be sealed"))?;
+            .map_err(|_| LedgerError::refused("the payload is too long to be sealed"))?;
         sealed.extend(text);
         STANDARD.encode_string(sealed, out);
         Ok(())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 use crate::disk::{self, Disk, write_all_at};
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::keyfile;
 use crate::subjects::Subjects;
 
@@ -19,7 +19,7 @@ pub(crate) struct KeyFile {
 
 impl KeyFile {
     /// Makes the file with fresh keys of the log itself and of no subject.
-    pub(crate) fn create(disk: &dyn Disk, path: &Path) -> Result<(KeyFile, Subjects), Error> {
+    pub(crate) fn create(disk: &dyn Disk, path: &Path) -> Result<(KeyFile, Subjects), LedgerError> {
         let subjects = Subjects::random()?;
         let mut file = KeyFile { path: path.to_owned(), length: 0 };
         file.replace(disk, &subjects)?;
@@ -29,14 +29,20 @@ impl KeyFile {
     /// Reads the file. A line without its end, or with zeros where a sector never reached the disk, was not synced and so
     /// never relied on: it does not count. Any other line that cannot be read stops everything, for a key that is passed
     /// over is a person that is forgotten.
-    pub(crate) fn load(path: &Path) -> Result<(KeyFile, Subjects), Error> {
+    pub(crate) fn load(path: &Path) -> Result<(KeyFile, Subjects), LedgerError> {
         keyfile::check_private(path)?;
-        let bytes =
-            Zeroizing::new(fs::read(path).map_err(|error| Error::file("read the keys of subjects", path, error))?);
+        let bytes = Zeroizing::new(
+            fs::read(path).map_err(|error| LedgerError::file("read the keys of subjects", path, error))?,
+        );
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let wrong = |line: usize| {
             let message = "this is no line of a file with the keys of subjects".to_owned();
-            Error::from(LedgerFault { file: path.display().to_string(), line: line as u64 + 1, index: None, message })
+            LedgerError::from(LedgerFault {
+                file: path.display().to_string(),
+                line: line as u64 + 1,
+                index: None,
+                message,
+            })
         };
         let text = std::str::from_utf8(&bytes[..whole]).map_err(|_| wrong(0))?;
         let subjects = Subjects::read(text).map_err(wrong)?;
@@ -44,7 +50,7 @@ impl KeyFile {
     }
 
     /// Adds lines, and makes them durable.
-    pub(crate) fn add(&mut self, disk: &dyn Disk, lines: &str) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, disk: &dyn Disk, lines: &str) -> Result<(), LedgerError> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -55,14 +61,14 @@ impl KeyFile {
             file.set_len(length)?;
             file.sync()
         };
-        add().map_err(|error| Error::file("add a subject's key to", &self.path, error))?;
+        add().map_err(|error| LedgerError::file("add a subject's key to", &self.path, error))?;
         self.length = length;
         Ok(())
     }
 
     /// Destroys keys: the file is replaced by one without them, and the old one overwritten as well as one can.
-    pub(crate) fn destroy(&mut self, disk: &dyn Disk, left: &Subjects) -> Result<(), Error> {
-        let mut old = disk.open(&self.path, true).map_err(|error| Error::file("open", &self.path, error))?;
+    pub(crate) fn destroy(&mut self, disk: &dyn Disk, left: &Subjects) -> Result<(), LedgerError> {
+        let mut old = disk.open(&self.path, true).map_err(|error| LedgerError::file("open", &self.path, error))?;
         let length = usize::try_from(self.length).unwrap_or(0);
         self.replace(disk, left)?;
         // The file has its new content already. What the disk keeps of the old one is beyond us, but this much is not.
@@ -70,7 +76,7 @@ impl KeyFile {
         Ok(())
     }
 
-    fn replace(&mut self, disk: &dyn Disk, subjects: &Subjects) -> Result<(), Error> {
+    fn replace(&mut self, disk: &dyn Disk, subjects: &Subjects) -> Result<(), LedgerError> {
         let text = subjects.to_text();
         disk::replace(disk, &self.path, text.as_bytes(), true)?;
         self.length = text.len() as u64;

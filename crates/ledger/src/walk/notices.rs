@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::record::{Line, MAX_LINE};
 use crate::segment::NOTICES;
 use crate::tile::{self, Place, WIDTH};
@@ -21,12 +21,12 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn open(folder: &Path) -> Result<Kept, Error> {
+    pub(super) fn open(folder: &Path) -> Result<Kept, LedgerError> {
         let path = folder.join(NOTICES);
         let file = match File::open(&path) {
             Ok(file) => Some(BufReader::new(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::file("open", &path, error)),
+            Err(error) => return Err(LedgerError::file("open", &path, error)),
         };
         let mut kept = Kept { file, line: 0, next: None };
         kept.advance()?;
@@ -38,12 +38,12 @@ impl Kept {
         Kept { file: None, line: 0, next: None }
     }
 
-    fn advance(&mut self) -> Result<(), Error> {
+    fn advance(&mut self) -> Result<(), LedgerError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut line = Vec::new();
         file.take(MAX_LINE as u64)
             .read_until(b'\n', &mut line)
-            .map_err(|error| Error::file("read", Path::new(NOTICES), error))?;
+            .map_err(|error| LedgerError::file("read", Path::new(NOTICES), error))?;
         self.next = None;
         if line.is_empty() {
             return Ok(());
@@ -62,7 +62,7 @@ impl Kept {
     }
 
     /// Whether there is another line for a record that is still there.
-    pub(super) fn differs(&mut self, index: u64, text: &[u8]) -> Result<bool, Error> {
+    pub(super) fn differs(&mut self, index: u64, text: &[u8]) -> Result<bool, LedgerError> {
         match &self.next {
             Some((kept, line)) if *kept <= index => {
                 let differs = *kept < index || line != text;
@@ -76,7 +76,7 @@ impl Kept {
 
 impl Walk<'_> {
     /// Takes in the records before the first that is kept.
-    pub(super) fn read_dropped(&mut self, first: u64) -> Result<(), Error> {
+    pub(super) fn read_dropped(&mut self, first: u64) -> Result<(), LedgerError> {
         if first > self.covered {
             let message = format!("it is missing: the first segment begins with record {first}");
             return Err(self.fault(0, message).into());
@@ -96,7 +96,7 @@ impl Walk<'_> {
     }
 
     /// Takes in the notice of a record that is no longer kept, if it was one.
-    fn read_kept(&mut self, index: u64, leaf: Hash) -> Result<(), Error> {
+    fn read_kept(&mut self, index: u64, leaf: Hash) -> Result<(), LedgerError> {
         let (notice, hash) = match &self.kept.next {
             Some((kept, line)) if *kept == index => {
                 let notice = Line::read(line).and_then(|line| line.notice());

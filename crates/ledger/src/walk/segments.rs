@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::record::{Line, MAX_LINE};
 use crate::segment;
 use crate::tree::Hash;
@@ -15,7 +15,7 @@ const BUFFER: usize = 256 * 1024;
 impl Walk<'_> {
     /// Reads segments from an offset in one of them on, up to the first place that no checkpoint covers and that is not
     /// good.
-    pub(super) fn read_segments(&mut self, begin: u64, offset: u64) -> Result<(), Error> {
+    pub(super) fn read_segments(&mut self, begin: u64, offset: u64) -> Result<(), LedgerError> {
         let skipped = self.segments.iter().take_while(|first| **first < begin).count();
         for place in skipped..self.segments.len() {
             let first = self.segments[place];
@@ -35,9 +35,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn read_segment(&mut self, first: u64, offset: u64) -> Result<(), Error> {
+    fn read_segment(&mut self, first: u64, offset: u64) -> Result<(), LedgerError> {
         let path = self.folder.join(segment::path(first));
-        let failed = |error| Error::file("read", &path, error);
+        let failed = |error| LedgerError::file("read", &path, error);
         let mut file = File::open(&path).map_err(failed)?;
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let mut file = BufReader::with_capacity(BUFFER, file);
@@ -72,7 +72,7 @@ impl Walk<'_> {
     }
 
     /// Takes one record in, or says what is wrong with it.
-    fn read_record(&mut self, index: u64, text: &[u8]) -> Result<Option<String>, Error> {
+    fn read_record(&mut self, index: u64, text: &[u8]) -> Result<Option<String>, LedgerError> {
         let line = match Line::read(text) {
             Ok(line) => line,
             Err(message) => return Ok(Some(message)),
@@ -110,7 +110,7 @@ impl Walk<'_> {
 
     /// The earlier of an error and of what was already wrong when it came up: a record may look good by itself and make
     /// the next one look bad.
-    pub(super) fn earliest(&mut self, error: Error) -> Error {
+    pub(super) fn earliest(&mut self, error: LedgerError) -> LedgerError {
         let at = error.fault().and_then(|fault| fault.index);
         let suspect = self.suspect.take();
         match (at, suspect.as_ref().map(|suspect| suspect.index).or_else(|| self.differing_leaf())) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use crate::checkpoint::{HISTORY, Signed};
-use crate::error::{Error, LedgerFault};
+use crate::error::{LedgerError, LedgerFault};
 use crate::tile::{self, Place, WIDTH, bytes_of};
 use crate::tree::Hash;
 use crate::walk::{Manner, Walk};
@@ -22,7 +22,7 @@ pub(super) struct Suspect {
 
 impl Walk<'_> {
     /// Compares a full tile, and the partial ones that became it, with their files.
-    pub(super) fn compare_full(&mut self, place: Place, hashes: &[Hash]) -> Result<(), Error> {
+    pub(super) fn compare_full(&mut self, place: Place, hashes: &[Hash]) -> Result<(), LedgerError> {
         self.compare(place, hashes)?;
         for width in tile::widths(&self.folder.join(place.partial_folder()))? {
             if let Some(part) = hashes.get(..width) {
@@ -34,7 +34,7 @@ impl Walk<'_> {
 
     /// Compares the partial tiles of the tree as it is now with their files: each checkpoint has its own, until the
     /// tile is full.
-    pub(super) fn compare_partial(&mut self) -> Result<(), Error> {
+    pub(super) fn compare_partial(&mut self) -> Result<(), LedgerError> {
         let partial: Vec<(Place, Vec<Hash>)> =
             self.tiles.partial().map(|(place, hashes)| (place, hashes.to_vec())).collect();
         for (place, hashes) in partial {
@@ -45,7 +45,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn compare(&mut self, place: Place, hashes: &[Hash]) -> Result<(), Error> {
+    fn compare(&mut self, place: Place, hashes: &[Hash]) -> Result<(), LedgerError> {
         let file = place.path_of_width(hashes.len());
         let path = self.folder.join(&file);
         let expected = bytes_of(hashes);
@@ -64,7 +64,7 @@ impl Walk<'_> {
                 (first, format!("hash {} of the tile is not that of the records", first + 1), is_lost)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (0, "the tile is missing".to_owned(), true),
-            Err(error) => return Err(Error::file("read", &path, error)),
+            Err(error) => return Err(LedgerError::file("read", &path, error)),
         };
         if is_lost && self.manner == Manner::Mending && self.lost.len() < MAX_LOST {
             self.lost.push((place, hashes.to_vec()));
@@ -80,7 +80,7 @@ impl Walk<'_> {
     }
 
     /// Which record is to blame when the root of a checkpoint is not that of the records.
-    pub(super) fn accuse(&mut self, line: u64, signed: &Signed) -> Result<LedgerFault, Error> {
+    pub(super) fn accuse(&mut self, line: u64, signed: &Signed) -> Result<LedgerFault, LedgerError> {
         let size = signed.checkpoint.size;
         let differing = match self.suspect.take() {
             Some(suspect) => Some(suspect.index),

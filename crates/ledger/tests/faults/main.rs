@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use lictor_ledger::{Draft, Error, Ledger, LedgerNotice, LedgerOptions, Payload, Reader, verify};
+use lictor_ledger::{Draft, Ledger, LedgerError, LedgerNotice, LedgerOptions, Payload, Reader, verify};
 use serde_json::json;
 
 use crate::disk::{Failure, FaultyDisk, Random, copy_all, scratch};
@@ -31,7 +31,7 @@ fn draft(number: u64) -> Draft {
 }
 
 /// Appends, rotates, erases and drops; notes what was acknowledged, up to the first failure.
-fn live(ledger: &Ledger, acknowledged: &mut BTreeMap<u64, u64>) -> Result<(), Error> {
+fn live(ledger: &Ledger, acknowledged: &mut BTreeMap<u64, u64>) -> Result<(), LedgerError> {
     for number in 0..14 {
         let index = ledger.append(draft(number))?.wait()?.index;
         acknowledged.insert(index, number);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::Interval;
-use crate::measure::{Arithmetic, Gathering, Measure};
+use crate::measure::{AggregateKind, Arithmetic, Measure};
 use crate::refusal::CompileError;
 use crate::term::{Atom, Comparison, Term, Value};
 
@@ -41,7 +41,7 @@ pub(super) enum Amount {
     Term(Argument),
     Computed(Arithmetic, Box<Amount>, Box<Amount>),
     /// The slots that are bound inside, the first being what is gathered.
-    Gathered(Gathering, Interval, Vec<usize>, Box<Form>),
+    Gathered(AggregateKind, Interval, Vec<usize>, Box<Form>),
 }
 
 /// Makes forms of a formula.

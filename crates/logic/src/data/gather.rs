@@ -9,13 +9,13 @@ use super::row::{Made, warm};
 use super::store::Stamp;
 use super::table::{MANY, is_bounded};
 use crate::interval::{Interval, Span};
-use crate::measure::{Exact, Gathering, Quantity};
+use crate::measure::{AggregateKind, FixedDecimal, Quantity};
 use crate::term::Value;
 
 /// Happenings by group.
 #[derive(Clone, Debug)]
 pub(super) struct Gathered {
-    kind: Gathering,
+    kind: AggregateKind,
     interval: Interval,
     /// How many of the first columns are the group.
     width: usize,
@@ -39,7 +39,7 @@ type Told = Option<Value>;
 /// What the happenings of a group add up to.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    sum: Exact,
+    sum: FixedDecimal,
     count: u64,
     /// How many of them are only possible.
     possible: u32,
@@ -60,7 +60,7 @@ struct GroupValues {
 }
 
 impl Gathered {
-    pub(super) fn new(kind: Gathering, interval: Interval, width: usize) -> Gathered {
+    pub(super) fn new(kind: AggregateKind, interval: Interval, width: usize) -> Gathered {
         Gathered {
             kind,
             interval,
@@ -76,7 +76,7 @@ impl Gathered {
 
     pub(super) fn len(&self) -> usize {
         let of_values = match self.kind {
-            Gathering::Distinct | Gathering::Min | Gathering::Max if !is_bounded(self.interval) => {
+            AggregateKind::Distinct | AggregateKind::Min | AggregateKind::Max if !is_bounded(self.interval) => {
                 self.groups.iter().map(|group| group.values.as_ref().map_or(0, |values| values.counts.len())).sum()
             }
             _ => self.by_values.len(),
@@ -185,25 +185,27 @@ impl Gathered {
         if group.possible > 0 {
             return Quantity::Unknown;
         }
-        let end = |entry: Option<(&Value, &u64)>| match entry.and_then(|(value, _)| Exact::of(value)) {
+        let end = |entry: Option<(&Value, &u64)>| match entry.and_then(|(value, _)| FixedDecimal::of(value)) {
             _ if group.strange > 0 => Quantity::Unknown,
             Some(number) => Quantity::Number(number),
             None => Quantity::Nothing,
         };
         let values = group.values.as_deref();
         match self.kind {
-            Gathering::Count => Quantity::Number(Exact::whole(group.count)),
-            Gathering::Distinct => {
-                Quantity::Number(Exact::whole(values.map_or(0, |values| values.counts.len() as u64)))
+            AggregateKind::Count => Quantity::Number(FixedDecimal::whole(group.count)),
+            AggregateKind::Distinct => {
+                Quantity::Number(FixedDecimal::whole(values.map_or(0, |values| values.counts.len() as u64)))
             }
-            Gathering::Min => end(values.and_then(|values| values.counts.first_key_value())),
-            Gathering::Max => end(values.and_then(|values| values.counts.last_key_value())),
-            Gathering::Latest => values
+            AggregateKind::Min => end(values.and_then(|values| values.counts.first_key_value())),
+            AggregateKind::Max => end(values.and_then(|values| values.counts.last_key_value())),
+            AggregateKind::Latest => values
                 .and_then(|values| values.latest.back())
                 .map_or(Quantity::Nothing, |(_, value)| Quantity::of(value)),
-            Gathering::Sum | Gathering::Average if group.strange > 0 => Quantity::Unknown,
-            Gathering::Sum => Quantity::Number(group.sum),
-            Gathering::Average => group.sum.over(Exact::whole(group.count)).map_or(Quantity::Nothing, Quantity::Number),
+            AggregateKind::Sum | AggregateKind::Average if group.strange > 0 => Quantity::Unknown,
+            AggregateKind::Sum => Quantity::Number(group.sum),
+            AggregateKind::Average => {
+                group.sum.over(FixedDecimal::whole(group.count)).map_or(Quantity::Nothing, Quantity::Number)
+            }
         }
     }
 }
@@ -215,7 +217,7 @@ struct SavedGroup {
     count: u64,
     possible: u32,
     strange: u32,
-    sum: Exact,
+    sum: FixedDecimal,
     values: Vec<(Value, u64)>,
     latest: Vec<(Stamp, Value)>,
 }
@@ -294,22 +296,22 @@ impl Group {
         self.values.get_or_insert_default()
     }
 
-    fn add(&mut self, kind: Gathering, stamp: Stamp, value: Option<&Told>) {
+    fn add(&mut self, kind: AggregateKind, stamp: Stamp, value: Option<&Told>) {
         self.count += 1;
         self.possible += u32::from(value.is_none());
         let Some(Some(value)) = value else { return };
         match kind {
-            Gathering::Count => {}
-            Gathering::Sum | Gathering::Average => match Exact::of(value) {
+            AggregateKind::Count => {}
+            AggregateKind::Sum | AggregateKind::Average => match FixedDecimal::of(value) {
                 Some(number) => self.sum = self.sum.plus(number),
                 None => self.strange += 1,
             },
-            Gathering::Distinct => *self.values().counts.entry(value.clone()).or_default() += 1,
-            Gathering::Min | Gathering::Max => {
-                self.strange += u32::from(Exact::of(value).is_none());
+            AggregateKind::Distinct => *self.values().counts.entry(value.clone()).or_default() += 1,
+            AggregateKind::Min | AggregateKind::Max => {
+                self.strange += u32::from(FixedDecimal::of(value).is_none());
                 *self.values().counts.entry(value.clone()).or_default() += 1;
             }
-            Gathering::Latest => {
+            AggregateKind::Latest => {
                 // Of several at the same position the largest is told.
                 let latest = &mut self.values().latest;
                 match latest.back_mut() {
@@ -323,19 +325,19 @@ impl Group {
         }
     }
 
-    fn remove(&mut self, kind: Gathering, stamp: Stamp, value: Option<&Told>) {
+    fn remove(&mut self, kind: AggregateKind, stamp: Stamp, value: Option<&Told>) {
         self.count -= 1;
         self.possible -= u32::from(value.is_none());
         let Some(Some(value)) = value else { return };
         match kind {
-            Gathering::Count => {}
-            Gathering::Sum | Gathering::Average => match Exact::of(value) {
+            AggregateKind::Count => {}
+            AggregateKind::Sum | AggregateKind::Average => match FixedDecimal::of(value) {
                 Some(number) => self.sum = self.sum.minus(number),
                 None => self.strange -= 1,
             },
-            Gathering::Distinct | Gathering::Min | Gathering::Max => {
-                if kind != Gathering::Distinct {
-                    self.strange -= u32::from(Exact::of(value).is_none());
+            AggregateKind::Distinct | AggregateKind::Min | AggregateKind::Max => {
+                if kind != AggregateKind::Distinct {
+                    self.strange -= u32::from(FixedDecimal::of(value).is_none());
                 }
                 let counts = &mut self.values().counts;
                 if let Some(count) = counts.get_mut(value) {
@@ -345,7 +347,7 @@ impl Group {
                     }
                 }
             }
-            Gathering::Latest => {
+            AggregateKind::Latest => {
                 let latest = &mut self.values().latest;
                 if latest.front().is_some_and(|(last, _)| *last == stamp) {
                     latest.pop_front();

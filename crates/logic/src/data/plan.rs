@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::form::{Amount, Argument, Form};
 use crate::interval::Interval;
-use crate::measure::{Arithmetic, Gathering};
+use crate::measure::{AggregateKind, Arithmetic};
 use crate::refusal::CompileError;
 use crate::term::Comparison;
 
@@ -68,7 +68,7 @@ pub(super) enum TableKind {
     Previous,
     /// The first columns are the group, the next is what is gathered.
     Gather {
-        kind: Gathering,
+        kind: AggregateKind,
         interval: Interval,
         group: usize,
     },

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Operand, Parser};
 use crate::formula::Node;
 use crate::lexer::Kind;
-use crate::measure::{Aggregate, Arithmetic, Gathering, Measure};
+use crate::measure::{Aggregate, AggregateKind, Arithmetic, Measure};
 use crate::term::Comparison;
 
 /// How deep aggregates may stand in each other.
@@ -18,7 +18,7 @@ impl Parser<'_> {
     /// Does a measure begin here: an aggregate, or a term that is computed with?
     pub(super) fn begins_measure(&self) -> bool {
         match self.kind(0) {
-            Kind::Name { name, quoted: false } if Gathering::named(name).is_some() => {
+            Kind::Name { name, quoted: false } if AggregateKind::named(name).is_some() => {
                 matches!(self.kind(1), Kind::Open | Kind::OpenBracket)
                     || (matches!(self.kind(1), Kind::Compare(Comparison::AtMost | Comparison::AtLeast))
                         && self.has_body_behind_bound())
@@ -132,14 +132,14 @@ impl Parser<'_> {
             return inner;
         }
         match self.kind(0) {
-            Kind::Name { name, quoted: false } if Gathering::named(name).is_some() && self.begins_measure() => {
-                self.aggregate(Gathering::named(name).unwrap_or(Gathering::Count)).map(Measure::Aggregate)
+            Kind::Name { name, quoted: false } if AggregateKind::named(name).is_some() && self.begins_measure() => {
+                self.aggregate(AggregateKind::named(name).unwrap_or(AggregateKind::Count)).map(Measure::Aggregate)
             }
             _ => self.side().map(Measure::Term),
         }
     }
 
-    fn aggregate(&mut self, kind: Gathering) -> Option<Aggregate> {
+    fn aggregate(&mut self, kind: AggregateKind) -> Option<Aggregate> {
         let span = self.advance();
         let interval = self.bound();
         if *self.kind(0) != Kind::Open {
@@ -150,7 +150,7 @@ impl Parser<'_> {
         let open = self.advance();
         let end = self.closing()?;
         let variables = self.gathered_variables(end);
-        if variables.is_empty() && kind != Gathering::Count {
+        if variables.is_empty() && kind != AggregateKind::Count {
             let message = format!("`{}` needs to know of what", kind.name());
             self.faults.add(span, message, format!("name the variable before a colon: `{}`", example(kind)));
         }
@@ -219,14 +219,14 @@ impl Parser<'_> {
     }
 }
 
-fn example(kind: Gathering) -> &'static str {
+fn example(kind: AggregateKind) -> &'static str {
     match kind {
-        Gathering::Count => "count[0,5m](c: failed(c)) >= 3",
-        Gathering::Distinct => "distinct[0,1d](who: approves(who)) >= 2",
-        Gathering::Sum => "sum[0,24h](a: pays(a)) > 10000",
-        Gathering::Min => "min(a: pays(a)) < 0",
-        Gathering::Max => "max[0,24h](a: pays(a)) > 10000",
-        Gathering::Average => "avg[0,30d](a: pays(a)) > 100",
-        Gathering::Latest => "latest(s: status(s)) = \"open\"",
+        AggregateKind::Count => "count[0,5m](c: failed(c)) >= 3",
+        AggregateKind::Distinct => "distinct[0,1d](who: approves(who)) >= 2",
+        AggregateKind::Sum => "sum[0,24h](a: pays(a)) > 10000",
+        AggregateKind::Min => "min(a: pays(a)) < 0",
+        AggregateKind::Max => "max[0,24h](a: pays(a)) > 10000",
+        AggregateKind::Average => "avg[0,30d](a: pays(a)) > 100",
+        AggregateKind::Latest => "latest(s: status(s)) = \"open\"",
     }
 }

@@ -9,13 +9,13 @@ use crate::formula::Arena;
 use crate::interval::Time;
 use crate::letter::read;
 use crate::monitor::Monitor;
+use crate::monitor_set::{After, Conclusion, MonitorId, MonitorSet};
 use crate::observation::Observation;
 use crate::sentence::{Sentence, residual_of};
-use crate::standing::Standing;
 use crate::state::Point;
 use crate::term::Value;
+use crate::trace_state::TraceState;
 use crate::verdict::Verdict;
-use crate::watch::{After, Decided, MonitorId, Watch};
 
 /// The bits that a position sets, and those that it leaves unknown.
 pub(super) type Letter = (u64, u64);
@@ -191,13 +191,13 @@ impl Engine for Alone {
 /// All bindings, where it takes several of them to decide or nobody knows which one does.
 #[derive(Debug)]
 pub(super) struct Together {
-    watch: Watch,
+    watch: MonitorSet,
     id: MonitorId,
 }
 
 impl Together {
     pub(super) fn new(sentence: &Sentence) -> Option<Together> {
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let id = watch.add(Monitor::new(&sentence.arena, sentence.formula).ok()?, After::Latch);
         Some(Together { watch, id })
     }
@@ -207,7 +207,7 @@ impl Together {
     }
 
     /// The first definite verdict on a trace and the binding that brought it, and how many entries it took.
-    pub(super) fn decide(&mut self, trace: &[Moment], at_end: bool) -> Option<(Decided, usize)> {
+    pub(super) fn decide(&mut self, trace: &[Moment], at_end: bool) -> Option<(Conclusion, usize)> {
         let mut standing = self.start();
         for (index, moment) in trace.iter().enumerate() {
             let decided = match moment {
@@ -219,7 +219,7 @@ impl Together {
             }
         }
         let verdict = self.verdict(&mut standing, at_end);
-        let decided = Decided { monitor: self.id, verdict, binding: self.watch.failing(&standing, self.id) };
+        let decided = Conclusion { monitor: self.id, verdict, binding: self.watch.failing(&standing, self.id) };
         verdict.is_definite().then_some((decided, trace.len()))
     }
 }
@@ -233,10 +233,10 @@ pub(super) enum Ready {
 }
 
 impl Engine for Together {
-    type Stand = Standing;
+    type Stand = TraceState;
     type Reading = Ready;
 
-    fn start(&mut self) -> Standing {
+    fn start(&mut self) -> TraceState {
         self.watch.start()
     }
 
@@ -252,14 +252,14 @@ impl Engine for Together {
         Ready::Certain(observation)
     }
 
-    fn step(&mut self, standing: &mut Standing, reading: &Ready) {
+    fn step(&mut self, standing: &mut TraceState, reading: &Ready) {
         match reading {
             Ready::Certain(observation) => self.watch.observe(standing, observation),
             Ready::Doubtful(facts) => self.watch.step(standing, facts),
         };
     }
 
-    fn pass(&mut self, standing: &mut Standing, now: Time) {
+    fn pass(&mut self, standing: &mut TraceState, now: Time) {
         self.watch.tick(standing, now);
     }
 
@@ -272,18 +272,18 @@ impl Engine for Together {
         self.watch.monitor(self.id).is_none_or(|monitor| monitor.data.is_none())
     }
 
-    fn verdict(&mut self, standing: &mut Standing, at_end: bool) -> Verdict {
+    fn verdict(&mut self, standing: &mut TraceState, at_end: bool) -> Verdict {
         match at_end {
             true => self.watch.end(standing, self.id),
             false => self.watch.verdict(standing, self.id),
         }
     }
 
-    fn residual(&mut self, standing: &mut Standing) -> Option<Sentence> {
+    fn residual(&mut self, standing: &mut TraceState) -> Option<Sentence> {
         self.watch.residual(standing, self.id)
     }
 
-    fn state(&self, standing: &Standing) -> Option<u32> {
+    fn state(&self, standing: &TraceState) -> Option<u32> {
         self.watch.state(standing, self.id)
     }
 }

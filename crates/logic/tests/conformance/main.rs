@@ -20,7 +20,7 @@ mod trace;
 
 use case::{Case, load};
 use claim::{Effort, Engine, disprove, listen};
-use lictor_logic::{After, Arena, Monitor, Verdict, Watch};
+use lictor_logic::{After, Arena, Monitor, MonitorSet, Verdict};
 use oracle::Oracle;
 use trace::Entry;
 
@@ -102,7 +102,7 @@ fn the_engine_begins_anew_where_a_case_says_so() {
     for case in &cases {
         let mut arena = Arena::new();
         let f = arena.parse(&case.formula).unwrap();
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         watch.add(Monitor::new(&arena, f).unwrap(), After::Reset);
         let mut standing = watch.start();
         let mut verdicts = String::new();

@@ -1,6 +1,6 @@
 //! What a position may break, against every way in which unknown facts could have been.
 
-use lictor_logic::{After, Fact, Facts, Monitor, Spelling, Verdict, Watch};
+use lictor_logic::{After, Fact, Facts, Monitor, MonitorSet, Spelling, Verdict};
 
 use crate::generate::{Fragment, Pair, generate};
 use crate::trace::Entry;
@@ -27,7 +27,7 @@ fn resolutions(positions: &[Facts]) -> Vec<Vec<Facts>> {
 }
 
 fn verdict(pair: &Pair, positions: &[Facts]) -> Verdict {
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(Monitor::new(&pair.arena, pair.f).unwrap(), After::Latch);
     let mut standing = watch.start();
     for facts in positions {
@@ -51,7 +51,7 @@ fn what_may_be_broken_is_what_some_way_breaks() {
             })
             .collect();
         let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
-        let mut watch = Watch::new();
+        let mut watch = MonitorSet::new();
         let id = watch.add(monitor, After::Latch);
         let mut standing = watch.start();
         for (place, facts) in positions.iter().enumerate() {

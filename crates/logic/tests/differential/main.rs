@@ -27,7 +27,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lictor_logic::{
-    After, Check, Ending, Facts, Moment, Monitor, Span, Spelling, Watch, Witness, Word, check as proof, evaluate,
+    After, Check, Ending, Facts, Moment, Monitor, MonitorSet, Span, Spelling, Witness, Word, check as proof, evaluate,
 };
 
 use claim::{Claim, Effort, Engine, disprove, listen};
@@ -162,7 +162,7 @@ fn a_residual_says_of_the_rest_what_the_formula_says_of_the_whole() {
         for number in 0..1500 {
             let pair = generate(fragment, number);
             let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
-            let mut watch = Watch::new();
+            let mut watch = MonitorSet::new();
             let id = watch.add(monitor, After::Latch);
             let mut standing = watch.start();
             let mut seen: Vec<Facts> = Vec::new();

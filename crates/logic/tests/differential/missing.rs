@@ -1,6 +1,6 @@
 //! Positions of which nothing is known, against every way they could have been.
 
-use lictor_logic::{After, Fact, Facts, Monitor, Spelling, Value, Verdict, Watch};
+use lictor_logic::{After, Fact, Facts, Monitor, MonitorSet, Spelling, Value, Verdict};
 
 use crate::generate::{Fragment, Pair, generate};
 use crate::random::Random;
@@ -8,7 +8,7 @@ use crate::trace::Entry;
 
 /// The verdicts, live and at the end, of a trace with some positions in the middle: given, or missing.
 fn verdicts(pair: &Pair, at: usize, middle: Result<&[Facts], u64>) -> Option<[Verdict; 2]> {
-    let mut watch = Watch::new();
+    let mut watch = MonitorSet::new();
     let id = watch.add(Monitor::new(&pair.arena, pair.f).ok()?, After::Latch);
     let mut standing = watch.start();
     let positions = pair.trace.iter().filter_map(|entry| match entry {
@@ -119,7 +119,7 @@ fn a_long_absence_is_judged_like_a_shorter_one_that_changes_nothing_more() {
         for number in 0..200 {
             let pair = generate(fragment, number);
             let at = Random::new(number).below(pair.trace.len() + 1);
-            let mut watch = Watch::new();
+            let mut watch = MonitorSet::new();
             let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
             watch.add(monitor, After::Latch);
             let mut standing = watch.start();

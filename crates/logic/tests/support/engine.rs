@@ -1,6 +1,8 @@
 //! The engine under test, in every configuration that must not change a verdict.
 
-use lictor_logic::{After, Arena, CacheLimits, Facts, Formula, Monitor, MonitorId, Standing, Time, Verdict, Watch};
+use lictor_logic::{
+    After, Arena, CacheLimits, Facts, Formula, Monitor, MonitorId, MonitorSet, Time, TraceState, Verdict,
+};
 
 use crate::claim::{Engine, Run};
 
@@ -47,9 +49,9 @@ pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
 
 struct Watching {
     /// The watch before it has learnt anything.
-    fresh: Watch,
-    watch: Watch,
-    standing: Standing,
+    fresh: MonitorSet,
+    watch: MonitorSet,
+    standing: TraceState,
     id: MonitorId,
     habit: Habit,
 }
@@ -61,7 +63,7 @@ impl Engine for Configuration {
 
     fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Option<Box<dyn Run + 'a>> {
         let monitor = Monitor::new(arena, f).ok()?;
-        let mut watch = Watch::with_limits(self.limits);
+        let mut watch = MonitorSet::with_limits(self.limits);
         let id = watch.add(monitor, After::Latch);
         let standing = watch.start();
         Some(Box::new(Watching { fresh: watch.clone(), watch, standing, id, habit: self.habit }))

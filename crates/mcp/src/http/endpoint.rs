@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use super::headers::{SESSION, disagreement, forwarded, returned};
 use super::stream::Streamed;
 use super::upstream::{LONGEST, whole};
-use super::{MOST, Service, Shared, bytes, locked};
+use super::{MOST, McpService, Shared, bytes, locked};
 use crate::message::{self, INVALID, NOT_ALLOWED, Sort, error};
-use crate::relay::Out;
+use crate::relay::OutgoingMessage;
 use crate::sse::{self, Events};
 
 /// The code for headers and a body that do not agree.
@@ -30,7 +30,7 @@ const WAITING_PARTS: usize = 16;
 type Answer = Response<Streamed>;
 
 /// Answers a request.
-pub(super) async fn respond(service: Arc<Service>, request: Request<Incoming>) -> Answer {
+pub(super) async fn respond(service: Arc<McpService>, request: Request<Incoming>) -> Answer {
     if let Some(reason) = stranger(&service, request.headers()) {
         return failure(StatusCode::FORBIDDEN, &Json::Null, INVALID, &reason);
     }
@@ -50,7 +50,7 @@ pub(super) async fn respond(service: Arc<Service>, request: Request<Incoming>) -
 }
 
 /// Why a request is not from where it should be: a page in a browser may have been led here.
-fn stranger(service: &Service, headers: &HeaderMap) -> Option<String> {
+fn stranger(service: &McpService, headers: &HeaderMap) -> Option<String> {
     let is_ours = |host: &str| {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));
         let name = name.map_or(host, |(name, _)| name);
@@ -65,7 +65,7 @@ fn stranger(service: &Service, headers: &HeaderMap) -> Option<String> {
     (is_known != Some(true)).then(|| format!("pages of `{origin}` may not ask here"))
 }
 
-async fn post(service: Arc<Service>, request: Request<Incoming>) -> Answer {
+async fn post(service: Arc<McpService>, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let media = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let is_json = media.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"));
@@ -114,7 +114,7 @@ async fn post(service: Arc<Service>, request: Request<Incoming>) -> Answer {
 }
 
 /// The session that a request belongs to.
-fn find(service: &Service, headers: &HeaderMap, is_first: bool, state: Option<&str>) -> Result<Shared, Box<Answer>> {
+fn find(service: &McpService, headers: &HeaderMap, is_first: bool, state: Option<&str>) -> Result<Shared, Box<Answer>> {
     if let Some(waiting) = state.and_then(|state| locked(&service.asked).remove(state)) {
         return Ok(waiting);
     }
@@ -136,7 +136,7 @@ fn find(service: &Service, headers: &HeaderMap, is_first: bool, state: Option<&s
 
 /// One message of a client, on its way.
 struct Call {
-    service: Arc<Service>,
+    service: Arc<McpService>,
     session: Shared,
     headers: HeaderMap,
     id: Json,
@@ -145,16 +145,16 @@ struct Call {
 
 impl Call {
     /// What is answered to a request.
-    async fn answered(self, outs: Vec<Out>, body: &Bytes) -> Answer {
+    async fn answered(self, outs: Vec<OutgoingMessage>, body: &Bytes) -> Answer {
         let Some(out) = outs.into_iter().next() else {
             return failure(StatusCode::BAD_GATEWAY, &self.id, NOT_ALLOWED, "this was not allowed");
         };
         match out {
-            Out::Server(text) => {
+            OutgoingMessage::Server(text) => {
                 let is_rewritten = text != body.trim_ascii();
                 self.forwarded(text, is_rewritten).await
             }
-            Out::Client(text) => {
+            OutgoingMessage::Client(text) => {
                 let value = json::parse(&text).unwrap_or_default();
                 if value.get("method").is_some() {
                     return self.parked(text);
@@ -169,24 +169,24 @@ impl Call {
                 }
                 plain(StatusCode::OK, text)
             }
-            Out::Note(_) => failure(StatusCode::BAD_GATEWAY, &self.id, NOT_ALLOWED, "this was not allowed"),
+            OutgoingMessage::Note(_) => failure(StatusCode::BAD_GATEWAY, &self.id, NOT_ALLOWED, "this was not allowed"),
         }
     }
 
     /// What is answered to a notification, or to an answer of the client.
-    async fn accepted(self, outs: Vec<Out>) -> Answer {
+    async fn accepted(self, outs: Vec<OutgoingMessage>) -> Answer {
         for out in outs {
             let (text, is_for_server) = match out {
-                Out::Server(text) => (text, true),
-                Out::Client(text) => (text, false),
-                Out::Note(_) => continue,
+                OutgoingMessage::Server(text) => (text, true),
+                OutgoingMessage::Client(text) => (text, false),
+                OutgoingMessage::Note(_) => continue,
             };
             // The answer to a question of ours lets go of a call that another request is waiting for.
             let name: Text = json::parse(&text).unwrap_or_default().get("id").unwrap_or(&Json::Null).to_string().into();
             let parked = locked(&self.session).parked.remove(&name);
             match (parked, is_for_server) {
-                (Some(parked), true) => drop(parked.send(Out::Server(text))),
-                (Some(parked), false) => drop(parked.send(Out::Client(text))),
+                (Some(parked), true) => drop(parked.send(OutgoingMessage::Server(text))),
+                (Some(parked), false) => drop(parked.send(OutgoingMessage::Client(text))),
                 (None, true) => {
                     let headers = forwarded(&self.headers, false);
                     if let Err(reason) = self.service.upstream.send(Method::POST, headers, text).await {
@@ -211,8 +211,8 @@ impl Call {
                 return;
             }
             match settled.recv().await {
-                Some(Out::Client(text)) => drop(sender.send(bytes(sse::written(&text, None))).await),
-                Some(Out::Server(text)) => {
+                Some(OutgoingMessage::Client(text)) => drop(sender.send(bytes(sse::written(&text, None))).await),
+                Some(OutgoingMessage::Server(text)) => {
                     let sent = self.service.upstream.send(Method::POST, forwarded(&self.headers, true), text).await;
                     match sent {
                         Ok(answer) => self.relayed(answer, &sender).await,
@@ -257,7 +257,7 @@ impl Call {
     /// The one message of an answer that is no stream.
     fn judged(&self, status: StatusCode, body: &Bytes) -> Answer {
         let outs = if body.is_empty() { Vec::new() } else { self.service.server_sent(&self.session, body) };
-        match outs.into_iter().find_map(|out| if let Out::Client(text) = out { Some(text) } else { None }) {
+        match outs.into_iter().find_map(|out| if let OutgoingMessage::Client(text) = out { Some(text) } else { None }) {
             Some(text) => plain(status, text),
             // What the server says beside the protocol does not pass; that it failed does.
             None => {
@@ -291,7 +291,7 @@ impl Call {
 
 /// Passes the events of a stream on that may pass. When the client is gone, the server's stream is dropped.
 async fn relay(
-    service: &Service,
+    service: &McpService,
     session: &Shared,
     headers: &HeaderMap,
     answer: Response<Incoming>,
@@ -310,15 +310,15 @@ async fn relay(
             }
             for out in service.server_sent(session, &event.data) {
                 match out {
-                    Out::Client(text) => {
+                    OutgoingMessage::Client(text) => {
                         if sender.send(bytes(sse::written(&text, event.id.as_deref()))).await.is_err() {
                             return;
                         }
                     }
-                    Out::Server(text) => {
+                    OutgoingMessage::Server(text) => {
                         drop(service.upstream.send(Method::POST, forwarded(headers, true), text).await);
                     }
-                    Out::Note(_) => {}
+                    OutgoingMessage::Note(_) => {}
                 }
             }
         }
@@ -329,7 +329,7 @@ async fn relay(
 }
 
 /// The stream on which a server of the older revisions speaks without being asked.
-async fn listen(service: Arc<Service>, headers: &HeaderMap) -> Answer {
+async fn listen(service: Arc<McpService>, headers: &HeaderMap) -> Answer {
     if headers.get(SESSION).is_none() {
         return failure(StatusCode::METHOD_NOT_ALLOWED, &Json::Null, INVALID, "there is no stream without a session");
     }
@@ -355,7 +355,7 @@ async fn listen(service: Arc<Service>, headers: &HeaderMap) -> Answer {
 }
 
 /// A session ends.
-async fn leave(service: &Service, headers: &HeaderMap) -> Answer {
+async fn leave(service: &McpService, headers: &HeaderMap) -> Answer {
     if let Err(answer) = find(service, headers, false, None) {
         return *answer;
     }

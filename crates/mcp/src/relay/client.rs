@@ -68,7 +68,7 @@ impl Relay {
                 self.asked.insert(name, Asked { advice, ..asked });
                 match rewritten.and_then(|event| event.args?.value().cloned()) {
                     Some(arguments) => turn.server(&with_arguments(&message.value, arguments)),
-                    None => turn.outs.push(super::Out::Server(bytes)),
+                    None => turn.outs.push(super::OutgoingMessage::Server(bytes)),
                 }
             }
             Ruling::Ask(decision) => self.hold(turn, message, id, asked, &decision),
@@ -112,8 +112,8 @@ impl Relay {
         };
         let crossing = Crossing { from: side, method, size: bytes.len() };
         match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
-            Ruling::Pass { .. } if side == Side::Client => turn.outs.push(super::Out::Server(bytes)),
-            Ruling::Pass { .. } => turn.outs.push(super::Out::Client(bytes)),
+            Ruling::Pass { .. } if side == Side::Client => turn.outs.push(super::OutgoingMessage::Server(bytes)),
+            Ruling::Pass { .. } => turn.outs.push(super::OutgoingMessage::Client(bytes)),
             Ruling::Ask(_) => {}
             Ruling::Stop(reason) => turn.note(reason),
         }
@@ -139,7 +139,7 @@ impl Relay {
         };
         let crossing = Crossing { from: Side::Client, method: &asked.method, size: bytes.len() };
         match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
-            Ruling::Pass { .. } => turn.outs.push(super::Out::Server(bytes)),
+            Ruling::Pass { .. } => turn.outs.push(super::OutgoingMessage::Server(bytes)),
             Ruling::Ask(_) => turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
             Ruling::Stop(reason) => turn.server(&error(id, NOT_ALLOWED, &reason)),
         }

@@ -6,7 +6,7 @@ use lictor_json::{Json, Text};
 use lictor_judge::guard::Capabilities;
 
 use super::client::denied;
-use super::{Asked, Crossing, Out, Relay, Ruling, Turn, key};
+use super::{Asked, Crossing, OutgoingMessage, Relay, Ruling, Turn, key};
 use crate::message::{INVALID, Message, NO_METHOD, NOT_ALLOWED, Sort, answer, error};
 use crate::{definitions, methods, outcome};
 
@@ -71,7 +71,7 @@ impl Relay {
             }
         }
         self.asked_back.insert(name, asked);
-        turn.outs.push(Out::Client(bytes));
+        turn.outs.push(OutgoingMessage::Client(bytes));
     }
 
     fn server_answer(&mut self, turn: &mut Turn<'_>, message: &Message, bytes: Vec<u8>, id: &Json, is_error: bool) {
@@ -109,7 +109,7 @@ impl Relay {
                     .flatten();
                 match advised.or(given) {
                     Some(result) => turn.client(&answer(id, result)),
-                    None => turn.outs.push(Out::Client(bytes)),
+                    None => turn.outs.push(OutgoingMessage::Client(bytes)),
                 }
             }
             Ruling::Ask(decision) => {

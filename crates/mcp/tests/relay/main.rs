@@ -13,10 +13,10 @@ use lictor_json::{self as json, Json};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Guard, GuardOptions};
 use lictor_logic::Time;
-use lictor_mcp::{Out, Relay, Terms};
-use lictor_policy::{Files, Policy};
+use lictor_mcp::{OutgoingMessage, Relay, RelayOptions};
+use lictor_policy::{FileResolver, Policy};
 use lictor_store::{MemoryStore, Store};
-use lictor_warden::{Keep, Warden};
+use lictor_warden::{ContentRetention, Warden};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -42,10 +42,10 @@ struct Wire {
 }
 
 fn warden(store: Arc<dyn Store>) -> Warden {
-    let policy = Policy::parse(POLICY, "tools", &Files).unwrap().policy;
+    let policy = Policy::parse(POLICY, "tools", &FileResolver).unwrap().policy;
     let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
     let options = lictor_warden::WardenOptions {
-        keep: Keep::Commitment,
+        keep: ContentRetention::Commitment,
         most_sessions: 10,
         policy: policy.fingerprint(),
         idle: None,
@@ -62,22 +62,22 @@ impl Wire {
     }
 
     fn of(server: &str, store: Arc<dyn Store>) -> Wire {
-        let terms = Terms { server: server.into(), session: "s".into(), methods: vec!["vendor/hello".into()] };
+        let terms = RelayOptions { server: server.into(), session: "s".into(), methods: vec!["vendor/hello".into()] };
         Wire { relay: Relay::new(terms), warden: warden(store), now: 0 }
     }
 
-    fn client(&mut self, text: &str) -> Vec<Out> {
+    fn client(&mut self, text: &str) -> Vec<OutgoingMessage> {
         self.now += 1;
         self.relay.client_sent(&mut self.warden, text.as_bytes(), Time(self.now))
     }
 
-    fn server(&mut self, text: &str) -> Vec<Out> {
+    fn server(&mut self, text: &str) -> Vec<OutgoingMessage> {
         self.now += 1;
         self.relay.server_sent(&mut self.warden, text.as_bytes(), Time(self.now))
     }
 
     /// A call of a tool, and what becomes of it.
-    fn call(&mut self, id: &str, tool: &str, arguments: &str) -> Vec<Out> {
+    fn call(&mut self, id: &str, tool: &str, arguments: &str) -> Vec<OutgoingMessage> {
         self.client(&call(id, tool, arguments))
     }
 
@@ -99,34 +99,34 @@ fn result(id: &str, text: &str) -> String {
 }
 
 /// Whether exactly these bytes went to the server, and nothing else anywhere.
-fn is_same(outs: &[Out], text: &str) -> bool {
-    outs == [Out::Server(text.as_bytes().to_vec())]
+fn is_same(outs: &[OutgoingMessage], text: &str) -> bool {
+    outs == [OutgoingMessage::Server(text.as_bytes().to_vec())]
 }
 
-fn is_returned(outs: &[Out], text: &str) -> bool {
-    outs == [Out::Client(text.as_bytes().to_vec())]
+fn is_returned(outs: &[OutgoingMessage], text: &str) -> bool {
+    outs == [OutgoingMessage::Client(text.as_bytes().to_vec())]
 }
 
 /// The one message to the client; nothing went to the server.
-fn told(outs: &[Out]) -> Json {
-    assert!(!outs.iter().any(|out| matches!(out, Out::Server(_))), "{outs:?}");
+fn told(outs: &[OutgoingMessage]) -> Json {
+    assert!(!outs.iter().any(|out| matches!(out, OutgoingMessage::Server(_))), "{outs:?}");
     let to_client: Vec<&Vec<u8>> =
-        outs.iter().filter_map(|out| if let Out::Client(it) = out { Some(it) } else { None }).collect();
+        outs.iter().filter_map(|out| if let OutgoingMessage::Client(it) = out { Some(it) } else { None }).collect();
     assert_eq!(to_client.len(), 1, "{outs:?}");
     json::parse(to_client[0]).unwrap()
 }
 
 /// The one message to the server; nothing went to the client.
-fn sent(outs: &[Out]) -> Json {
+fn sent(outs: &[OutgoingMessage]) -> Json {
     match outs {
-        [Out::Server(text)] => json::parse(text).unwrap(),
+        [OutgoingMessage::Server(text)] => json::parse(text).unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
 /// Whether nobody got anything.
-fn is_dropped(outs: &[Out]) -> bool {
-    outs.iter().all(|out| matches!(out, Out::Note(_)))
+fn is_dropped(outs: &[OutgoingMessage]) -> bool {
+    outs.iter().all(|out| matches!(out, OutgoingMessage::Note(_)))
 }
 
 /// Whether a call was answered with an error result under its id.

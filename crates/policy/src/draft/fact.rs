@@ -6,7 +6,7 @@ use super::{Defined, Usage};
 use crate::form::{Fields, Form, listed};
 use crate::vocabulary::builtin;
 use crate::yaml::{Content, Key, Node};
-use crate::{Case, Definition, Trigger};
+use crate::{FactCase, FactDefinition, Trigger};
 use lictor_event::Kind;
 use lictor_json::Text;
 
@@ -29,7 +29,7 @@ impl Form<'_> {
         for (key, value) in self.entries(node, "`facts`", EXAMPLE) {
             let Some(signature) = self.signature(key) else { continue };
             let mut expressions = Vec::new();
-            let cases: Vec<Case> = match &value.content {
+            let cases: Vec<FactCase> = match &value.content {
                 Content::List(items) if items.is_empty() => {
                     let message = format!("`{}` can never hold: there is no case", signature.name);
                     self.complain(value.span.clone(), "policy.empty", message, Some(EXAMPLE.to_owned()));
@@ -49,7 +49,7 @@ impl Form<'_> {
             }
             let Signature { name, parameters } = signature;
             let place = self.source.place(key.span.start);
-            let definition = Definition { name, parameters, cases, place };
+            let definition = FactDefinition { name, parameters, cases, place };
             facts.push(Defined { definition, source: self.source.clone(), expressions });
         }
         facts
@@ -81,7 +81,7 @@ impl Form<'_> {
     }
 
     /// One way in which a fact comes to hold.
-    fn case(&mut self, node: &Node, signature: &Signature, expressions: &mut Vec<(Usage, Node)>) -> Case {
+    fn case(&mut self, node: &Node, signature: &Signature, expressions: &mut Vec<(Usage, Node)>) -> FactCase {
         let Signature { name, parameters } = signature;
         let known: Vec<&str> = CASE_KEYS.into_iter().chain(parameters.iter().map(Text::as_str)).collect();
         let entries = self.entries(node, &format!("the fact `{name}`"), EXAMPLE);
@@ -129,7 +129,7 @@ impl Form<'_> {
             let message = format!("nothing says when `{name}` holds");
             self.complain(node.head(), "policy.empty", message, Some("add `on:`, `where:` or `when:`".to_owned()));
         }
-        Case { on, tests, when, each, values, ask, place: node.place(self.source) }
+        FactCase { on, tests, when, each, values, ask, place: node.place(self.source) }
     }
 
     /// A question is answered by a label, so nothing else decides.

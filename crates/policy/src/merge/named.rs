@@ -1,7 +1,7 @@
 //! Putting lists of named things together.
 
 use crate::draft::{Defined, Stated, Table};
-use crate::{Category, Definition, Place, Purpose, Tool};
+use crate::{Category, FactDefinition, Place, Purpose, Tool};
 use lictor_json::Text;
 
 /// Two definitions that differ.
@@ -114,8 +114,8 @@ impl Named for Stated {
     }
 }
 
-fn without_places(definition: &Definition) -> Definition {
-    let mut bare = Definition { place: Place::default(), ..definition.clone() };
+fn without_places(definition: &FactDefinition) -> FactDefinition {
+    let mut bare = FactDefinition { place: Place::default(), ..definition.clone() };
     bare.cases.iter_mut().for_each(|case| case.place = Place::default());
     bare
 }

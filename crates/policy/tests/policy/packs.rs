@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lictor_policy::pack::{Pack, Page, Trace, pack, packs, read_page};
-use lictor_policy::{Base, Files, Policy, PolicyText, Problems};
+use lictor_policy::{FileResolver, PageBase, Policy, PolicyText, Problems};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("packs")
@@ -120,7 +120,7 @@ fn every_page_states_one_property_without_mistakes() {
 fn all_packs_can_be_used_together() {
     let names: Vec<&str> = packs().iter().map(|pack| pack.name.as_str()).collect();
     let text = format!("lictor: 1\nuses: [{}]\n", names.join(", "));
-    let loaded = Policy::parse(&text, "all.yaml", &Files).unwrap_or_else(|problems| panic!("\n{problems}"));
+    let loaded = Policy::parse(&text, "all.yaml", &FileResolver).unwrap_or_else(|problems| panic!("\n{problems}"));
     assert_eq!(loaded.policy.properties.len(), packs().iter().map(|pack| pack.pages.len()).sum::<usize>());
     assert!(loaded.warnings.is_empty(), "\n{}", loaded.warnings);
 }
@@ -149,7 +149,8 @@ fn a_page_of_ones_own_tests_a_policy() {
     let text = "lictor: 1\nname: shop\ntools:\n  pay: {effects: [read]}\n  ask: {effects: [read]}\n\
                 properties:\n  - {id: pay-once, formula: 'at_most(1, effect(\"payment\"))'}\n";
     let source = PolicyText::new("shop.yaml", text);
-    let policy = Policy::for_page(&page, Base::File(&source), &Files).unwrap_or_else(|it| panic!("{it}")).policy;
+    let policy =
+        Policy::for_page(&page, PageBase::File(&source), &FileResolver).unwrap_or_else(|it| panic!("{it}")).policy;
     let effects = |name: &str| policy.tools.iter().find(|tool| tool.name == name).unwrap().effects.clone().unwrap();
     assert_eq!((effects("pay"), effects("ask")), (vec!["payment".into()], vec!["read".into()]));
     assert_eq!((policy.name.as_str(), policy.properties[0].id.as_str()), ("shop", "pay-once"));
@@ -173,7 +174,7 @@ fn mistakes_in_a_page_are_shown_in_the_page() {
             (24, "page.remark"),
         ]
     );
-    let wrong = Policy::for_page(&page, Base::Nothing, &Files).unwrap_err();
+    let wrong = Policy::for_page(&page, PageBase::Nothing, &FileResolver).unwrap_err();
     let formula = wrong.iter().next().unwrap();
     assert_eq!((&*formula.file, formula.line, formula.column), ("p.md", 8, 14), "{formula}");
 }

@@ -11,13 +11,13 @@ mod spans;
 
 use std::sync::LazyLock;
 
-use lictor_recognise::{Found, Recogniser};
+use lictor_recognise::{Recognised, Recogniser};
 
 static BUILTIN: LazyLock<Recogniser> = LazyLock::new(Recogniser::builtin);
 
 /// What a text carries.
-fn found(text: &str) -> Found {
-    let mut found = Found::default();
+fn found(text: &str) -> Recognised {
+    let mut found = Recognised::default();
     BUILTIN.text(text, &mut found);
     found
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError, Stored};
+use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError, StoredValue};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -106,8 +106,8 @@ impl Comparison<'_> {
         format!("{}{key}", self.own)
     }
 
-    fn translated(&self, stored: Stored) -> Stored {
-        Stored { version: self.versions[&stored.version], value: stored.value }
+    fn translated(&self, stored: StoredValue) -> StoredValue {
+        StoredValue { version: self.versions[&stored.version], value: stored.value }
     }
 
     fn load(&self, key: &str) {
@@ -251,7 +251,7 @@ pub(crate) fn limits_are_kept(open: Open<'_>) {
     let longest = format!("limits/{}", "\u{10ffff}".repeat((lictor_store::MAX_KEY_BYTES - 7) / 4));
     let value: Vec<u8> = (0..1_000_000_u32).map(|number| number.to_le_bytes()[0]).collect();
     let version = store.save(&[Change::put(&longest, ExpectedVersion::Absent, value.clone())]).unwrap();
-    assert_eq!(store.load(&longest).unwrap(), Some(Stored { version, value }));
+    assert_eq!(store.load(&longest).unwrap(), Some(StoredValue { version, value }));
     store.save(&[Change::delete("limits/none", ExpectedVersion::Absent)]).unwrap();
     store.save(&[]).unwrap();
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use lictor_logic::{Arena, Fact, Formula, Node, Term, Time, Value};
 
 use super::mfotl::numbers;
-use super::{Exported, FactTrace, Inexpressible, file_name, safety};
+use super::{ExportedPolicy, FactTrace, Inexpressible, file_name, safety};
 use condition::statements;
 use lictor_policy::Policy;
 
@@ -66,7 +66,7 @@ struct Shape {
 type Shapes = BTreeMap<Arc<str>, Shape>;
 
 /// A policy and traces for Dogwood. What types values have, the traces and the formulas tell.
-pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
+pub fn policy(policy: &Policy, traces: &[FactTrace]) -> ExportedPolicy {
     let (properties, mut left_out) = safety(policy);
     let mut shapes = Shapes::new();
     for fact in traces.iter().flat_map(|trace| &trace.events).flat_map(|(_, facts)| facts) {
@@ -110,7 +110,7 @@ pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
             }
         }
     }
-    Exported { files, left_out }
+    ExportedPolicy { files, left_out }
 }
 
 /// The facts of one session as a log, or why they cannot be one.

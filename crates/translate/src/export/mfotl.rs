@@ -12,11 +12,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use lictor_logic::{
-    Aggregate, Arena, Binary, Comparison, Fact, Formula, Gathering, Interval, Measure, Node, Quantifier, Span, Term,
-    Time, Unary, Value,
+    Aggregate, AggregateKind, Arena, Binary, Comparison, Fact, Formula, Interval, Measure, Node, Quantifier, Span,
+    Term, Time, Unary, Value,
 };
 
-use super::{Exported, FactTrace, Inexpressible, Safety, file_name, free, safety};
+use super::{ExportedPolicy, FactTrace, Inexpressible, Safety, file_name, free, safety};
 use lictor_policy::Policy;
 
 /// What the values of a fact are, by place.
@@ -49,7 +49,7 @@ impl Kind {
 }
 
 /// A policy and traces for MonPoly. What kinds of values facts have, the traces and the formulas tell.
-pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
+pub fn policy(policy: &Policy, traces: &[FactTrace]) -> ExportedPolicy {
     let (properties, mut left_out) = safety(policy);
     let mut signature = Signature::new();
     for fact in traces.iter().flat_map(|trace| &trace.events).flat_map(|(_, facts)| facts) {
@@ -76,7 +76,7 @@ pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
     for trace in traces {
         files.push((format!("{}.log", file_name(&trace.session)), log(trace, &signature)));
     }
-    Exported { files, left_out }
+    ExportedPolicy { files, left_out }
 }
 
 /// Widens what is known of a fact's values.
@@ -122,7 +122,7 @@ pub(super) fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
         Node::Measure(_, left, right) => {
             for measure in [left, right] {
                 if let Measure::Aggregate(Aggregate { kind, variables, .. }) = measure
-                    && !matches!(kind, Gathering::Count | Gathering::Distinct | Gathering::Latest)
+                    && !matches!(kind, AggregateKind::Count | AggregateKind::Distinct | AggregateKind::Latest)
                 {
                     found.extend(variables.first().cloned());
                 }
@@ -228,7 +228,7 @@ impl Writer<'_> {
         let number = self.fresh("n");
         let gathered = self.gathered(aggregate, &number)?;
         let passes = compare(comparison, &number, &term(other)?);
-        let counts = matches!(aggregate.kind, Gathering::Count | Gathering::Distinct | Gathering::Sum);
+        let counts = matches!(aggregate.kind, AggregateKind::Count | AggregateKind::Distinct | AggregateKind::Sum);
         let zero_passes = match other {
             Term::Value(value) => counts && comparison.holds(&Value::Integer(0), value),
             Term::Var(_) | Term::Any if counts => {
@@ -255,7 +255,7 @@ impl Writer<'_> {
         let bound = bound(*interval)?;
         // Each time point counts by itself, unless only different values do.
         let (word, of, inner) = match (kind, first) {
-            (Gathering::Distinct, Some(first)) => {
+            (AggregateKind::Distinct, Some(first)) => {
                 let others: Vec<String> = variables.iter().skip(1).map(|name| variable(name)).collect();
                 let inner = match others.is_empty() {
                     true => inner,
@@ -263,14 +263,14 @@ impl Writer<'_> {
                 };
                 ("CNT", first, format!("(ONCE{bound} {inner})"))
             }
-            (Gathering::Count, _) | (_, None) => {
+            (AggregateKind::Count, _) | (_, None) => {
                 ("CNT", point.clone(), format!("(ONCE{bound} ({inner} AND tp({point})))"))
             }
-            (Gathering::Sum, Some(first)) => ("SUM", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
-            (Gathering::Min, Some(first)) => ("MIN", first, format!("(ONCE{bound} {inner})")),
-            (Gathering::Max, Some(first)) => ("MAX", first, format!("(ONCE{bound} {inner})")),
-            (Gathering::Average, Some(first)) => ("AVG", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
-            (Gathering::Latest, Some(_)) => {
+            (AggregateKind::Sum, Some(first)) => ("SUM", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
+            (AggregateKind::Min, Some(first)) => ("MIN", first, format!("(ONCE{bound} {inner})")),
+            (AggregateKind::Max, Some(first)) => ("MAX", first, format!("(ONCE{bound} {inner})")),
+            (AggregateKind::Average, Some(first)) => ("AVG", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
+            (AggregateKind::Latest, Some(_)) => {
                 return Err("it asks for the latest value, for which MFOTL has no aggregate".to_owned());
             }
         };

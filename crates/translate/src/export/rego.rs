@@ -11,12 +11,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use lictor_logic::{
-    Aggregate, Arena, Arithmetic, Binary, Comparison, Formula, Gathering, Interval, Measure, Node, Quantifier, Term,
-    Unary, Value,
+    Aggregate, AggregateKind, Arena, Arithmetic, Binary, Comparison, Formula, Interval, Measure, Node, Quantifier,
+    Term, Unary, Value,
 };
 use rustc_hash::FxHashMap;
 
-use super::{Exported, FactTrace, Inexpressible, Safety, file_name, free, safety};
+use super::{ExportedPolicy, FactTrace, Inexpressible, Safety, file_name, free, safety};
 use lictor_policy::Policy;
 
 /// What every module begins with.
@@ -55,7 +55,7 @@ at_most(x, y) if less(x, y)
 "#;
 
 /// A policy as a Rego module, and an input for each trace.
-pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
+pub fn policy(policy: &Policy, traces: &[FactTrace]) -> ExportedPolicy {
     let (properties, mut left_out) = safety(policy);
     let mut module = Module { text: String::new(), constants: Vec::new(), unseen: 1, functions: 0 };
     let mut rules = String::new();
@@ -74,7 +74,7 @@ pub fn policy(policy: &Policy, traces: &[FactTrace]) -> Exported {
     let head = format!("{PRELUDE}\nconstants := {constants}\n\nunseen := {{{}}}\n", unseen.join(", "));
     let text = format!("{head}{rules}{}", module.text);
     let inputs = traces.iter().map(|it| (format!("{}.json", file_name(&it.session)), trace(it) + "\n"));
-    Exported { files: std::iter::once(("policy.rego".to_owned(), text)).chain(inputs).collect(), left_out }
+    ExportedPolicy { files: std::iter::once(("policy.rego".to_owned(), text)).chain(inputs).collect(), left_out }
 }
 
 /// A trace as input.
@@ -322,17 +322,17 @@ impl Module {
                 let first = variables.first().map_or_else(|| "1".to_owned(), |variable| spelt(variable));
                 let all = format!("some j in numbers.range(0, i); {within}{choose}{inner}");
                 let value = match kind {
-                    Gathering::Count => format!("count([1 | {all}])"),
-                    Gathering::Distinct => format!("count({{{first} | {all}}})"),
-                    Gathering::Sum => format!("exact(sum([{first} | {all}]))"),
-                    Gathering::Min => format!("min([{first} | {all}])"),
-                    Gathering::Max => format!("max([{first} | {all}])"),
-                    Gathering::Average => {
+                    AggregateKind::Count => format!("count([1 | {all}])"),
+                    AggregateKind::Distinct => format!("count({{{first} | {all}}})"),
+                    AggregateKind::Sum => format!("exact(sum([{first} | {all}]))"),
+                    AggregateKind::Min => format!("min([{first} | {all}])"),
+                    AggregateKind::Max => format!("max([{first} | {all}])"),
+                    AggregateKind::Average => {
                         lines.push(format!("{name}_all := [{first} | {all}]"));
                         lines.push(format!("count({name}_all) > 0"));
                         format!("exact(sum({name}_all) / count({name}_all))")
                     }
-                    Gathering::Latest => format!("max([[j, {first}] | {all}])[1]"),
+                    AggregateKind::Latest => format!("max([[j, {first}] | {all}])[1]"),
                 };
                 lines.push(format!("{name} := {value}"));
                 Ok(name)

@@ -36,7 +36,7 @@ use std::fmt::Write;
 
 use facts::Labels;
 use lictor_judge::Judge;
-use lictor_policy::{Files, Policy, PolicyText, Problem};
+use lictor_policy::{FileResolver, Policy, PolicyText, Problem};
 use macros::Expander;
 use refusal::{At, LOGIC, Refused, refused};
 use schema::{Events, Groups};
@@ -59,7 +59,7 @@ def temporal bind(?n, ?number, ?then) { exists (?n: Long). (?number == ?n && ?th
 
 /// The files of a policy.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct PolicyFiles {
     /// The policy: macros and statements.
     pub policies: Vec<PolicyText>,
     /// Macros to use instead of the standard ones.
@@ -72,7 +72,7 @@ pub struct Given {
 
 /// A policy of Dogwood, carried over.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportedPolicy {
     /// The policy file.
     pub policy: String,
     vocabulary: Vocabulary,
@@ -81,17 +81,17 @@ pub struct Imported {
     groups: Groups,
 }
 
-impl Imported {
+impl ImportedPolicy {
     /// Carries a policy over, or says what stands in the way and where.
-    pub fn new(name: &str, given: &Given) -> Result<Imported, Box<Problem>> {
+    pub fn new(name: &str, given: &PolicyFiles) -> Result<ImportedPolicy, Box<Problem>> {
         let mut files = given.policies.clone();
         let macros = given.macros.clone().unwrap_or_else(|| PolicyText::new("the standard macros", LIBRARY));
         let others = [Some(macros), given.events.clone(), given.actions.clone()];
         files.extend(others.into_iter().map(|file| file.unwrap_or_else(|| PolicyText::new("", ""))));
-        Imported::read(name, given, &files).map_err(|refused| Box::new(refused.problem(&files)))
+        ImportedPolicy::read(name, given, &files).map_err(|refused| Box::new(refused.problem(&files)))
     }
 
-    fn read(name: &str, given: &Given, files: &[PolicyText]) -> Result<Imported, Refused> {
+    fn read(name: &str, given: &PolicyFiles, files: &[PolicyText]) -> Result<ImportedPolicy, Refused> {
         let text = |file: usize| files.get(file).map(PolicyText::body).unwrap_or_default();
         let count = given.policies.len();
         let (mut macros, mut written) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ impl Imported {
         let statements = prepare(written)?;
         let mut vocabulary = Vocabulary::default();
         let policy = policy(name, &statements, &events, &mut vocabulary)?;
-        Ok(Imported { policy, vocabulary, statements, events, groups })
+        Ok(ImportedPolicy { policy, vocabulary, statements, events, groups })
     }
 
     /// Carries a log over.
@@ -209,7 +209,7 @@ fn property(
 /// Why the logic cannot follow a property, if it cannot.
 fn stands_in_the_way(entry: &str) -> Option<String> {
     let alone = format!("lictor: 1\nname: x\nproperties:\n{entry}");
-    match Policy::parse(&alone, "policy.yaml", &Files) {
+    match Policy::parse(&alone, "policy.yaml", &FileResolver) {
         Ok(loaded) => Judge::new(&loaded.policy).err()?.into_iter().next().map(|problem| problem.message),
         Err(problems) => problems.into_iter().next().map(|problem| problem.message),
     }

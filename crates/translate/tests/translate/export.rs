@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_event::Event;
-use lictor_event::record::{Decoded, Decoder, LogRecord};
+use lictor_event::record::{DecodedEvents, Decoder, LogRecord};
 use lictor_judge::Judge;
-use lictor_policy::{Files, Policy};
-use lictor_translate::export::{Exported, dogwood, fact_traces, mfotl, rego};
+use lictor_policy::{FileResolver, Policy};
+use lictor_translate::export::{ExportedPolicy, dogwood, fact_traces, mfotl, rego};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -32,7 +32,7 @@ const LINES: [&str; 3] = [
 ];
 
 fn events() -> Vec<Event> {
-    let (mut decoder, mut decoded) = (lictor_event::native::NativeDecoder::default(), Decoded::default());
+    let (mut decoder, mut decoded) = (lictor_event::native::NativeDecoder::default(), DecodedEvents::default());
     for line in LINES {
         let value = lictor_json::parse_str(line).unwrap();
         decoder.record(LogRecord { value, file: "log".into(), line: 1, index: 0 }, &mut decoded);
@@ -40,11 +40,11 @@ fn events() -> Vec<Event> {
     decoded.events
 }
 
-fn file<'e>(exported: &'e Exported, name: &str) -> &'e str {
+fn file<'e>(exported: &'e ExportedPolicy, name: &str) -> &'e str {
     exported.files.iter().find(|(file, _)| file == name).map(|(_, text)| text.as_str()).unwrap()
 }
 
-fn left_out(exported: &Exported) -> Vec<(&str, &str)> {
+fn left_out(exported: &ExportedPolicy) -> Vec<(&str, &str)> {
     let mut left: Vec<(&str, &str)> =
         exported.left_out.iter().map(|left| (left.property.as_str(), left.reason.as_str())).collect();
     left.sort_unstable();
@@ -53,7 +53,7 @@ fn left_out(exported: &Exported) -> Vec<(&str, &str)> {
 
 #[test]
 fn formulas_signature_and_log_are_written_for_monpoly() {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let traces = fact_traces(&mut judge, [("s/1".into(), &events()[..])]);
     let exported = mfotl::policy(&loaded.policy, &traces);
@@ -94,7 +94,7 @@ fn formulas_signature_and_log_are_written_for_monpoly() {
 
 #[test]
 fn a_module_and_an_input_are_written_for_rego() {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let exported = rego::policy(&loaded.policy, &[]);
     let module = file(&exported, "policy.rego");
@@ -112,7 +112,7 @@ fn a_module_and_an_input_are_written_for_rego() {
 
 #[test]
 fn statements_schemas_and_a_log_are_written_for_dogwood() {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let mut events = events();
     events.remove(1);
@@ -184,7 +184,7 @@ fn statements_schemas_and_a_log_are_written_for_dogwood() {
 
 #[test]
 fn what_a_log_of_dogwood_cannot_hold_is_said() {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &Files).unwrap();
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let traces = fact_traces(&mut judge, [("s".into(), &events()[..])]);
     let exported = dogwood::policy(&loaded.policy, &traces);

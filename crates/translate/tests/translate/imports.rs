@@ -1,7 +1,7 @@
 //! A policy of Dogwood carried over: the properties, the facts of a log, and what is refused where.
 
 use lictor_policy::PolicyText;
-use lictor_translate::import::dogwood::{Given, Imported, REASONS};
+use lictor_translate::import::dogwood::{ImportedPolicy, PolicyFiles, REASONS};
 
 const POLICY: &str = r#"// Payments need a login, and stop at a limit.
 permit (principal, action == Bank::Action::"Pay", resource)
@@ -25,15 +25,15 @@ const LOG: &str = r#"@0 scope(principal: Bank::User::"eve", resource: Bank::Desk
 @61 Bank::Action::"Pay"::response(input: { user: "eve", id: "7", amount: 20 }, output: { done: true })
 "#;
 
-fn given(policy: &str) -> Given {
+fn given(policy: &str) -> PolicyFiles {
     let (policies, events) =
         (vec![PolicyText::new("pay.dw", policy)], Some(PolicyText::new("events.dwschema", EVENTS)));
-    Given { policies, events, ..Given::default() }
+    PolicyFiles { policies, events, ..PolicyFiles::default() }
 }
 
 #[test]
 fn statements_become_properties_and_events_facts() {
-    let imported = Imported::new("pay", &given(POLICY)).unwrap();
+    let imported = ImportedPolicy::new("pay", &given(POLICY)).unwrap();
     let formulas: Vec<&str> = imported.policy.lines().filter_map(|line| line.strip_prefix("    formula: ")).collect();
     assert_eq!(
         formulas,
@@ -63,7 +63,7 @@ fn statements_become_properties_and_events_facts() {
 #[test]
 fn without_an_event_schema_every_principal_has_a_session() {
     let policies = vec![PolicyText::new("pay.dw", "permit (principal, action, resource);")];
-    let imported = Imported::new("pay", &Given { policies, ..Given::default() }).unwrap();
+    let imported = ImportedPolicy::new("pay", &PolicyFiles { policies, ..PolicyFiles::default() }).unwrap();
     let log = r#"@0 A::Action::"B"::request(callerPrincipal: A::User::"eve")
 @1 A::Action::"B"::response()"#;
     let events = imported.log("s", &PolicyText::new("a.log", log)).unwrap();
@@ -104,11 +104,11 @@ fn what_cannot_be_carried_over_is_named_at_its_place() {
         ),
     ];
     for (policy, reason, line, column) in cases {
-        let problem = Imported::new("x", &given(policy)).unwrap_err();
+        let problem = ImportedPolicy::new("x", &given(policy)).unwrap_err();
         assert_eq!((problem.code, problem.line, problem.column), (reason, line, column), "{problem}");
         assert!(REASONS.contains(&problem.code));
     }
-    let imported = Imported::new("pay", &given(POLICY)).unwrap();
+    let imported = ImportedPolicy::new("pay", &given(POLICY)).unwrap();
     let logs = [
         ("@5 A::Action::\"B\"::request()\n@4 A::Action::\"B\"::request()", "dogwood.time", 2),
         ("@5 entities(A::U::\"x\": { a: 1 }) A::Action::\"B\"::request()", "dogwood.entities", 1),

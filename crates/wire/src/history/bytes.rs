@@ -1,14 +1,14 @@
 //! What is known of a history as bytes, to be kept: a version, then lists with their lengths before them.
 
-use lictor_event::print::Print;
+use lictor_event::print::ContentHash;
 use lictor_json::Text;
 
-use super::Known;
+use super::ConversationHistory;
 
 /// The first byte, by which a later form is told apart.
 const VERSION: u8 = 1;
 
-impl Known {
+impl ConversationHistory {
     /// As bytes, to be kept.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
@@ -25,11 +25,11 @@ impl Known {
     }
 
     /// From bytes; none if they are not ours.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Known> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<ConversationHistory> {
         let mut rest = bytes.strip_prefix(&[VERSION])?;
         let preamble = take_prints(&mut rest)?;
         let body = take_prints(&mut rest)?;
-        let mut known = Known { preamble, body, ..Known::default() };
+        let mut known = ConversationHistory { preamble, body, ..ConversationHistory::default() };
         for _ in 0..take_number(&mut rest)? {
             known.choices.push(take_prints(&mut rest)?);
         }
@@ -44,7 +44,7 @@ fn number(out: &mut Vec<u8>, number: usize) {
     out.extend_from_slice(&(number as u64).to_le_bytes());
 }
 
-fn prints(out: &mut Vec<u8>, prints: &[Print]) {
+fn prints(out: &mut Vec<u8>, prints: &[ContentHash]) {
     number(out, prints.len());
     prints.iter().for_each(|print| out.extend_from_slice(print));
 }
@@ -59,7 +59,7 @@ fn take_number(rest: &mut &[u8]) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(take(rest, 8)?.try_into().ok()?)).ok()
 }
 
-fn take_prints(rest: &mut &[u8]) -> Option<Vec<Print>> {
+fn take_prints(rest: &mut &[u8]) -> Option<Vec<ContentHash>> {
     let bytes = take_number(rest)?.checked_mul(32)?;
     let prints = take(rest, bytes)?.chunks_exact(32);
     Some(prints.filter_map(|print| print.try_into().ok()).collect())

@@ -1,7 +1,7 @@
 //! A stream driven from its first byte to its last.
 
 use lictor_event::{Event, Kind};
-use lictor_wire::{Api, Mask, Move, Ruling, Sent, Stream, StreamLimits, WireRefusal};
+use lictor_wire::{Api, Mask, Ruling, SentItem, Stream, StreamAction, StreamLimits, WireRefusal};
 
 /// What came of a stream.
 #[derive(Debug, Default, PartialEq)]
@@ -9,7 +9,7 @@ pub(crate) struct Driven {
     pub(crate) released: Vec<u8>,
     /// What was judged, and how many bytes had left by then.
     pub(crate) judged: Vec<(Event, usize)>,
-    pub(crate) sent: Vec<Vec<Sent>>,
+    pub(crate) sent: Vec<Vec<SentItem>>,
     pub(crate) refused: Option<WireRefusal>,
     pub(crate) is_complete: bool,
 }
@@ -34,22 +34,22 @@ pub(crate) fn drive<'a>(
 ) -> Driven {
     let mut stream = Stream::new(api, StreamLimits { hold_back, ..StreamLimits::default() });
     let mut driven = Driven::default();
-    let mut answer = |stream: &mut Stream, moves: Vec<Move>, driven: &mut Driven| {
-        let mut moves: std::collections::VecDeque<Move> = moves.into();
+    let mut answer = |stream: &mut Stream, moves: Vec<StreamAction>, driven: &mut Driven| {
+        let mut moves: std::collections::VecDeque<StreamAction> = moves.into();
         while let Some(next) = moves.pop_front() {
             match next {
-                Move::Release(bytes) => driven.released.extend(bytes),
-                Move::Judge(event) => {
+                StreamAction::Release(bytes) => driven.released.extend(bytes),
+                StreamAction::Judge(event) => {
                     assert!(moves.is_empty(), "nothing follows a question");
                     driven.judged.push(((*event).clone(), driven.released.len()));
                     moves.extend(stream.rule(rule(&event)));
                 }
-                Move::Text { text, leaving } => {
+                StreamAction::Text { text, leaving } => {
                     assert!(moves.is_empty(), "nothing follows a question");
                     let masks = mask(stream.text(text), leaving.start);
                     moves.extend(stream.mask(&masks));
                 }
-                Move::Refuse(refused) => driven.refused = Some(refused),
+                StreamAction::Refuse(refused) => driven.refused = Some(refused),
             }
         }
     };

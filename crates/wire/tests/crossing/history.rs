@@ -2,7 +2,7 @@
 
 use lictor_event::Event;
 use lictor_json::Json;
-use lictor_wire::{Api, Fold, HistoryChange, Known, Reply, Request, Ruling};
+use lictor_wire::{Api, ConversationHistory, HistoryChange, HistoryDiff, Reply, Request, Ruling};
 use proptest::prelude::*;
 
 use crate::drive::{deny, ruled, shown};
@@ -78,7 +78,7 @@ fn answers(api: Api, turn: &Turn) -> Vec<Json> {
     turn.calls.iter().map(answer).collect()
 }
 
-fn fresh(fold: &Fold) -> Vec<String> {
+fn fresh(fold: &HistoryDiff) -> Vec<String> {
     shown(&fold.fresh.iter().map(|(_, event)| event.clone()).collect::<Vec<Event>>())
 }
 
@@ -87,7 +87,7 @@ fn a_conversation_is_told_once() {
     for api in Api::ALL {
         for is_streamed in [false, true] {
             let turn = turn("Looking.", &[("c1", "lookup", "{\"a\": 1}")]);
-            let mut known = Known::default();
+            let mut known = ConversationHistory::default();
             let mut items = vec![user("hello")];
             let fold = known.fold(&request(api, &items));
             assert_eq!((fresh(&fold), fold.change), (vec!["user_message hello".into()], HistoryChange::Continued));
@@ -98,7 +98,7 @@ fn a_conversation_is_told_once() {
             });
             items.extend(sent_back(api, &plain(api, &turn)));
             items.extend(answers(api, &turn));
-            let known = Known::from_bytes(&known.to_bytes()).unwrap();
+            let known = ConversationHistory::from_bytes(&known.to_bytes()).unwrap();
             let fold = known.fold(&request(api, &items));
             assert_eq!(fold.change, HistoryChange::Continued, "{api:?}");
             assert_eq!(fresh(&fold), ["tool_result lookup c1 answer of lookup"], "{api:?} {is_streamed}");
@@ -116,7 +116,7 @@ fn a_reply_that_was_changed_is_known_as_it_left() {
         let settled = reply.settle(&rulings).unwrap();
         let driven = ruled(api, &streamed(api, &turn, 2), deny("drop"));
         assert_eq!(driven.sent, settled.sent, "{api:?}");
-        let mut known = Known::default().fold(&request(api, &[user("hello")])).known;
+        let mut known = ConversationHistory::default().fold(&request(api, &[user("hello")])).known;
         known.replied(&driven.sent);
         let mut items = vec![user("hello")];
         items.extend(sent_back(api, std::str::from_utf8(&settled.body).unwrap()));
@@ -153,7 +153,7 @@ fn edits_compactions_and_retries_are_told() {
         (&[1, 2, 3, 4, 5], &[1, 4, 5, 6], HistoryChange::Compacted { at: 1, dropped: 2 }, &[3]),
     ];
     for (before, after, change, new) in cases {
-        let known = Known::default().fold(&said(before)).known;
+        let known = ConversationHistory::default().fold(&said(before)).known;
         let fold = known.fold(&said(after));
         assert_eq!(fold.change, change, "{before:?} {after:?}");
         assert_eq!(fold.fresh.iter().map(|(place, _)| *place).collect::<Vec<_>>(), new, "{before:?} {after:?}");
@@ -169,7 +169,7 @@ fn instructions_that_change_are_told_and_break_no_history() {
         let system = object(&[("role", "system".into()), ("content", system.into())]);
         request(Api::Chat, &[system, user("hello")])
     };
-    let known = Known::default().fold(&with("It is noon.")).known;
+    let known = ConversationHistory::default().fold(&with("It is noon.")).known;
     let fold = known.fold(&with("It is one."));
     assert_eq!((fresh(&fold), fold.change), (vec!["system_message It is one.".into()], HistoryChange::Continued));
     assert_eq!(fresh(&known.fold(&with("It is noon."))), [""; 0]);
@@ -178,7 +178,7 @@ fn instructions_that_change_are_told_and_break_no_history() {
 #[test]
 fn what_the_vendor_keeps_is_not_sent_again() {
     let read = |body: &str| Request::read(Api::Responses, body.as_bytes()).unwrap();
-    let mut known = Known::default().fold(&read(r#"{"input":"hello"}"#)).known;
+    let mut known = ConversationHistory::default().fold(&read(r#"{"input":"hello"}"#)).known;
     let turn = turn("", &[("c1", "lookup", "{}")]);
     known.replied(&crate::drive::forward(Api::Responses, &streamed(Api::Responses, &turn, 3)).sent);
     let next =
@@ -193,9 +193,9 @@ fn what_the_vendor_keeps_is_not_sent_again() {
 fn of_several_choices_the_client_keeps_one() {
     let turns = [turn("One.", &[]), turn("Two.", &[("c", "lookup", "{}")])];
     let body = made::chat::plain(&turns);
-    let mut known = Known::default().fold(&said(&[1])).known;
+    let mut known = ConversationHistory::default().fold(&said(&[1])).known;
     known.replied(&Reply::read(Api::Chat, body.as_bytes()).unwrap().settle(&[]).unwrap().sent);
-    let known = Known::from_bytes(&known.to_bytes()).unwrap();
+    let known = ConversationHistory::from_bytes(&known.to_bytes()).unwrap();
     for (place, turn) in turns.iter().enumerate() {
         let mut items = vec![user("1")];
         items.extend(sent_back(Api::Chat, &plain(Api::Chat, turn)));
@@ -211,14 +211,14 @@ fn of_several_choices_the_client_keeps_one() {
 
 #[test]
 fn bytes_that_are_not_ours_are_no_history() {
-    let bytes = Known::default().fold(&said(&[1, 2])).known.to_bytes();
-    assert!(Known::from_bytes(&bytes).is_some());
+    let bytes = ConversationHistory::default().fold(&said(&[1, 2])).known.to_bytes();
+    assert!(ConversationHistory::from_bytes(&bytes).is_some());
     for end in 0..bytes.len() {
-        assert_eq!(Known::from_bytes(&bytes[..end]), None);
+        assert_eq!(ConversationHistory::from_bytes(&bytes[..end]), None);
     }
-    assert_eq!(Known::from_bytes(&[bytes.as_slice(), &[0]].concat()), None);
-    assert_eq!(Known::from_bytes(&[9]), None);
-    assert_eq!(Known::from_bytes(&[&[1][..], &[255; 8]].concat()), None);
+    assert_eq!(ConversationHistory::from_bytes(&[bytes.as_slice(), &[0]].concat()), None);
+    assert_eq!(ConversationHistory::from_bytes(&[9]), None);
+    assert_eq!(ConversationHistory::from_bytes(&[&[1][..], &[255; 8]].concat()), None);
 }
 
 proptest! {
@@ -230,7 +230,7 @@ proptest! {
         turns in prop::collection::vec(("[ab]{0,2}", "[ab]{0,2}", prop::collection::vec("[fg]", 0..3), any::<bool>()), 1..6),
     ) {
         for api in Api::ALL {
-            let (mut known, mut items, mut told, mut said) = (Known::default(), Vec::new(), Vec::new(), Vec::new());
+            let (mut known, mut items, mut told, mut said) = (ConversationHistory::default(), Vec::new(), Vec::new(), Vec::new());
             for (number, (asked, answered, tools, is_streamed)) in turns.iter().enumerate() {
                 items.push(user(asked));
                 said.push(format!("user_message {asked}").trim_end().to_owned());
@@ -240,7 +240,7 @@ proptest! {
                 let fold = known.fold(&request(api, &items));
                 prop_assert_eq!(fold.change, HistoryChange::Continued);
                 told.extend(fresh(&fold));
-                known = Known::from_bytes(&fold.known.to_bytes()).unwrap();
+                known = ConversationHistory::from_bytes(&fold.known.to_bytes()).unwrap();
                 let body = plain(api, &turn);
                 let reply = Reply::read(api, body.as_bytes()).unwrap();
                 told.extend(shown(reply.events()));
@@ -261,7 +261,7 @@ proptest! {
     /// Whatever is done to a history, what is new in it is told: nothing that was not known is passed over.
     #[test]
     fn nothing_new_is_passed_over(before in prop::collection::vec(0..4u32, 0..8), after in prop::collection::vec(0..6u32, 0..8)) {
-        let known = Known::default().fold(&said(&before)).known;
+        let known = ConversationHistory::default().fold(&said(&before)).known;
         let fold = known.fold(&said(&after));
         let fresh: Vec<usize> = fold.fresh.iter().map(|(place, _)| *place).collect();
         for (place, number) in after.iter().enumerate() {
@@ -296,7 +296,7 @@ fn results_of_hosted_tools_are_known_when_they_come_back() {
             Api::Messages => r#"{"messages":[{"role":"user","content":"hi"}]}"#,
             _ => r#"{"input":[{"role":"user","content":"hi"}]}"#,
         };
-        let mut known = Known::default().fold(&Request::read(api, first.as_bytes()).unwrap()).known;
+        let mut known = ConversationHistory::default().fold(&Request::read(api, first.as_bytes()).unwrap()).known;
         known.replied(&Reply::read(api, reply.as_bytes()).unwrap().settle(&[]).unwrap().sent);
         let fold = known.fold(&Request::read(api, request.as_bytes()).unwrap());
         assert!(fold.fresh.is_empty() && fold.event().is_none(), "{api:?}: {fold:?}");

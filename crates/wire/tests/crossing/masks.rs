@@ -1,7 +1,7 @@
 //! Text flows, stays back as far as asked, and is masked across pieces.
 
 use lictor_event::{Event, Kind};
-use lictor_wire::{Api, Mask, Move, Ruling, Stream, StreamLimits};
+use lictor_wire::{Api, Mask, Ruling, Stream, StreamAction, StreamLimits};
 use proptest::prelude::*;
 
 use crate::drive::{drive, forward};
@@ -24,10 +24,10 @@ fn text_leaves_at_once_unless_it_is_to_stay_back() {
         let cut =
             cut.or_else(|| text.find("thre").map(|place| place + text[place..].find("\n\n").unwrap() + 2)).unwrap();
         let moves = stream.push(&text.as_bytes()[..cut]);
-        assert_eq!(moves, [Move::Release(text.as_bytes()[..cut].to_vec())]);
+        assert_eq!(moves, [StreamAction::Release(text.as_bytes()[..cut].to_vec())]);
         let mut stream = Stream::new(api, StreamLimits { hold_back: 100, ..StreamLimits::default() });
         let moves = stream.push(&text.as_bytes()[..cut]);
-        let [Move::Release(released)] = moves.as_slice() else { panic!("{moves:?}") };
+        let [StreamAction::Release(released)] = moves.as_slice() else { panic!("{moves:?}") };
         assert!(!String::from_utf8_lossy(released).contains("one "), "nothing of the text has left");
     }
 }
@@ -148,16 +148,16 @@ fn what_was_stopped_stays_stopped_whatever_is_ruled_in_the_end() {
                 });
                 while let Some(next) = moves.pop_front() {
                     moves.extend(match next {
-                        Move::Release(bytes) => {
+                        StreamAction::Release(bytes) => {
                             left.extend(bytes);
                             continue;
                         }
-                        Move::Text { .. } => stream.stop("[stopped]"),
-                        Move::Judge(event) => {
+                        StreamAction::Text { .. } => stream.stop("[stopped]"),
+                        StreamAction::Judge(event) => {
                             assert_eq!(event.text.as_deref(), Some(""), "{api:?}: nothing was said");
                             stream.rule(ruling.clone())
                         }
-                        Move::Refuse(refused) => panic!("{refused:?}"),
+                        StreamAction::Refuse(refused) => panic!("{refused:?}"),
                     });
                 }
             }
@@ -177,15 +177,18 @@ fn who_has_gone_is_judged_by_what_has_left() {
             let mut stream = Stream::new(api, StreamLimits { hold_back, ..StreamLimits::default() });
             let cut = text.len() / 2;
             let mut moves = stream.push(&text.as_bytes()[..cut]);
-            while let Some(Move::Text { .. }) = moves.last() {
+            while let Some(StreamAction::Text { .. }) = moves.last() {
                 moves = stream.mask(&[]);
             }
             let moves = stream.abandon();
-            let [Move::Judge(event)] = moves.as_slice() else { panic!("{api:?}: {moves:?}") };
+            let [StreamAction::Judge(event)] = moves.as_slice() else { panic!("{api:?}: {moves:?}") };
             let said = event.text.as_deref().unwrap();
             assert!(said.starts_with("word word") && said.len() < 200, "{api:?}: {said}");
             let moves = stream.rule(Ruling::Forward);
-            assert!(matches!(moves.as_slice(), [Move::Refuse(refused)] if refused.code == "client.gone"), "{moves:?}");
+            assert!(
+                matches!(moves.as_slice(), [StreamAction::Refuse(refused)] if refused.code == "client.gone"),
+                "{moves:?}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lictor_decode::{Decoded, Format, LogRecord};
+use lictor_decode::{DecodedEvents, Format, LogRecord};
 use lictor_event::{Event, Source};
 use lictor_json as json;
 use lictor_wire::{Api, Reply, Ruling};
@@ -38,7 +38,7 @@ fn streams() -> Vec<(String, Api, String, Option<&'static [&'static str]>)> {
 /// What the decoder of logs reads.
 fn logged(api: Api, text: &str) -> Vec<Event> {
     let mut decoder = Format::named(api.name()).unwrap().decoder();
-    let mut decoded = Decoded::default();
+    let mut decoded = DecodedEvents::default();
     let payloads = text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
     for (index, payload) in payloads.enumerate() {
         let value = json::parse_str(payload).unwrap();

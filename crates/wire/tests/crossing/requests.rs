@@ -254,7 +254,7 @@ fn all_that_the_model_reads_is_said() {
     ];
     for (api, body) in bodies {
         let request = read(api, body);
-        let hide = |(index, item): (usize, &lictor_wire::Item)| {
+        let hide = |(index, item): (usize, &lictor_wire::RequestItem)| {
             let text = item.event.text.as_ref()?.replace("4111", "[redacted]");
             Some((index, Ruling::Rewrite(Box::new(Event { text: Some(text.into()), ..item.event.clone() }))))
         };

@@ -1,7 +1,7 @@
 //! What is not known or can be read in two ways is refused; what is known to be harmless passes.
 
 use lictor_event::Arguments;
-use lictor_wire::{Api, Move, Reply, Ruling, Stream, StreamLimits};
+use lictor_wire::{Api, Reply, Ruling, Stream, StreamAction, StreamLimits};
 
 use crate::drive::{drive, forward, ruled, shown};
 use crate::made::{streamed, turn};
@@ -311,11 +311,11 @@ fn what_is_held_is_bounded() {
         let text = streamed(api, &turn("", &[("i", "t", &long)]), 50);
         let mut stream = Stream::new(api, StreamLimits { held: 2000, ..StreamLimits::default() });
         let last = stream.push(text.as_bytes()).pop();
-        assert!(matches!(last, Some(Move::Refuse(refused)) if refused.code == "stream.too_large"), "{api:?}");
+        assert!(matches!(last, Some(StreamAction::Refuse(refused)) if refused.code == "stream.too_large"), "{api:?}");
         assert_eq!(stream.push(text.as_bytes()), []);
         let mut stream = Stream::new(api, StreamLimits { held: 100, ..StreamLimits::default() });
         let last = stream.push(&[b':'; 101]).pop();
-        assert!(matches!(last, Some(Move::Refuse(_))));
+        assert!(matches!(last, Some(StreamAction::Refuse(_))));
     }
 }
 

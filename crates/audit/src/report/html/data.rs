@@ -9,7 +9,7 @@ use crate::report::totals::{SessionPlaces, places};
 use crate::report::words;
 use crate::report::{PropertyOutcome, Report};
 use lictor_event::write_time;
-use lictor_judge::finding::{Finding, Proof};
+use lictor_judge::finding::{Finding, WitnessEvent};
 use lictor_policy::Property;
 
 /// The whole report for the script.
@@ -212,7 +212,7 @@ impl<'a> FindingData<'a> {
 }
 
 impl<'a> ProofData<'a> {
-    fn of(proof: &'a Proof, files: &mut Files<'a>) -> ProofData<'a> {
+    fn of(proof: &'a WitnessEvent, files: &mut Files<'a>) -> ProofData<'a> {
         ProofData {
             session: proof.session.as_deref(),
             step: proof.step,

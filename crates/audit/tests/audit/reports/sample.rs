@@ -6,7 +6,7 @@ use lictor_audit::report::{FileReport, PropertyOutcome, Report, SessionReport};
 use lictor_decode::{Fault, Format};
 use lictor_event::order::{Gap, GapCause};
 use lictor_event::{Kind, Source};
-use lictor_judge::finding::{DecidedBy, Finding, Proof};
+use lictor_judge::finding::{DecidedBy, Finding, WitnessEvent};
 use lictor_logic::{Time, Value, Verdict};
 use lictor_policy::{After, History, Mode, Place, Property, Response, Severity};
 
@@ -38,8 +38,8 @@ pub(crate) fn proof(
     tool: Option<&str>,
     present: &[&str],
     absent: &[&str],
-) -> Proof {
-    Proof {
+) -> WitnessEvent {
+    WitnessEvent {
         session: None,
         step,
         source,
@@ -53,7 +53,7 @@ pub(crate) fn proof(
 }
 
 /// A finding whose deciding event is the last of its witness.
-pub(crate) fn finding(property: &Arc<Property>, session: &str, witness: Vec<Proof>) -> Finding {
+pub(crate) fn finding(property: &Arc<Property>, session: &str, witness: Vec<WitnessEvent>) -> Finding {
     let last = witness.last().unwrap();
     Finding {
         property: Arc::clone(property),

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lictor_hook::{Client, HookCall, HookOptions, HookReply};
+use lictor_hook::{HookCall, HookClient, HookOptions, HookReply};
 use lictor_warden::Warden;
 use serde::{Deserialize, Serialize};
 
 use super::{Place, decided};
-use crate::args::{HookArgs, HookClient};
+use crate::args::{ClientArg, HookArgs};
 use crate::policies;
 
 /// The longest path that a socket may have, on every system.
@@ -51,7 +51,7 @@ struct Told {
 }
 
 /// Asks the keeper; none if there is none, or none that answers by these terms.
-pub(super) fn ask(at: &Place, client: Client, options: HookOptions, input: &[u8]) -> Option<HookReply> {
+pub(super) fn ask(at: &Place, client: HookClient, options: HookOptions, input: &[u8]) -> Option<HookReply> {
     let mut stream = UnixStream::connect(socket(at)?).ok()?;
     let client = client.name().to_owned();
     let question = Question { terms: terms(at), client, rewrites: options.rewrites, input: Vec::new() };
@@ -71,8 +71,8 @@ pub(super) fn start(args: &HookArgs) {
     command.args([
         "hook",
         match args.client {
-            HookClient::Claude => "claude",
-            HookClient::Codex => "codex",
+            ClientArg::Claude => "claude",
+            ClientArg::Codex => "codex",
         },
     ]);
     command.arg("--keep").args(["--deadline", &args.deadline.to_string()]);
@@ -117,7 +117,7 @@ pub(super) fn run(at: &Place, patience: Duration) -> anyhow::Result<()> {
             Some(_) => break,
             None => continue,
         };
-        let client = if question.client == Client::Codex.name() { Client::Codex } else { Client::Claude };
+        let client = if question.client == HookClient::Codex.name() { HookClient::Codex } else { HookClient::Claude };
         let options = HookOptions { rewrites: question.rewrites };
         let call = HookCall::read(client, &question.input);
         let mut warden = locked(&warden);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lictor_ledger::{LedgerNotice, Reader, Record, Revealed};
+use lictor_ledger::{LedgerNotice, Reader, Record, RevealedPayload};
 
 use crate::args::Listing;
 use crate::render::paint::Paint;
@@ -57,12 +57,12 @@ fn told(notice: &LedgerNotice) -> String {
     }
 }
 
-fn revealed(revealed: &Revealed) -> String {
+fn revealed(revealed: &RevealedPayload) -> String {
     match revealed {
-        Revealed::Content(content) => format!("payload: {}", String::from_utf8_lossy(content)),
-        Revealed::Commitment => "payload: only a commitment was kept".to_owned(),
-        Revealed::Nothing => "no payload".to_owned(),
-        Revealed::Erased => "payload: erased".to_owned(),
+        RevealedPayload::Content(content) => format!("payload: {}", String::from_utf8_lossy(content)),
+        RevealedPayload::Commitment => "payload: only a commitment was kept".to_owned(),
+        RevealedPayload::Nothing => "no payload".to_owned(),
+        RevealedPayload::Erased => "payload: erased".to_owned(),
         _ => "payload: of a kind that this program does not know".to_owned(),
     }
 }

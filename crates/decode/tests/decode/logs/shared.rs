@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lictor_decode::{Decoded, Format};
+use lictor_decode::{DecodedEvents, Format};
 use lictor_event::{Arguments, Kind};
 use lictor_json::{self as json, Json};
 
@@ -25,7 +25,7 @@ fn folder(name: &str) -> Option<PathBuf> {
 }
 
 /// `kind=count` for each kind, in alphabetical order.
-fn counts(out: &Decoded) -> String {
+fn counts(out: &DecodedEvents) -> String {
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     for event in &out.events {
         *kinds.entry(event.kind.to_string()).or_default() += 1;

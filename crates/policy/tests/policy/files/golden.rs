@@ -4,17 +4,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lictor_policy::{Policy, Resolved, Resolver};
+use lictor_policy::{Policy, ResolvedFile, Resolver};
 
 /// Files under the folder of golden files, by their place in it.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Resolver for Folder {
-    fn file(&self, path: &str, from: &str) -> Result<Resolved, String> {
+    fn file(&self, path: &str, from: &str) -> Result<ResolvedFile, String> {
         let folder = Path::new(from).parent().unwrap_or(Path::new(""));
         let name = folder.join(path.trim_start_matches("./")).to_string_lossy().replace('\\', "/");
         match fs::read_to_string(self.0.join(&name)) {
-            Ok(text) => Ok(Resolved { name, text }),
+            Ok(text) => Ok(ResolvedFile { name, text }),
             Err(_) => Err("there is no such file".into()),
         }
     }

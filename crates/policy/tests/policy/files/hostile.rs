@@ -1,10 +1,10 @@
 //! Policies that somebody wrote to break the reader: bounded answers, no panic.
 
-use lictor_policy::{Files, Policy};
+use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
 fn code(text: &str) -> String {
-    let problems = Policy::parse(text, "hostile.yaml", &Files).unwrap_err();
+    let problems = Policy::parse(text, "hostile.yaml", &FileResolver).unwrap_err();
     let shown = problems.to_string();
     assert!(shown.len() < 200_000, "{} bytes of complaints", shown.len());
     problems.iter().next().unwrap().code.to_owned()
@@ -28,18 +28,19 @@ fn bombs_are_refused() {
 #[test]
 fn very_many_mistakes_are_counted() {
     let keys: String = (0..20_000).map(|number| format!("k{number}: 1, ")).collect();
-    let problems = Policy::parse(&format!("{{lictor: 1, {keys}}}"), "hostile.yaml", &Files).unwrap_err();
+    let problems = Policy::parse(&format!("{{lictor: 1, {keys}}}"), "hostile.yaml", &FileResolver).unwrap_err();
     assert_eq!(problems.iter().count(), 100);
     assert!(problems.to_string().ends_with("and 19900 more"), "{problems}");
     let twice = "a: 1, ".repeat(20_000);
-    let problems = Policy::parse(&format!("{{lictor: 1, tables: {{{twice}}}}}"), "hostile.yaml", &Files).unwrap_err();
+    let problems =
+        Policy::parse(&format!("{{lictor: 1, tables: {{{twice}}}}}"), "hostile.yaml", &FileResolver).unwrap_err();
     assert_eq!(problems.iter().count(), 100);
 }
 
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
     let text = "lictor: 1\n\"a\\e[31m\": 1\n\"b\u{202e}c\": 1\n";
-    let problems = Policy::parse(text, "hostile.yaml", &Files).unwrap_err();
+    let problems = Policy::parse(text, "hostile.yaml", &FileResolver).unwrap_err();
     let shown = problems.to_string();
     assert!(!shown.contains(|c: char| c.is_control() && c != '\n') && !shown.contains('\u{202e}'), "{shown:?}");
 }
@@ -48,9 +49,9 @@ fn control_characters_do_not_reach_the_terminal() {
 fn files_that_use_each_other_come_to_an_end() {
     struct Endless;
     impl lictor_policy::Resolver for Endless {
-        fn file(&self, path: &str, from: &str) -> Result<lictor_policy::Resolved, String> {
+        fn file(&self, path: &str, from: &str) -> Result<lictor_policy::ResolvedFile, String> {
             let name = format!("{from}{path}");
-            Ok(lictor_policy::Resolved { name, text: "lictor: 1\nuses: [./a.yaml, ./b.yaml]\n".into() })
+            Ok(lictor_policy::ResolvedFile { name, text: "lictor: 1\nuses: [./a.yaml, ./b.yaml]\n".into() })
         }
     }
     let problems = Policy::parse("lictor: 1\nuses: [./a.yaml]", "x", &Endless).unwrap_err();
@@ -64,7 +65,7 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
         let text: String = pieces.concat();
-        if let Err(problems) = Policy::parse(&text, "x", &Files) {
+        if let Err(problems) = Policy::parse(&text, "x", &FileResolver) {
             prop_assert!(problems.has_errors());
             let lines = text.lines().count() as u32;
             for problem in &problems {
@@ -79,7 +80,7 @@ proptest! {
         let place = (0..=place.min(text.len())).rev().find(|place| text.is_char_boundary(*place)).unwrap();
         let after = (place + cut..=text.len()).find(|place| text.is_char_boundary(*place)).unwrap_or(text.len());
         let changed = format!("{}{piece}{}", &text[..place], &text[after..]);
-        let _ = Policy::parse(&changed, "x", &Files);
+        let _ = Policy::parse(&changed, "x", &FileResolver);
     }
 }
 

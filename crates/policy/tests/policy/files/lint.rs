@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use jiff::civil::date;
 use lictor_policy::pack::packs;
-use lictor_policy::{Files, Policy, lint};
+use lictor_policy::{FileResolver, Policy, lint};
 
 use super::golden::folder;
 
@@ -20,7 +20,7 @@ fn what_is_probably_not_meant_is_told_as_written_down() {
     assert!(files.len() > 5, "the golden files are missing");
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let loaded = Policy::parse(&fs::read_to_string(&path).unwrap(), &name, &Files);
+        let loaded = Policy::parse(&fs::read_to_string(&path).unwrap(), &name, &FileResolver);
         let policy = loaded.unwrap_or_else(|problems| panic!("{problems}")).policy;
         let said = lint(&policy, date(2026, 11, 15));
         let said = if said.is_empty() { "nothing\n".into() } else { format!("{said}\n") };

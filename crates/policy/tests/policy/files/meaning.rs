@@ -3,12 +3,12 @@
 use std::fs;
 
 use lictor_json::Json;
-use lictor_policy::{After, Basis, FactPattern, Files, Loaded, Mode, Policy, Response, Severity};
+use lictor_policy::{After, Basis, FactPattern, FileResolver, LoadedPolicy, Mode, Policy, Response, Severity};
 
 use super::golden::{Folder, folder};
 
-fn load(text: &str) -> Loaded {
-    Policy::parse(text, "test.yaml", &Files).unwrap_or_else(|problems| panic!("{problems}"))
+fn load(text: &str) -> LoadedPolicy {
+    Policy::parse(text, "test.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn good() -> Policy {

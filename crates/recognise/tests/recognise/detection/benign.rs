@@ -115,9 +115,9 @@ fn benign_texts_carry_nothing() {
 /// A text may be cut anywhere; what is left of one that carries nothing carries nothing.
 #[test]
 fn the_empty_text_and_single_characters_carry_nothing() {
-    assert_eq!(found(""), lictor_recognise::Found::default());
+    assert_eq!(found(""), lictor_recognise::Recognised::default());
     for code in 0..0x3000 {
         let text: String = char::from_u32(code).into_iter().collect();
-        assert_eq!(found(&text), lictor_recognise::Found::default(), "{text:?}");
+        assert_eq!(found(&text), lictor_recognise::Recognised::default(), "{text:?}");
     }
 }

@@ -1,12 +1,12 @@
 //! What JSON carries: its strings, and what its keys say.
 
 use lictor_json::parse_str;
-use lictor_recognise::Found;
+use lictor_recognise::Recognised;
 
 use super::{BUILTIN, expect_none};
 
-fn found(json: &str) -> Found {
-    let mut found = Found::default();
+fn found(json: &str) -> Recognised {
+    let mut found = Recognised::default();
     BUILTIN.value(&parse_str(json).unwrap(), &mut found);
     found
 }
@@ -71,7 +71,7 @@ fn other_keys_and_empty_values_say_nothing() {
     ];
     expect_none(cases.into_iter().filter_map(|json| {
         let found = found(json);
-        (found != Found::default()).then(|| format!("{json} carries nothing; found {found:?}"))
+        (found != Recognised::default()).then(|| format!("{json} carries nothing; found {found:?}"))
     }));
 }
 
@@ -116,7 +116,7 @@ fn the_calls_of_four_agents_carry_their_data() {
 #[test]
 fn json_as_text_carries_nearly_the_same() {
     let json = r#"{"email": "mia@example.com", "dob": "1990-04-05", "order_id": "W2378156", "mrn": "S6534835", "phone": "030 1234567", "iban": "DE89370400440532013000"}"#;
-    let mut text = Found::default();
+    let mut text = Recognised::default();
     BUILTIN.text(json, &mut text);
     assert_eq!(text, found(json));
 }

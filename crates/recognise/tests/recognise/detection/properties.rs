@@ -1,7 +1,7 @@
 //! What holds for every text.
 
 use lictor_json::{Json, Object, Text};
-use lictor_recognise::Found;
+use lictor_recognise::Recognised;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -179,13 +179,13 @@ proptest! {
 
     #[test]
     fn a_value_carries_what_its_strings_carry(texts in prop::collection::vec(texts(), 0..4)) {
-        let mut one_by_one = Found::default();
+        let mut one_by_one = Recognised::default();
         for text in &texts {
             BUILTIN.text(text, &mut one_by_one);
         }
         let mut object = Object::new();
         object.insert("list", texts.iter().map(|text| Json::from(text.as_str())).collect::<Vec<Json>>());
-        let mut together = Found::default();
+        let mut together = Recognised::default();
         BUILTIN.value(&Json::from(object), &mut together);
         prop_assert_eq!(together, one_by_one);
     }
@@ -196,7 +196,7 @@ proptest! {
         inner.insert(key, Json::from(value));
         let mut outer = Object::new();
         outer.insert(parent, inner);
-        BUILTIN.value(&Json::from(outer), &mut Found::default());
+        BUILTIN.value(&Json::from(outer), &mut Recognised::default());
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lictor_logic::{
-    Aggregate, Arena, Atom, Binary, Comparison, Formula, Gathering, Interval, Measure, Node, Quantifier, Term, Unary,
-    Value,
+    Aggregate, AggregateKind, Arena, Atom, Binary, Comparison, Formula, Interval, Measure, Node, Quantifier, Term,
+    Unary, Value,
 };
 
 use super::super::Safety;
@@ -240,10 +240,10 @@ impl Writer<'_> {
         let time = format!("at_{}", self.used.len());
         self.used.push(time.clone());
         let word = match (kind, first) {
-            (Gathering::Count, _) => "count".to_owned(),
-            (Gathering::Sum, Some(first)) if first.kind == Kind::Long => format!("sum {}", first.name),
-            (Gathering::Sum, _) => return Err("it adds up what is no whole number".to_owned()),
-            (Gathering::Distinct, Some(first)) if chosen.len() == 1 => {
+            (AggregateKind::Count, _) => "count".to_owned(),
+            (AggregateKind::Sum, Some(first)) if first.kind == Kind::Long => format!("sum {}", first.name),
+            (AggregateKind::Sum, _) => return Err("it adds up what is no whole number".to_owned()),
+            (AggregateKind::Distinct, Some(first)) if chosen.len() == 1 => {
                 let kind = first.kind.name();
                 return Ok(format!("(count for ({}: {kind}). where (formerly within {within} ({text})))", first.name));
             }
@@ -270,8 +270,8 @@ fn symbol(comparison: Comparison) -> &'static str {
     }
 }
 
-fn kind_name(kind: Gathering) -> &'static str {
-    Gathering::ALL.iter().find(|(known, _)| *known == kind).map_or("", |(_, name)| name)
+fn kind_name(kind: AggregateKind) -> &'static str {
+    AggregateKind::ALL.iter().find(|(known, _)| *known == kind).map_or("", |(_, name)| name)
 }
 
 fn ahead() -> String {

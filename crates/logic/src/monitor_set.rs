@@ -1,6 +1,6 @@
 //! Many monitors on many traces.
 //!
-//! A [`Watch`] holds monitors and what has been learnt about them; a [`Standing`] is where one trace stands with all of
+//! A [`MonitorSet`] holds monitors and what has been learnt about them; a [`TraceState`] is where one trace stands with all of
 //! them. Any number of standings share a watch: what one trace makes it learn, the others find ready. An index from the
 //! names of facts to the monitors that ask for them finds the few that a position touches; a monitor that is not touched
 //! and whose state an empty letter leaves alone costs nothing.
@@ -19,9 +19,9 @@ use crate::monitor::Monitor;
 use crate::observation::{Name, Observation, Plan};
 use crate::probe::Binding;
 use crate::sentence::{Sentence, residual_of};
-use crate::standing::{Counts, Seat, Standing, Wide};
 use crate::state::Point;
 use crate::term::Value;
+use crate::trace_state::{Seat, TraceState, VerdictCounts, Wide};
 use crate::verdict::Verdict;
 
 /// No two watches are ever in the same version, so that a plan made by one is not used by another.
@@ -43,7 +43,7 @@ pub enum After {
     Each,
 }
 
-/// The number of a monitor in its [`Watch`].
+/// The number of a monitor in its [`MonitorSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MonitorId(pub(crate) u32);
 
@@ -56,7 +56,7 @@ impl MonitorId {
 
 /// A definite verdict, at the position or tick that brought it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
+pub struct Conclusion {
     /// The monitor that decided.
     pub monitor: MonitorId,
     /// Satisfied or violated.
@@ -69,10 +69,10 @@ pub struct Decided {
 /// Monitors, and what has been learnt about them.
 ///
 /// ```
-/// use lictor_logic::{After, Arena, Facts, Monitor, Verdict, Watch};
+/// use lictor_logic::{After, Arena, Facts, Monitor, Verdict, MonitorSet};
 /// let mut arena = Arena::new();
 /// let formula = arena.parse("G(request -> F answer)").unwrap();
-/// let mut watch = Watch::new();
+/// let mut watch = MonitorSet::new();
 /// let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
 /// let mut standing = watch.start();
 /// watch.step(&mut standing, &Facts::of(["request"]));
@@ -82,7 +82,7 @@ pub struct Decided {
 /// assert_eq!(watch.end(&mut standing, id), Verdict::Satisfied);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
+pub struct MonitorSet {
     pub(crate) entries: Vec<Option<Entry>>,
     pub(crate) names: FxHashMap<Arc<str>, Name>,
     /// The names by their numbers.
@@ -152,8 +152,8 @@ pub(crate) struct Scratch {
     pub(crate) ends: Vec<Option<(u32, u32)>>,
     /// Nothing but a reason to have read something.
     pub(crate) warmth: u64,
-    pub(crate) bindings: Vec<crate::population::Decided>,
-    pub(crate) decided: Vec<Decided>,
+    pub(crate) bindings: Vec<crate::population::BindingVerdict>,
+    pub(crate) decided: Vec<Conclusion>,
 }
 
 impl Scratch {
@@ -178,15 +178,15 @@ impl Scratch {
     }
 }
 
-impl Watch {
+impl MonitorSet {
     /// A watch without monitors.
-    pub fn new() -> Watch {
-        Watch::default()
+    pub fn new() -> MonitorSet {
+        MonitorSet::default()
     }
 
     /// A watch that keeps to other limits than [`CacheLimits::DEFAULT`].
-    pub fn with_limits(limits: CacheLimits) -> Watch {
-        Watch { limits: Some(limits), ..Watch::default() }
+    pub fn with_limits(limits: CacheLimits) -> MonitorSet {
+        MonitorSet { limits: Some(limits), ..MonitorSet::default() }
     }
 
     /// Adds a monitor. In traces that have begun already it starts at the next position; the others do not notice.
@@ -262,8 +262,8 @@ impl Watch {
     }
 
     /// A trace that goes on from where its seats say it stood.
-    pub(crate) fn resume(&mut self, seats: Vec<Seat>, positions: u64, clock: Option<Time>) -> Standing {
-        let mut standing = Standing::resumed(seats, positions, clock);
+    pub(crate) fn resume(&mut self, seats: Vec<Seat>, positions: u64, clock: Option<Time>) -> TraceState {
+        let mut standing = TraceState::resumed(seats, positions, clock);
         (0..standing.seats.len()).for_each(|index| self.note(&mut standing, index as u32));
         self.seat_all(&mut standing);
         standing
@@ -293,14 +293,14 @@ impl Watch {
     }
 
     /// A trace before its first position.
-    pub fn start(&mut self) -> Standing {
-        let mut standing = Standing::default();
+    pub fn start(&mut self) -> TraceState {
+        let mut standing = TraceState::default();
         self.seat_all(&mut standing);
         standing
     }
 
     /// Gives a trace a seat with every monitor that has been added since it began.
-    pub(crate) fn seat_all(&mut self, standing: &mut Standing) {
+    pub(crate) fn seat_all(&mut self, standing: &mut TraceState) {
         while standing.seats.len() < self.entries.len() {
             let index = standing.seats.len();
             let wide = self.entries[index].as_mut().map_or(Wide::Vacant, Entry::start_state);
@@ -310,7 +310,7 @@ impl Watch {
     }
 
     /// Reads a position. Gives the verdicts that it made definite; where they latch, each only once.
-    pub fn step(&mut self, standing: &mut Standing, facts: &Facts) -> &[Decided] {
+    pub fn step(&mut self, standing: &mut TraceState, facts: &Facts) -> &[Conclusion] {
         let mut observation = std::mem::take(&mut self.scratch.observation);
         observation.clear();
         for fact in &facts.known {
@@ -341,7 +341,7 @@ impl Watch {
     }
 
     /// Reads a position whose names are numbers already.
-    pub fn observe(&mut self, standing: &mut Standing, observation: &Observation) -> &[Decided] {
+    pub fn observe(&mut self, standing: &mut TraceState, observation: &Observation) -> &[Conclusion] {
         self.read(standing, observation, None);
         &self.scratch.decided
     }
@@ -350,9 +350,9 @@ impl Watch {
     /// it does not wait for memory at each. `told` is given the place of a position and each verdict it made definite.
     pub fn observe_all(
         &mut self,
-        standing: &mut Standing,
+        standing: &mut TraceState,
         observations: &[Observation],
-        mut told: impl FnMut(usize, &Decided),
+        mut told: impl FnMut(usize, &Conclusion),
     ) {
         const NEAR: usize = 32;
         for (chunk, near) in observations.chunks(NEAR).enumerate() {
@@ -365,7 +365,7 @@ impl Watch {
     }
 
     /// Lets time pass: no position at or before this moment will come any more, so every deadline up to it is over.
-    pub fn tick(&mut self, standing: &mut Standing, now: Time) -> &[Decided] {
+    pub fn tick(&mut self, standing: &mut TraceState, now: Time) -> &[Conclusion] {
         self.scratch.decided.clear();
         self.seat_all(standing);
         let after = Time(now.0.saturating_add(1));
@@ -377,16 +377,16 @@ impl Watch {
     }
 
     /// What is true of a trace and all its continuations.
-    pub fn verdict(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {
+    pub fn verdict(&mut self, standing: &mut TraceState, id: MonitorId) -> Verdict {
         self.judge(standing, id, false)
     }
 
     /// The verdict if the trace ends here: a definite one stands, any other is decided as a finite trace is.
-    pub fn end(&mut self, standing: &mut Standing, id: MonitorId) -> Verdict {
+    pub fn end(&mut self, standing: &mut TraceState, id: MonitorId) -> Verdict {
         self.judge(standing, id, true)
     }
 
-    fn judge(&mut self, standing: &mut Standing, id: MonitorId, end: bool) -> Verdict {
+    fn judge(&mut self, standing: &mut TraceState, id: MonitorId, end: bool) -> Verdict {
         self.seat_all(standing);
         let Some(Some(entry)) = self.entries.get_mut(id.0 as usize) else { return Verdict::Inconclusive };
         let seat = &mut standing.seats[id.0 as usize];
@@ -406,20 +406,20 @@ impl Watch {
     }
 
     /// The number of the state at which a monitor without bindings and open deadlines stands.
-    pub(crate) fn state(&self, standing: &Standing, id: MonitorId) -> Option<u32> {
+    pub(crate) fn state(&self, standing: &TraceState, id: MonitorId) -> Option<u32> {
         let seat = standing.seats.get(id.0 as usize)?;
         seat.wide.is_none().then_some(seat.at)
     }
 
     /// Whether a formula about data had more to keep than it may, so that nothing can be told of it any more.
-    pub fn is_full(&self, standing: &Standing, id: MonitorId) -> bool {
+    pub fn is_full(&self, standing: &TraceState, id: MonitorId) -> bool {
         let seat = standing.seats.get(id.index()).and_then(|seat| seat.wide.as_deref());
         matches!(seat, Some(Wide::Data(_, store)) if store.is_full())
     }
 
     /// What must still hold, as a formula about the rest of the trace. Of the bindings of a quantified formula, the
     /// first few that stand apart are written out, and then all other values as one.
-    pub fn residual(&mut self, standing: &mut Standing, id: MonitorId) -> Option<Sentence> {
+    pub fn residual(&mut self, standing: &mut TraceState, id: MonitorId) -> Option<Sentence> {
         const MOST_BINDINGS: usize = 5;
         self.seat_all(standing);
         let now = standing.clock.unwrap_or_default();
@@ -456,8 +456,8 @@ impl Watch {
     }
 
     /// How often a monitor that resets has been satisfied and violated; for one that latches, whether.
-    pub fn counts(&self, standing: &Standing, id: MonitorId) -> Counts {
-        standing.seats.get(id.0 as usize).map_or(Counts::default(), |seat| Counts {
+    pub fn counts(&self, standing: &TraceState, id: MonitorId) -> VerdictCounts {
+        standing.seats.get(id.0 as usize).map_or(VerdictCounts::default(), |seat| VerdictCounts {
             satisfied: seat.satisfied,
             violated: seat.violated,
             decided_at: (seat.decided_at > 0).then_some(seat.decided_at),
@@ -466,7 +466,7 @@ impl Watch {
 
     /// How many bindings of a quantified formula have a state of their own; of a formula about data, how much of the
     /// past is kept.
-    pub fn bindings(&self, standing: &Standing, id: MonitorId) -> usize {
+    pub fn bindings(&self, standing: &TraceState, id: MonitorId) -> usize {
         match standing.seats.get(id.0 as usize).and_then(|seat| seat.wide.as_deref()) {
             Some(Wide::Bindings(bindings)) => bindings.len(),
             Some(Wide::Data(_, store)) => store.len(),
@@ -475,7 +475,7 @@ impl Watch {
     }
 
     /// A binding for which the formula would be violated if the trace ended here.
-    pub(crate) fn failing(&self, standing: &Standing, id: MonitorId) -> Option<Vec<Option<Value>>> {
+    pub(crate) fn failing(&self, standing: &TraceState, id: MonitorId) -> Option<Vec<Option<Value>>> {
         let entry = self.entry(id)?;
         let Some(Wide::Bindings(bindings)) = standing.seats.get(id.0 as usize)?.wide.as_deref() else { return None };
         let skeleton = &entry.monitor.compiled.skeleton;
@@ -487,7 +487,7 @@ impl Watch {
     }
 
     /// The next moment at which a tick may change something.
-    pub fn deadline(&self, standing: &Standing) -> Option<Time> {
+    pub fn deadline(&self, standing: &TraceState) -> Option<Time> {
         if !standing.has_timed() {
             return None;
         }

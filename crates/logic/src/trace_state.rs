@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 
 /// Where one trace stands. A clone goes its own way.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct TraceState {
     pub(crate) seats: Vec<Seat>,
     /// Positions read.
     pub(crate) positions: u64,
@@ -84,7 +84,7 @@ impl Seat {
 
 /// How often a formula was decided in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct VerdictCounts {
     /// Times it was satisfied.
     pub satisfied: u32,
     /// Times it was violated.
@@ -96,7 +96,7 @@ pub struct Counts {
 const RESTLESS: usize = 0;
 const TIMED: usize = 1;
 
-impl Standing {
+impl TraceState {
     /// How many positions have been read.
     pub fn positions(&self) -> u64 {
         self.positions
@@ -107,9 +107,9 @@ impl Standing {
         self.clock
     }
 
-    pub(crate) fn resumed(seats: Vec<Seat>, positions: u64, clock: Option<Time>) -> Standing {
+    pub(crate) fn resumed(seats: Vec<Seat>, positions: u64, clock: Option<Time>) -> TraceState {
         let marks = vec![[0; 2]; seats.len().div_ceil(64)];
-        Standing { seats, positions, clock, marks }
+        TraceState { seats, positions, clock, marks }
     }
 
     pub(crate) fn seat(&mut self, seat: Seat) {
