@@ -17,7 +17,7 @@ use lictor::policy::{FileResolver, Policy};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::log::{Annotations, Log};
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 /// Rounds that count; the best of them is told.
 const ROUNDS: usize = 7;
@@ -90,6 +90,9 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
         "x",
         "halves that share nothing: the ceiling here",
     );
+    let slug = annotations.slug();
+    section.ratio(format!("{slug}/lictor-to-sonic"), one / floor, Better::Lower);
+    section.ratio(format!("{slug}/two-cores-to-one"), walls[0] / walls[1], Better::Higher);
     table.print(&section);
     Ok(())
 }

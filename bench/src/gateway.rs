@@ -19,7 +19,7 @@ use bytes::Bytes;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Runtime;
 
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 use contender::{Contender, Keeps, LITELLM_PROXY, PLAIN};
 use load::{Client, Times, drive, quantile};
 
@@ -149,12 +149,21 @@ fn throughput(contenders: &[Contender], rounds: &[Vec<Round>], size: &str) -> Se
             let Some(ratios) = ratios(contenders, rounds, keeps.name(), other) else { continue };
             let what = format!("{} / {other}", keeps.name());
             section.figure(what, ratios.0, "x", format!("{:.2} x by processor time", ratios.1));
+            let name = format!("throughput/{}-to-{}", slug(keeps.name()), slug(other));
+            section.ratio(format!("{name}/time"), ratios.0, Better::Higher);
+            section.ratio(format!("{name}/processor"), ratios.1, Better::Higher);
             if let (Some(target), Keeps::Nothing | Keeps::Everything) = (target, keeps) {
                 section.target(target);
             }
         }
     }
     section
+}
+
+/// A name in small letters, with a dash for all that is neither letter nor digit.
+fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
 /// By how many times one answers more than the other: in time, and in processor time. Medians of the rounds.

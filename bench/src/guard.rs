@@ -18,7 +18,7 @@ use lictor::session::Session;
 
 use crate::log::{Annotations, Log};
 use crate::measure::per_event;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const POLICY: &str = include_str!("guard/policy.yaml");
 
@@ -40,6 +40,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         section.time("Guard::decide, p99", at(0.99), "");
         section.time("Session::observe, mean", observe(&events)?, "the same events, nothing proposed or recorded");
         section.time("a clock read twice, p50", clock(), "what timing adds to each figure in the first two lines");
+        let name = format!("{}/decide-to-observe", annotations.slug());
+        section.ratio_of(name, "Guard::decide, p50", "Session::observe, mean", Better::Lower);
         table.print(&section);
     }
     table.finish();

@@ -13,7 +13,7 @@ use lictor_ledger::{Draft, Hash, Ledger, LedgerOptions, Payload, Reader, verify}
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value};
 
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 /// Rounds that count; the best of them is told.
 const ROUNDS: usize = 5;
@@ -91,10 +91,11 @@ fn appending(table: &mut Table, folder: &Path, place: usize, load: &Load) -> Res
     );
     section.time("the same batches, written and synced", per(bare), format!("{batches} batches that nobody waits for"));
     section.time("a ledger, each record acknowledged", per(ours), "with its tree and checkpoints");
-    section
-        .figure("of the speed of the bare appends", median(to_appends), "", note.clone())
-        .target(Target::AtLeast(0.5));
-    section.figure("of the speed of the bare batches", median(to_batches), "", note);
+    let (to_appends, to_batches) = (median(to_appends), median(to_batches));
+    section.figure("of the speed of the bare appends", to_appends, "", note.clone()).target(Target::AtLeast(0.5));
+    section.figure("of the speed of the bare batches", to_batches, "", note);
+    section.ratio(format!("{}-threads/speed-of-bare-appends", load.threads), to_appends, Better::Higher);
+    section.ratio(format!("{}-threads/speed-of-bare-batches", load.threads), to_batches, Better::Higher);
     section.time("processor time of the ledger, all threads", work / load.records as f64, "and of those who append");
     let hashed = hashed(&log)? / load.records as f64;
     section.time("of which two hashes a record need", hashed, "its own and one of the tree");

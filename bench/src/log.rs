@@ -11,6 +11,16 @@ pub(crate) enum Annotations {
     Absent,
 }
 
+impl Annotations {
+    /// Its name among the ratios.
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            Annotations::Given => "given",
+            Annotations::Absent => "recognised",
+        }
+    }
+}
+
 impl fmt::Display for Annotations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -18,7 +18,7 @@ use lictor_store::{Change, EmbeddedStore, ExpectedVersion, Store, StoreError};
 
 use crate::measure::resident;
 use crate::random::Random;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const SESSIONS: u64 = 1_000_000;
 const SESSION_BYTES: usize = 500;
@@ -101,6 +101,14 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
             section.figure(name, figure, unit, "");
             if let Some(target) = target.filter(|_| engine == ENGINES[0]) {
                 section.target(target);
+            }
+        }
+        if engine != ENGINES[0] {
+            for (name, slug) in [("durable saves, one thread", "saves"), ("loads, one thread", "loads")] {
+                let mut figure = |engine| figures.get_mut(&(engine, name.to_string())).map(|figures| median(figures));
+                if let (Some(ours), Some(theirs)) = (figure(ENGINES[0]), figure(engine)) {
+                    section.ratio(format!("{slug}/lictor-to-{engine}"), ours / theirs, Better::Higher);
+                }
             }
         }
         table.print(&section);

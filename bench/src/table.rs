@@ -38,11 +38,28 @@ struct Row {
     target: Option<Target>,
 }
 
+/// Which ratios are better.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Better {
+    Lower,
+    Higher,
+}
+
+impl fmt::Display for Better {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+        })
+    }
+}
+
 /// The figures of one workload. The first row in nanoseconds is what the others are compared with.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     title: String,
     rows: Vec<Row>,
+    ratios: Vec<(String, f64, Better)>,
 }
 
 /// All sections, printed as they come.
@@ -55,6 +72,10 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn print(&mut self, section: &Section) {
         println!("{section}");
+        // For `cargo xtask bench --check`.
+        for (name, value, better) in &section.ratios {
+            println!("ratio: {name} {value:.4} {better}");
+        }
         // Whoever waits at the other end of a pipe sees each section when it is there.
         std::io::stdout().flush().unwrap_or_default();
         self.targets += section.outcomes().count();
@@ -73,7 +94,7 @@ impl Section {
     pub(crate) fn new(title: impl Into<String>) -> Section {
         let title = title.into();
         eprintln!("measuring: {title}");
-        Section { title, rows: Vec::new() }
+        Section { title, rows: Vec::new(), ratios: Vec::new() }
     }
 
     /// Adds a time per event.
@@ -99,6 +120,21 @@ impl Section {
             row.target = Some(target);
         }
         self
+    }
+
+    /// Adds a ratio of two figures of this run, which is kept on record under this name.
+    pub(crate) fn ratio(&mut self, name: impl Into<String>, value: f64, better: Better) -> &mut Section {
+        self.ratios.push((name.into(), value, better));
+        self
+    }
+
+    /// The same for two rows by their names. A row that is missing gives no ratio, so a comparison names it as not measured.
+    pub(crate) fn ratio_of(&mut self, name: impl Into<String>, one: &str, other: &str, better: Better) -> &mut Section {
+        let figure = |who: &str| self.rows.iter().find(|row| row.who == who).map(|row| row.figure);
+        match (figure(one), figure(other)) {
+            (Some(one), Some(other)) => self.ratio(name, one / other, better),
+            _ => self,
+        }
     }
 
     /// Whether each target is met.

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 /// What a plain checkout types where an installed one types `lictor`.
-const FROM_SOURCE: &str = "cargo run --release -- ";
+const FROM_SOURCE: &str = "cargo run -- ";
 
 /// A command on a page with the place of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,7 +179,7 @@ $ lictor eval 'a' \\
     trace.jsonl
 satisfied
 
-$ cargo run --release -- demo
+$ cargo run -- demo
 $ cargo xtask test
 ```
 ```text
@@ -208,7 +208,7 @@ $ lictor not-an-example
         assert_eq!(
             complaints,
             [
-                "page.md:7: `cargo run --release -- demo` prints something else\n  + one\n  + \n  + two",
+                "page.md:7: `cargo run -- demo` prints something else\n  + one\n  + \n  + two",
                 "page.md:15: `lictor explain 'F a'` prints something else\n  - wrong\n  + a, sooner or later",
             ]
         );

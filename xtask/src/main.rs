@@ -1,4 +1,4 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `words`, `deny`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
@@ -7,17 +7,23 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people prints")]
 
+mod bench;
 mod cargo;
 mod console;
+mod deny;
 mod docs;
 mod python;
+mod ratio;
 mod step;
+mod transcript;
+mod words;
 
 use std::process::ExitCode;
 
 use crate::cargo::Cargo;
 use crate::docs::Binary;
 use crate::step::{Outcome, Tally};
+use crate::words::Count;
 
 const HELP: &str = "\
 usage: cargo xtask COMMAND
@@ -25,9 +31,13 @@ usage: cargo xtask COMMAND
   test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
   python           build the wheel of the Python package, install it, run its tests and check its types
-  bench NAME …     run a benchmark of bench/ in release, or `python`; what follows NAME is handed to it
-  nightly          the differential tests and those that change and kill ledgers at a nightly size, in release
+  bench NAME …     run a benchmark of bench/ as it is shipped, or `python`; what follows NAME is handed to it
+  bench --check    run all benchmarks, or those named, and name ratios 15 % worse than in bench/record.toml;
+                   bench --record writes that file
+  nightly          the differential tests and those that change and kill ledgers at a nightly size, and `deny`
                    (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
+  deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
+  words [FILE …]   count words, long sentences and words that make readers guess, page by page
   help             this text
 
 exit code: 0 all is well, 1 something failed, 2 the command was not understood
@@ -52,12 +62,16 @@ fn main() -> ExitCode {
             println!("{HELP}");
             Ok(())
         }
-        ["test"] => return if test() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        ["test"] => return exit_code(test()),
         ["docs"] => docs::check(Binary::Built).and_then(Outcome::or_failure),
         ["docs", "--bless"] => docs::bless(),
-        ["python"] => python::test().and_then(Outcome::or_failure),
-        ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
-        ["nightly"] => nightly(),
+        ["python"] => python::test(Binary::Built).and_then(Outcome::or_failure),
+        ["bench", "--check", names @ ..] => bench::check(names),
+        ["bench", "--record", names @ ..] => bench::record(names),
+        ["bench", name, rest @ ..] if !name.starts_with('-') => bench::run(name, rest),
+        ["deny"] => deny::check().and_then(Outcome::or_failure),
+        ["words", files @ ..] => count_words(files),
+        ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),
         ["bench", ..] => {
             return misunderstood("`bench` needs the name of a benchmark, as in `cargo xtask bench logic`");
@@ -73,6 +87,10 @@ fn main() -> ExitCode {
     }
 }
 
+fn exit_code(is_well: bool) -> ExitCode {
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn misunderstood(message: &str) -> ExitCode {
     eprintln!("error: {message}\n\n{HELP}");
     ExitCode::from(2)
@@ -80,7 +98,7 @@ fn misunderstood(message: &str) -> ExitCode {
 
 /// Runs every step, also after one has failed, and then says how many did; true if none did.
 fn test() -> bool {
-    let mut tally = Tally::default();
+    let mut tally = Tally::new();
     tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
     // Workspaces of their own: what they depend on is none of the product's business.
     for apart in ["bench", "peers"] {
@@ -88,53 +106,52 @@ fn test() -> bool {
         tally.cargo(&format!("format of {apart}"), Cargo::new(["fmt", "--manifest-path", &manifest, "--check"]));
     }
     tally.cargo("lints", Cargo::new(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
-    tally.cargo("tests", Cargo::new(["test", "--workspace", "--no-fail-fast"]));
-    tally.cargo("other engines", Cargo::new(["test", "--manifest-path", "peers/Cargo.toml", "--no-fail-fast"]));
+    // What passing tests print is asked for, since a test that skips prints why.
+    tally.tests("tests", Cargo::new(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]));
+    let peers = ["test", "--manifest-path", "peers/Cargo.toml", "--no-fail-fast", "--", "--show-output"];
+    // One target folder for both workspaces, so that they share what they compile alike.
+    let folder = cargo::target();
+    tally.tests("other engines", Cargo::new(peers).variable("CARGO_TARGET_DIR", &folder.to_string_lossy()));
     tally.cargo(
         "reference pages",
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
     );
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
-    tally.step("Python: wheel, tests, types", python::test);
+    tally.step("Python: wheel, tests, types", || python::test(Binary::OfTests));
     tally.finish()
 }
 
-/// Runs a benchmark. They are a workspace of their own, for they depend on other monitors.
-fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
-    if name == "python" {
-        return python::bench(rest);
+/// Prints how hard pages are to read: those named, or all that people read first.
+fn count_words(files: &[&str]) -> Result<(), String> {
+    let pages = match files {
+        [] => docs::pages()?,
+        files => files.iter().map(|file| ((*file).to_owned(), cargo::root().join(file))).collect(),
+    };
+    let mut all = Count::default();
+    println!("{}", words::heading());
+    for (name, path) in pages {
+        let count = Count::of(&docs::read(&path)?);
+        println!("{}", count.row(&name));
+        all.add(&count);
     }
-    if !cargo::root().join("bench/Cargo.toml").exists() {
-        return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
-    }
-    let arguments = ["run", "--release", "--manifest-path", "bench/Cargo.toml", "--", name];
-    let mut cargo = Cargo::new(arguments.iter().chain(rest).copied());
-    if name == "gateway" {
-        // The command as it is shipped is what is measured, as a process of its own.
-        Cargo::new(["build", "--release", "--package", "lictor-cli"]).run()?;
-        cargo = cargo.variable("LICTOR_COMMAND", &cargo::target().join("release/lictor").to_string_lossy());
-    }
-    cargo.run()?;
-    if name == "data" {
-        // Engines of policies live in a workspace of their own, and so does the comparison with them.
-        Cargo::new(["run", "--release", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"]).run()?;
-    }
+    println!("{}", all.row("all"));
     Ok(())
 }
 
-/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for.
-fn nightly() -> Result<(), String> {
-    let factor = std::env::var(PAIRS).unwrap_or_else(|_| NIGHTLY_FACTOR.into());
-    println!("{PAIRS}={factor}");
-    Cargo::new(["test", "--release", "--package", "lictor-logic", "--test", "differential", "--test", "data"])
-        .variable(PAIRS, &factor)
-        .run()?;
-    for (test, variable, size) in LEDGERS {
+/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for, and checks
+/// what we depend on; true if nothing failed.
+fn nightly() -> bool {
+    let mut tally = Tally::new();
+    let sized = |arguments: &[&str], variable: &str, size: &str| {
         let size = std::env::var(variable).unwrap_or_else(|_| size.into());
-        println!("{variable}={size}");
-        Cargo::new(["test", "--release", "--package", "lictor-ledger", "--test", test])
-            .variable(variable, &size)
-            .run()?;
+        let test = ["test", "--release", "--no-fail-fast", "--package"];
+        Cargo::new(test.iter().chain(arguments).copied().chain(["--", "--show-output"])).variable(variable, &size)
+    };
+    let differential = ["lictor-logic", "--test", "differential", "--test", "data"];
+    tally.tests("differential tests", sized(&differential, PAIRS, NIGHTLY_FACTOR));
+    for (test, variable, size) in LEDGERS {
+        tally.tests("ledgers", sized(&["lictor-ledger", "--test", test], variable, size));
     }
-    Ok(())
+    tally.step("dependencies: licences, bans, sources, advisories", deny::check);
+    tally.finish()
 }

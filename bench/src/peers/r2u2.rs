@@ -11,6 +11,9 @@ use crate::letters::Letters;
 use crate::measure::per_event;
 use crate::table::Section;
 
+/// Its row in a table.
+pub(crate) const NAME: &str = "r2u2_core 4.2.4, bounded by 100 steps";
+
 /// `response` in its format.
 pub(crate) const RESPONSE: &[u8] = include_bytes!("../../peers/response.bin");
 /// The twenty properties of `agent`.
@@ -24,7 +27,7 @@ pub(crate) fn measure(properties: &[u8], letters: &Letters, count: usize, sectio
         black_box(read(&mut monitor, letters, events));
     });
     let overflow = if overflow { ", with an overflow" } else { "" };
-    section.time("r2u2_core 4.2.4, bounded by 100 steps", figure, format!("{violations} false verdicts{overflow}"));
+    section.time(NAME, figure, format!("{violations} false verdicts{overflow}"));
 }
 
 /// How many verdicts were false, and whether a queue overflowed.

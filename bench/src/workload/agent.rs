@@ -14,7 +14,7 @@ use crate::ours::Ours;
 use crate::peers::{r2u2, rtlola};
 use crate::progression;
 use crate::random::Random;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const EVENTS: usize = 1_000_000;
 
@@ -85,6 +85,9 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     progression::measure(&texts, &letters, EVENTS / 10, &mut ours, &mut section)?;
     r2u2::measure(r2u2::AGENT, &letters, EVENTS / 10, &mut section);
     rtlola::measure::<10>(rtlola::AGENT, &letters, EVENTS / 10, &mut section)?;
+    section.ratio_of("agent/progression-to-lictor", "plain progression", "lictor, interned facts", Better::Higher);
+    section.ratio_of("agent/r2u2-to-lictor", r2u2::NAME, "lictor, interned facts", Better::Higher);
+    section.ratio_of("agent/rtlola-to-lictor", rtlola::NAME, "lictor, interned facts", Better::Higher);
     table.print(&section);
     Ok(())
 }

@@ -8,7 +8,7 @@ use lictor_logic::{After, Name, Observation, Time, Value};
 use crate::floor::Deadlines;
 use crate::measure::per_event;
 use crate::ours::Ours;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const FORMULA: &str = "G forall c. (call(c) -> F[0,30s] verified(c))";
 const OPEN: i64 = 100_000;
@@ -87,6 +87,8 @@ fn measure(course: Course) -> Result<Section, Box<dyn Error>> {
     read(4 * OPEN);
     let figure = per_event(events, || read(PAIRS));
     section.time("floor: hash table and queue by hand", figure, format!("{} missed", floor.missed));
+    let name = format!("deadlines/{}/lictor-to-floor", course.title.replace(' ', "-"));
+    section.ratio_of(name, "lictor", "floor: hash table and queue by hand", Better::Lower);
     Ok(section)
 }
 

@@ -8,7 +8,7 @@ use crate::letters::Letters;
 use crate::measure::per_event_of_two;
 use crate::ours::Ours;
 use crate::random::Random;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const EVENTS: usize = 1_000_000;
 
@@ -39,6 +39,7 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
         section.time(format!("lictor, {} properties", groups.ours.monitors.len()), figure, note);
     }
     section.figure("1,000 properties / 10 properties", figures.1 / figures.0, "x", "").target(Target::AtMost(1.5));
+    section.ratio("index/thousand-to-ten-properties", figures.1 / figures.0, Better::Lower);
     table.print(&section);
     Ok(())
 }

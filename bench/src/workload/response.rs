@@ -11,7 +11,7 @@ use crate::ours::Ours;
 use crate::peers::{r2u2, rtlola};
 use crate::progression;
 use crate::random::Random;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const FORMULA: &str = "G(request -> F answer)";
 const EVENTS: usize = 1_000_000;
@@ -51,6 +51,10 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut automaton = Automaton::response();
     section.time("floor: automaton by hand", per_event(EVENTS, || automaton.read(&bytes)), "");
 
+    section.ratio_of("response/lictor-to-floor", "lictor, interned facts", "floor: automaton by hand", Better::Lower);
+    section.ratio_of("response/progression-to-lictor", "plain progression", "lictor, interned facts", Better::Higher);
+    section.ratio_of("response/r2u2-to-lictor", r2u2::NAME, "lictor, interned facts", Better::Higher);
+    section.ratio_of("response/rtlola-to-lictor", rtlola::NAME, "lictor, interned facts", Better::Higher);
     table.print(&section);
     table.print(&length(&letters)?);
     Ok(())
@@ -83,5 +87,6 @@ fn length(letters: &Letters) -> Result<Section, Box<dyn Error>> {
     section.time(format!("lictor, from step {EARLY}"), early, format!("{states} states"));
     section.time(format!("lictor, from step {LATE}"), late, format!("{} states", ours.states()));
     section.figure("late / early", late / early, "x", "").target(Target::AtMost(1.1));
+    section.ratio("response/late-to-early", late / early, Better::Lower);
     Ok(section)
 }

@@ -16,7 +16,7 @@ use crate::measure::{once, per_event};
 use crate::ours::Ours;
 use crate::peers::rtlola;
 use crate::random::Random;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 pub(crate) const FORMULA: &str = "forall s. G(erasure(s) -> G !discloses(s))";
 pub(crate) const SUBJECTS: u64 = 1_000_000;
@@ -91,7 +91,11 @@ fn measure<V: Subject>(kind: &str, limit: f64) -> Result<Section, Box<dyn Error>
                 }
             }
         });
-        section.time(format!("floor by hand, {}", mix.title), figure, "");
+        let (ours, floor) =
+            (format!("lictor, batches of {BATCH}, {}", mix.title), format!("floor by hand, {}", mix.title));
+        section.time(&floor, figure, "");
+        let name = format!("subjects/{kind}/{}/lictor-to-floor", mix.title).replace(' ', "-");
+        section.ratio_of(name, &ours, &floor, Better::Lower);
     }
     Ok(section)
 }

@@ -11,7 +11,7 @@ use crate::measure::per_event;
 use crate::ours::Ours;
 use crate::progression;
 use crate::random::Random;
-use crate::table::{Section, Table, Target};
+use crate::table::{Better, Section, Table, Target};
 
 const EVENTS: usize = 200_000;
 const DEPTH: u32 = 4;
@@ -50,6 +50,8 @@ fn measure(title: &str, letters: &Letters) -> Result<Section, Box<dyn Error>> {
     section.time("lictor, interned facts", figure, format!("{}, {tally}", note.unwrap_or_default()));
     let plain = progression::measure(&[formula().as_str()], letters, EVENTS / 10, &mut ours, &mut section)?;
     section.figure("plain progression / lictor", plain / figure, "x", "").target(Target::AtLeast(20.0));
+    let name = format!("tree/{}/progression-to-lictor", title.replace(' ', "-"));
+    section.ratio(name, plain / figure, Better::Higher);
     Ok(section)
 }
 

@@ -36,6 +36,11 @@ STEPS = [
 ]
 
 
+def ratio(name: str, value: float, better: str) -> None:
+    """A line for `cargo xtask bench --check`."""
+    print(f"ratio: {name} {value:.4f} {better}")
+
+
 def per_step(observe: Callable[[Any], Any], steps: List[Any]) -> float:
     """Microseconds for each call."""
     begin = time.perf_counter()
@@ -84,6 +89,8 @@ def steps_of_four() -> None:
     for name, times in results.items():
         median = statistics.median(times)
         print(f"  {name:28} {median:12.3f} {median / ours:10.1f}")
+    for name, label in (("progression in Python", "progression"), ("agentltl, first 400 steps", "agentltl")):
+        ratio(f"{label}-to-lictor", statistics.median(results[name]) / ours, "higher")
 
 
 def made_on_the_way() -> Callable[[int], Any]:
@@ -123,6 +130,7 @@ def audits(folder: Path) -> None:
     print(f"\nan audit of {log.stat().st_size / 1e6:.0f} MB, seconds (median of {ROUNDS}, in turns)")
     for name, median in medians.items():
         print(f"  {name:28} {median:12.3f} {median / medians['command']:10.2f}")
+    ratio("audit-package-to-command", medians["package"] / medians["command"], "lower")
 
 
 def threads() -> None:

@@ -52,8 +52,9 @@ pub enum Outcome {
 /// Where the sources of the crate are.
 pub fn sources() -> Result<PathBuf, String> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    // The build downloaded the packages of this platform only. Without the filter cargo asks for those of every platform.
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--offline", "--manifest-path"])
+        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &platform()?, "--manifest-path"])
         .arg(&manifest)
         .output()
         .map_err(|error| error.to_string())?;
@@ -63,6 +64,14 @@ pub fn sources() -> Result<PathBuf, String> {
     let found = packages.iter().find(|package| package["name"] == "dogwood-language");
     let path = found.and_then(|package| package["manifest_path"].as_str()).ok_or("dogwood-language is not there")?;
     Path::new(path).parent().map(Path::to_owned).ok_or_else(|| format!("{path} is in no folder"))
+}
+
+/// The platform that cargo builds for, as it names it.
+fn platform() -> Result<String, String> {
+    let output = Command::new(env!("CARGO")).arg("-vV").output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| format!("`cargo -vV` names no host: {text}"))
 }
 
 /// All cases that Dogwood passes.
