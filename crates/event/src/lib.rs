@@ -6,6 +6,8 @@ use lictor_logic::{Fact, Time};
 
 use lictor_json::{Json, Object, Text};
 
+pub mod annotator;
+mod answer;
 mod kind;
 mod line;
 pub mod native;
@@ -14,6 +16,7 @@ pub mod print;
 pub mod record;
 mod time;
 
+pub use answer::{Answer, Says};
 pub use kind::Kind;
 pub use time::{parse_time, write_time};
 
@@ -63,6 +66,8 @@ pub struct Event {
     pub subjects: Option<Vec<Text>>,
     /// What others found out about it: names of facts that hold.
     pub labels: Vec<Text>,
+    /// What labelers say about it, and who said so.
+    pub answers: Vec<Answer>,
     /// The facts themselves, for logs that hold nothing but facts.
     pub facts: Vec<Fact>,
     /// Fields that no decoder knows.

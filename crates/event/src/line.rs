@@ -1,6 +1,6 @@
 //! An event as a line of Lictor's own format.
 
-use super::{Arguments, Event, Kind, write_time};
+use super::{Answer, Arguments, Event, Kind, write_time};
 use lictor_json::{Json, Number, Object, Text};
 
 impl Event {
@@ -35,6 +35,9 @@ impl Event {
         self.subjects.iter().for_each(|values| add("subjects", texts(values)));
         if !self.labels.is_empty() {
             add("labels", texts(&self.labels));
+        }
+        if !self.answers.is_empty() {
+            add("answers", Json::Array(self.answers.iter().map(Answer::to_json).collect()));
         }
         if !self.facts.is_empty() || self.kind == Kind::Facts {
             add("facts", Json::Array(self.facts.iter().map(|fact| fact.to_string().into()).collect()));

@@ -24,7 +24,7 @@ use lictor_logic::Fact;
 
 use self::fields::{Field, Wrong};
 use crate::record::{DecodedEvents, Decoder, LogRecord};
-use crate::{Event, Kind, Source};
+use crate::{Answer, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
 /// The version of the line.
@@ -106,6 +106,21 @@ fn misspelt(kind: &str) -> Option<String> {
     Some(format!("the kind `{kind}` is not known; write `{known}`"))
 }
 
+/// Whether a member called `answers` holds answers of labelers. Logs have members of that name with other things in them,
+/// which are kept as they are.
+fn is_answers(value: &Json) -> bool {
+    let is_one = |value: &Json| value.get("fact").is_some() && value.get("says").is_some();
+    value.as_array().is_some_and(|list| list.iter().any(is_one))
+}
+
+fn read_answers(answers: &Json, event: &mut Event) -> Result<(), Wrong> {
+    for (place, answer) in answers.as_array().unwrap_or_default().iter().enumerate() {
+        let wrong = |reason| Wrong { code: "native.field", message: format!("`answers.{place}`: {reason}") };
+        event.answers.push(Answer::from_json(answer).map_err(wrong)?);
+    }
+    Ok(())
+}
+
 impl NativeDecoder {
     /// Moves the members of a line into the event, and keeps those that have no field.
     fn object(&mut self, object: Object, event: &mut Event, wrong: &mut Vec<Wrong>) {
@@ -113,6 +128,7 @@ impl NativeDecoder {
         let mut more = Vec::new();
         for (key, mut value) in object.into_members() {
             let (key, value) = (&key, &mut value);
+            let has_answers = key == "answers" && is_answers(value);
             let field = Field { name: key, value };
             let read = match key.as_str() {
                 "v" => field.version(VERSION),
@@ -136,6 +152,7 @@ impl NativeDecoder {
                     event.labels = labels.unwrap_or_default();
                     read
                 }
+                "answers" if has_answers => read_answers(field.value, event),
                 "args" => field.arguments(&mut event.args),
                 "result" => {
                     result = Some(value.take()).filter(|result| !result.is_null());

@@ -53,6 +53,7 @@ pub fn whole(event: &Event) -> ContentHash {
         categories,
         subjects,
         labels,
+        answers,
         facts,
         more,
         source: _,
@@ -73,6 +74,8 @@ pub fn whole(event: &Event) -> ContentHash {
     for names in [purposes, categories, subjects] {
         option(&mut hash, names.as_ref(), |hash, names| texts(hash, names.iter().map(|name| name.as_str())));
     }
+    hash.update(&(answers.len() as u64).to_le_bytes());
+    answers.iter().for_each(|answer| value(&mut hash, &answer.to_json()));
     texts(&mut hash, labels.iter().map(|label| label.as_str()));
     hash.update(&(facts.len() as u64).to_le_bytes());
     facts.iter().for_each(|fact| text(&mut hash, &fact.to_string()));

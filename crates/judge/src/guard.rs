@@ -27,9 +27,11 @@ use lictor_logic::{Span, Time};
 use crate::Judge;
 use crate::finding::Finding;
 pub use crate::label::person;
+use crate::observer::{Feed, Observed};
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
 pub use decision::{Action, Cause, Decision, Objection, Refusal};
+use lictor_event::annotator::Annotators;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_policy::{Mode, Response};
@@ -92,6 +94,10 @@ impl Default for Capabilities {
 pub struct Guard {
     decider: Decider,
     sessions: HashMap<Text, Box<Guarded>>,
+    /// Asked about every event before it is judged.
+    annotators: Arc<Annotators>,
+    /// Where decisions and findings are published.
+    feed: Option<Feed>,
 }
 
 /// What decides on an event of a session that it is given.
@@ -103,7 +109,7 @@ struct Decider {
 
 /// How one event is decided.
 #[derive(Clone, Copy)]
-struct Turn<'a> {
+struct DecideContext<'a> {
     capabilities: Capabilities,
     now: Option<Time>,
     /// Properties that were asked about, and a person allowed it.
@@ -124,7 +130,23 @@ struct Guarded {
 impl Guard {
     /// A guard by a judge, with no session yet.
     pub fn new(judge: Judge, options: GuardOptions) -> Guard {
-        Guard { decider: Decider { judge, options }, sessions: HashMap::new() }
+        let annotators = Arc::default();
+        Guard { decider: Decider { judge, options }, sessions: HashMap::new(), annotators, feed: None }
+    }
+
+    /// Asks annotators about every event before it is judged.
+    #[must_use]
+    pub fn annotated_by(mut self, annotators: Arc<Annotators>) -> Guard {
+        self.annotators = annotators;
+        self
+    }
+
+    /// Publishes every decision, and every finding without an event, to a feed. Whoever makes decisions durable before they
+    /// count publishes them there instead.
+    #[must_use]
+    pub fn observed_by(mut self, feed: Feed) -> Guard {
+        self.feed = Some(feed);
+        self
     }
 
     /// The judge it decides by.
@@ -150,15 +172,27 @@ impl Guard {
         event: impl Into<Event>,
         now: Option<Time>,
     ) -> Decision {
-        let (event, Guard { decider, sessions }) = (event.into(), self);
+        let mut event = event.into();
+        self.annotators.annotate(std::slice::from_mut(&mut event));
+        let Guard { decider, sessions, .. } = self;
         let name = event.session.clone().unwrap_or_default();
         let guarded = sessions.entry(name).or_insert_with_key(|name| Box::new(decider.begin(name)));
-        decider.decide(guarded, event, capabilities, now)
+        let decision = decider.decide(guarded, event, capabilities, now);
+        self.publish(&[], std::slice::from_ref(&decision));
+        decision
+    }
+
+    /// Publishes what happened, if anybody observes it.
+    fn publish(&self, findings: &[Finding], decisions: &[Decision]) {
+        let Some(feed) = self.feed.as_ref().filter(|feed| feed.has_observers()) else { return };
+        findings.iter().for_each(|finding| feed.publish(Observed::Finding(Box::new(finding.clone()))));
+        decisions.iter().for_each(|decision| feed.publish(Observed::Decision(Box::new(decision.clone()))));
     }
 
     /// Lets time pass: what was due by then is late, and what waited for a person too long is refused.
     pub fn tick(&mut self, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let (mut late, mut settled) = (self.decider.judge.tick_histories(now), Vec::new());
+        self.publish(&late, &[]);
         let mut names: Vec<&Text> = self.sessions.keys().collect();
         names.sort_unstable();
         for name in names.into_iter().cloned().collect::<Vec<_>>() {
@@ -172,7 +206,9 @@ impl Guard {
     /// The same in one session, whose events may go by another clock than the persons who are asked.
     pub fn tick_session(&mut self, name: &str, clock: Time, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let Some(guarded) = self.sessions.get_mut(name) else { return (Vec::new(), Vec::new()) };
-        (guarded.session.tick(&mut self.decider.judge, clock), guarded.expire(Some(now)))
+        let (late, expired) = (guarded.session.tick(&mut self.decider.judge, clock), guarded.expire(Some(now)));
+        self.publish(&late, &expired);
+        (late, expired)
     }
 
     /// When time that passes next changes something in a session: by the clock of its events, and by that of the persons
@@ -186,8 +222,10 @@ impl Guard {
     /// Ends a session: what was owed in it and never came is found now, and what waits is refused.
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
-        let refused = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
-        (guarded.session.finish(&mut self.decider.judge), refused)
+        let refused: Vec<Decision> = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
+        let owed = guarded.session.finish(&mut self.decider.judge);
+        self.publish(&owed, &refused);
+        (owed, refused)
     }
 
     /// What is still owed in a session: what [`finish`](Guard::finish) would find if it ended now. Nothing ends.
@@ -217,7 +255,7 @@ impl Decider {
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
         let gap = self.number(guarded, &event);
-        let mut decision = self.judged(guarded, event, Turn { capabilities, now, waived: &[] });
+        let mut decision = self.judged(guarded, event, DecideContext { capabilities, now, waived: &[] });
         let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
         if is_answer && let Some(pending) = guarded.answered(&decision.event) {
             settled.push(self.settle(guarded, pending, &decision.event, capabilities, now));
@@ -234,9 +272,9 @@ impl Decider {
         Guarded { session, pending: Vec::new(), next: None, asked: 0 }
     }
 
-    fn judged(&mut self, guarded: &mut Guarded, event: Event, turn: Turn<'_>) -> Decision {
+    fn judged(&mut self, guarded: &mut Guarded, event: Event, context: DecideContext<'_>) -> Decision {
         let proposal = guarded.session.propose(&mut self.judge, &event);
-        let objections = objections(&proposal, turn.waived);
+        let objections = objections(&proposal, context.waived);
         let mut decision = Decision::on(event, objections);
         match strongest(&decision.objections) {
             Response::Observe | Response::Warn => {
@@ -246,8 +284,8 @@ impl Decider {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
                 decision.action = Action::Steer;
             }
-            Response::Redact => self.redacted(guarded, turn, &mut decision),
-            Response::Ask => self.asked(guarded, &decision.event.clone(), turn, &mut decision),
+            Response::Redact => self.redacted(guarded, context, &mut decision),
+            Response::Ask => self.asked(guarded, &decision.event.clone(), context, &mut decision),
             Response::Block => decision.action = Action::Block,
         }
         if decision.action != Action::Forward {
@@ -257,20 +295,20 @@ impl Decider {
     }
 
     /// Takes out what offends and judges again, against the whole history; what still offends is asked about or stopped.
-    fn redacted(&mut self, guarded: &mut Guarded, turn: Turn<'_>, decision: &mut Decision) {
+    fn redacted(&mut self, guarded: &mut Guarded, context: DecideContext<'_>, decision: &mut Decision) {
         let offence = redact::Offence::of(&decision.objections);
         let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, &decision.event);
         if redactions.is_empty() {
             decision.action = Action::Block;
             return;
         }
-        if !turn.capabilities.rewrite {
+        if !context.capabilities.rewrite {
             decision.action = Action::Block;
             decision.redactions = redactions;
             return;
         }
         let proposal = guarded.session.propose(&mut self.judge, &rewritten);
-        match strongest(&objections(&proposal, turn.waived)) {
+        match strongest(&objections(&proposal, context.waived)) {
             Response::Observe | Response::Warn | Response::Steer => {
                 decision.accept(&mut guarded.session, &mut self.judge, proposal);
                 decision.action = Action::Redact;
@@ -278,7 +316,7 @@ impl Decider {
                 decision.rewritten = Some(Box::new(rewritten));
             }
             Response::Ask => {
-                self.asked(guarded, &rewritten, turn, decision);
+                self.asked(guarded, &rewritten, context, decision);
                 decision.redactions = redactions;
                 decision.rewritten = Some(Box::new(rewritten));
             }
@@ -287,13 +325,13 @@ impl Decider {
     }
 
     /// Keeps an event until a person answers.
-    fn asked(&mut self, guarded: &mut Guarded, event: &Event, turn: Turn<'_>, decision: &mut Decision) {
-        if !turn.capabilities.ask || !self.can_wait(event) {
+    fn asked(&mut self, guarded: &mut Guarded, event: &Event, context: DecideContext<'_>, decision: &mut Decision) {
+        if !context.capabilities.ask || !self.can_wait(event) {
             decision.action = Action::Block;
             decision.refused = Some(Refusal::Alone);
             return;
         }
-        let until = turn.now.map(|now| now.plus(self.options.patience));
+        let until = context.now.map(|now| now.plus(self.options.patience));
         let pending = Pending::new(guarded.handle(event), event, decision, until);
         decision.action = Action::Ask;
         decision.waits_as = Some(pending.id.clone());
@@ -320,7 +358,7 @@ impl Decider {
             return pending.refused(Refusal::Denied(by.into()));
         }
         let waived: Vec<Text> = pending.asked.clone();
-        let mut decision = self.judged(guarded, pending.event, Turn { capabilities, now, waived: &waived });
+        let mut decision = self.judged(guarded, pending.event, DecideContext { capabilities, now, waived: &waived });
         for objection in &mut decision.objections {
             if waived.contains(&objection.property.id) {
                 objection.waived_by = Some(by.into());

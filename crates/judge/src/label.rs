@@ -3,6 +3,7 @@
 mod definition;
 mod effect;
 mod facts;
+mod opinions;
 mod plan;
 mod provenance;
 mod tool;
@@ -18,10 +19,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) use facts::{Labels, Mark, NameId};
 pub(crate) use plan::{Plan, collect_names};
 
-use lictor_event::{Arguments, Event, Kind};
+use lictor_event::{Answer, Arguments, Event, Kind, Says};
 use lictor_json::Text;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
 use lictor_recognise::Recognised;
+use opinions::Opinions;
 use provenance::{Sayings, Who};
 use tool::{ToolFacts, Tools};
 use values::{Values, each_scalar, plain_text, value_of};
@@ -47,7 +49,7 @@ pub(crate) struct Context {
 }
 
 /// What an event adds to what is remembered of its session, once it is part of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
     /// The place of the call that it answers.
     answers: Option<usize>,
@@ -345,23 +347,29 @@ fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values,
     });
 }
 
-/// What the log itself says.
+/// Adds the facts that the log itself states, and what labelers say about the event.
 fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
-    for label in &event.labels {
-        if let Some(name) = plan.id(label) {
-            labels.push(name, &[]);
-        } else if label.ends_with(')')
-            && let Ok(fact) = lictor_logic::Fact::parse(label)
-            && let Some(name) = plan.id(&fact.name)
-        {
-            labels.push(name, &fact.values);
+    let stated = event.labels.iter().filter_map(|label| match plan.id(label) {
+        Some(name) => Some((name, Cow::Borrowed(&[][..]))),
+        None if label.ends_with(')') => {
+            let fact = lictor_logic::Fact::parse(label).ok()?;
+            Some((plan.id(&fact.name)?, Cow::Owned(fact.values.into_vec())))
         }
+        None => None,
+    });
+    let facts = event.facts.iter().filter_map(|fact| Some((plan.id(&fact.name)?, Cow::Borrowed(&fact.values[..]))));
+    if event.answers.is_empty() {
+        stated.chain(facts).for_each(|(name, values)| labels.push(name, &values));
+        return;
     }
-    for fact in &event.facts {
+    let mut opinions = Opinions::default();
+    stated.chain(facts).for_each(|(name, values)| opinions.add(name, &values, Says::Yes));
+    for Answer { fact, says, .. } in &event.answers {
         if let Some(name) = plan.id(&fact.name) {
-            labels.push(name, &fact.values);
+            opinions.add(name, &fact.values, *says);
         }
     }
+    opinions.label(labels);
 }
 
 /// What the policy defines.

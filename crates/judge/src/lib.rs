@@ -6,6 +6,7 @@ pub mod guard;
 mod label;
 mod missing;
 mod monitor_group;
+pub mod observer;
 mod prepare;
 mod saved;
 pub mod session;
@@ -51,7 +52,7 @@ pub struct Judge {
 }
 
 /// An event as it was labeled, for a session that may take it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Labeled {
     /// What it adds to what is remembered of the session.
     pub(crate) notes: Notes,
@@ -172,8 +173,15 @@ impl Judge {
 
     /// What an event would newly break in the histories it belongs to, which stay as they are, and the properties of which
     /// nobody can tell.
-    pub(crate) fn preview_shared(&mut self, history_event: &HistoryEvent) -> (Vec<(usize, Finding)>, Vec<usize>) {
-        self.shared.preview_shared(history_event, &mut self.provers)
+    pub(crate) fn preview_shared(
+        &mut self,
+        before: &[HistoryEvent],
+        event: &HistoryEvent,
+    ) -> (Vec<(usize, Finding)>, Vec<usize>) {
+        match before {
+            [] => self.shared.preview(event, &mut self.provers),
+            before => self.shared.preview_after(before, event, &mut self.provers),
+        }
     }
 
     /// Makes an event part of the histories it belongs to, and says what it broke in them.

@@ -5,6 +5,7 @@ mod saved;
 mod summary;
 
 use std::cell::RefCell;
+use std::fmt;
 use std::sync::Arc;
 
 use lictor_logic::{Time, TraceState, Verdict};
@@ -33,11 +34,25 @@ pub struct Session {
     spare: RefCell<Option<TraceState>>,
     /// Whether events are missing right before the next one.
     is_torn: bool,
+    /// Which state this is: a proposal is good for the state that it was made for.
+    version: Version,
+    /// For a fork, its events as histories across sessions would see them; none for a session that really happens.
+    hypothesis: Option<Vec<HistoryEvent>>,
 }
 
-/// An event that may become part of a session, and what it would break.
+/// One state of one session, told from all others by its address.
+type Version = Arc<()>;
+
+/// An event that may become part of a session, and what it would violate. It knows the session and the state that it was
+/// made for.
 #[derive(Debug)]
 pub struct Proposal {
+    session: Text,
+    /// The state it was made for, and the one that it leads to.
+    from: Version,
+    to: Version,
+    /// Where it was made upon another proposal: the session as it would be then.
+    base: Option<Box<Session>>,
     /// Where the session would stand.
     standing: TraceState,
     labeled: Labeled,
@@ -61,7 +76,8 @@ impl Session {
     }
 
     fn at(state: SessionState, trail: Trail, shows_content: bool) -> Session {
-        Session { state, trail, shows_content, spare: RefCell::default(), is_torn: false }
+        let (spare, version) = (RefCell::default(), Version::default());
+        Session { state, trail, shows_content, spare, is_torn: false, version, hypothesis: None }
     }
 
     /// Lets witnesses show what was said and called, shortened. Without it no content leaves the session.
@@ -81,7 +97,22 @@ impl Session {
         self.state.steps
     }
 
-    /// Says what an event would newly break. The session, and what is remembered across sessions, stay as they are.
+    /// Returns a session that continues from here on its own: what happens in the one is not seen by the other. Events of a
+    /// fork are hypothetical, so histories across sessions never contain them; the fork itself sees them there.
+    #[must_use]
+    pub fn fork(&self) -> Session {
+        Session {
+            state: self.state.clone(),
+            trail: self.trail.clone(),
+            shows_content: self.shows_content,
+            spare: RefCell::default(),
+            is_torn: self.is_torn,
+            version: Version::default(),
+            hypothesis: Some(self.hypothesis.clone().unwrap_or_default()),
+        }
+    }
+
+    /// Returns what an event would newly violate. The session, and what is remembered across sessions, stay as they are.
     pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
         let mut standing = self.spare.take().unwrap_or_else(|| self.state.standing.clone());
         let (labeled, step) = (judge.label(&self.state, event), self.state.steps + 1);
@@ -92,12 +123,13 @@ impl Session {
         let history_event = judge.history_event(whose, labels, event, step, || self.name().clone(), self.shows_content);
         let summary = EventSummary::new(event, step, self.shows_content);
         let later = Later::event(labels, &summary, &violations);
-        let mut findings = told(self.trail.findings(judge.provers(), &violations.broken, later));
+        let mut findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
         let own = findings.len();
         doubts.append(&mut judge.doubts((&self.state.standing, &standing), &self.trail, &labeled, &violations));
         if let Some(history_event) = &history_event {
-            let (foreseen, mut doubtful) = judge.preview_shared(history_event);
-            findings.extend(foreseen.into_iter().map(|(_, finding)| finding));
+            let before = self.hypothesis.as_deref().unwrap_or_default();
+            let (previewed, mut doubtful) = judge.preview_shared(before, history_event);
+            findings.extend(previewed.into_iter().map(|(_, finding)| finding));
             doubts.append(&mut doubtful);
         }
         if self.is_torn {
@@ -108,13 +140,62 @@ impl Session {
         doubts.sort_unstable();
         doubts.dedup();
         let doubts = doubts.into_iter().map(|property| Arc::clone(&judge.properties()[property])).collect();
-        Proposal { standing, labeled, violations, summary, own, history_event, findings, doubts }
+        Proposal {
+            session: self.name().clone(),
+            from: Arc::clone(&self.version),
+            to: Version::default(),
+            base: None,
+            standing,
+            labeled,
+            violations,
+            summary,
+            own,
+            history_event,
+            findings,
+            doubts,
+        }
     }
 
-    /// Makes a proposed event part of the session, and says what it broke. Other sessions may have gone on since it was
-    /// proposed: what it breaks in histories across sessions is judged as they are now.
-    pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
+    /// Returns what an event would newly violate after a proposed one, of which neither becomes part of the session. Both can
+    /// still be committed, in their order.
+    ///
+    /// # Errors
+    ///
+    /// The first proposal was made for another session, or for another state of this one.
+    pub fn propose_upon(
+        &self,
+        judge: &mut Judge,
+        proposal: &Proposal,
+        event: &Event,
+    ) -> Result<Proposal, StaleProposal> {
+        let mut base = match &proposal.base {
+            Some(base) => base.fork(),
+            None if Arc::ptr_eq(&self.version, &proposal.from) => self.fork(),
+            None => return Err(StaleProposal::of(proposal)),
+        };
+        base.accept(judge, proposal.copy());
+        base.version = Arc::clone(&proposal.to);
+        let next = base.propose(judge, event);
+        Ok(Proposal { base: Some(Box::new(base)), ..next })
+    }
+
+    /// Makes a proposed event part of the session, and returns what it violates. Other sessions may have continued since it was
+    /// proposed: histories across sessions are judged as they are now.
+    ///
+    /// # Errors
+    ///
+    /// The proposal was made for another session, or for another state of this one; nothing has changed.
+    pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Result<Vec<Finding>, StaleProposal> {
+        if !Arc::ptr_eq(&self.version, &proposal.from) {
+            return Err(StaleProposal::of(&proposal));
+        }
+        Ok(self.accept(judge, proposal))
+    }
+
+    /// Makes an event part of the session that was proposed for its present state.
+    pub(crate) fn accept(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
         self.is_torn = false;
+        self.version = proposal.to;
         let mut behind = std::mem::replace(&mut self.state.standing, proposal.standing);
         judge.read(&mut behind, &proposal.labeled);
         *self.spare.get_mut() = Some(behind);
@@ -123,13 +204,23 @@ impl Session {
         self.trail.append(&mut labels, proposal.summary, &proposal.violations);
         judge.recycle(labels, observation);
         let mut findings = proposal.findings;
-        findings.truncate(proposal.own);
-        self.commit_shared(judge, proposal.history_event, &mut findings);
+        match &mut self.hypothesis {
+            Some(events) => events.extend(proposal.history_event),
+            None => {
+                findings.truncate(proposal.own);
+                self.commit_shared(judge, proposal.history_event, &mut findings);
+            }
+        }
         findings
     }
 
-    /// The same as proposing and committing at once, without a copy of where the session stands.
+    /// Makes an event part of the session, and returns what it violates: [`propose`](Session::propose) and
+    /// [`commit`](Session::commit) at once, without a copy of the state.
     pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
+        if self.hypothesis.is_some() {
+            let proposal = self.propose(judge, event);
+            return self.accept(judge, proposal);
+        }
         let (mut findings, history_event) = self.step(judge, event, true);
         self.commit_shared(judge, history_event, &mut findings);
         findings
@@ -142,7 +233,7 @@ impl Session {
 
     /// Makes an event part of the session; beside what it broke there, the same event for histories across sessions.
     fn step(&mut self, judge: &mut Judge, event: &Event, is_wide: bool) -> (Vec<Finding>, Option<HistoryEvent>) {
-        *self.spare.get_mut() = None;
+        self.renew();
         self.is_torn = false;
         let labeled = judge.label(&self.state, event);
         let mut violations = judge.read(&mut self.state.standing, &labeled);
@@ -156,10 +247,16 @@ impl Session {
         };
         let summary = EventSummary::new(event, step, self.shows_content);
         let later = Later::event(&labels, &summary, &violations);
-        let findings = told(self.trail.findings(judge.provers(), &violations.broken, later));
+        let findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
         self.trail.append(&mut labels, summary, &violations);
         judge.recycle(labels, observation);
         (findings, history_event)
+    }
+
+    /// Notes that the session is changed by something that was not proposed.
+    fn renew(&mut self) {
+        *self.spare.get_mut() = None;
+        self.version = Version::default();
     }
 
     /// The next moment at which something is due.
@@ -173,11 +270,11 @@ impl Session {
         if self.deadline(judge).is_none_or(|due| due > now) {
             return Vec::new();
         }
-        *self.spare.get_mut() = None;
+        self.renew();
         let violations = judge.tick(&mut self.state, now);
         let findings = self.trail.findings(judge.provers(), &violations.broken, Later::Time(now));
         self.trail.pass(now, &violations);
-        told(findings)
+        without_numbers(findings)
     }
 
     /// Forgets the oldest half of what happened once that is more than so many moments. Verdicts stay as they are; a
@@ -220,7 +317,62 @@ impl Session {
     }
 }
 
+impl Proposal {
+    /// The name of the session that it was made for.
+    pub fn session(&self) -> &Text {
+        &self.session
+    }
+
+    /// The number that its event would have in the session, from one.
+    pub fn step(&self) -> u32 {
+        self.summary.step
+    }
+
+    /// Returns a proposal with the same content, to try further ones upon.
+    fn copy(&self) -> Proposal {
+        Proposal {
+            session: self.session.clone(),
+            from: Arc::clone(&self.from),
+            to: Arc::clone(&self.to),
+            base: None,
+            standing: self.standing.clone(),
+            labeled: self.labeled.clone(),
+            violations: self.violations.clone(),
+            summary: self.summary.clone(),
+            own: self.own,
+            history_event: self.history_event.clone(),
+            findings: self.findings.clone(),
+            doubts: self.doubts.clone(),
+        }
+    }
+}
+
+/// A proposal that was made for another session, or for another state of the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaleProposal {
+    session: Text,
+    step: u32,
+}
+
+impl StaleProposal {
+    fn of(proposal: &Proposal) -> StaleProposal {
+        StaleProposal { session: proposal.session.clone(), step: proposal.step() }
+    }
+}
+
+impl fmt::Display for StaleProposal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StaleProposal { session, step } = self;
+        write!(
+            f,
+            "the proposal was made for step {step} of session `{session}`, which has changed since; propose it again"
+        )
+    }
+}
+
+impl std::error::Error for StaleProposal {}
+
 /// Findings without the numbers of their properties.
-fn told(findings: Vec<(usize, Finding)>) -> Vec<Finding> {
+fn without_numbers(findings: Vec<(usize, Finding)>) -> Vec<Finding> {
     findings.into_iter().map(|(_, finding)| finding).collect()
 }

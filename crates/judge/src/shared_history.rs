@@ -37,7 +37,7 @@ pub(super) struct Kept {
 }
 
 /// One history.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SharedHistory {
     /// Whether something happened in it since it was last saved.
     pub(super) is_changed: bool,
@@ -96,7 +96,7 @@ impl SharedHistories {
     }
 
     /// What an event would break, and of what nobody can tell; the histories stay as they are.
-    pub(super) fn preview_shared(
+    pub(super) fn preview(
         &mut self,
         history_event: &HistoryEvent,
         provers: &mut Provers,
@@ -135,6 +135,37 @@ impl SharedHistories {
             }
         }
         (findings, doubts)
+    }
+
+    /// The same as [`preview`](SharedHistories::preview) after other events that stay hypothetical: the histories are put back
+    /// as they were.
+    pub(super) fn preview_after(
+        &mut self,
+        before: &[HistoryEvent],
+        event: &HistoryEvent,
+        provers: &mut Provers,
+    ) -> (Vec<(usize, Finding)>, Vec<usize>) {
+        let lost: Vec<BTreeSet<usize>> = self.kept.iter().map(|kept| kept.lost.clone()).collect();
+        let mut histories: HashMap<(usize, Owner), Option<SharedHistory>> = HashMap::new();
+        for (place, owners) in before.iter().flat_map(|event| event.owners.iter().enumerate()) {
+            for owner in owners {
+                let known = || self.kept[place].shared.get(owner).cloned();
+                histories.entry((place, owner.clone())).or_insert_with(known);
+            }
+        }
+        for event in before {
+            self.observe(event.clone(), provers);
+        }
+        let previewed = self.preview(event, provers);
+        for ((place, owner), history) in histories {
+            let shared = &mut self.kept[place].shared;
+            match history {
+                Some(history) => drop(shared.insert(owner, history)),
+                None => drop(shared.remove(&owner)),
+            }
+        }
+        self.kept.iter_mut().zip(lost).for_each(|(kept, lost)| kept.lost = lost);
+        previewed
     }
 
     /// Adds an event, and says what it broke.

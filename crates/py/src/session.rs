@@ -91,6 +91,9 @@ pub(crate) struct Proposal {
     proposed: Mutex<Option<Proposed>>,
 }
 
+/// Why a proposal is not committed.
+const STALE: &str = "the session has changed since the proposal\n  hint: propose the event again";
+
 #[pymethods]
 impl Proposal {
     /// What the event would newly break.
@@ -164,13 +167,13 @@ impl Session {
         let found = py.detach(|| {
             let inner = &mut *self.lock();
             if inner.turn != given.turn {
-                return Err("the session has gone on since the proposal\n  hint: propose the event again");
+                return Err(STALE);
             }
             let mut proposed = given.proposed.lock().unwrap_or_else(PoisonError::into_inner);
             let proposed =
                 proposed.take().ok_or("the proposal was committed already\n  hint: propose the event again")?;
             inner.turn += 1;
-            Ok(inner.session.commit(&mut inner.judge, proposed))
+            inner.session.commit(&mut inner.judge, proposed).map_err(|_| STALE)
         });
         findings(py, &found.map_err(|message| Error::State.with(message))?)
     }

@@ -122,7 +122,7 @@ proptest! {
             // What was not committed never was.
             let again = one.propose(&mut judge, event);
             prop_assert_eq!(prints(&proposal.findings), prints(&again.findings));
-            let committed = one.commit(&mut judge, again);
+            let committed = one.commit(&mut judge, again).unwrap();
             let observed = other.observe(&mut judge, event);
             prop_assert_eq!(prints(&committed), prints(&observed));
         }

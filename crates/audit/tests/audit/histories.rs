@@ -124,7 +124,7 @@ fn live(judge: &mut Judge, events: &[Event], mut between: impl FnMut(&mut Judge)
         let proposal = session.propose(judge, event);
         let foreseen = told(&proposal.findings);
         assert_eq!(told(&session.propose(judge, event).findings), foreseen, "proposing changes nothing");
-        let committed = session.commit(judge, proposal);
+        let committed = session.commit(judge, proposal).unwrap();
         assert_eq!(told(&committed), foreseen);
         findings.extend(committed);
         between(judge);
@@ -205,8 +205,8 @@ fn a_proposal_sees_what_other_sessions_did_since() {
     one.observe(&mut judge, &asks);
     let (first, second) = (one.propose(&mut judge, &pays), other.propose(&mut judge, &pays));
     assert!(first.findings.is_empty() && second.findings.is_empty());
-    assert!(one.commit(&mut judge, first).is_empty());
-    let found = other.commit(&mut judge, second);
+    assert!(one.commit(&mut judge, first).unwrap().is_empty());
+    let found = other.commit(&mut judge, second).unwrap();
     assert_eq!(found.len(), 1, "15 and 15 are more than 20");
     assert_eq!((found[0].session.as_str(), found[0].step), ("other", 1));
     let paid = found[0].witness.iter().filter(|proof| !proof.present.is_empty());

@@ -106,7 +106,7 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
                 event.principal = Some(line.text()?);
                 1 << 17
             }
-            "facts" => return None,
+            "facts" | "answers" => return None,
             _ if more.len() == MOST_OTHERS => return None,
             _ => {
                 more.push((key.into(), line.value()?));

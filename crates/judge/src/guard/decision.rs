@@ -158,7 +158,7 @@ impl Decision {
 
     /// Makes the proposed event part of the accepted trace.
     pub(super) fn accept(&mut self, session: &mut Session, judge: &mut Judge, proposal: Proposal) {
-        session.commit(judge, proposal);
+        session.accept(judge, proposal);
         self.step = Some(session.steps());
     }
 }

@@ -11,7 +11,7 @@ impl Guard {
     /// Makes events that are known to be missing part of a session, as events of which nothing is known; `next` is the time
     /// of the event behind them. What depends on them is answered as each property answers what is unknown.
     pub fn miss(&mut self, name: &str, count: u64, next: Option<Time>) {
-        let Guard { decider, sessions } = self;
+        let Guard { decider, sessions, .. } = self;
         let guarded = sessions.entry(Text::new(name)).or_insert_with_key(|name| Box::new(decider.begin(name)));
         guarded.session.miss(&mut decider.judge, count, next);
     }

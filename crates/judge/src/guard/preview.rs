@@ -26,6 +26,9 @@ pub struct Preview {
 impl Guard {
     /// What would be decided about an event if it came now. Nothing changes.
     pub fn preview(&mut self, event: &Event) -> Preview {
+        let mut event = event.clone();
+        self.annotators.annotate(std::slice::from_mut(&mut event));
+        let event = &event;
         let name = event.session.clone().unwrap_or_default();
         let proposal = match self.sessions.get(&name) {
             Some(guarded) => guarded.session.propose(&mut self.decider.judge, event),

@@ -1,3 +1,4 @@
-//! Sessions judged step by step.
+//! Sessions judged step by step, and the ports around them.
 
+mod ports;
 mod session;

@@ -7,7 +7,7 @@ use lictor_event::record::LogRecord;
 use lictor_json as json;
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
-use lictor_judge::session::Session;
+use lictor_judge::session::{Proposal, Session};
 use lictor_logic::Time;
 use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
@@ -85,7 +85,7 @@ proptest! {
                 Fate::Observed => Some(sessions[of].observe(&mut judge, &event)),
                 Fate::Committed => {
                     let proposal = sessions[of].propose(&mut judge, &event);
-                    Some(sessions[of].commit(&mut judge, proposal))
+                    Some(sessions[of].commit(&mut judge, proposal).unwrap())
                 }
                 Fate::Dropped => {
                     drop(sessions[of].propose(&mut judge, &event));
@@ -95,7 +95,7 @@ proptest! {
                     let proposal = sessions[of].propose(&mut judge, &event);
                     drop(sessions[1 - of].propose(&mut judge, &event));
                     drop(sessions[of].propose(&mut judge, &event));
-                    Some(sessions[of].commit(&mut judge, proposal))
+                    Some(sessions[of].commit(&mut judge, proposal).unwrap())
                 }
             };
             if let Some(found) = found {
@@ -110,4 +110,66 @@ proptest! {
             prop_assert_eq!(told(session.finish(&mut judge)), told(twin.finish(&mut plain)));
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A chain of proposals finds what a session finds that really makes the steps, and changes nothing on the way.
+    #[test]
+    fn proposal_upon_proposals_equals_committed_steps(
+        script in prop::collection::vec((0..6usize, 1..5i64), 2..12),
+        before in 0..6usize,
+    ) {
+        let (mut judge, mut plain) = (self::judge(), self::judge());
+        let mut session = Session::new(&mut judge, "s0");
+        let mut twin = Session::new(&mut plain, "s0");
+        let events: Vec<Event> = script
+            .iter()
+            .enumerate()
+            .map(|(second, (what, amount))| event(0, 2 * second as u32, *what, *amount))
+            .collect();
+        let before = before.min(events.len() - 1);
+        for event in &events[..before] {
+            prop_assert_eq!(told(session.observe(&mut judge, event)), told(twin.observe(&mut plain, event)));
+        }
+        let mut chain: Vec<Proposal> = Vec::new();
+        let mut fork = session.fork();
+        for event in &events[before..] {
+            let proposal = match chain.last() {
+                Some(last) => session.propose_upon(&mut judge, last, event).unwrap(),
+                None => session.propose(&mut judge, event),
+            };
+            prop_assert_eq!(proposal.step() as usize, before + chain.len() + 1);
+            let found = told(twin.observe(&mut plain, event));
+            prop_assert_eq!(told(proposal.findings.clone()), found.clone());
+            prop_assert_eq!(told(fork.observe(&mut judge, event)), found);
+            chain.push(proposal);
+        }
+        prop_assert_eq!(session.steps() as usize, before);
+        // Committed in their order they are the same steps; any other order is refused.
+        if chain.len() > 1 {
+            let second = session.propose_upon(&mut judge, &chain[0], &events[before + 1]).unwrap();
+            prop_assert!(session.commit(&mut judge, second).is_err());
+        }
+        for proposal in chain {
+            prop_assert!(session.commit(&mut judge, proposal).is_ok());
+        }
+        prop_assert_eq!(told(session.finish(&mut judge)), told(twin.finish(&mut plain)));
+    }
+}
+
+#[test]
+fn stale_proposal_is_refused_and_changes_nothing() {
+    let mut judge = judge();
+    let mut session = Session::new(&mut judge, "s0");
+    let mut other = Session::new(&mut judge, "s0");
+    let proposal = session.propose(&mut judge, &event(0, 0, 0, 1));
+    assert_eq!((proposal.session().as_str(), proposal.step()), ("s0", 1));
+    let again = session.propose(&mut judge, &event(0, 0, 0, 1));
+    assert!(other.commit(&mut judge, again).is_err());
+    session.observe(&mut judge, &event(0, 1, 1, 1));
+    let message = session.commit(&mut judge, proposal).unwrap_err().to_string();
+    assert!(message.contains("step 1 of session `s0`"), "{message}");
+    assert_eq!(session.steps(), 1);
 }

@@ -1,0 +1,124 @@
+//! The ports of the two waists: annotators before the judge, observers after it.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use lictor_event::annotator::{Annotation, Annotator, AnnotatorError, Annotators};
+use lictor_event::{Answer, Event, Kind, Says};
+use lictor_judge::Judge;
+use lictor_judge::guard::{Action, Guard, GuardOptions};
+use lictor_judge::observer::{Feed, Observed};
+use lictor_logic::{Fact, Time};
+use lictor_policy::{FileResolver, Policy};
+
+const POLICY: &str = r#"
+lictor: 1
+name: threats
+properties:
+  - id: no-payment-after-threat
+    says: Nothing is paid after a threat.
+    formula: always (tool_call("pay") -> !once threatens)
+    respond: block
+    unknown: ask
+  - id: answered
+    says: A payment is confirmed within a minute.
+    formula: always (tool_call("pay") -> eventually[0,60s] tool_result)
+"#;
+
+fn guard() -> Guard {
+    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
+}
+
+fn threatens(says: Says) -> Answer {
+    Answer::new(Fact::new("threatens", []), says)
+}
+
+fn message(answers: Vec<Answer>) -> Event {
+    Event { answers, text: Some("pay me, or else".into()), ..Event::new(Kind::UserMessage) }
+}
+
+fn payment() -> Event {
+    Event { tool: Some("pay".into()), id: Some("c1".into()), ..Event::new(Kind::ToolCall) }
+}
+
+/// What is decided about a payment after a message with these answers.
+fn decided_after(answers: Vec<Answer>) -> Action {
+    let mut guard = guard();
+    guard.decide(message(answers), None);
+    guard.decide(payment(), None).action
+}
+
+#[test]
+fn answers_make_facts_known_absent_or_unknown() {
+    assert_eq!(decided_after(vec![]), Action::Forward);
+    assert_eq!(decided_after(vec![threatens(Says::Yes)]), Action::Block);
+    assert_eq!(decided_after(vec![threatens(Says::No)]), Action::Forward);
+    assert_eq!(decided_after(vec![threatens(Says::Unclear)]), Action::Ask);
+    assert_eq!(decided_after(vec![threatens(Says::Failed)]), Action::Ask);
+}
+
+#[test]
+fn contradicting_answers_leave_a_fact_unknown() {
+    assert_eq!(decided_after(vec![threatens(Says::Yes), threatens(Says::No)]), Action::Ask);
+    assert_eq!(decided_after(vec![threatens(Says::Failed), threatens(Says::No)]), Action::Forward);
+    let labeled = Event { labels: vec!["threatens".into()], ..message(vec![threatens(Says::No)]) };
+    let mut guard = guard();
+    guard.decide(labeled, None);
+    assert_eq!(guard.decide(payment(), None).action, Action::Ask);
+}
+
+/// Says yes about every message that mentions a threat, unless it is broken.
+struct Keyword {
+    is_broken: bool,
+}
+
+impl Annotator for Keyword {
+    fn name(&self) -> &str {
+        "keyword@1"
+    }
+
+    fn questions(&self, event: &Event) -> Vec<Fact> {
+        if event.kind == Kind::UserMessage { vec![Fact::new("threatens", [])] } else { Vec::new() }
+    }
+
+    fn annotate(&self, events: &[&Event]) -> Vec<Result<Annotation, AnnotatorError>> {
+        assert!(!self.is_broken, "the annotator is broken");
+        let says = |event: &&Event| event.text.as_deref().is_some_and(|text| text.contains("or else"));
+        let answer = |event| threatens(if says(event) { Says::Yes } else { Says::No });
+        events.iter().map(|event| Ok(answer(event).into())).collect()
+    }
+}
+
+#[test]
+fn guard_asks_annotators_before_it_decides() {
+    for (is_broken, action) in [(false, Action::Block), (true, Action::Ask)] {
+        let annotators = Annotators::new([Box::new(Keyword { is_broken }) as _]);
+        let mut guard = guard().annotated_by(Arc::new(annotators));
+        let decision = guard.decide(message(vec![]), None);
+        assert_eq!(decision.event.answers[0].by.as_deref(), Some("keyword@1"));
+        assert_eq!(guard.decide(payment(), None).action, action);
+    }
+}
+
+#[test]
+fn observer_sees_decisions_and_findings_in_order() {
+    let feed = Feed::default();
+    let mut reader = feed.subscribe();
+    let mut guard = guard().observed_by(feed);
+    guard.decide(Event { time: Some(Time(0)), ..payment() }, None);
+    guard.tick(Time(61_000_000_000));
+    guard.decide(message(vec![threatens(Says::Yes)]), None);
+    guard.decide(payment(), None);
+    let seen: Vec<String> = reader
+        .read()
+        .entries
+        .iter()
+        .map(|entry| match &**entry {
+            Observed::Decision(decision) => decision.action.name().to_owned(),
+            Observed::Finding(finding) => finding.property.id.to_string(),
+            _ => "notice".to_owned(),
+        })
+        .collect();
+    assert_eq!(seen, ["forward", "answered", "forward", "block"]);
+}
