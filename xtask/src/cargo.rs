@@ -6,6 +6,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::transcript::{self, Counts};
+
 /// The root of the repository.
 pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -15,6 +17,17 @@ pub(crate) fn root() -> &'static Path {
 /// Where cargo puts what it builds.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Whether this runs on a build server.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// The environment of everything that compiles. Steps share what they compile only if all of them have the same settings.
+pub(crate) fn settings() -> &'static [(&'static str, &'static str)] {
+    // A build server throws the target folder away: debug information and incremental state only fill it.
+    if is_ci() { &[("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")] } else { &[] }
 }
 
 /// A call of cargo that has not been made yet; shown as it would be typed.
@@ -42,16 +55,18 @@ impl Cargo {
         if status.success() { Ok(()) } else { Err(format!("`{self}` failed ({status})")) }
     }
 
-    fn command(&self) -> Command {
+    /// Makes the call, which runs tests, and counts them.
+    pub(crate) fn run_tests(&self) -> Result<Counts, String> {
+        let result = transcript::run(&mut self.command());
+        result.map(|(_, counts)| counts).map_err(|error| format!("could not start `{self}`: {error}"))
+    }
+
+    /// The call as a command, for those who read what it prints.
+    pub(crate) fn command(&self) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.current_dir(root()).args(&self.arguments);
-        if std::env::var("CI").is_ok_and(|value| value == "true" || value == "1") {
-            // A build server throws the target folder away: debug information and incremental state only fill it.
-            command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-            command.env("CARGO_PROFILE_TEST_DEBUG", "0");
-            command.env("CARGO_INCREMENTAL", "0");
-        }
+        command.envs(settings().iter().copied());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -22,6 +22,16 @@ pub(crate) enum Binary {
     OfTests,
 }
 
+impl Binary {
+    /// Builds the binary where nobody has built it yet.
+    pub(crate) fn build(self) -> Result<(), String> {
+        match self {
+            Binary::Built => Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run(),
+            Binary::OfTests => Ok(()),
+        }
+    }
+}
+
 /// Compares every example with what it prints.
 pub(crate) fn check(binary: Binary) -> Result<Outcome, String> {
     let Some(search_path) = find(binary)? else { return Ok(Outcome::Skipped(NO_BINARY.into())) };
@@ -67,9 +77,7 @@ fn find(origin: Binary) -> Result<Option<OsString>, String> {
     if !root().join("crates/cli/Cargo.toml").exists() {
         return Ok(None);
     }
-    if origin == Binary::Built {
-        Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run()?;
-    }
+    origin.build()?;
     // Both binaries are made by the same cargo with the same settings, so they lie side by side.
     let this = std::env::current_exe().map_err(|error| format!("could not find this program: {error}"))?;
     let folder = this.parent().unwrap_or(Path::new("."));
@@ -115,7 +123,7 @@ impl Shell {
 }
 
 /// README.md and every Markdown file below docs/, by name.
-fn pages() -> Result<Vec<(String, PathBuf)>, String> {
+pub(crate) fn pages() -> Result<Vec<(String, PathBuf)>, String> {
     let mut pages = vec![("README.md".to_string(), root().join("README.md"))];
     for folder in ["docs", "examples"] {
         if root().join(folder).exists() {
@@ -140,6 +148,6 @@ fn collect(folder: &str, pages: &mut Vec<(String, PathBuf)>) -> Result<(), Strin
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("could not read {}: {error}", path.display()))
 }

@@ -12,6 +12,7 @@ mod console;
 mod docs;
 mod python;
 mod step;
+mod transcript;
 
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ usage: cargo xtask COMMAND
   test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
   python           build the wheel of the Python package, install it, run its tests and check its types
-  bench NAME …     run a benchmark of bench/ in release, or `python`; what follows NAME is handed to it
+  bench NAME …     run a benchmark of bench/ as it is shipped, or `python`; what follows NAME is handed to it
   nightly          the differential tests and those that change and kill ledgers at a nightly size, in release
                    (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
   help             this text
@@ -52,12 +53,12 @@ fn main() -> ExitCode {
             println!("{HELP}");
             Ok(())
         }
-        ["test"] => return if test() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        ["test"] => return exit_code(test()),
         ["docs"] => docs::check(Binary::Built).and_then(Outcome::or_failure),
         ["docs", "--bless"] => docs::bless(),
-        ["python"] => python::test().and_then(Outcome::or_failure),
+        ["python"] => python::test(Binary::Built).and_then(Outcome::or_failure),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
-        ["nightly"] => nightly(),
+        ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),
         ["bench", ..] => {
             return misunderstood("`bench` needs the name of a benchmark, as in `cargo xtask bench logic`");
@@ -73,6 +74,10 @@ fn main() -> ExitCode {
     }
 }
 
+fn exit_code(is_well: bool) -> ExitCode {
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn misunderstood(message: &str) -> ExitCode {
     eprintln!("error: {message}\n\n{HELP}");
     ExitCode::from(2)
@@ -80,7 +85,7 @@ fn misunderstood(message: &str) -> ExitCode {
 
 /// Runs every step, also after one has failed, and then says how many did; true if none did.
 fn test() -> bool {
-    let mut tally = Tally::default();
+    let mut tally = Tally::new();
     tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
     // Workspaces of their own: what they depend on is none of the product's business.
     for apart in ["bench", "peers"] {
@@ -88,14 +93,18 @@ fn test() -> bool {
         tally.cargo(&format!("format of {apart}"), Cargo::new(["fmt", "--manifest-path", &manifest, "--check"]));
     }
     tally.cargo("lints", Cargo::new(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
-    tally.cargo("tests", Cargo::new(["test", "--workspace", "--no-fail-fast"]));
-    tally.cargo("other engines", Cargo::new(["test", "--manifest-path", "peers/Cargo.toml", "--no-fail-fast"]));
+    // What passing tests print is asked for, since a test that skips prints why.
+    tally.tests("tests", Cargo::new(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]));
+    let peers = ["test", "--manifest-path", "peers/Cargo.toml", "--no-fail-fast", "--", "--show-output"];
+    // One target folder for both workspaces, so that they share what they compile alike.
+    let folder = cargo::target();
+    tally.tests("other engines", Cargo::new(peers).variable("CARGO_TARGET_DIR", &folder.to_string_lossy()));
     tally.cargo(
         "reference pages",
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
     );
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
-    tally.step("Python: wheel, tests, types", python::test);
+    tally.step("Python: wheel, tests, types", || python::test(Binary::OfTests));
     tally.finish()
 }
 
@@ -107,34 +116,34 @@ fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
     if !cargo::root().join("bench/Cargo.toml").exists() {
         return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
     }
-    let arguments = ["run", "--release", "--manifest-path", "bench/Cargo.toml", "--", name];
+    let arguments = ["run", "--profile", "dist", "--manifest-path", "bench/Cargo.toml", "--", name];
     let mut cargo = Cargo::new(arguments.iter().chain(rest).copied());
     if name == "gateway" {
         // The command as it is shipped is what is measured, as a process of its own.
-        Cargo::new(["build", "--release", "--package", "lictor-cli"]).run()?;
-        cargo = cargo.variable("LICTOR_COMMAND", &cargo::target().join("release/lictor").to_string_lossy());
+        Cargo::new(["build", "--profile", "dist", "--package", "lictor-cli"]).run()?;
+        cargo = cargo.variable("LICTOR_COMMAND", &cargo::target().join("dist/lictor").to_string_lossy());
     }
     cargo.run()?;
     if name == "data" {
         // Engines of policies live in a workspace of their own, and so does the comparison with them.
-        Cargo::new(["run", "--release", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"]).run()?;
+        Cargo::new(["run", "--profile", "dist", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"]).run()?;
     }
     Ok(())
 }
 
-/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for.
-fn nightly() -> Result<(), String> {
-    let factor = std::env::var(PAIRS).unwrap_or_else(|_| NIGHTLY_FACTOR.into());
-    println!("{PAIRS}={factor}");
-    Cargo::new(["test", "--release", "--package", "lictor-logic", "--test", "differential", "--test", "data"])
-        .variable(PAIRS, &factor)
-        .run()?;
-    for (test, variable, size) in LEDGERS {
+/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for; true if
+/// nothing failed.
+fn nightly() -> bool {
+    let mut tally = Tally::new();
+    let sized = |arguments: &[&str], variable: &str, size: &str| {
         let size = std::env::var(variable).unwrap_or_else(|_| size.into());
-        println!("{variable}={size}");
-        Cargo::new(["test", "--release", "--package", "lictor-ledger", "--test", test])
-            .variable(variable, &size)
-            .run()?;
+        let test = ["test", "--release", "--no-fail-fast", "--package"];
+        Cargo::new(test.iter().chain(arguments).copied().chain(["--", "--show-output"])).variable(variable, &size)
+    };
+    let differential = ["lictor-logic", "--test", "differential", "--test", "data"];
+    tally.tests("differential tests", sized(&differential, PAIRS, NIGHTLY_FACTOR));
+    for (test, variable, size) in LEDGERS {
+        tally.tests("ledgers", sized(&["lictor-ledger", "--test", test], variable, size));
     }
-    Ok(())
+    tally.finish()
 }

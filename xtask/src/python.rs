@@ -6,11 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{Cargo, root, target};
+use crate::cargo::{Cargo, root, settings, target};
+use crate::docs::Binary;
 use crate::step::Outcome;
+use crate::transcript;
 
 /// Builds the wheel, installs it, and runs its tests and the checks of its types.
-pub(crate) fn test() -> Result<Outcome, String> {
+pub(crate) fn test(binary: Binary) -> Result<Outcome, String> {
     let wheel = match wheel("dev", "wheel") {
         Ok(wheel) => wheel,
         Err(Trouble::Absent(reason)) => return Ok(Outcome::Skipped(reason)),
@@ -22,7 +24,7 @@ pub(crate) fn test() -> Result<Outcome, String> {
         Err(reason) => return Ok(Outcome::Skipped(reason)),
     };
     install(&python, &wheel)?;
-    Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run()?;
+    binary.build()?;
     let folder = package();
     let tests = |command: &mut Command| {
         command
@@ -30,19 +32,21 @@ pub(crate) fn test() -> Result<Outcome, String> {
             .env("LICTOR_COMMAND", profile_folder("dev").join("lictor"))
             .env("LICTOR_ROOT", root());
     };
-    run(Command::new(&python).args(["-m", "pytest"]), tests)?;
+    let mut pytest = Command::new(&python);
+    tests(pytest.args(["-m", "pytest", "-rs"]));
+    let (_, counts) = transcript::run(&mut pytest).map_err(|error| format!("could not start pytest: {error}"))?;
     run(Command::new(&python).args(["-m", "mypy"]), tests)?;
     run(Command::new(&python).args(["-m", "mypy.stubtest", "lictor._lictor"]), tests)?;
-    Ok(Outcome::Passed)
+    Ok(Outcome::Tested(counts))
 }
 
-/// Measures the release wheel against other monitors for Python, and its audit against the command's.
+/// Measures the wheel as it is shipped against other monitors for Python, and its audit against the command's.
 pub(crate) fn bench(rest: &[&str]) -> Result<(), String> {
-    let wheel = wheel("release", "wheel-release").map_err(Trouble::into_message)?;
-    Cargo::new(["build", "--quiet", "--release", "--package", "lictor-cli"]).run()?;
+    let wheel = wheel("dist", "wheel-dist").map_err(Trouble::into_message)?;
+    Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-cli"]).run()?;
     let python = environment("bench")?;
     install(&python, &wheel)?;
-    let command = profile_folder("release").join("lictor");
+    let command = profile_folder("dist").join("lictor");
     run(Command::new(&python).arg(package().join("bench/compare.py")).args(rest).env("LICTOR_COMMAND", command), |_| ())
 }
 
@@ -84,6 +88,7 @@ fn wheel(profile: &str, folder: &str) -> Result<PathBuf, Trouble> {
     let mut build = Command::new(maturin);
     build.args(["build", "--quiet", "--profile", profile, "--out"]).arg(&out);
     build.arg("--manifest-path").arg(package().join("Cargo.toml")).env("CARGO_TARGET_DIR", target());
+    build.envs(settings().iter().copied());
     run(&mut build, |_| ()).map_err(Trouble::Failed)?;
     let entries = fs::read_dir(&out).map_err(|error| Trouble::Failed(error.to_string()))?;
     let wheels = entries.filter_map(Result::ok).map(|entry| entry.path());

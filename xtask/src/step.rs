@@ -1,9 +1,11 @@
 //! Steps of a longer command: a heading for each, and the count at the end.
 //!
 //! INVARIANT: [`Tally::finish`] is true only if no step failed. A step that could not run at all counts as
-//! failed; one that had nothing to run on is named as skipped and is not counted among those that passed.
+//! failed. A step or a test that was skipped is listed with its reason and does not count as passed; on a build server a
+//! skipped step counts as failed.
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, is_ci};
+use crate::transcript::Counts;
 
 /// How a step ended, if it did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,30 +14,48 @@ pub(crate) enum Outcome {
     Passed,
     /// There was nothing to check, for this reason.
     Skipped(String),
+    /// It ran tests. It failed if one of them did.
+    Tested(Counts),
 }
 
 impl Outcome {
-    /// A failure where nothing was checked: for a command that was asked for just this.
+    /// A failure where nothing was checked or a test failed: for a command that was asked for just this.
     pub(crate) fn or_failure(self) -> Result<(), String> {
         match self {
             Outcome::Passed => Ok(()),
             Outcome::Skipped(reason) => Err(reason),
+            Outcome::Tested(counts) if counts.failed > 0 => Err("tests failed".into()),
+            Outcome::Tested(counts) => {
+                counts.skipped.iter().for_each(|skip| println!("skipped: {}: {}", skip.name, skip.reason));
+                Ok(())
+            }
         }
     }
 }
 
-/// How the steps so far have ended.
-#[derive(Debug, Default)]
+/// How the steps so far have ended. A step that runs tests counts as its tests, any other as one.
+#[derive(Debug)]
 pub(crate) struct Tally {
+    is_ci: bool,
     passed: usize,
-    failed: Vec<String>,
+    failed: usize,
+    broken: Vec<String>,
     skipped: Vec<String>,
 }
 
 impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally { is_ci: is_ci(), passed: 0, failed: 0, broken: Vec::new(), skipped: Vec::new() }
+    }
+
     /// Runs a call of cargo as a step.
     pub(crate) fn cargo(&mut self, name: &str, call: Cargo) {
         self.step(&format!("{name}: {call}"), || call.run().map(|()| Outcome::Passed));
+    }
+
+    /// Runs `cargo test` as a step and counts its tests.
+    pub(crate) fn tests(&mut self, name: &str, call: Cargo) {
+        self.step(&format!("{name}: {call}"), || call.run_tests().map(Outcome::Tested));
     }
 
     /// Runs a step.
@@ -43,57 +63,90 @@ impl Tally {
         println!("\n== {name}");
         match body() {
             Ok(Outcome::Passed) => self.passed += 1,
+            Ok(Outcome::Skipped(reason)) if self.is_ci => self.fail(name, 1, &format!("skipped: {reason}")),
             Ok(Outcome::Skipped(reason)) => {
-                println!("SKIPPED: {reason}");
+                println!("skipped: {reason}");
                 self.skipped.push(format!("{name}: {reason}"));
             }
-            Err(message) => {
-                println!("FAILED: {message}");
-                self.failed.push(name.into());
+            Ok(Outcome::Tested(counts)) => {
+                self.passed += counts.passed;
+                self.skipped.extend(counts.skipped.iter().map(|skip| format!("{}: {}", skip.name, skip.reason)));
+                if counts.failed > 0 {
+                    self.fail(name, counts.failed, "tests failed, see above");
+                }
             }
+            Err(message) => self.fail(name, 1, &message),
         }
     }
 
-    /// Names what failed and what was skipped, then counts; true if nothing failed.
+    fn fail(&mut self, name: &str, count: usize, message: &str) {
+        println!("FAILED: {message}");
+        self.failed += count;
+        self.broken.push(name.into());
+    }
+
+    /// Names what was skipped and what failed, then counts; true if nothing failed.
     pub(crate) fn finish(self) -> bool {
         println!();
-        for step in &self.skipped {
-            println!("SKIPPED: {step}");
+        for skipped in &self.skipped {
+            println!("skipped: {skipped}");
         }
-        for step in &self.failed {
+        for step in &self.broken {
             println!("FAILED: {step}");
         }
-        let skipped = if self.skipped.is_empty() { String::new() } else { format!(", {} skipped", self.skipped.len()) };
-        println!("{} passed, {} failed{skipped}", self.passed, self.failed.len());
-        self.failed.is_empty()
+        println!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped.len());
+        self.broken.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::Skip;
+
+    fn tally(is_ci: bool) -> Tally {
+        Tally { is_ci, ..Tally::new() }
+    }
+
+    fn figures(tally: &Tally) -> (usize, usize, usize) {
+        (tally.passed, tally.failed, tally.skipped.len())
+    }
 
     #[test]
     fn a_failed_step_fails_the_whole_however_many_pass_after_it() {
-        let mut tally = Tally::default();
+        let mut tally = tally(false);
         tally.step("first", || Err("broken".into()));
         tally.step("second", || Ok(Outcome::Passed));
-        assert_eq!((tally.passed, tally.failed.len()), (1, 1));
+        assert_eq!(figures(&tally), (1, 1, 0));
         assert!(!tally.finish());
     }
 
     #[test]
-    fn a_skipped_step_is_not_counted_as_passed() {
-        let mut tally = Tally::default();
-        tally.step("only", || Ok(Outcome::Skipped("nothing there".into())));
-        assert_eq!((tally.passed, tally.failed.len(), tally.skipped.len()), (0, 0, 1));
-        assert!(tally.finish());
+    fn skipped_step_is_not_passed_and_fails_on_a_build_server() {
+        for (is_ci, expected) in [(false, (0, 0, 1)), (true, (0, 1, 0))] {
+            let mut tally = tally(is_ci);
+            tally.step("only", || Ok(Outcome::Skipped("nothing there".into())));
+            assert_eq!(figures(&tally), expected);
+            assert_eq!(tally.finish(), !is_ci);
+        }
+    }
+
+    #[test]
+    fn tests_count_one_by_one_and_skipped_tests_are_listed() {
+        let skip = Skip { name: "a".into(), reason: "no formats".into() };
+        let mut tally = tally(true);
+        tally.step("good", || Ok(Outcome::Tested(Counts { passed: 7, failed: 0, skipped: vec![skip] })));
+        assert_eq!((figures(&tally), tally.skipped[0].as_str()), ((7, 0, 1), "a: no formats"));
+        tally.step("bad", || Ok(Outcome::Tested(Counts { passed: 1, failed: 2, skipped: Vec::new() })));
+        assert_eq!(figures(&tally), (8, 2, 1));
+        assert!(!tally.finish());
     }
 
     #[test]
     fn a_call_that_cannot_succeed_is_a_failed_step() {
-        let mut tally = Tally::default();
+        let mut tally = tally(false);
         tally.cargo("nonsense", Cargo::new(["--no-such-flag"]));
-        assert_eq!(tally.failed.len(), 1);
+        tally.tests("nonsense", Cargo::new(["--no-such-flag"]));
+        assert_eq!(figures(&tally), (0, 2, 0));
     }
 }
