@@ -7,10 +7,12 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people prints")]
 
+mod bench;
 mod cargo;
 mod console;
 mod docs;
 mod python;
+mod ratio;
 mod step;
 mod transcript;
 
@@ -27,6 +29,8 @@ usage: cargo xtask COMMAND
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
   python           build the wheel of the Python package, install it, run its tests and check its types
   bench NAME …     run a benchmark of bench/ as it is shipped, or `python`; what follows NAME is handed to it
+  bench --check    run all benchmarks, or those named, and name ratios 15 % worse than in bench/record.toml;
+                   bench --record writes that file
   nightly          the differential tests and those that change and kill ledgers at a nightly size, in release
                    (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
   help             this text
@@ -57,7 +61,9 @@ fn main() -> ExitCode {
         ["docs"] => docs::check(Binary::Built).and_then(Outcome::or_failure),
         ["docs", "--bless"] => docs::bless(),
         ["python"] => python::test(Binary::Built).and_then(Outcome::or_failure),
-        ["bench", name, rest @ ..] if !name.starts_with('-') => bench(name, rest),
+        ["bench", "--check", names @ ..] => bench::check(names),
+        ["bench", "--record", names @ ..] => bench::record(names),
+        ["bench", name, rest @ ..] if !name.starts_with('-') => bench::run(name, rest),
         ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),
         ["bench", ..] => {
@@ -106,29 +112,6 @@ fn test() -> bool {
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
     tally.step("Python: wheel, tests, types", || python::test(Binary::OfTests));
     tally.finish()
-}
-
-/// Runs a benchmark. They are a workspace of their own, for they depend on other monitors.
-fn bench(name: &str, rest: &[&str]) -> Result<(), String> {
-    if name == "python" {
-        return python::bench(rest);
-    }
-    if !cargo::root().join("bench/Cargo.toml").exists() {
-        return Err("bench/Cargo.toml does not exist, so there is no benchmark to run".into());
-    }
-    let arguments = ["run", "--profile", "dist", "--manifest-path", "bench/Cargo.toml", "--", name];
-    let mut cargo = Cargo::new(arguments.iter().chain(rest).copied());
-    if name == "gateway" {
-        // The command as it is shipped is what is measured, as a process of its own.
-        Cargo::new(["build", "--profile", "dist", "--package", "lictor-cli"]).run()?;
-        cargo = cargo.variable("LICTOR_COMMAND", &cargo::target().join("dist/lictor").to_string_lossy());
-    }
-    cargo.run()?;
-    if name == "data" {
-        // Engines of policies live in a workspace of their own, and so does the comparison with them.
-        Cargo::new(["run", "--profile", "dist", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"]).run()?;
-    }
-    Ok(())
 }
 
 /// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for; true if

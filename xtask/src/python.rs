@@ -40,14 +40,16 @@ pub(crate) fn test(binary: Binary) -> Result<Outcome, String> {
     Ok(Outcome::Tested(counts))
 }
 
-/// Measures the wheel as it is shipped against other monitors for Python, and its audit against the command's.
-pub(crate) fn bench(rest: &[&str]) -> Result<(), String> {
+/// What measures the wheel as it is shipped against other monitors for Python, and its audit against the command's.
+pub(crate) fn bench(rest: &[&str]) -> Result<Command, String> {
     let wheel = wheel("dist", "wheel-dist").map_err(Trouble::into_message)?;
     Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-cli"]).run()?;
     let python = environment("bench")?;
     install(&python, &wheel)?;
-    let command = profile_folder("dist").join("lictor");
-    run(Command::new(&python).arg(package().join("bench/compare.py")).args(rest).env("LICTOR_COMMAND", command), |_| ())
+    let mut command = Command::new(&python);
+    command.arg(package().join("bench/compare.py")).args(rest);
+    command.env("LICTOR_COMMAND", profile_folder("dist").join("lictor"));
+    Ok(command)
 }
 
 /// Why there is no wheel.
