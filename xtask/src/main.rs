@@ -1,4 +1,4 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `deny`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
@@ -10,6 +10,7 @@
 mod bench;
 mod cargo;
 mod console;
+mod deny;
 mod docs;
 mod python;
 mod ratio;
@@ -31,8 +32,9 @@ usage: cargo xtask COMMAND
   bench NAME …     run a benchmark of bench/ as it is shipped, or `python`; what follows NAME is handed to it
   bench --check    run all benchmarks, or those named, and name ratios 15 % worse than in bench/record.toml;
                    bench --record writes that file
-  nightly          the differential tests and those that change and kill ledgers at a nightly size, in release
+  nightly          the differential tests and those that change and kill ledgers at a nightly size, and `deny`
                    (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
+  deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
   help             this text
 
 exit code: 0 all is well, 1 something failed, 2 the command was not understood
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         ["bench", "--check", names @ ..] => bench::check(names),
         ["bench", "--record", names @ ..] => bench::record(names),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench::run(name, rest),
+        ["deny"] => deny::check().and_then(Outcome::or_failure),
         ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),
         ["bench", ..] => {
@@ -114,8 +117,8 @@ fn test() -> bool {
     tally.finish()
 }
 
-/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for; true if
-/// nothing failed.
+/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for, and checks
+/// what we depend on; true if nothing failed.
 fn nightly() -> bool {
     let mut tally = Tally::new();
     let sized = |arguments: &[&str], variable: &str, size: &str| {
@@ -128,5 +131,6 @@ fn nightly() -> bool {
     for (test, variable, size) in LEDGERS {
         tally.tests("ledgers", sized(&["lictor-ledger", "--test", test], variable, size));
     }
+    tally.step("dependencies: licences, bans, sources, advisories", deny::check);
     tally.finish()
 }
