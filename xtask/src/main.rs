@@ -1,4 +1,4 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `deny`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `words`, `deny`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
@@ -16,12 +16,14 @@ mod python;
 mod ratio;
 mod step;
 mod transcript;
+mod words;
 
 use std::process::ExitCode;
 
 use crate::cargo::Cargo;
 use crate::docs::Binary;
 use crate::step::{Outcome, Tally};
+use crate::words::Count;
 
 const HELP: &str = "\
 usage: cargo xtask COMMAND
@@ -35,6 +37,7 @@ usage: cargo xtask COMMAND
   nightly          the differential tests and those that change and kill ledgers at a nightly size, and `deny`
                    (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
   deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
+  words [FILE …]   count words, long sentences and words that make readers guess, page by page
   help             this text
 
 exit code: 0 all is well, 1 something failed, 2 the command was not understood
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         ["bench", "--record", names @ ..] => bench::record(names),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench::run(name, rest),
         ["deny"] => deny::check().and_then(Outcome::or_failure),
+        ["words", files @ ..] => count_words(files),
         ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),
         ["bench", ..] => {
@@ -115,6 +119,23 @@ fn test() -> bool {
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
     tally.step("Python: wheel, tests, types", || python::test(Binary::OfTests));
     tally.finish()
+}
+
+/// Prints how hard pages are to read: those named, or all that people read first.
+fn count_words(files: &[&str]) -> Result<(), String> {
+    let pages = match files {
+        [] => docs::pages()?,
+        files => files.iter().map(|file| ((*file).to_owned(), cargo::root().join(file))).collect(),
+    };
+    let mut all = Count::default();
+    println!("{}", words::heading());
+    for (name, path) in pages {
+        let count = Count::of(&docs::read(&path)?);
+        println!("{}", count.row(&name));
+        all.add(&count);
+    }
+    println!("{}", all.row("all"));
+    Ok(())
 }
 
 /// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for, and checks
