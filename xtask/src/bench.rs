@@ -27,6 +27,10 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<(), String> {
 pub(crate) fn check(names: &[&str]) -> Result<(), String> {
     let names = chosen(names)?;
     let record = recorded()?;
+    // Said before the long run: without a record everything would pass.
+    if let Some(name) = names.iter().find(|name| record.iter().all(|ratio| ratio.bench() != **name)) {
+        return Err(format!("bench/record.toml has no ratio of `{name}`\n  hint: `cargo xtask bench --record {name}`"));
+    }
     let measured = measure(&names)?;
     let complaints = compare(&record, &measured, &names);
     for new in measured.iter().filter(|ratio| record.iter().all(|old| old.name != ratio.name)) {
