@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_kept_in_few_bytes() {
+    fn session_records_round_trip_compactly() {
         let mut records = Records::default();
         let added = [(0, 0), (0, 0), (0, 5), (0, 200), (0, 4_000_000_000), (2, 7), (2, 8), (3, 0)];
         for (file, index) in added {

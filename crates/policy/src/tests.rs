@@ -38,7 +38,7 @@ fn good() -> Value {
 }
 
 #[test]
-fn policies_and_pages_are_as_the_schema_says() {
+fn policy_schema_accepts_policies_and_pages() {
     let schema = validator(crate::SCHEMA);
     let check = |name: &str, value: &Value| {
         assert_eq!(complaints(&schema, value), [""; 0], "{name}");
@@ -110,7 +110,7 @@ suppress: [{property: i, session: s, reason: r, until: 2027-01-31}]
 ";
 
 #[test]
-fn the_loader_and_the_schema_refuse_the_same_shapes() {
+fn policy_schema_and_loader_refuse_same_shapes() {
     const STRUCTURE: [&str; 5] =
         ["policy.type", "policy.unknown-key", "policy.missing-key", "policy.unknown-word", "policy.version"];
     let schema = validator(crate::SCHEMA);
@@ -136,7 +136,7 @@ fn the_loader_and_the_schema_refuse_the_same_shapes() {
 
 /// Words that stand for something, by the schema and by what the loader says when it is given another one.
 #[test]
-fn the_loader_and_the_schema_know_the_same_words() {
+fn policy_schema_and_loader_list_same_words() {
     let schema: Value = serde_json::from_str(crate::SCHEMA).unwrap();
     let cases = [
         ("/$defs/purpose/properties/basis/enum", "purposes: {p: {basis: qqqqqqqq}}"),
@@ -174,7 +174,7 @@ fn is_event(line: &str) -> bool {
 }
 
 #[test]
-fn events_are_as_the_schema_says() {
+fn event_schema_accepts_what_decoder_accepts() {
     let schema = validator(lictor_event::SCHEMA);
     let pages = packs().iter().flat_map(|pack| &pack.pages);
     for line in pages.flat_map(|page| &page.traces).flat_map(|trace| &trace.lines) {

@@ -84,13 +84,13 @@ mod tests {
     use lictor_event::Kind;
 
     #[test]
-    fn every_kind_of_event_is_a_fact() {
+    fn builtin_facts_cover_every_event_kind() {
         let missing: Vec<&str> = Kind::names().filter(|name| builtin(name).is_none()).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]
-    fn no_fact_stands_twice() {
+    fn builtin_fact_names_are_unique() {
         for (place, fact) in BUILTINS.iter().enumerate() {
             assert!(BUILTINS.iter().skip(place + 1).all(|other| other.name != fact.name), "{}", fact.name);
         }

@@ -140,13 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_written_as_policies_name_them() {
+    fn csp_hash_is_base64_sha256() {
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
         assert_eq!(hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     }
 
     #[test]
-    fn every_gap_of_the_page_is_filled() {
+    fn html_template_placeholders_are_all_filled() {
         let report = Report { policy: "p".into(), ..Report::default() };
         for piece in PAGE.split("{{").skip(1) {
             let gap = piece.split("}}").next().unwrap_or_default();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_script_nor_style_ends_itself() {
+    fn html_script_and_style_contain_no_end_tag() {
         for source in [SCRIPT, STYLE] {
             assert!(!source.contains("</") && !source.contains("<!--"));
         }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn outer_levels_have_lines_and_inner_ones_do_not() {
+    fn json_layout_breaks_only_outer_levels() {
         let value = serde_json::json!({"a": [], "b": [{"c": [1, 2]}, {}], "d": {}});
         let expected = "{\n  \"a\": [],\n  \"b\": [\n    {\"c\":[1,2]},\n    {}\n  ],\n  \"d\": {}\n}";
         assert_eq!(written(Lines::of(2), &value), expected);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_string_ends_a_line_or_a_script() {
+    fn json_layout_escapes_line_and_script_ends() {
         let value = serde_json::json!("</script>\u{2028}&\u{85}é");
         assert_eq!(written(Lines::in_page(), &value), r#""\u003c/script\u003e\u2028\u0026\u0085é""#);
         assert_eq!(written(Lines::of(0), &value), r#""</script>\u2028&\u0085é""#);

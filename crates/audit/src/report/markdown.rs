@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_span_holds_any_text() {
+    fn markdown_code_span_holds_any_text() {
         assert_eq!(code("a"), "`a`");
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(code("`a``"), "``` `a`` ```");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_only_words() {
+    fn markdown_prose_escapes_all_markup() {
         assert_eq!(prose("*a* <b> @c"), "\\*a\\* &lt;b&gt; @\u{2060}c");
     }
 }

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_become_references() {
+    fn sarif_uri_percent_encodes_file_names() {
         assert_eq!(uri("logs/shop 1.jsonl"), "logs/shop%201.jsonl");
         assert_eq!(uri("/var/log/a#b?.jsonl"), "file:///var/log/a%23b%3F.jsonl");
         assert_eq!(uri("s3:bucket/é%.json"), "s3%3Abucket/%C3%A9%25.json");
@@ -328,12 +328,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_from_a_log_becomes_a_link() {
+    fn sarif_message_makes_no_links() {
         assert_eq!(message("see [here](https://example.invalid)"), "see [here] (https://example.invalid)");
     }
 
     #[test]
-    fn sentences_end() {
+    fn sarif_sentence_ends_with_punctuation() {
         assert_eq!(["Stop", "Stop.", "Stop?", ""].map(sentence), ["Stop.", "Stop.", "Stop?", ""]);
     }
 }

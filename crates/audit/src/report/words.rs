@@ -142,13 +142,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_by_thousands() {
+    fn digits_are_grouped_by_thousands() {
         let shown: Vec<String> = [0, 7, 999, 1000, 65_536, 10_000_000].into_iter().map(grouped).collect();
         assert_eq!(shown, ["0", "7", "999", "1,000", "65,536", "10,000,000"]);
     }
 
     #[test]
-    fn hidden_characters_are_written_out() {
+    fn hidden_characters_are_escaped() {
         assert_eq!(visible("a\x1b[2Jb\nc\u{202e}d\u{9b}e"), "a\\u{1b}[2Jb\\nc\\u{202e}d\\u{9b}e");
         assert!(matches!(visible("plain – schön 日本 👩\u{200d}💻"), Cow::Borrowed(_)));
     }

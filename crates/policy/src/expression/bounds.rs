@@ -161,7 +161,7 @@ mod tests {
     use super::check;
 
     #[test]
-    fn what_is_small_and_closed_passes() {
+    fn expression_bounds_accept_small_closed_text() {
         let long_list = format!("x in [{}]", vec!["'abc'"; 1000].join(", "));
         let long_condition = vec!["args.a.b > 1"; 500].join(" && ");
         let cases = [
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_has_no_end_is_refused() {
+    fn expression_bounds_refuse_large_or_unclosed_text() {
         let cases = [
             (&format!("`{}`", "(".repeat(50)), 33, "nest deeper"),
             (&"a".repeat(20_000), 0, "longer than"),

@@ -92,7 +92,7 @@ mod tests {
 
     /// What makes it faster changes nothing.
     #[test]
-    fn the_same_is_found_as_by_each_pattern() {
+    fn pattern_set_agrees_with_single_patterns() {
         let written = [
             r"(?i)\b(ignore|disregard)\s+your\b",
             r"(?i)<\s*/?\s*system\s*>",

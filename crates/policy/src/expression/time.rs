@@ -100,7 +100,7 @@ mod tests {
     use super::{parse_duration, write_duration};
 
     #[test]
-    fn durations_are_read_and_written() {
+    fn duration_is_parsed_and_written() {
         let cases = [
             ("0", Some(0), "0s"),
             ("24h", Some(86_400_000_000_000), "86400s"),

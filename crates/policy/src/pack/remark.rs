@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_are_read() {
+    fn remark_is_parsed() {
         let text = |text: &str| Value::text(text);
         assert_eq!(read("# violated"), Ok(vec![Remark::Here(vec![one(None, &[])])]));
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_remark_is_an_error() {
+    fn malformed_remark_is_an_error() {
         for text in [
             "# broken",
             "# violatedd",
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_inside_json_is_no_remark() {
+    fn remark_split_ignores_hash_inside_json() {
         assert_eq!(
             split(r#"{"text":"a # violated \" #"} # violated"#),
             (r#"{"text":"a # violated \" #"} "#, "# violated")

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_found_in_every_style() {
+    fn scalar_part_is_located_in_every_style() {
         assert_eq!(part("G(a -> F b)", "G(a -> F b)", ScalarStyle::Plain, "F b"), "F b");
         assert_eq!(part("'it''s ''b'''", "it's 'b'", ScalarStyle::SingleQuoted, "'b'"), "''b''");
         assert_eq!(part(r#""a \"x\" \u00e9 b""#, "a \"x\" é b", ScalarStyle::DoubleQuoted, "é"), r"\u00e9");
@@ -131,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_behind_the_last_character() {
+    fn scalar_empty_part_is_located_at_end() {
         assert_eq!(locate("a &  ", "a &", ScalarStyle::Plain, 3..3), Some(3..3));
         assert_eq!(locate("'a & '", "a & ", ScalarStyle::SingleQuoted, 4..4), Some(4..4));
     }
 
     #[test]
-    fn words_without_quotes_mean_what_the_core_schema_says() {
+    fn plain_scalar_follows_yaml_core_schema() {
         assert_eq!(resolve("0x1F"), Json::from(31));
         assert_eq!(resolve("+12"), Json::from(12));
         assert_eq!(resolve("-1.5e3"), Json::Number(Number::Float(-1500.0)));

@@ -320,7 +320,7 @@ fn is_same(ours: &CelValue<'_>, theirs: &Theirs) -> bool {
 }
 
 #[test]
-fn random_expressions_come_to_what_the_interpreter_comes_to() {
+fn random_expressions_agree_with_cel_interpreter() {
     let mut env = Env::stdlib();
     env.add_extension(cel::extensions::strings).unwrap();
     let env = Arc::new(env);

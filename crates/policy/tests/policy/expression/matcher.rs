@@ -20,7 +20,7 @@ fn text(text: &str) -> FactPattern {
 }
 
 #[test]
-fn a_field_is_like_one_of_the_alternatives() {
+fn matcher_holds_if_one_alternative_matches() {
     let (event, call) = (event(), call());
     let mut scope = EvaluationScope::new(&event);
     scope.call = Some(&call);
@@ -66,7 +66,7 @@ fn a_field_is_like_one_of_the_alternatives() {
 }
 
 #[test]
-fn a_key_of_digits_is_a_key_or_a_position() {
+fn matcher_path_digits_mean_key_or_index() {
     let mut event = Event::new(Kind::ToolCall);
     let matcher = Matcher::compile(&test("args.0", vec![text("x")])).unwrap();
     for args in [r#"{"0": "x"}"#, r#"["x"]"#] {
@@ -78,7 +78,7 @@ fn a_key_of_digits_is_a_key_or_a_position() {
 }
 
 #[test]
-fn a_test_that_cannot_be_is_refused() {
+fn matcher_refuses_impossible_test() {
     let cases = [
         (test("arsg.x", vec![]), 0, "unknown field `arsg`", "did you mean `args`?"),
         (test("call.tol", vec![]), 5, "unknown field `tol`", "did you mean `tool`?"),
@@ -102,7 +102,7 @@ fn a_test_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_matcher_knows_what_it_reads() {
+fn matcher_reports_the_fields_it_reads() {
     let matcher = Matcher::compile(&test("call.args.x", vec![])).unwrap();
     assert!(matcher.reads("call") && !matcher.reads("args"));
 }

@@ -81,7 +81,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn mistakes_are_named_with_their_place_and_a_way_out() {
+fn expression_error_has_offset_and_hint() {
     let mut wrong = String::new();
     for (source, expected) in CASES {
         let errors = match Expression::compile(source, &tables()) {
@@ -105,7 +105,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
 }
 
 #[test]
-fn a_table_must_not_hide_a_field() {
+fn table_named_like_event_field_is_refused() {
     let tables = lictor_policy::expression::Tables::new(&[("text".into(), lictor_json::Json::Null)]);
     let errors = Expression::compile("text == 'x'", &tables).unwrap_err();
     assert_eq!(errors.errors[0].message, "`text` is a table of the policy and a field of every event");
