@@ -2,7 +2,7 @@
 
 use lictor_json::Text;
 
-/// A name in which `*` stands for any characters, also none; every other character stands for itself.
+/// A name in which `*` matches any characters, also none; every other character matches itself.
 ///
 /// Matching looks for the pieces between the stars from left to right and never goes back, so it takes time in
 /// proportion to the text.

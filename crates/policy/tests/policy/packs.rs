@@ -36,7 +36,7 @@ fn folders() -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn pack_list_names_every_page() {
-    let shelf: BTreeMap<String, Vec<String>> = packs()
+    let catalog: BTreeMap<String, Vec<String>> = packs()
         .iter()
         .map(|pack| (pack.name.to_string(), pack.pages.iter().map(|page| page.id.to_string()).collect()))
         .collect();
@@ -50,7 +50,7 @@ fn pack_list_names_every_page() {
             )
         })
         .collect();
-    assert_eq!(shelf, folders, "\nthe list in src/pack/shelf.rs should be\n{list}");
+    assert_eq!(catalog, folders, "\nthe list in src/pack/catalog.rs should be\n{list}");
 }
 
 #[test]

@@ -346,7 +346,7 @@ fn each_element_is_visible_beside_its_event() {
     let list = Expression::compile("result.items.filter(i, i.price > 0)", &tables()).unwrap();
     let dear = Expression::compile("it.price > result.most", &tables()).unwrap();
     let lictor_policy::expression::Evaluation::Value(list) = list.evaluate(&scope) else { panic!("a list") };
-    let truths: Vec<Truth> = list.elements().unwrap().map(|item| dear.holds(&scope.element(item))).collect();
+    let truths: Vec<Truth> = list.elements().unwrap().map(|item| dear.holds(&scope.with_element(item))).collect();
     assert_eq!(truths, [Truth::False, Truth::True]);
 }
 

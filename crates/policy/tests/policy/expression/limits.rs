@@ -1,4 +1,4 @@
-//! No text and no event can make an expression panic, overflow or go on for ever.
+//! No text and no event can make an expression panic, overflow or run forever.
 
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
@@ -84,7 +84,7 @@ fn evaluation_work_is_bounded() {
     for source in endless {
         match Expression::compile(source, &Tables::default()).unwrap().holds(&scope) {
             Truth::Unknown(reason) => {
-                assert_eq!(reason.to_string(), "the expression takes too much work on this event", "{source}");
+                assert_eq!(reason.to_string(), "the expression is over the work limit on this event", "{source}");
             }
             truth => panic!("{source}: {truth:?}"),
         }

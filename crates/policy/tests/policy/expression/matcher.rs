@@ -86,11 +86,11 @@ fn matcher_refuses_impossible_test() {
         (test("args..x", vec![]), 7, "a name is missing between the dots", ""),
         (test("labels", vec![text("pii")]), 0, "`labels` is a list", "write it as a condition: `\"…\" in labels`"),
         (test("tool", vec![compare(">", 3)]), 0, "`tool` is a text, and `3` is not", ""),
-        (test("seq", vec![FactPattern::Glob("1*".into())]), 0, "`seq` is no text", ""),
+        (test("seq", vec![FactPattern::Glob("1*".into())]), 0, "`seq` is not a text", ""),
         (test("tool", vec![FactPattern::Regex("(".into())]), 0, "the pattern is not a regular expression", ""),
         (test("args.x", vec![compare("=<", 3)]), 0, "unknown comparison `=<`", "there are <,"),
         (test("args.x", vec![FactPattern::Compare("<".into(), Json::Null)]), 0, "`<` does not work on null", ""),
-        (test("time", vec![FactPattern::Equal(Json::from("noon"))]), 0, "`\"noon\"` is no time", "write `2026"),
+        (test("time", vec![FactPattern::Equal(Json::from("noon"))]), 0, "`\"noon\"` is not a time", "write `2026"),
     ];
     for (test, offset, message, hint) in cases {
         let errors = Matcher::compile(&test).unwrap_err().errors;
