@@ -160,7 +160,7 @@ fn baseline_findings_are_not_reported_again() {
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
     let again = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
     assert_eq!((again.findings.len(), again.known), (0, 3));
-    // One more payment is one more finding, whatever stands before it.
+    // One more payment is one more finding, whatever precedes it.
     let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
     let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();

@@ -52,7 +52,7 @@ fn assert_described(line: &str) {
     assert!(complaints.is_empty(), "{line}\n{complaints:?}");
 }
 
-/// The schemas are printed one by one, so that what they share stands in both.
+/// The schemas are printed one by one, so both contain their shared definitions.
 #[test]
 fn finding_schema_agrees_in_decisions_and_reports() {
     let [decision, report]: [Value; 2] =
@@ -328,7 +328,7 @@ proptest! {
         }
     }
 
-    /// The same events are decided in the same way again.
+    /// Equal events get equal decisions.
     #[test]
     fn guard_decisions_are_deterministic(lines in lines()) {
         let told = |decisions: Vec<Decision>| {
@@ -338,7 +338,7 @@ proptest! {
         prop_assert_eq!(told(decisions(&mut guard(RULES), &lines)), told(decisions(&mut guard(RULES), &lines)));
     }
 
-    /// What was saved, in parts, and restored goes on as if nothing had been.
+    /// A session that was saved in parts and restored continues unchanged.
     #[test]
     fn saved_session_continues_after_restore(lines in lines()) {
         let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
@@ -450,7 +450,7 @@ properties:
     assert!(format!("{:?}", decision.objections).contains("zoe"), "whoever reads the log is told");
 }
 
-/// A policy with one property that blocks, also what nobody can tell.
+/// A policy with one property that blocks, also on unknown.
 fn one(facts: &str, formula: &str) -> Guard {
     guard(&format!(
         "lictor: 1\nname: p\nfacts:\n  {facts}\nproperties:\n  - {{id: one, formula: '{formula}', respond: block, unknown: block}}\n"
@@ -582,7 +582,7 @@ fn decision_lists_every_subject() {
     assert!(!message.contains("alice") && !message.contains("CAROL"), "{message}");
 }
 
-/// Who writes a result chooses where in it a text stands.
+/// The author of a result chooses where in it to put a text.
 #[test]
 fn result_text_is_read_at_any_depth() {
     let formula = "always not told";
@@ -600,7 +600,7 @@ fn result_text_is_read_at_any_depth() {
     }
 }
 
-/// What waits may have come by a way that asks for less than ours does; it is read again all the same.
+/// A waiting call may have arrived by a protocol that requires fewer fields; it is restored nevertheless.
 #[test]
 fn waiting_call_is_restored_with_missing_fields() {
     let policy = "lictor: 1\nname: p\nfacts:\n  call: {on: tool_call}\nproperties:\n  - {id: ask, formula: 'always !call', respond: ask}\n";
@@ -616,7 +616,7 @@ fn waiting_call_is_restored_with_missing_fields() {
     assert_eq!(actions(&allowed[0].settled), [Action::Forward]);
 }
 
-/// Who is told why something goes no further is not told what it was.
+/// The reason of a denial does not contain the withheld content.
 #[test]
 fn denial_does_not_reveal_withheld_content() {
     let facts = r"secret(code): {on: [assistant_message, tool_result], where: {text: '/code is (?P<code>\S+)/'}}";

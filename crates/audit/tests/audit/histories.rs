@@ -144,7 +144,7 @@ proptest! {
             let mut one = judge(history);
             let lived = live(&mut one, &events, |_| {});
             prop_assert_eq!(&told(&lived), &defined, "{}", history);
-            // Saved and restored behind every event.
+            // Saved and restored after every event.
             let restored = live(&mut judge(history), &events, |judge| {
                 let text = serde_json::to_string(&judge.save_histories()).unwrap();
                 let saved: SavedHistories = serde_json::from_str(&text).unwrap();

@@ -108,13 +108,13 @@ fn log() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// The lines in another order, none behind more than so many that belong behind it.
+/// Returns the lines in another order, none after more than so many of its successors.
 fn shuffled(lines: &[String], most: usize, mut seed: u64) -> Vec<String> {
     let mut next = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
-    // A line may be taken before others as long as none of them is left behind too often.
+    // A line may be taken before others as long as none of them is passed too often.
     let (mut waiting, mut result): (Vec<(usize, &String)>, Vec<String>) = (Vec::new(), Vec::new());
     let mut lines = lines.iter();
     loop {
@@ -174,7 +174,7 @@ proptest! {
             let report = run(&mut judge, &torn, &options(2, threads, chunk));
             prop_assert_eq!(told(&report), told(&expected), "{} threads, chunks of {}", threads, chunk);
         }
-        // Each number that is not the last is judged, told to be missing, or both where it came too late.
+        // Each number that is not the last is judged, reported as missing, or both if it came too late.
         for session in &expected.sessions {
             let missing: u64 = session.gaps.iter().filter(|gap| gap.cause == GapCause::Missing).map(lictor_event::order::Gap::count).sum();
             let late = session.gaps.iter().filter(|gap| gap.cause != GapCause::Missing).count() as u64;
@@ -387,7 +387,7 @@ fn early_live_event_gets_response_for_unknown() {
             })
             .collect();
         // The approval may be missing, and then it is there; what comes late is decided on as it comes. Histories across
-        // sessions are in doubt behind a gap until an event went on.
+        // sessions are in doubt after a gap until an event is forwarded.
         let expected =
             ["forward", "block missing 2-3", "steer", "forward", "forward late 3-3", "steer missing 7-8", "forward"];
         assert_eq!(told, expected);

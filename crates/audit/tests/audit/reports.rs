@@ -133,7 +133,7 @@ fn markdown_limit_counts_findings_left_out() {
     assert!(whole.len() > 60_000 && comment.len() <= 60_000, "{} {}", whole.len(), comment.len());
     assert_eq!(whole.matches("<details>").count(), report.findings.len());
     let left = report.findings.len() - comment.matches("<details>").count();
-    assert!(comment.contains(&format!("*{left} more findings did not fit here")), "{left}");
+    assert!(comment.contains(&format!("*{left} more findings omitted for length")), "{left}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn skewed_verdict_holds_for_all_clock_errors() {
                 })
                 .collect();
             let mut report = run(&mut judge, &events);
-            skewed.settle(&mut report);
+            skewed.merge_verdicts(&mut report);
             assert_eq!((report.properties.len(), report.sessions[0].outcomes.len()), (1, 1));
             let verdict = report.sessions[0].verdict();
             assert_eq!(report.findings.is_empty(), verdict != Verdict::Violated);

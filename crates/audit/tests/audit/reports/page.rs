@@ -83,5 +83,5 @@ fn html_matrix_marks_accepted_findings() {
 fn html_report_renders_without_sessions() {
     let page = written(html::write, &Report::default());
     keep("report-empty.html", &page);
-    assert!(page.contains("There was no session to judge."));
+    assert!(page.contains("No sessions to judge."));
 }
