@@ -1,4 +1,4 @@
-//! Two audits of the same logs compared: what a change of the policy changes.
+//! Compares two audits of the same logs, to show what a change of the policy changes.
 
 use std::collections::HashSet;
 
@@ -8,11 +8,11 @@ use lictor_judge::finding::Finding;
 /// The findings of two audits.
 #[derive(Debug)]
 pub struct AuditComparison<'a> {
-    /// Found only by the new one.
+    /// Findings of the new audit only.
     pub appear: Vec<&'a Finding>,
-    /// Found only by the old one.
+    /// Findings of the old audit only.
     pub vanish: Vec<&'a Finding>,
-    /// Found by both.
+    /// Findings of both.
     pub stay: Vec<&'a Finding>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> AuditComparison<'a> {
         }
     }
 
-    /// Whether both found the same.
+    /// Whether both have the same findings.
     pub fn is_equal(&self) -> bool {
         self.appear.is_empty() && self.vanish.is_empty()
     }

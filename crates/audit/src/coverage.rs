@@ -1,4 +1,4 @@
-//! Which facts a log brings into play: a property whose facts never held was not put to the test.
+//! Coverage: which properties a log exercises. A property whose facts never hold is not exercised.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use lictor_decode::input::Input;
 use lictor_judge::Judge;
 use lictor_policy::Property;
 
-/// A property, and the facts it asks for that never held.
+/// A property, and its facts that never held.
 #[derive(Clone, Debug)]
 pub struct UnexercisedProperty {
     /// The property.
     pub property: Arc<Property>,
-    /// The facts it asks for that held at no event.
+    /// Its facts that held at no event.
     pub missing: Vec<Arc<str>>,
-    /// Whether none of its facts ever held, so that the log says nothing about it.
+    /// Whether none of its facts ever held, so that the log does not exercise it at all.
     pub entirely: bool,
 }
 
-/// The properties of which some fact held at no event of the inputs.
-pub fn untested(
+/// Returns the properties with a fact that holds at no event of the inputs.
+pub fn find_unexercised(
     judge: &Judge,
     inputs: &[Input],
     options: &AuditOptions,
@@ -43,7 +43,7 @@ pub fn untested(
         let (files, faults) = batches.into_files();
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }
-    let mut untested = Vec::new();
+    let mut unexercised = Vec::new();
     let absent: HashSet<&Arc<str>> =
         judge.fact_names().iter().zip(&held).filter(|(_, held)| !**held).map(|(name, _)| name).collect();
     for (number, property) in judge.properties().iter().enumerate() {
@@ -51,8 +51,8 @@ pub fn untested(
         let missing: Vec<Arc<str>> = asked.iter().filter(|name| absent.contains(name)).cloned().collect();
         if !missing.is_empty() {
             let entirely = missing.len() == asked.len();
-            untested.push(UnexercisedProperty { property: Arc::clone(property), missing, entirely });
+            unexercised.push(UnexercisedProperty { property: Arc::clone(property), missing, entirely });
         }
     }
-    Ok(untested)
+    Ok(unexercised)
 }

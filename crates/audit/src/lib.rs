@@ -1,19 +1,21 @@
 //! Judges whole logs: all sessions of all files, on all cores, in memory that does not grow with the logs.
 //!
-//! The first reading moves every session along and keeps, for each, only where it stands and which records it was made
-//! of. Sessions that broke something are then read a second time, with their history at hand, for the witnesses.
+//! The first pass judges every session and keeps, for each, only its state and the numbers of its records. Sessions
+//! with a violation are then replayed with their whole history for the witnesses.
 
 mod batch;
+mod closed_session;
 pub mod comparison;
 mod coverage;
-mod crew;
+mod replay;
 pub mod report;
-mod second;
+mod session_records;
 mod sessions;
 mod shard;
+mod shared_history;
 pub mod skew;
 pub mod trial;
-mod wide;
+mod worker_pool;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,7 +25,7 @@ use lictor_logic::Time;
 use rayon::prelude::*;
 
 use crate::report::{FileReport, Report};
-pub use coverage::{UnexercisedProperty, untested};
+pub use coverage::{UnexercisedProperty, find_unexercised};
 use lictor_decode::input::{Input, InputError, InputLimits};
 use lictor_decode::{Fault, Format};
 use lictor_event::order::ReorderWindow;
@@ -34,31 +36,32 @@ use lictor_policy::glob::Glob;
 pub use sessions::{SessionEvents, sessions};
 
 use batch::Batches;
-use shard::{Closed, Shard};
-use wide::Seen;
+use closed_session::ClosedSession;
+use shard::Shard;
+use shared_history::HistoryEntry;
 
-/// More threads than this only stand in each other's way: what is read is divided among all of them.
-const MOST_THREADS: usize = 256;
+/// The most threads; more only compete, since every batch is divided among all of them.
+const MAX_THREADS: usize = 256;
 
-/// How an audit is done.
+/// The options of an audit.
 #[derive(Clone, Debug)]
 pub struct AuditOptions {
-    /// The format of all files; none is found out for each.
+    /// The format of all files; none detects it for each.
     pub format: Option<Format>,
-    /// How many threads work, 256 at most; none is one for each core.
+    /// The number of threads, 256 at most; none means one for each core.
     pub threads: Option<usize>,
-    /// Whether witnesses show what was said.
+    /// Whether witnesses show content: texts, arguments and results.
     pub content: bool,
-    /// Up to when time has passed behind the last event; none is not at all.
+    /// Evaluates deadlines as of this time; none evaluates them up to the last event.
     pub as_of: Option<Time>,
-    /// Today, for suppressions that expire.
+    /// Today, by which suppressions expire.
     pub today: Option<jiff::civil::Date>,
-    /// How far numbered events may come out of order; none if their numbers are not looked at, and events are judged as
+    /// How far numbered events may come out of order; none ignores the numbers and judges events as
     /// they come.
     pub reorder: Option<ReorderWindow>,
-    /// Fingerprints of findings that are known and not told again.
+    /// Fingerprints of known findings, which are not reported again.
     pub baseline: HashSet<String>,
-    /// What is too much.
+    /// The limits of the inputs.
     pub limits: InputLimits,
 }
 
@@ -77,16 +80,17 @@ impl Default for AuditOptions {
     }
 }
 
-/// Why nothing could be judged.
+/// Why an audit failed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum AuditError {
     /// An input cannot be read at all.
     Input(InputError),
-    /// There was not a single event.
+    /// The inputs have no events.
     NoEvents {
-        /// What was wrong with what was read.
+        /// The places that could not be read.
         faults: Vec<Fault>,
-        /// What was read.
+        /// The files that were read.
         files: Vec<FileReport>,
     },
     /// The threads could not be started.
@@ -98,9 +102,9 @@ impl fmt::Display for AuditError {
         match self {
             AuditError::Input(error) => error.fmt(f),
             AuditError::NoEvents { faults, .. } => {
-                f.write_str("there is not a single event to judge")?;
+                f.write_str("no events to judge")?;
                 match faults.len() {
-                    0 => f.write_str("; are these the right files, and the right --input-format?"),
+                    0 => f.write_str("; check the files and --input-format"),
                     1 => f.write_str("; one place could not be read"),
                     count => write!(f, "; {count} places could not be read"),
                 }
@@ -110,7 +114,15 @@ impl fmt::Display for AuditError {
     }
 }
 
-impl std::error::Error for AuditError {}
+impl std::error::Error for AuditError {
+    /// Returns the source of the wrapped error, whose message is this error's own.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            AuditError::Input(error) => error.source(),
+            AuditError::NoEvents { .. } | AuditError::Threads(_) => None,
+        }
+    }
+}
 
 impl From<InputError> for AuditError {
     fn from(error: InputError) -> AuditError {
@@ -118,21 +130,21 @@ impl From<InputError> for AuditError {
     }
 }
 
-/// What happens while an audit runs.
+/// Receives the progress of a running audit.
 pub trait Progress: Sync {
-    /// So many more bytes were read and events judged.
+    /// Reports that so many more bytes were read and events judged.
     fn advanced(&self, bytes: u64, events: u64);
 }
 
-/// Nobody watches.
+/// Ignores the progress.
 impl Progress for () {
     fn advanced(&self, _bytes: u64, _events: u64) {}
 }
 
 /// Judges all sessions of the inputs.
 ///
-/// Histories that go on across sessions are judged in the order of time, whatever order the files have, and go on with
-/// what the judge remembers of earlier audits.
+/// Shared histories are judged in the order of time, whatever order the files have, and continue with
+/// the histories that the judge keeps from earlier audits.
 pub fn audit(
     judge: &mut Judge,
     inputs: &[Input],
@@ -140,7 +152,7 @@ pub fn audit(
     progress: &dyn Progress,
 ) -> Result<Report, AuditError> {
     let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let threads = threads.clamp(1, MOST_THREADS);
+    let threads = threads.clamp(1, MAX_THREADS);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -156,22 +168,23 @@ fn run(
     threads: usize,
 ) -> Result<Report, AuditError> {
     let mut batches = Batches::new(inputs, options);
-    // Session names come from the log: with a seed of its own, nobody can make them collide.
+    // Session names come from the log: with a random seed, no log can make their hashes collide.
     let hasher = RandomState::new();
     let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone(), options)).collect();
-    let mut faults = crew::work(&mut batches, &mut shards, &hasher, progress);
+    let mut faults = worker_pool::judge_all(&mut batches, &mut shards, &hasher, progress);
     let (files, mut unreadable) = batches.into_files();
     faults.append(&mut unreadable);
     if files.iter().flatten().all(|file| file.events == 0) {
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }
-    shards.par_iter_mut().for_each(Shard::settle);
-    let seen: Vec<Seen> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.seen)).collect();
-    let mut closed: Vec<Closed> = shards.into_par_iter().flat_map_iter(|shard| shard.close(options.as_of)).collect();
+    shards.par_iter_mut().for_each(Shard::release_waiting);
+    let history: Vec<HistoryEntry> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.history)).collect();
+    let mut closed: Vec<ClosedSession> =
+        shards.into_par_iter().flat_map_iter(|shard| shard.close_sessions(options.as_of)).collect();
     closed.par_sort_unstable_by_key(|session| session.order);
-    let mut findings = second::findings(judge, inputs, &files, &mut closed, options)?;
-    wide::judge(judge, seen, &mut closed, &mut findings, options.as_of);
-    let (findings, known) = without_known(findings, &options.baseline);
+    let mut findings = replay::find_witnesses(judge, inputs, &files, &mut closed, options)?;
+    shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of);
+    let (findings, known) = split_known(findings, &options.baseline);
     let mut report = Report {
         policy: judge.policy().clone(),
         properties: judge.properties().to_vec(),
@@ -181,19 +194,19 @@ fn run(
         faults,
         known,
     };
-    suppress(&mut report.findings, judge.suppressions(), options.today);
+    mark_accepted(&mut report.findings, judge.suppressions(), options.today);
     Ok(report)
 }
 
-fn without_known(findings: Vec<Finding>, baseline: &HashSet<String>) -> (Vec<Finding>, usize) {
+fn split_known(findings: Vec<Finding>, baseline: &HashSet<String>) -> (Vec<Finding>, usize) {
     let count = findings.len();
     let fresh: Vec<Finding> = findings.into_iter().filter(|finding| !baseline.contains(&finding.fingerprint)).collect();
     let known = count - fresh.len();
     (fresh, known)
 }
 
-/// Marks the findings that somebody answers for, on this day.
-fn suppress(findings: &mut [Finding], suppressions: &[Suppression], today: Option<jiff::civil::Date>) {
+/// Marks the findings that a suppression accepts on this day.
+fn mark_accepted(findings: &mut [Finding], suppressions: &[Suppression], today: Option<jiff::civil::Date>) {
     for suppression in suppressions {
         if let (Some(until), Some(today)) = (suppression.until, today)
             && today > until

@@ -1,14 +1,14 @@
-//! What an audit found, for people and for programs.
+//! Reports: the result of an audit, for people and for programs.
 //!
-//! Each format has a module with a `write`. The same report gives the same bytes: nothing is taken from a clock, a locale
-//! or the order of a hash table. What comes from a log is data of strangers, and each writer keeps it from becoming
-//! anything else: an escape sequence of a terminal, markup, a link, a script.
+//! Each format has a module with a `write`. The same report gives the same bytes: nothing is taken from a clock, a
+//! locale or the order of a hash table. Text from a log is untrusted, and each writer keeps it from becoming anything
+//! else: an escape sequence of a terminal, markup, a link, a script.
 
 pub mod html;
 pub mod json;
+mod json_layout;
 pub mod jsonl;
 pub mod junit;
-mod lines;
 pub mod markdown;
 pub mod sarif;
 pub mod text;
@@ -32,7 +32,7 @@ pub use totals::Totals;
 /// The JSON Schema of reports as JSON.
 pub const SCHEMA: &str = include_str!("../schema/report.schema.json");
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The policy's name.
@@ -43,11 +43,11 @@ pub struct Report {
     pub files: Vec<FileReport>,
     /// The sessions, in the order in which they began.
     pub sessions: Vec<SessionReport>,
-    /// What was found, in the order of the sessions, then of their events.
+    /// The findings, in the order of the sessions, then of their events.
     pub findings: Vec<Finding>,
-    /// What could not be read.
+    /// The places that could not be read.
     pub faults: Vec<Fault>,
-    /// How many findings the baseline already knew; they are not among the findings.
+    /// How many findings are in the baseline; they are not among the findings.
     pub known: usize,
 }
 
@@ -71,44 +71,44 @@ pub struct SessionReport {
     pub file: Arc<str>,
     /// How many events it has.
     pub steps: u32,
-    /// For each property of the report what came out.
+    /// The outcome of each property of the report.
     pub outcomes: Vec<PropertyOutcome>,
-    /// Events that could not be judged in their place, in the order in which that was found out.
+    /// The gaps, in the order in which they were detected.
     pub gaps: Vec<Gap>,
 }
 
-/// What came out for one property in one session.
+/// The outcome of one property in one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PropertyOutcome {
     /// The verdict at the end of the session.
     pub verdict: Verdict,
     /// Whether it was definite before the end.
     pub live: bool,
-    /// The event that first broke it, from one.
+    /// The event of the first violation, from one.
     pub violated_at_step: Option<u32>,
-    /// How often it was broken.
+    /// The number of violations.
     pub violations: u32,
 }
 
 impl Report {
-    /// The worst verdict of any session, accepted or not; none if there was nothing to judge.
+    /// Returns the worst verdict of any session, accepted or not; none if there was nothing to judge.
     pub fn verdict(&self) -> Option<Verdict> {
         self.sessions.iter().map(SessionReport::verdict).max()
     }
 
-    /// The events that could not be judged in their place, with their sessions.
+    /// Returns the gaps, with their sessions.
     pub fn gaps(&self) -> impl Iterator<Item = (&SessionReport, &Gap)> {
         self.sessions.iter().flat_map(|session| session.gaps.iter().map(move |gap| (session, gap)))
     }
 
-    /// What was read and found, in numbers.
+    /// Returns the totals.
     pub fn totals(&self) -> Totals {
-        Totals::of(self)
+        Totals::new(self)
     }
 }
 
 impl SessionReport {
-    /// The worst verdict of any property. One that was broken and started anew counts as violated.
+    /// Returns the worst verdict of any property. One that was violated and then reset counts as violated.
     pub fn verdict(&self) -> Verdict {
         let worst = self.outcomes.iter().map(|outcome| match outcome.is_broken() {
             true => Verdict::Violated,
@@ -119,7 +119,7 @@ impl SessionReport {
 }
 
 impl PropertyOutcome {
-    /// Whether the session broke the property, now or before the property started anew.
+    /// Whether the session violated the property, now or before the property was reset.
     pub fn is_broken(&self) -> bool {
         self.verdict == Verdict::Violated || self.violations > 0
     }

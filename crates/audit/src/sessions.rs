@@ -12,8 +12,8 @@ use lictor_json::Text;
 /// A session and its events.
 pub type SessionEvents = (Text, Vec<Event>);
 
-/// The sessions of the inputs, in the order in which they began. All of it is held in memory: for logs that are to be
-/// turned into something else, not for audits.
+/// Returns the sessions of the inputs, in the order in which they began. All of it is held in memory: for logs that are
+/// to be turned into something else, not for audits.
 pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionEvents>, AuditError> {
     let mut batches = Batches::new(inputs, options);
     let mut sessions: IndexMap<(Option<usize>, Option<Text>), SessionEvents> = IndexMap::new();

@@ -1,8 +1,8 @@
-//! Clocks that do not agree: what is told of bounds in time whatever the clocks were wrong by.
+//! Clock skew: verdicts on time bounds that hold however wrong the clocks were.
 //!
-//! If the clock of each source is wrong by at most so much, the distance of two events is wrong by at most twice as much.
-//! Each property with bounds in time is judged twice: loosened by that much, and tightened. What breaks the loose one
-//! breaks the property however the clocks were wrong; what satisfies the tight one satisfies it; anything else is
+//! If the clock of each source is wrong by at most so much, the distance of two events is wrong by at most twice as
+//! much. Each property with bounds in time is judged twice: loosened by that much, and tightened. What breaks the loose
+//! one breaks the property however the clocks were wrong; what satisfies the tight one satisfies it; anything else is
 //! inconclusive. The order of the events is taken from the log.
 
 use std::collections::HashMap;
@@ -14,10 +14,10 @@ use crate::report::Report;
 use lictor_json::Text;
 use lictor_policy::{Policy, Property};
 
-/// A policy for clocks that do not agree.
+/// A policy that accounts for clock skew.
 #[derive(Clone, Debug)]
 pub struct SkewedPolicy {
-    /// The policy to judge by: its properties with bounds in time loosened, and behind them all the same ones tightened.
+    /// The policy to judge by: its properties with time bounds loosened, and after them all the tightened ones.
     pub policy: Policy,
     /// The properties as they were written.
     properties: Vec<Arc<Property>>,
@@ -28,11 +28,11 @@ pub struct SkewedPolicy {
     pub uncovered: Vec<Text>,
 }
 
-/// What stands behind the name of a tightened property; no name that people write has it.
-const TIGHT: &str = "\u{0}tight";
+/// The suffix of the name of a tightened property; no name in a policy has it.
+const TIGHT_SUFFIX: &str = "\u{0}tight";
 
 impl SkewedPolicy {
-    /// The policy for sources whose clocks are wrong by at most `skew` each.
+    /// Returns the policy for sources whose clocks are each wrong by at most `skew`.
     pub fn new(policy: &Policy, skew: Span) -> SkewedPolicy {
         let distance = Span(skew.0.saturating_mul(2));
         let mut skewed = SkewedPolicy {
@@ -43,17 +43,17 @@ impl SkewedPolicy {
         };
         let mut tightened = Vec::new();
         for (place, property) in policy.properties.iter().enumerate() {
-            let pair = match both(&property.formula, distance) {
-                Both::Untimed => None,
-                Both::Uncovered => {
+            let pair = match skew_formula(&property.formula, distance) {
+                SkewedFormula::Untimed => None,
+                SkewedFormula::Uncovered => {
                     skewed.uncovered.push(property.id.clone());
                     None
                 }
-                Both::Pair(loose, tight) => Some((loose, tight)),
+                SkewedFormula::Pair(loose, tight) => Some((loose, tight)),
             };
             skewed.tight.push(pair.as_ref().map(|_| policy.properties.len() + tightened.len()));
             let Some((loose, tight)) = pair else { continue };
-            let (id, as_written) = (Text::from(format!("{}{TIGHT}", property.id)), Property::clone(property));
+            let (id, as_written) = (Text::from(format!("{}{TIGHT_SUFFIX}", property.id)), Property::clone(property));
             skewed.policy.properties[place] = Arc::new(Property { formula: loose.into(), ..as_written.clone() });
             tightened.push(Arc::new(Property { id, formula: tight.into(), ..as_written }));
         }
@@ -61,8 +61,8 @@ impl SkewedPolicy {
         skewed
     }
 
-    /// Makes of a report by that policy the report by the policy as it was written.
-    pub fn settle(&self, report: &mut Report) {
+    /// Turns a report by that policy into a report by the policy as it was written.
+    pub fn merge_verdicts(&self, report: &mut Report) {
         let written: HashMap<&str, &Arc<Property>> =
             self.properties.iter().map(|property| (property.id.as_str(), property)).collect();
         report.findings.retain_mut(|finding| match written.get(finding.property.id.as_str()) {
@@ -90,40 +90,40 @@ impl SkewedPolicy {
 }
 
 /// A formula loosened and tightened.
-enum Both {
-    /// It has no bound in time.
+enum SkewedFormula {
+    /// It has no time bound.
     Untimed,
-    /// It has one of which neither can be made.
+    /// It has a time bound that cannot be shifted.
     Uncovered,
     Pair(String, String),
 }
 
-fn both(text: &str, distance: Span) -> Both {
+fn skew_formula(text: &str, distance: Span) -> SkewedFormula {
     let mut arena = Arena::new();
     // What the loader of policies accepts can be parsed.
-    let Ok(formula) = arena.parse(text) else { return Both::Untimed };
-    let mut shift = Shift { arena, distance, is_timed: false, is_uncovered: false };
-    let (loose, tight) = (shift.shifted(formula, true), shift.shifted(formula, false));
-    match shift {
-        Shift { is_uncovered: true, .. } => Both::Uncovered,
-        Shift { is_timed: false, .. } => Both::Untimed,
-        Shift { arena, .. } => {
+    let Ok(formula) = arena.parse(text) else { return SkewedFormula::Untimed };
+    let mut bounds = BoundShift { arena, distance, is_timed: false, is_uncovered: false };
+    let (loose, tight) = (bounds.shift(formula, true), bounds.shift(formula, false));
+    match bounds {
+        BoundShift { is_uncovered: true, .. } => SkewedFormula::Uncovered,
+        BoundShift { is_timed: false, .. } => SkewedFormula::Untimed,
+        BoundShift { arena, .. } => {
             let show = |formula| arena.show(formula, Spelling::Ascii).to_string();
-            Both::Pair(show(loose), show(tight))
+            SkewedFormula::Pair(show(loose), show(tight))
         }
     }
 }
 
-struct Shift {
+struct BoundShift {
     arena: Arena,
     distance: Span,
     is_timed: bool,
     is_uncovered: bool,
 }
 
-impl Shift {
-    /// A formula that holds wherever `f` holds by some clocks (`loose`), or only where it holds by all.
-    fn shifted(&mut self, f: Formula, loose: bool) -> Formula {
+impl BoundShift {
+    /// Returns a formula that holds wherever `f` holds by some clocks (`loose`), or only where it holds by all.
+    fn shift(&mut self, f: Formula, loose: bool) -> Formula {
         let node = self.arena[f].clone();
         match node {
             Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => f,
@@ -132,29 +132,29 @@ impl Shift {
                 // What is gathered may have bounds of its own.
                 for operand in node.operands() {
                     let was_timed = std::mem::take(&mut self.is_timed);
-                    self.shifted(operand, loose);
+                    self.shift(operand, loose);
                     self.is_uncovered |= self.is_timed;
                     self.is_timed = was_timed;
                 }
                 f
             }
             Node::Not(g) => {
-                let g = self.shifted(g, !loose);
+                let g = self.shift(g, !loose);
                 self.arena.not(g)
             }
             Node::Implies(g, h) => {
-                let (g, h) = (self.shifted(g, !loose), self.shifted(h, loose));
+                let (g, h) = (self.shift(g, !loose), self.shift(h, loose));
                 self.arena.implies(g, h)
             }
             Node::Iff(g, h) => {
                 let (there, back) = (self.arena.implies(g, h), self.arena.implies(h, g));
-                let whole = [self.shifted(there, loose), self.shifted(back, loose)];
+                let whole = [self.shift(there, loose), self.shift(back, loose)];
                 self.arena.and(whole)
             }
             Node::Unary(operator, interval, g) => {
                 let is_some = matches!(operator, Unary::Eventually | Unary::Once);
-                let g = self.shifted(g, loose);
-                match self.bound(interval, is_some == loose) {
+                let g = self.shift(g, loose);
+                match self.shift_interval(interval, is_some == loose) {
                     Some(interval) => self.arena.insert(Node::Unary(operator, interval, g)),
                     None => self.arena.truth(!is_some),
                 }
@@ -163,29 +163,29 @@ impl Shift {
                 let is_some = matches!(operator, Binary::Until | Binary::Since);
                 self.is_uncovered |=
                     interval.is_time() && matches!(operator, Binary::WeakUntil | Binary::StrongRelease);
-                let (g, h) = (self.shifted(g, loose), self.shifted(h, loose));
-                match self.bound(interval, is_some == loose) {
+                let (g, h) = (self.shift(g, loose), self.shift(h, loose));
+                match self.shift_interval(interval, is_some == loose) {
                     Some(interval) => self.arena.insert(Node::Binary(operator, interval, g, h)),
                     None => self.arena.truth(!is_some),
                 }
             }
             Node::And(list) => {
-                let list: Vec<Formula> = list.iter().map(|g| self.shifted(*g, loose)).collect();
+                let list: Vec<Formula> = list.iter().map(|g| self.shift(*g, loose)).collect();
                 self.arena.and(list)
             }
             Node::Or(list) => {
-                let list: Vec<Formula> = list.iter().map(|g| self.shifted(*g, loose)).collect();
+                let list: Vec<Formula> = list.iter().map(|g| self.shift(*g, loose)).collect();
                 self.arena.or(list)
             }
             Node::Quantified(quantifier, variables, g) => {
-                let g = self.shifted(g, loose);
+                let g = self.shift(g, loose);
                 self.arena.insert(Node::Quantified(quantifier, variables, g))
             }
         }
     }
 
-    /// A bound made wider or narrower; none if nothing is left of it.
-    fn bound(&mut self, interval: Interval, wider: bool) -> Option<Interval> {
+    /// Returns a bound made wider or narrower; none if nothing is left of it.
+    fn shift_interval(&mut self, interval: Interval, wider: bool) -> Option<Interval> {
         let Interval::Time { from, to } = interval else { return Some(interval) };
         self.is_timed = true;
         let by = self.distance.0;

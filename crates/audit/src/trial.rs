@@ -1,4 +1,4 @@
-//! The examples of pages, run: traces, and the findings they must give.
+//! Runs the examples of pages and compares their findings with the expected ones.
 
 use std::sync::Arc;
 
@@ -14,21 +14,22 @@ use lictor_judge::session::Session;
 use lictor_policy::Place;
 use lictor_policy::pack::{ExpectedFinding, Page, Trace};
 
-/// An example that came out otherwise than its page says.
+/// A difference between an example and its page.
 #[derive(Clone, Debug)]
 pub struct Mismatch {
     /// The line of the page.
     pub place: Place,
     /// The title of the trace.
     pub trace: String,
-    /// What was expected and what came.
+    /// What was expected and what was found.
     pub message: String,
 }
 
-/// Which findings the remarks of a page are about.
+/// The findings that the remarks of a page are about.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum TrialScope<'a> {
-    /// Those of one property; others are not looked at.
+    /// Those of one property; others are ignored.
     Property(&'a str),
     /// All; a remark must name the property.
     All,
@@ -36,25 +37,25 @@ pub enum TrialScope<'a> {
 
 /// Runs the traces of a page.
 pub fn run(judge: &Judge, page: &Page, scope: TrialScope<'_>) -> Vec<Mismatch> {
-    page.traces.iter().flat_map(|trace| Trial { judge, scope, trace, wrong: Vec::new() }.run()).collect()
+    page.traces.iter().flat_map(|trace| Trial { judge, scope, trace, mismatches: Vec::new() }.run()).collect()
 }
 
 struct Trial<'a> {
     judge: &'a Judge,
     scope: TrialScope<'a>,
     trace: &'a Trace,
-    wrong: Vec<Mismatch>,
+    mismatches: Vec<Mismatch>,
 }
 
 impl Trial<'_> {
     fn run(mut self) -> Vec<Mismatch> {
-        // What one trace leaves behind is not there for the next.
+        // Each trace starts with a fresh judge.
         let mut judge = self.judge.fork();
         let mut sessions: IndexMap<Option<Text>, Session> = IndexMap::new();
         let mut last = None;
         for line in &self.trace.lines {
             let place = Place { line: line.line, column: 1, ..self.trace.place.clone() };
-            match event(&line.text, &place) {
+            match parse_event(&line.text, &place) {
                 Ok(event) => {
                     last = event.time.or(last);
                     let session = sessions.entry(event.session.clone()).or_insert_with(|| {
@@ -64,7 +65,7 @@ impl Trial<'_> {
                     let found = session.observe(&mut judge, &event);
                     self.compare(&place, &line.expected, &found);
                 }
-                Err(message) => self.wrong(&place, message),
+                Err(message) => self.add_mismatch(&place, message),
             }
         }
         let place = self.trace.place.clone();
@@ -77,7 +78,7 @@ impl Trial<'_> {
         }
         let found: Vec<Finding> = sessions.values_mut().flat_map(|session| session.finish(&mut judge)).collect();
         self.compare(&place, &self.trace.end, &found);
-        self.wrong
+        self.mismatches
     }
 
     fn compare(&mut self, place: &Place, expected: &[ExpectedFinding], found: &[Finding]) {
@@ -90,7 +91,7 @@ impl Trial<'_> {
                 (Some(id), _) => id.as_str(),
                 (None, TrialScope::Property(id)) => id,
                 (None, TrialScope::All) => {
-                    self.wrong(place, "the remark must name the property: `# violated: ID`".to_owned());
+                    self.add_mismatch(place, "the remark must name the property: `# violated: ID`".to_owned());
                     continue;
                 }
             };
@@ -102,23 +103,23 @@ impl Trial<'_> {
                 None => {
                     let values: Vec<String> =
                         expected.binding.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-                    self.wrong(place, format!("expected a finding of {id}{}, found none", values.concat()));
+                    self.add_mismatch(place, format!("expected a finding of {id}{}, found none", values.concat()));
                 }
             }
         }
         for finding in found {
             let values: Vec<String> = finding.binding.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-            self.wrong(place, format!("found {}{}, which is not expected", finding.property.id, values.concat()));
+            self.add_mismatch(place, format!("unexpected finding of {}{}", finding.property.id, values.concat()));
         }
     }
 
-    fn wrong(&mut self, place: &Place, message: String) {
-        self.wrong.push(Mismatch { place: place.clone(), trace: self.trace.title.to_string(), message });
+    fn add_mismatch(&mut self, place: &Place, message: String) {
+        self.mismatches.push(Mismatch { place: place.clone(), trace: self.trace.title.to_string(), message });
     }
 }
 
-/// The event that a line holds.
-fn event(text: &str, place: &Place) -> Result<Event, String> {
+/// Parses the event that a line holds.
+fn parse_event(text: &str, place: &Place) -> Result<Event, String> {
     let value = json::parse_str(text).map_err(|error| format!("not JSON: {error}"))?;
     let file = Arc::clone(&place.file);
     let record = LogRecord { value, file, line: place.line, index: place.line.saturating_sub(1) };

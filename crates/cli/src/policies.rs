@@ -71,7 +71,7 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
     let path = Path::new(asked);
     let loaded = match path.is_file() {
         true => Policy::load(path),
-        false => Policy::parse(&pack::using(asked).map_err(anyhow::Error::msg)?, asked, &FileResolver),
+        false => Policy::parse(&pack::compose_policy(asked).map_err(anyhow::Error::msg)?, asked, &FileResolver),
     };
     match loaded {
         Ok(loaded) => {
@@ -88,7 +88,7 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
 pub(crate) fn source(asked: &str) -> anyhow::Result<PolicyText> {
     match std::fs::read_to_string(asked) {
         Ok(text) => Ok(PolicyText::new(asked, &text)),
-        Err(_) => Ok(PolicyText::new(asked, &pack::using(asked).map_err(anyhow::Error::msg)?)),
+        Err(_) => Ok(PolicyText::new(asked, &pack::compose_policy(asked).map_err(anyhow::Error::msg)?)),
     }
 }
 

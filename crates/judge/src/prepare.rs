@@ -81,7 +81,7 @@ impl Prepared {
                     let group = groups.entry(property.history).or_insert_with(|| MonitorGroup::new(limits));
                     monitors.push(group.add(number, monitor, property.after));
                 }
-                Err(message) => problems.push(Problem::at(&property.place, "policy.formula", message)),
+                Err(message) => problems.push(Problem::new(&property.place, "policy.formula", message)),
             }
         }
         let asked: Vec<(&Arena, Formula)> = formulas.iter().map(|parsed| (&parsed.arena, parsed.formula)).collect();

@@ -1,12 +1,12 @@
-//! What one text says, before it is put together with what it uses.
+//! The content of one policy text, before it is merged with the packs and files it uses.
 
 use std::ops::Range;
 
 use lictor_logic::{Arena, Formula};
 
-use super::form::Form;
-use super::source::PolicyText;
-use super::yaml::{self, Node};
+use super::policy_reader::PolicyReader;
+use super::policy_text::PolicyText;
+use super::yaml::{self, YamlNode};
 use super::{Category, FactDefinition, Place, Problems, Property, Purpose, Response, Tool};
 use lictor_json::{Json, Text};
 
@@ -16,79 +16,79 @@ mod pattern;
 mod property;
 mod section;
 
-pub(super) use property::{Change, Suppressed};
+pub(super) use property::{PropertyChange, SuppressionDraft};
 
-/// Where a text comes from, and so what may stand in it.
+/// Where a text comes from, which decides the keys it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TextOrigin {
     /// A policy file.
     File,
     /// A block in a page of a pack.
     Page,
 }
 
-/// What one text says.
+/// The content of one policy text.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) source: PolicyText,
     pub(super) name: Option<Text>,
-    pub(super) uses: Vec<Use>,
+    pub(super) uses: Vec<UseEntry>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) tools: Vec<Tool>,
     pub(super) categories: Vec<Category>,
-    pub(super) tables: Vec<Table>,
-    pub(super) facts: Vec<Defined>,
-    pub(super) properties: Vec<Stated>,
-    pub(super) changes: Vec<Change>,
-    pub(super) suppressions: Vec<Suppressed>,
+    pub(super) tables: Vec<TableDraft>,
+    pub(super) facts: Vec<FactDraft>,
+    pub(super) properties: Vec<PropertyDraft>,
+    pub(super) changes: Vec<PropertyChange>,
+    pub(super) suppressions: Vec<SuppressionDraft>,
 }
 
-/// Something that a policy uses.
+/// An entry of `uses`.
 #[derive(Clone, Debug)]
-pub(super) struct Use {
+pub(super) struct UseEntry {
     pub(super) name: Text,
     pub(super) span: Range<usize>,
 }
 
 /// A named value.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct TableDraft {
     pub(super) name: Text,
     pub(super) value: Json,
     pub(super) place: Place,
 }
 
-/// A fact as it was defined.
+/// A fact, with its expressions still unchecked.
 #[derive(Clone, Debug)]
-pub(super) struct Defined {
+pub(super) struct FactDraft {
     pub(super) definition: FactDefinition,
     pub(super) source: PolicyText,
-    /// Its expressions, which can be judged only when all tables are known.
-    pub(super) expressions: Vec<(Usage, Node)>,
+    /// Its expressions, which can be checked only when all tables are known.
+    pub(super) expressions: Vec<(ExpressionUse, YamlNode)>,
 }
 
-/// What an expression is for.
+/// How an expression is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Usage {
-    /// To be true or false.
+pub(super) enum ExpressionUse {
+    /// As a condition: true or false.
     Condition,
-    /// To come to a value.
+    /// As a value.
     Value,
 }
 
-/// A property as it was stated.
+/// A property, with its formula still unchecked.
 #[derive(Clone, Debug)]
-pub(super) struct Stated {
+pub(super) struct PropertyDraft {
     pub(super) property: Property,
-    /// What to do when it is unknown, where that was said.
+    /// The response to an unknown verdict, if the policy gives one.
     pub(super) unknown: Option<Response>,
-    /// The formula, unless it cannot be read.
+    /// The formula, unless it cannot be parsed.
     pub(super) formula: Option<(Arena, Formula)>,
-    /// Where it was named.
+    /// The place of its name.
     pub(super) id: Range<usize>,
-    /// Where the formula was written.
+    /// The text with the formula.
     pub(super) source: PolicyText,
-    pub(super) node: Node,
+    pub(super) node: YamlNode,
 }
 
 /// Keys at the top of a policy file.
@@ -104,7 +104,7 @@ const FILE_KEYS: [&str; 12] = [
     "properties",
     "change",
     "suppress",
-    // Read by whoever serves; it changes nothing about what is judged.
+    // Read by the gateway; it changes nothing about what is judged.
     "gateway",
 ];
 
@@ -113,7 +113,7 @@ const PAGE_KEYS: [&str; 6] = ["purposes", "tools", "categories", "tables", "fact
 
 impl Draft {
     /// Reads a text.
-    pub(super) fn read(source: &PolicyText, role: Role, problems: &mut Problems) -> Draft {
+    pub(super) fn read(source: &PolicyText, role: TextOrigin, problems: &mut Problems) -> Draft {
         let mut draft = Draft {
             source: source.clone(),
             name: None,
@@ -129,41 +129,41 @@ impl Draft {
         };
         let before = problems.has_errors();
         let root = yaml::read(source, problems);
-        let mut form = Form { source, problems };
+        let mut reader = PolicyReader { source, problems };
         match root {
-            Some(root) if !root.json().is_null() => draft.fill(&mut form, &root, role),
-            // What is not YAML was complained about; a text without anything in it was not.
-            _ if form.problems.has_errors() && !before => {}
+            Some(root) if !root.to_json().is_null() => draft.fill(&mut reader, &root, role),
+            // A text that is not YAML is already reported; an empty one is not.
+            _ if reader.problems.has_errors() && !before => {}
             _ => {
-                let start = source.outer(0);
+                let start = source.file_offset(0);
                 let hint = Some(String::from(EXAMPLE));
-                form.complain(start..start, "policy.empty", "there is no policy here".into(), hint);
+                reader.report_error(start..start, "policy.empty", "the policy is empty".into(), hint);
             }
         }
         draft
     }
 
-    fn fill(&mut self, form: &mut Form<'_>, root: &Node, role: Role) {
-        let keys: &[&str] = if role == Role::File { &FILE_KEYS } else { &PAGE_KEYS };
-        let fields = form.fields(root, "a policy", keys, EXAMPLE);
-        if role == Role::File {
+    fn fill(&mut self, reader: &mut PolicyReader<'_>, root: &YamlNode, role: TextOrigin) {
+        let keys: &[&str] = if role == TextOrigin::File { &FILE_KEYS } else { &PAGE_KEYS };
+        let fields = reader.read_fields(root, "a policy", keys, EXAMPLE);
+        if role == TextOrigin::File {
             if let Some(node) =
-                form.required(root, &fields, "lictor", "begin with `lictor: 1`, the version of the syntax")
+                reader.require_key(root, &fields, "lictor", "begin with `lictor: 1`, the version of the syntax")
             {
-                form.version(node);
+                reader.check_version(node);
             }
-            self.name = fields.get("name").and_then(|node| form.text(node, "`name`")).map(Text::from);
-            self.uses = fields.get("uses").map(|node| form.uses(node)).unwrap_or_default();
+            self.name = fields.get("name").and_then(|node| reader.read_text(node, "`name`")).map(Text::from);
+            self.uses = fields.get("uses").map(|node| reader.read_uses(node)).unwrap_or_default();
         }
-        self.purposes = fields.get("purposes").map(|node| form.purposes(node)).unwrap_or_default();
-        self.tools = fields.get("tools").map(|node| form.tools(node)).unwrap_or_default();
-        self.categories = fields.get("categories").map(|node| form.categories(node)).unwrap_or_default();
-        self.tables = fields.get("tables").map(|node| form.tables(node)).unwrap_or_default();
-        self.facts = fields.get("facts").map(|node| form.facts(node)).unwrap_or_default();
-        self.properties = fields.get("properties").map(|node| form.properties(node)).unwrap_or_default();
-        if role == Role::File {
-            self.changes = fields.get("change").map(|node| form.changes(node)).unwrap_or_default();
-            self.suppressions = fields.get("suppress").map(|node| form.suppressions(node)).unwrap_or_default();
+        self.purposes = fields.get("purposes").map(|node| reader.read_purposes(node)).unwrap_or_default();
+        self.tools = fields.get("tools").map(|node| reader.read_tools(node)).unwrap_or_default();
+        self.categories = fields.get("categories").map(|node| reader.read_categories(node)).unwrap_or_default();
+        self.tables = fields.get("tables").map(|node| reader.read_tables(node)).unwrap_or_default();
+        self.facts = fields.get("facts").map(|node| reader.read_facts(node)).unwrap_or_default();
+        self.properties = fields.get("properties").map(|node| reader.read_properties(node)).unwrap_or_default();
+        if role == TextOrigin::File {
+            self.changes = fields.get("change").map(|node| reader.read_changes(node)).unwrap_or_default();
+            self.suppressions = fields.get("suppress").map(|node| reader.read_suppressions(node)).unwrap_or_default();
         }
     }
 }

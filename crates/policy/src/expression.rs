@@ -16,9 +16,9 @@
 //!
 //! CEL knows values and errors. Here an error is one of two things:
 //!
-//! - *Absent* is what is not there: a key, an index, a field that the event has not, anything inside `null`. An
+//! - *Absent* is a missing value: a key, an index, a field that the event has not, anything inside `null`. An
 //!   operation on something absent is absent, and a condition that is absent is false. `has(args.x)` asks for it.
-//! - *Unknown* is what cannot be told: arguments that are not JSON, a text compared with a number, a division by zero.
+//! - *Unknown* is an undecidable value: arguments that are not JSON, a text compared with a number, a division by zero.
 //!   A condition that is unknown is [`Truth::Unknown`], with a [`Reason`].
 //!
 //! `&&` and `||` absorb both, as in CEL: `true || absent` is true. Of what is left, unknown outweighs absent.
@@ -34,28 +34,32 @@
 //!   lacks what it takes.
 //! - Keys of maps are texts. There are no bytes, no unsigned numbers, no messages, no optional fields, no `type`.
 //! - `duration("30d")` counts days, as formulas do.
-//! - `args.anywhere("iban")` is the list of what stands under that name at any depth, whatever its case, with or without
+//! - `args.anywhere("iban")` is the list of values under that name at any depth, whatever its case, with or without
 //!   `_` and `-`.
 //! - Comparisons that no event could decide, such as `tool > 3`, are refused when compiled.
 
 mod anywhere;
+mod apply;
 mod arithmetic;
+mod borrowed_value;
 mod bounds;
-mod call;
 mod compare;
 mod conversion;
 mod error;
 mod evaluate;
+mod fast_path;
 mod function;
-mod glance;
+mod loops;
 mod lower;
 mod matcher;
 mod node;
+mod operator;
 mod parse;
 mod pattern;
-mod patterns;
+mod pattern_set;
 mod reason;
 mod root;
+mod run;
 mod scope;
 mod tables;
 mod texts;
@@ -69,47 +73,49 @@ pub use scope::{AnsweredCall, EvaluationScope};
 pub use tables::Tables;
 pub use value::{CelValue, List, Map};
 
-use evaluate::Run;
-use node::Node;
-use reason::Missing;
+use node::ExprNode;
+use reason::NoValue;
 use root::Root;
+use run::Run;
 
 /// A compiled expression.
 ///
 /// ```
-/// use lictor::event::{Event, Kind, Payload};
-/// use lictor::expression::{Expression, EvaluationScope, Tables, Truth};
+/// use lictor_event::{Arguments, Event, Kind};
+/// use lictor_policy::expression::{EvaluationScope, Expression, Tables, Truth};
 ///
 /// let expression = Expression::compile("args.amount > 10000 && args.currency == 'EUR'", &Tables::default()).unwrap();
 /// let mut event = Event::new(Kind::ToolCall);
-/// event.args = Some(Payload::from_json(lictor::json::parse_str(r#"{"amount": 20000, "currency": "EUR"}"#).unwrap()));
-/// assert_eq!(expression.holds(&Scope::new(&event)), Truth::True);
+/// event.args = Some(Arguments::Value(lictor_json::parse_str(r#"{"amount": 20000, "currency": "EUR"}"#).unwrap()));
+/// assert_eq!(expression.holds(&EvaluationScope::new(&event)), Truth::True);
 /// ```
 #[derive(Debug)]
 pub struct Expression {
-    node: Node,
+    node: ExprNode,
     reads: u32,
 }
 
-/// What an expression comes to.
+/// The result of an expression.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
 #[derive(Clone, Debug)]
 pub enum Evaluation<'a> {
     /// A value.
     Value(CelValue<'a>),
-    /// Something it needs is not there.
+    /// A value it needs is missing.
     Absent,
-    /// It cannot be told.
+    /// It is unknown, for this reason.
     Unknown(Reason),
 }
 
 /// Whether a condition holds.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
-    /// It does.
+    /// It holds.
     True,
-    /// It does not, or what it needs is not there.
+    /// It does not, or a value it needs is missing.
     False,
-    /// It cannot be told.
+    /// It is unknown, for this reason.
     Unknown(Reason),
 }
 
@@ -120,43 +126,43 @@ impl Expression {
     ///
     /// If it is no expression, or no event could give it a value. All unknown names are reported at once.
     pub fn compile(source: &str, tables: &Tables) -> Result<Expression, ExpressionErrors> {
-        parse::with_tree(source, |tree, places| {
+        parse::parse_with(source, |tree, places| {
             lower::lower(tree, places, tables).map(|(node, reads)| Expression { node, reads })
         })
     }
 
-    /// What it comes to.
+    /// Evaluates it in a scope.
     pub fn evaluate<'a>(&'a self, scope: &'a EvaluationScope<'a>) -> Evaluation<'a> {
         match self.node.evaluate(&Run::new(scope), None) {
             Ok(value) => Evaluation::Value(value),
-            Err(Missing::Absent) => Evaluation::Absent,
-            Err(Missing::Unknown(reason)) => Evaluation::Unknown(reason),
+            Err(NoValue::Absent) => Evaluation::Absent,
+            Err(NoValue::Unknown(reason)) => Evaluation::Unknown(reason),
         }
     }
 
     /// Whether it holds, for an expression that is a condition. One that comes to something that is neither true nor
     /// false is unknown.
     pub fn holds(&self, scope: &EvaluationScope<'_>) -> Truth {
-        settle(self.node.test(&Run::new(scope), None, 0))
+        to_truth(self.node.test(&Run::new(scope), None, 0))
     }
 
     /// Whether it could be a condition: not so if it always comes to a text, say.
     pub fn may_hold(&self) -> bool {
-        self.node.sort().is_none_or(|sort| sort == value::Sort::Bool)
+        self.node.value_type().is_none_or(|sort| sort == value::ValueType::Bool)
     }
 
-    /// Whether it reads what a name stands for: `text`, `args`, `call` and so on. What no expression reads need not be
-    /// computed or kept.
+    /// Whether it reads the field of a name: `text`, `args`, `call` and so on. Fields that no expression reads need not
+    /// be computed or kept.
     pub fn reads(&self, name: &str) -> bool {
-        self.reads & Root::bits(name) != 0
+        self.reads & Root::name_bits(name) != 0
     }
 }
 
-/// A condition that is absent is false.
-fn settle(outcome: Result<bool, Missing>) -> Truth {
+/// Returns the truth of an outcome; an absent condition is false.
+fn to_truth(outcome: Result<bool, NoValue>) -> Truth {
     match outcome {
         Ok(true) => Truth::True,
-        Ok(false) | Err(Missing::Absent) => Truth::False,
-        Err(Missing::Unknown(reason)) => Truth::Unknown(reason),
+        Ok(false) | Err(NoValue::Absent) => Truth::False,
+        Err(NoValue::Unknown(reason)) => Truth::Unknown(reason),
     }
 }

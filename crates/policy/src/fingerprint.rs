@@ -1,4 +1,4 @@
-//! One text for one meaning: the same policy has the same fingerprint, wherever and however it was written.
+//! Fingerprints of policies: equal meanings have equal fingerprints, however they are written.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use super::{FactCase, FactDefinition, FactPattern, Policy, Property, Test};
 use lictor_json::{Json, Text};
 
 impl Policy {
-    /// A hash of what the policy says. Spelling of formulas, order of names, comments and places do not matter; the
-    /// order of tools does, for the first that fits counts.
+    /// Returns a hash of what the policy says. Spelling of formulas, order of names, comments and places do not matter;
+    /// the order of tools does, for the first that fits counts.
     pub fn fingerprint(&self) -> String {
-        let digest = Sha256::digest(self.canonical().as_bytes());
+        let digest = Sha256::digest(self.to_canonical_text().as_bytes());
         digest.iter().fold(String::with_capacity(64), |mut text, byte| {
             // Writing to a string cannot fail.
             let _ = write!(text, "{byte:02x}");
@@ -20,27 +20,34 @@ impl Policy {
         })
     }
 
-    /// Everything that has a bearing on verdicts and reports, a line each; every text as JSON, so that no line can be
+    /// Returns everything that affects verdicts and reports, a line each; every text as JSON, so that no line can be
     /// mistaken for another.
-    fn canonical(&self) -> String {
-        let mut lines = vec![line("policy", [string(&self.name)])];
+    fn to_canonical_text(&self) -> String {
+        let mut lines = vec![join_line("policy", [quote(&self.name)])];
         for tool in &self.tools {
-            lines.push(line("tool", [string(&tool.name), list(&tool.purposes), list(&tool.effects)]));
+            lines.push(join_line(
+                "tool",
+                [quote(&tool.name), quote_optional_list(&tool.purposes), quote_optional_list(&tool.effects)],
+            ));
         }
-        let mut names: Vec<String> = self.properties.iter().map(|property| stated(property)).collect();
+        let mut names: Vec<String> = self.properties.iter().map(|property| write_property(property)).collect();
         for purpose in &self.purposes {
             let (basis, survives) = (format!("{:?}", purpose.basis), purpose.survives_erasure.to_string());
-            names.push(line("purpose", [string(&purpose.name), basis, texts(&purpose.necessary), survives]));
+            names.push(join_line("purpose", [quote(&purpose.name), basis, quote_list(&purpose.necessary), survives]));
         }
         for category in &self.categories {
-            let (pattern, identifies) = (optional(&category.pattern), category.identifies.to_string());
-            names.push(line("category", [string(&category.name), pattern, texts(&category.words), identifies]));
+            let (pattern, identifies) = (quote_optional(&category.pattern), category.identifies.to_string());
+            names
+                .push(join_line("category", [quote(&category.name), pattern, quote_list(&category.words), identifies]));
         }
-        names.extend(self.tables.iter().map(|(name, value)| line("table", [string(name), value.to_string()])));
-        names.extend(self.facts.iter().map(defined));
+        names.extend(self.tables.iter().map(|(name, value)| join_line("table", [quote(name), value.to_string()])));
+        names.extend(self.facts.iter().map(write_fact));
         for it in &self.suppressions {
             let until = it.until.map(|date| date.to_string()).unwrap_or_default();
-            names.push(line("suppress", [string(&it.property), optional(&it.session), string(&it.reason), until]));
+            names.push(join_line(
+                "suppress",
+                [quote(&it.property), quote_optional(&it.session), quote(&it.reason), until],
+            ));
         }
         names.sort();
         lines.extend(names);
@@ -48,28 +55,28 @@ impl Policy {
     }
 }
 
-fn line<const N: usize>(kind: &str, parts: [String; N]) -> String {
+fn join_line<const N: usize>(kind: &str, parts: [String; N]) -> String {
     format!("{kind} {}", parts.join(" "))
 }
 
-fn string(text: &str) -> String {
+fn quote(text: &str) -> String {
     Json::from(text).to_string()
 }
 
-fn optional(text: &Option<Text>) -> String {
-    text.as_deref().map_or_else(|| "null".into(), string)
+fn quote_optional(text: &Option<Text>) -> String {
+    text.as_deref().map_or_else(|| "null".into(), quote)
 }
 
-fn texts(list: &[Text]) -> String {
-    let texts: Vec<String> = list.iter().map(|text| string(text)).collect();
+fn quote_list(list: &[Text]) -> String {
+    let texts: Vec<String> = list.iter().map(|text| quote(text)).collect();
     format!("[{}]", texts.join(","))
 }
 
-fn list(list: &Option<Vec<Text>>) -> String {
-    list.as_deref().map_or_else(|| "null".into(), texts)
+fn quote_optional_list(list: &Option<Vec<Text>>) -> String {
+    list.as_deref().map_or_else(|| "null".into(), quote_list)
 }
 
-fn stated(property: &Property) -> String {
+fn write_property(property: &Property) -> String {
     let Property { id, says, formula, source, remedy, severity, respond, unknown, after, history, mode, place: _ } =
         property;
     let mut arena = Arena::new();
@@ -78,36 +85,39 @@ fn stated(property: &Property) -> String {
         Err(_) => formula.to_string(),
     };
     let settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {history:?} {mode:?}");
-    line("property", [string(id), string(says), string(&formula), optional(source), optional(remedy), settings])
+    join_line(
+        "property",
+        [quote(id), quote(says), quote(&formula), quote_optional(source), quote_optional(remedy), settings],
+    )
 }
 
-fn defined(definition: &FactDefinition) -> String {
-    let cases: Vec<String> = definition.cases.iter().map(case).collect();
-    line("fact", [string(&definition.name), texts(&definition.parameters), cases.join(" ")])
+fn write_fact(definition: &FactDefinition) -> String {
+    let cases: Vec<String> = definition.cases.iter().map(write_case).collect();
+    join_line("fact", [quote(&definition.name), quote_list(&definition.parameters), cases.join(" ")])
 }
 
-fn case(case: &FactCase) -> String {
+fn write_case(case: &FactCase) -> String {
     let FactCase { on, tests, when, each, values, ask, place: _ } = case;
-    let on: Vec<String> = on.iter().map(|it| format!("{}({})", string(&it.kind), optional(&it.tool))).collect();
-    let tests: Vec<String> = tests.iter().map(tested).collect();
+    let on: Vec<String> = on.iter().map(|it| format!("{}({})", quote(&it.kind), quote_optional(&it.tool))).collect();
+    let tests: Vec<String> = tests.iter().map(write_test).collect();
     format!(
         "case [{}] [{}] {} {} {} {}",
         on.join(","),
         tests.join(","),
-        optional(when),
-        optional(each),
-        texts(values),
-        optional(ask)
+        quote_optional(when),
+        quote_optional(each),
+        quote_list(values),
+        quote_optional(ask)
     )
 }
 
-fn tested(test: &Test) -> String {
+fn write_test(test: &Test) -> String {
     let pattern = |pattern: &FactPattern| match pattern {
         FactPattern::Equal(value) => format!("= {value}"),
-        FactPattern::Glob(glob) => format!("* {}", string(glob)),
-        FactPattern::Regex(regex) => format!("/ {}", string(regex)),
+        FactPattern::Glob(glob) => format!("* {}", quote(glob)),
+        FactPattern::Regex(regex) => format!("/ {}", quote(regex)),
         FactPattern::Compare(operator, value) => format!("{operator} {value}"),
     };
     let any: Vec<String> = test.any.iter().map(pattern).collect();
-    format!("{} {}", string(&test.path), any.join(" | "))
+    format!("{} {}", quote(&test.path), any.join(" | "))
 }

@@ -2,7 +2,7 @@
 
 use lictor_json::Text;
 
-/// A name in which `*` stands for any characters, also none; every other character stands for itself.
+/// A name in which `*` matches any characters, also none; every other character matches itself.
 ///
 /// Matching looks for the pieces between the stars from left to right and never goes back, so it takes time in
 /// proportion to the text.
@@ -48,7 +48,7 @@ mod tests {
     use super::Glob;
 
     #[test]
-    fn a_star_stands_for_any_characters() {
+    fn glob_star_matches_any_characters() {
         let cases = [
             ("send", "send", true),
             ("send", "sends", false),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_many_stars_takes_no_longer() {
+    fn glob_with_many_stars_takes_linear_time() {
         let pattern = "*a".repeat(5000);
         assert!(!Glob::new(&(pattern.clone() + "b")).matches(&"a".repeat(100_000)));
         assert!(Glob::new(&pattern).matches(&"a".repeat(100_000)));

@@ -1,57 +1,31 @@
-//! Putting a policy together with what it uses.
+//! Merges a policy with the packs and files it uses.
 //!
-//! What a policy says itself counts; packs and files it uses add to that. Two of them that say different things under one
-//! name are an error, for the order in which they are listed should not matter.
+//! A policy's own definitions win; packs and files add to them. Two different definitions of one name in what it uses
+//! are an error, for the order of `uses` should not matter.
 
-mod named;
+mod merge_item;
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use lictor_logic::{Arena, Formula, Monitor, nearest};
+use lictor_logic::{After, Arena, Formula, Monitor, nearest};
 
-use self::named::{Conflict, join};
-use super::draft::{Change, Defined, Draft, Role, Stated, Table, Use};
-use super::load::{LoadedPolicy, PageBase, Resolver};
-use super::source::PolicyText;
-use super::{After, Category, Policy, Problems, Purpose, Suppression, Tool, check};
+use self::merge_item::{Conflict, merge_items};
+use crate::check;
+use crate::draft::{Draft, PropertyChange, PropertyDraft, TextOrigin, UseEntry};
 use crate::glob::Glob;
+use crate::merged_draft::{MergedDraft, OwnCounts};
 use crate::pack::{Pack, Page};
-use lictor_json::Text;
+use crate::policy::{LoadedPolicy, Policy};
+use crate::policy_reader::quote_words;
+use crate::policy_text::PolicyText;
+use crate::problem::Problems;
+use crate::resolver::{PageBase, Resolver};
 
-/// How deep files may use files, and how many there may be in all.
-const MAX_DEPTH: usize = 16;
+/// How many levels deep files may use files.
+const MAX_USES_DEPTH: usize = 16;
+
+/// How many files a policy may consist of.
 const MAX_FILES: usize = 200;
-
-/// What a text and all it uses say together.
-#[derive(Debug, Default)]
-pub(super) struct Merged {
-    pub(super) name: Option<Text>,
-    pub(super) purposes: Vec<Purpose>,
-    pub(super) tools: Vec<Tool>,
-    pub(super) categories: Vec<Category>,
-    pub(super) tables: Vec<Table>,
-    pub(super) facts: Vec<Defined>,
-    pub(super) properties: Vec<Stated>,
-    pub(super) suppressions: Vec<(PolicyText, Range<usize>, Suppression)>,
-}
-
-impl Merged {
-    fn of(draft: Draft) -> Merged {
-        let source = draft.source;
-        let suppressions = draft.suppressions.into_iter().map(|it| (source.clone(), it.span, it.suppression));
-        Merged {
-            name: draft.name,
-            purposes: draft.purposes,
-            tools: draft.tools,
-            categories: draft.categories,
-            tables: draft.tables,
-            facts: draft.facts,
-            properties: draft.properties,
-            suppressions: suppressions.collect(),
-        }
-    }
-}
 
 /// Reads texts and what they use.
 pub(crate) struct Merger<'a> {
@@ -61,7 +35,7 @@ pub(crate) struct Merger<'a> {
     open: Vec<String>,
     /// Every text that was read.
     sources: Vec<PolicyText>,
-    /// Something that is used could not be had, so properties may be missing.
+    /// Whether something that is used could not be read, so that properties may be missing.
     incomplete: bool,
 }
 
@@ -70,79 +44,79 @@ impl<'a> Merger<'a> {
         Merger { resolver, problems: Problems::default(), open: Vec::new(), sources: Vec::new(), incomplete: false }
     }
 
-    /// A policy file with all it uses.
-    pub(super) fn file(&mut self, source: &PolicyText) -> Merged {
+    /// Merges a policy file with everything it uses.
+    pub(super) fn merge_file(&mut self, source: &PolicyText) -> MergedDraft {
         self.open.push(source.file.to_string());
-        let mut draft = self.read(source, Role::File);
+        let mut draft = self.read_draft(source, TextOrigin::File);
         let (uses, changes) = (std::mem::take(&mut draft.uses), std::mem::take(&mut draft.changes));
-        let mut merged = Merged::of(draft);
-        let own = Own::of(&merged);
+        let mut merged = MergedDraft::new(draft);
+        let own = OwnCounts::new(&merged);
         for used in &uses {
-            match self.used(used, source) {
-                Some(theirs) => self.add(&mut merged, &own, theirs, source, used),
+            match self.merge_used(used, source) {
+                Some(theirs) => self.add_used(&mut merged, &own, theirs, source, used),
                 None => self.incomplete = true,
             }
         }
         for change in &changes {
-            self.change(&mut merged, change, source);
+            self.apply_change(&mut merged, change, source);
         }
         self.open.pop();
         merged
     }
 
-    /// Blocks of a page: what is shared by the pack, then the page's own.
-    pub(super) fn blocks(&mut self, blocks: &[PolicyText]) -> Merged {
-        let mut merged = Merged::default();
+    /// Merges blocks of pages: the block that the pack shares, then the pages' own.
+    pub(super) fn merge_blocks(&mut self, blocks: &[PolicyText]) -> MergedDraft {
+        let mut merged = MergedDraft::default();
         for block in blocks {
-            let theirs = Merged::of(self.read(block, Role::Page));
-            let start = block.outer(0);
-            let used = Use { name: block.file.as_ref().into(), span: start..start };
-            self.add(&mut merged, &Own::default(), theirs, block, &used);
+            let theirs = MergedDraft::new(self.read_draft(block, TextOrigin::Page));
+            let start = block.file_offset(0);
+            let used = UseEntry { name: block.file.as_ref().into(), span: start..start };
+            self.add_used(&mut merged, &OwnCounts::default(), theirs, block, &used);
         }
         merged
     }
 
-    /// What the examples of a page are judged by.
-    pub(super) fn page(&mut self, page: &Page, base: PageBase<'_>) -> Merged {
+    /// Merges the policy that the examples of a page are judged by.
+    pub(super) fn merge_page(&mut self, page: &Page, base: PageBase<'_>) -> MergedDraft {
         let stated = page.policy.iter();
         let mut below = match base {
-            PageBase::Nothing => self.blocks(&stated.cloned().collect::<Vec<_>>()),
+            PageBase::Nothing => self.merge_blocks(&stated.cloned().collect::<Vec<_>>()),
             PageBase::Pack(pack) => {
-                let mut merged = self.blocks(&pack.shared.iter().chain(stated).cloned().collect::<Vec<_>>());
-                merged.properties.iter_mut().for_each(|stated| prefix(stated, &pack.name));
+                let mut merged = self.merge_blocks(&pack.shared.iter().chain(stated).cloned().collect::<Vec<_>>());
+                merged.properties.iter_mut().for_each(|stated| add_prefix(stated, &pack.name));
                 merged
             }
-            PageBase::File(source) => self.file(source),
+            PageBase::File(source) => self.merge_file(source),
         };
         if let (PageBase::File(_), Some(block)) = (base, &page.policy) {
-            below = self.over(block, below);
+            below = self.merge_over(block, below);
         }
         match &page.setup {
-            Some(setup) => self.over(setup, below),
+            Some(setup) => self.merge_over(setup, below),
             None => below,
         }
     }
 
-    /// A block that counts before something else.
-    fn over(&mut self, block: &PolicyText, below: Merged) -> Merged {
-        let mut merged = Merged::of(self.read(block, Role::Page));
-        let own = Own::of(&merged);
-        let start = block.outer(0);
-        let used = Use { name: block.file.as_ref().into(), span: start..start };
+    /// Merges a block with a base; the block's definitions win.
+    fn merge_over(&mut self, block: &PolicyText, below: MergedDraft) -> MergedDraft {
+        let mut merged = MergedDraft::new(self.read_draft(block, TextOrigin::Page));
+        let own = OwnCounts::new(&merged);
+        let start = block.file_offset(0);
+        let used = UseEntry { name: block.file.as_ref().into(), span: start..start };
         merged.name.clone_from(&below.name);
-        self.add(&mut merged, &own, below, block, &used);
+        self.add_used(&mut merged, &own, below, block, &used);
         merged
     }
 
-    fn read(&mut self, source: &PolicyText, role: Role) -> Draft {
+    fn read_draft(&mut self, source: &PolicyText, role: TextOrigin) -> Draft {
         self.sources.push(source.clone());
         Draft::read(source, role, &mut self.problems)
     }
 
-    /// What an entry of `uses` stands for.
-    fn used(&mut self, used: &Use, source: &PolicyText) -> Option<Merged> {
-        if is_file(&used.name) {
-            return self.used_file(used, source);
+    /// Merges the pack, page or file that an entry of `uses` names; none if it cannot be read.
+    fn merge_used(&mut self, used: &UseEntry, source: &PolicyText) -> Option<MergedDraft> {
+        if is_file_path(&used.name) {
+            return self.merge_used_file(used, source);
         }
         let (name, id) = match used.name.split_once('/') {
             Some((name, id)) => (name, Some(id)),
@@ -153,41 +127,47 @@ impl<'a> Merger<'a> {
             let known: Vec<&str> = packs.iter().map(|pack| pack.name.as_str()).collect();
             let hint = match nearest(name, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("packs are {}; a file is written `./{name}.yaml`", super::form::listed(&known)),
+                None => format!("packs are {}; a file is written `./{name}.yaml`", quote_words(&known)),
             };
             let problem =
                 source.problem(used.span.clone(), "policy.unknown-pack", format!("there is no pack `{name}`"));
-            self.problems.add(problem.help(hint));
+            self.problems.add(problem.with_hint(hint));
             return None;
         };
-        let blocks = self.pages(pack, id, used, source)?;
-        let mut merged = self.blocks(&blocks);
-        merged.properties.iter_mut().for_each(|stated| prefix(stated, &pack.name));
+        let blocks = self.select_pages(pack, id, used, source)?;
+        let mut merged = self.merge_blocks(&blocks);
+        merged.properties.iter_mut().for_each(|stated| add_prefix(stated, &pack.name));
         Some(merged)
     }
 
-    /// The blocks of a pack, or of one of its pages.
-    fn pages(&mut self, pack: &Pack, id: Option<&str>, used: &Use, source: &PolicyText) -> Option<Vec<PolicyText>> {
+    /// Returns the blocks of a pack, or of one of its pages.
+    fn select_pages(
+        &mut self,
+        pack: &Pack,
+        id: Option<&str>,
+        used: &UseEntry,
+        source: &PolicyText,
+    ) -> Option<Vec<PolicyText>> {
         let pages: Vec<_> = pack.pages.iter().filter(|page| id.is_none_or(|id| page.id == id)).collect();
         if let (true, Some(id)) = (pages.is_empty(), id) {
             let known: Vec<&str> = pack.pages.iter().map(|page| page.id.as_str()).collect();
             let hint = match nearest(id, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{}/{meant}`?", pack.name),
-                None => format!("it has {}", super::form::listed(&known)),
+                None => format!("it has {}", quote_words(&known)),
             };
             let message = format!("the pack `{}` has no property `{id}`", pack.name);
             let problem = source.problem(used.span.clone(), "policy.unknown-pack", message);
-            self.problems.add(problem.help(hint));
+            self.problems.add(problem.with_hint(hint));
             return None;
         }
         let shared = pack.shared.iter().cloned();
         Some(shared.chain(pages.into_iter().filter_map(|page| page.policy.clone())).collect())
     }
 
-    fn used_file(&mut self, used: &Use, source: &PolicyText) -> Option<Merged> {
+    fn merge_used_file(&mut self, used: &UseEntry, source: &PolicyText) -> Option<MergedDraft> {
         let mut refuse = |message: String, hint: &str| {
             let problem = source.problem(used.span.clone(), "policy.uses", message);
-            self.problems.add(problem.help(hint));
+            self.problems.add(problem.with_hint(hint));
         };
         let found = match self.resolver.file(&used.name, &source.file) {
             Ok(found) => found,
@@ -202,44 +182,55 @@ impl<'a> Merger<'a> {
             refuse(format!("`{}` uses itself: {}", used.name, way.join(" → ")), "leave one of the `uses:` out");
             return None;
         }
-        if self.open.len() >= MAX_DEPTH || self.sources.len() >= MAX_FILES {
-            refuse(format!("`{}` is one file too many", used.name), "let files use each other less deeply");
+        if self.open.len() >= MAX_USES_DEPTH {
+            let message = format!("`{}` is over the limit of {MAX_USES_DEPTH} levels of `uses:`", used.name);
+            refuse(message, "let files use each other less deeply");
+            return None;
+        }
+        if self.sources.len() >= MAX_FILES {
+            refuse(format!("`{}` is over the limit of {MAX_FILES} files", used.name), "combine some of the files");
             return None;
         }
         let stem = std::path::Path::new(&found.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let mut merged = self.file(&PolicyText::new(&found.name, &found.text));
+        let mut merged = self.merge_file(&PolicyText::new(&found.name, &found.text));
         let own = merged.properties.iter_mut().filter(|stated| !stated.property.id.contains('/'));
-        own.for_each(|stated| prefix(stated, stem.as_deref().unwrap_or(&found.name)));
+        own.for_each(|stated| add_prefix(stated, stem.as_deref().unwrap_or(&found.name)));
         Some(merged)
     }
 
-    /// Adds what something used says, unless the policy says it itself.
-    fn add(&mut self, merged: &mut Merged, own: &Own, theirs: Merged, source: &PolicyText, used: &Use) {
+    /// Adds the definitions of something used, except those that the policy defines itself.
+    fn add_used(
+        &mut self,
+        merged: &mut MergedDraft,
+        own: &OwnCounts,
+        theirs: MergedDraft,
+        source: &PolicyText,
+        used: &UseEntry,
+    ) {
         let mut conflicts = Vec::new();
-        join(&mut merged.purposes, theirs.purposes, own.purposes, &mut conflicts);
-        join(&mut merged.tools, theirs.tools, own.tools, &mut conflicts);
-        join(&mut merged.categories, theirs.categories, own.categories, &mut conflicts);
-        join(&mut merged.tables, theirs.tables, own.tables, &mut conflicts);
-        join(&mut merged.facts, theirs.facts, own.facts, &mut conflicts);
-        join(&mut merged.properties, theirs.properties, own.properties, &mut conflicts);
+        merge_items(&mut merged.purposes, theirs.purposes, own.purposes, &mut conflicts);
+        merge_items(&mut merged.tools, theirs.tools, own.tools, &mut conflicts);
+        merge_items(&mut merged.categories, theirs.categories, own.categories, &mut conflicts);
+        merge_items(&mut merged.tables, theirs.tables, own.tables, &mut conflicts);
+        merge_items(&mut merged.facts, theirs.facts, own.facts, &mut conflicts);
+        merge_items(&mut merged.properties, theirs.properties, own.properties, &mut conflicts);
         merged.suppressions.extend(theirs.suppressions);
         for Conflict { what, name, first, second } in conflicts {
-            let message = format!("{what} `{name}` is defined in two different ways");
+            let message = format!("conflicting definitions of {what} `{name}`");
             let problem = source.problem(used.span.clone(), "policy.conflict", message);
-            let problem =
-                problem.note(format!("once in {}:{}, once in {}:{}", first.file, first.line, second.file, second.line));
-            self.problems.add(problem.help("define it in the policy itself, which then counts"));
+            let problem = problem
+                .with_note(format!("once in {}:{}, once in {}:{}", first.file, first.line, second.file, second.line));
+            self.problems.add(problem.with_hint("define it in the policy itself, which then counts"));
         }
     }
 
     /// Adjusts properties, or turns them off.
-    fn change(&mut self, merged: &mut Merged, change: &Change, source: &PolicyText) {
+    fn apply_change(&mut self, merged: &mut MergedDraft, change: &PropertyChange, source: &PolicyText) {
         let glob = Glob::new(&change.property);
         if !self.incomplete && !merged.properties.iter().any(|stated| glob.matches(&stated.property.id)) {
-            let known: Vec<&str> = merged.properties.iter().map(|stated| stated.property.id.as_str()).collect();
             let message = format!("there is no property `{}` to change", change.property);
             let mut problem = source.problem(change.span.clone(), "policy.unknown-property", message);
-            problem.hint = Some(meant(&change.property, &known));
+            problem.hint = Some(merged.suggest_property(&change.property));
             self.problems.add(problem);
         }
         let Some(settings) = change.settings else {
@@ -251,7 +242,7 @@ impl<'a> Merger<'a> {
             if settings.after == Some(After::Each) && !stated.formula.as_ref().is_none_or(fits) {
                 let message = format!("`after: each` does not fit the formula of `{}`", stated.property.id);
                 let problem = source.problem(change.span.clone(), "policy.after", message);
-                self.problems.add(problem.help("write `after: latch` or `after: reset`"));
+                self.problems.add(problem.with_hint("write `after: latch` or `after: reset`"));
             }
             stated.unknown = settings.unknown.or(stated.unknown);
             let property = &mut stated.property;
@@ -264,8 +255,8 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// The policy, if nothing stands in its way.
-    pub(super) fn finish(mut self, merged: Merged) -> Result<LoadedPolicy, Problems> {
+    /// Returns the checked policy, or the problems if one is an error.
+    pub(super) fn finish(mut self, merged: MergedDraft) -> Result<LoadedPolicy, Problems> {
         check::check(&merged, self.incomplete, &mut self.problems);
         self.problems.sort();
         if self.problems.has_errors() {
@@ -288,50 +279,11 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// Is this the path of a file, not the name of a pack?
-fn is_file(name: &str) -> bool {
+/// Whether this is the path of a file, not the name of a pack.
+fn is_file_path(name: &str) -> bool {
     name.starts_with(['.', '/']) || name.ends_with(".yaml") || name.ends_with(".yml") || name.contains('\\')
 }
 
-fn prefix(stated: &mut Stated, name: &str) {
+fn add_prefix(stated: &mut PropertyDraft, name: &str) {
     stated.property.id = format!("{name}/{}", stated.property.id).into();
-}
-
-/// What a misspelt property was probably meant to be.
-pub(super) fn meant(name: &str, known: &[&str]) -> String {
-    let last = |id: &str| id.rsplit('/').next().unwrap_or_default().to_owned();
-    let by_last = || {
-        let lasts: Vec<String> = known.iter().map(|id| last(id)).collect();
-        let found = nearest(&last(name), lasts.iter().map(String::as_str))?;
-        known.iter().find(|id| last(id) == found).copied()
-    };
-    match nearest(name, known.iter().copied()).or_else(by_last) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if known.is_empty() => "the policy has no properties".to_owned(),
-        None => "properties that came with `uses:` are called `pack/id`".to_owned(),
-    }
-}
-
-/// How many entries of each list are the policy's own.
-#[derive(Clone, Copy, Debug, Default)]
-struct Own {
-    purposes: usize,
-    tools: usize,
-    categories: usize,
-    tables: usize,
-    facts: usize,
-    properties: usize,
-}
-
-impl Own {
-    fn of(merged: &Merged) -> Own {
-        Own {
-            purposes: merged.purposes.len(),
-            tools: merged.tools.len(),
-            categories: merged.categories.len(),
-            tables: merged.tables.len(),
-            facts: merged.facts.len(),
-            properties: merged.properties.len(),
-        }
-    }
 }

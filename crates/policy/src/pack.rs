@@ -1,11 +1,11 @@
 //! Packs: properties that many need, each a page that explains, states and tests it.
 //!
-//! A page is Markdown for people. What programs need of it stands in fenced blocks: the policy itself, a setup for the
-//! examples, and traces whose lines say what must be found at them. The same pages test policies of one's own.
+//! A page is Markdown for people. Programs read its fenced blocks: the policy itself, a setup for the
+//! examples, and traces whose lines name the expected findings. Such pages also test a user's own policies.
 
+mod catalog;
 mod page;
 mod remark;
-mod shelf;
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,9 @@ use lictor_logic::{Span, Value};
 
 pub use page::read_page;
 
-use crate::{FileResolver, LoadedPolicy, PageBase, Place, Policy, PolicyText, Problems};
+use crate::place::Place;
+use crate::policy_text::PolicyText;
+use crate::problem::Problems;
 use lictor_json::Text;
 
 /// A pack: properties on one subject.
@@ -21,7 +23,7 @@ use lictor_json::Text;
 pub struct Pack {
     /// Its name, as in `uses: [gdpr]`.
     pub name: Text,
-    /// What it is about, in a paragraph.
+    /// Its subject, in a paragraph.
     pub about: Text,
     /// The whole page about it, in Markdown.
     pub prose: Text,
@@ -31,7 +33,7 @@ pub struct Pack {
     pub pages: Vec<Page>,
 }
 
-/// A page that explains, states and tests a property; or only tests, for a policy that stands elsewhere.
+/// A page that explains, states and tests a property; or only tests, for a policy in another file.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The heading: for a property of a pack, its name.
@@ -42,60 +44,60 @@ pub struct Page {
     pub prose: Text,
     /// The policy that it states.
     pub policy: Option<PolicyText>,
-    /// What is to be added for the examples.
+    /// The policy to add for the examples.
     pub setup: Option<PolicyText>,
     /// The examples.
     pub traces: Vec<Trace>,
 }
 
-/// A session, and what must be found in it.
+/// An example session, and the findings expected in it.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What it shows.
+    /// Its title.
     pub title: Text,
-    /// Where it stands.
+    /// Its place in the page.
     pub place: Place,
     /// Its events.
     pub lines: Vec<ExampleLine>,
-    /// What must be found when nothing happens for so long after the last event.
+    /// The findings expected after this much time without events.
     pub later: Vec<(Span, Vec<ExpectedFinding>)>,
-    /// What must be found at the end.
+    /// The findings expected at the end.
     pub end: Vec<ExpectedFinding>,
 }
 
-/// An event of a trace, and what must be found at it.
+/// An event of a trace, and the findings expected at it.
 #[derive(Clone, Debug)]
 pub struct ExampleLine {
     /// Its line in the page, from one.
     pub line: u32,
     /// The event, as JSON.
     pub text: Text,
-    /// What must be found.
+    /// The expected findings.
     pub expected: Vec<ExpectedFinding>,
 }
 
-/// A finding that must come.
+/// A finding that a page expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedFinding {
     /// The property; none is the one of the page.
     pub property: Option<Text>,
-    /// Values for which it is broken; others may be there beside them.
+    /// Values for which it is violated; the finding may have more.
     pub binding: Vec<(Text, Value)>,
 }
 
-/// Every pack that comes with Lictor, by name.
+/// Returns every pack that comes with Lictor, by name.
 pub fn packs() -> &'static [Pack] {
     static PACKS: OnceLock<Vec<Pack>> = OnceLock::new();
-    PACKS.get_or_init(|| shelf::PACKS.iter().map(|(name, readme, pages)| Pack::read(name, readme, pages)).collect())
+    PACKS.get_or_init(|| catalog::PACKS.iter().map(|(name, readme, pages)| Pack::read(name, readme, pages)).collect())
 }
 
-/// The pack of that name.
+/// Returns the pack of that name.
 pub fn pack(name: &str) -> Option<&'static Pack> {
     packs().iter().find(|pack| pack.name == name)
 }
 
-/// The text of a policy that uses packs by their names, with commas between them; or why there is none.
-pub fn using(names: &str) -> Result<String, String> {
+/// Returns the text of a policy that uses the named packs, separated by commas; the error names the known packs.
+pub fn compose_policy(names: &str) -> Result<String, String> {
     let asked: Vec<&str> = names.split(',').map(str::trim).collect();
     if asked.iter().any(|name| pack(name).is_none()) {
         let known: Vec<&str> = packs().iter().map(|pack| pack.name.as_str()).collect();
@@ -105,8 +107,8 @@ pub fn using(names: &str) -> Result<String, String> {
 }
 
 impl Pack {
-    /// Reads a pack from its page and the pages of its properties, each with its name. What is wrong with them shows when
-    /// they are [read by themselves](read_page) or used.
+    /// Reads a pack from its page and the pages of its properties, each with its name. What is wrong with them shows
+    /// when they are [read by themselves](read_page) or used.
     pub fn read(name: &str, readme: &str, pages: &[(&str, &str)]) -> Pack {
         let mut ignored = Problems::default();
         let about = read_page(&PolicyText::new(&format!("packs/{name}/README.md"), readme), &mut ignored);
@@ -122,13 +124,8 @@ impl Pack {
         }
     }
 
-    /// The page of a property.
+    /// Returns the page of a property.
     pub fn page(&self, id: &str) -> Option<&Page> {
         self.pages.iter().find(|page| page.id == id)
-    }
-
-    /// The policy under which the examples of one of its pages are judged.
-    pub fn policy(&self, page: &Page) -> Result<LoadedPolicy, Problems> {
-        Policy::for_page(page, PageBase::Pack(self), &FileResolver)
     }
 }

@@ -1,7 +1,7 @@
-//! What is wrong with a policy, shown at its place.
+//! Problems of a policy, shown at their place.
 //!
 //! A problem carries all that is needed to show it: the place, an excerpt of the line with a caret, what is wrong and
-//! what to do. Nothing is printed here; whoever wants the text formats it.
+//! what to do. Nothing is printed here; callers format it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,23 +10,24 @@ use lictor_logic::Excerpt;
 
 use super::Place;
 
-/// How many problems are kept one by one; a file may be nothing but mistakes.
-const MOST: usize = 100;
+/// How many problems of each level are kept; more are only counted.
+const MAX_PROBLEMS_PER_LEVEL: usize = 100;
 
-/// The longest message, in characters.
-const LONGEST: usize = 600;
+/// The longest message that is shown, in characters.
+const MAX_MESSAGE_CHARS: usize = 600;
 
-/// Whether a problem stands in the way.
+/// Whether a problem makes the policy unusable.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemLevel {
     /// The policy cannot be used.
     Error,
-    /// It can, but probably says something else than was meant.
+    /// The policy can be used, but probably means something else than intended.
     Warning,
 }
 
 impl ProblemLevel {
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             ProblemLevel::Error => "error",
@@ -35,7 +36,7 @@ impl ProblemLevel {
     }
 }
 
-/// One thing that is wrong with a policy.
+/// One problem of a policy.
 ///
 /// It is shown as compilers do:
 ///
@@ -57,23 +58,23 @@ pub struct Problem {
     pub column: u32,
     /// How many characters of the line it concerns; at least one.
     pub length: u32,
-    /// Whether it stands in the way.
+    /// Whether it makes the policy unusable.
     pub level: ProblemLevel,
     /// The kind of mistake, for programs: `policy.unknown-key`.
     pub code: &'static str,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do about it.
+    /// The way out.
     pub hint: Option<String>,
-    /// The line with its caret, where the text is at hand.
+    /// The line with its caret, if the text is available.
     excerpt: Option<Excerpt>,
-    /// What else helps to see it, below the line.
+    /// The notes below the excerpt.
     notes: Vec<String>,
 }
 
 impl Problem {
-    /// An error at a place whose text is not at hand.
-    pub fn at(place: &Place, code: &'static str, message: impl Into<String>) -> Problem {
+    /// Creates an error at a place, without an excerpt.
+    pub fn new(place: &Place, code: &'static str, message: impl Into<String>) -> Problem {
         Problem {
             file: Arc::clone(&place.file),
             line: place.line,
@@ -88,28 +89,28 @@ impl Problem {
         }
     }
 
-    /// The same as a warning.
+    /// Returns this problem as a warning.
     #[must_use]
-    pub fn warning(mut self) -> Problem {
+    pub fn into_warning(mut self) -> Problem {
         self.level = ProblemLevel::Warning;
         self
     }
 
-    /// The same with something to do about it.
+    /// Returns this problem with a hint.
     #[must_use]
-    pub fn help(mut self, hint: impl Into<String>) -> Problem {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Problem {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with a further line that helps to see it.
+    /// Returns this problem with another note below the line.
     #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Problem {
+    pub fn with_note(mut self, note: impl Into<String>) -> Problem {
         self.notes.push(note.into());
         self
     }
 
-    pub(super) fn shown(mut self, length: u32, excerpt: Excerpt) -> Problem {
+    pub(super) fn with_excerpt(mut self, length: u32, excerpt: Excerpt) -> Problem {
         self.length = length.max(1);
         self.excerpt = Some(excerpt);
         self
@@ -118,46 +119,46 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: {}", self.level.name(), self.code, Plain(&self.message))?;
+        write!(f, "{}[{}]: {}", self.level.name(), self.code, SanitizedText(&self.message))?;
         let number = self.line.to_string();
         let gutter = " ".repeat(if self.line == 0 { 1 } else { number.len() });
         match self.line {
-            0 => write!(f, "\n{gutter}--> {}", Plain(&self.file))?,
-            _ => write!(f, "\n{gutter}--> {}:{}:{}", Plain(&self.file), self.line, self.column)?,
+            0 => write!(f, "\n{gutter}--> {}", SanitizedText(&self.file))?,
+            _ => write!(f, "\n{gutter}--> {}:{}:{}", SanitizedText(&self.file), self.line, self.column)?,
         }
         if let Some(Excerpt { text, indent, width }) = &self.excerpt {
             write!(f, "\n{gutter} |\n{number} | {text}\n{gutter} | {:indent$}{:^<width$}", "", "")?;
         }
         for note in &self.notes {
             let mut lines = note.lines();
-            write!(f, "\n{gutter} = note: {}", Plain(lines.next().unwrap_or_default()))?;
+            write!(f, "\n{gutter} = note: {}", SanitizedText(lines.next().unwrap_or_default()))?;
             for line in lines {
-                write!(f, "\n{gutter}   {}", Plain(line))?;
+                write!(f, "\n{gutter}   {}", SanitizedText(line))?;
             }
         }
         match &self.hint {
-            Some(hint) => write!(f, "\n{gutter} = help: {}", Plain(hint)),
+            Some(hint) => write!(f, "\n{gutter} = help: {}", SanitizedText(hint)),
             None => Ok(()),
         }
     }
 }
 
-/// A text that may quote a policy, without what would move the cursor or fill the screen.
-struct Plain<'a>(&'a str);
+/// A text that may quote a policy, shown without control characters and cut to a maximum length.
+struct SanitizedText<'a>(&'a str);
 
-impl fmt::Display for Plain<'_> {
+impl fmt::Display for SanitizedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
         let hidden = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let mut characters = self.0.chars();
-        for character in characters.by_ref().take(LONGEST) {
+        for character in characters.by_ref().take(MAX_MESSAGE_CHARS) {
             f.write_char(if hidden(character) { char::REPLACEMENT_CHARACTER } else { character })?;
         }
         if characters.next().is_some() { f.write_char('…') } else { Ok(()) }
     }
 }
 
-/// All that is wrong, in the order of the places; of very many only the first.
+/// The problems of a policy, in the order of their places; very many are only counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     list: Vec<Problem>,
@@ -165,17 +166,17 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// The problems, file by file, the first in a file first.
+    /// Returns the problems, file by file, the first in a file first.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.list.iter()
     }
 
-    /// Is there none?
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Does one of them stand in the way?
+    /// Whether one of them is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|problem| problem.level == ProblemLevel::Error)
     }
@@ -186,10 +187,10 @@ impl Problems {
         }
     }
 
-    /// Are further problems of a level only counted? Counts one if so, which saves making it. Each level has its own
-    /// room: warnings never crowd out errors.
+    /// Whether further problems of a level are only counted. Counts one if so, which saves making it. Each level has
+    /// its own room: warnings never crowd out errors.
     pub(crate) fn is_full(&mut self, level: ProblemLevel) -> bool {
-        let full = self.list.iter().filter(|other| other.level == level).count() >= MOST;
+        let full = self.list.iter().filter(|other| other.level == level).count() >= MAX_PROBLEMS_PER_LEVEL;
         self.more += usize::from(full);
         full
     }

@@ -14,7 +14,7 @@ fn validator(text: &str) -> Validator {
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 }
 
-/// What a schema finds wrong.
+/// Returns the errors that a schema finds.
 fn complaints(schema: &Validator, value: &Value) -> Vec<String> {
     schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
@@ -23,11 +23,11 @@ fn golden(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)).unwrap()
 }
 
-/// A text in YAML as JSON.
+/// Returns a text in YAML as JSON.
 fn value_of(source: &PolicyText) -> Value {
     let mut problems = Problems::default();
     let node = yaml::read(source, &mut problems).unwrap_or_else(|| panic!("{problems}"));
-    serde_json::to_value(node.json()).unwrap()
+    serde_json::to_value(node.to_json()).unwrap()
 }
 
 fn good() -> Value {
@@ -38,7 +38,7 @@ fn good() -> Value {
 }
 
 #[test]
-fn policies_and_pages_are_as_the_schema_says() {
+fn policy_schema_accepts_policies_and_pages() {
     let schema = validator(crate::SCHEMA);
     let check = |name: &str, value: &Value| {
         assert_eq!(complaints(&schema, value), [""; 0], "{name}");
@@ -54,7 +54,7 @@ fn policies_and_pages_are_as_the_schema_says() {
     }
 }
 
-/// A value in which one thing is different, for each way to make it so: another type, a key more, a key less.
+/// Returns a value in which one thing is different, for each way to make it so: another type, a key more, a key less.
 fn mutations(value: &Value) -> Vec<Value> {
     let others = [json!(null), json!(5), json!(true), json!("zzz"), json!(""), json!([]), json!({}), json!([{}])];
     let mut all: Vec<Value> = others.into_iter().filter(|other| other != value).collect();
@@ -110,7 +110,7 @@ suppress: [{property: i, session: s, reason: r, until: 2027-01-31}]
 ";
 
 #[test]
-fn the_loader_and_the_schema_refuse_the_same_shapes() {
+fn policy_schema_and_loader_refuse_same_shapes() {
     const STRUCTURE: [&str; 5] =
         ["policy.type", "policy.unknown-key", "policy.missing-key", "policy.unknown-word", "policy.version"];
     let schema = validator(crate::SCHEMA);
@@ -134,9 +134,9 @@ fn the_loader_and_the_schema_refuse_the_same_shapes() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Words that stand for something, by the schema and by what the loader says when it is given another one.
+/// Returns the words of the schema's enums are those that the loader offers when it is given another one.
 #[test]
-fn the_loader_and_the_schema_know_the_same_words() {
+fn policy_schema_and_loader_list_same_words() {
     let schema: Value = serde_json::from_str(crate::SCHEMA).unwrap();
     let cases = [
         ("/$defs/purpose/properties/basis/enum", "purposes: {p: {basis: qqqqqqqq}}"),
@@ -165,7 +165,7 @@ fn the_loader_and_the_schema_know_the_same_words() {
     }
 }
 
-/// Is a line an event to the decoder?
+/// Whether the decoder accepts a line as an event.
 fn is_event(line: &str) -> bool {
     let record = LogRecord { value: lictor_json::parse_str(line).unwrap(), file: "x".into(), line: 1, index: 0 };
     let mut out = DecodedEvents::default();
@@ -174,7 +174,7 @@ fn is_event(line: &str) -> bool {
 }
 
 #[test]
-fn events_are_as_the_schema_says() {
+fn event_schema_accepts_what_decoder_accepts() {
     let schema = validator(lictor_event::SCHEMA);
     let pages = packs().iter().flat_map(|pack| &pack.pages);
     for line in pages.flat_map(|page| &page.traces).flat_map(|trace| &trace.lines) {
@@ -196,7 +196,7 @@ fn events_are_as_the_schema_says() {
         json!({"kind": "x", "time": 1.5}),
         json!({"kind": "x", "seq": 1.5}),
     ]);
-    // What stands inside a fact is not a matter of shape.
+    // The text of a fact is not a matter of shape.
     values.retain(|value| value.get("facts") != Some(&json!([""])) && *value != json!([""]));
     for value in values {
         let line = value.to_string();

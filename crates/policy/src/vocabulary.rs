@@ -1,24 +1,24 @@
-//! The facts that every event is asked for, whatever the policy.
+//! The built-in facts, which need no definition in a policy.
 //!
-//! One table for the labeler, which makes them, for the loader, which knows misspelt ones by it, and for the pages, which
-//! explain them.
+//! One table for the labeler, which makes them, for the loader, which recognizes misspelt ones, and for the pages,
+//! which explain them.
 
 /// A fact that needs no definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
     /// Its name.
     pub name: &'static str,
-    /// What its values are, in their order.
+    /// The names of its values, in their order.
     pub parameters: &'static [&'static str],
     /// When it holds, in a line.
     pub meaning: &'static str,
 }
 
-/// What a tool may do to the world.
+/// The effects that a tool may have, each with its meaning.
 pub const EFFECTS: [(&str, &str); 8] = [
     ("read", "looks something up"),
     ("write", "changes something"),
-    ("external", "lets data out, or tells somebody outside"),
+    ("external", "sends data or messages outside"),
     ("payment", "moves money"),
     ("destructive", "deletes or cancels something"),
     ("irreversible", "cannot be undone"),
@@ -26,12 +26,12 @@ pub const EFFECTS: [(&str, &str); 8] = [
     ("network", "reaches for other computers"),
 ];
 
-/// Every built-in fact, in the order in which they are best explained.
+/// Returns every built-in fact, in the order in which they are best explained.
 pub fn builtins() -> &'static [Builtin] {
     BUILTINS
 }
 
-/// The built-in fact of that name.
+/// Returns the built-in fact of that name.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
 }
@@ -43,7 +43,7 @@ const fn fact(name: &'static str, parameters: &'static [&'static str], meaning: 
 const BUILTINS: &[Builtin] = &[
     fact("user_message", &[], "the user said something"),
     fact("assistant_message", &[], "the agent said something"),
-    fact("system_message", &[], "whoever runs the agent instructed it"),
+    fact("system_message", &[], "the operator instructed the agent"),
     fact("retrieval", &[], "documents were fetched for the agent"),
     fact("error", &[], "something failed"),
     fact("session_start", &[], "the session began"),
@@ -57,7 +57,7 @@ const BUILTINS: &[Builtin] = &[
     fact(
         "argument_from",
         &["name", "who"],
-        "a tool call whose argument was first said by `user`, `tool` or `system`, or by nobody before: `model`",
+        "a tool call whose argument was first said by `user`, `tool` or `system`, or first by the model itself: `model`",
     ),
     fact("unparsed", &[], "a tool call whose arguments could not be read"),
     fact("purpose", &["purpose"], "the event serves this purpose: given with it, or by `tools:`"),
@@ -69,8 +69,12 @@ const BUILTINS: &[Builtin] = &[
     fact("special", &["category"], "the event carries this category, and it is a special one (GDPR Art. 9)"),
     fact("discloses", &["person"], "what the agent or its tools say contains an identifier of this person"),
     fact("retained", &[], "the event serves only purposes that survive an erasure"),
-    fact("consent", &["person", "purpose"], "this person consented to this purpose; `\"*\"` where nobody is named"),
-    fact("explicit_consent", &["person", "purpose"], "the same, and the record says that it was explicit"),
+    fact(
+        "consent",
+        &["person", "purpose"],
+        "this person consented to this purpose; `\"*\"` where the record names no person",
+    ),
+    fact("explicit_consent", &["person", "purpose"], "this person consented explicitly to this purpose"),
     fact("withdraws", &["person", "purpose"], "this person refused or withdrew consent to this purpose"),
     fact("erasure", &["person"], "this person's data was to be forgotten"),
     fact("approval", &["what", "who"], "a person allowed this: a call by its id, a tool, or an effect"),
@@ -84,13 +88,13 @@ mod tests {
     use lictor_event::Kind;
 
     #[test]
-    fn every_kind_of_event_is_a_fact() {
+    fn builtin_facts_cover_every_event_kind() {
         let missing: Vec<&str> = Kind::names().filter(|name| builtin(name).is_none()).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]
-    fn no_fact_stands_twice() {
+    fn builtin_fact_names_are_unique() {
         for (place, fact) in BUILTINS.iter().enumerate() {
             assert!(BUILTINS.iter().skip(place + 1).all(|other| other.name != fact.name), "{}", fact.name);
         }

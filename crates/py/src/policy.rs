@@ -50,7 +50,7 @@ impl Policy {
         py.detach(|| match Path::new(source).is_file() {
             true => Policy::ready(Loadable::load(Path::new(source))),
             false => {
-                let text = pack::using(source).map_err(|message| Error::Policy.with(message))?;
+                let text = pack::compose_policy(source).map_err(|message| Error::Policy.with(message))?;
                 Policy::ready(Loadable::parse(&text, source, &FileResolver))
             }
         })

@@ -132,14 +132,14 @@ fn expect_none(complaints: impl IntoIterator<Item = String>) {
 }
 
 #[test]
-fn every_source_says_what_it_is_for() {
+fn source_files_have_a_header() {
     let tree = Tree::read().unwrap();
     let silent = tree.sources().filter(|file| !file.text.starts_with("//!"));
     expect_none(silent.map(|file| format!("{}:1: a file begins with `//!` and says what it is for", file.path)));
 }
 
 #[test]
-fn no_file_is_a_drawer() {
+fn file_names_are_not_generic() {
     let tree = Tree::read().unwrap();
     let code = tree.files.iter().filter(|file| matches!(file.extension(), "rs" | "py"));
     expect_none(code.filter(|file| is_drawer(&file.path)).map(|file| {
@@ -153,7 +153,7 @@ fn is_drawer(path: &str) -> bool {
 }
 
 #[test]
-fn drawers_are_recognised() {
+fn generic_file_names_are_recognised() {
     for path in ["crates/a/src/b/mod.rs", "crates/a/src/utils.rs", "crates/a/tests/common/x.rs", "helper.py"] {
         assert!(is_drawer(path), "{path}");
     }
@@ -163,7 +163,7 @@ fn drawers_are_recognised() {
 }
 
 #[test]
-fn files_can_be_read_in_one_sitting() {
+fn source_files_stay_within_line_limits() {
     let tree = Tree::read().unwrap();
     expect_none(tree.sources().filter_map(|file| {
         let (lines, most) = match is_test(file) {
@@ -180,7 +180,7 @@ fn is_test(file: &File) -> bool {
 }
 
 #[test]
-fn nothing_is_left_for_later() {
+fn source_files_have_no_leftovers() {
     let tree = Tree::read().unwrap();
     expect_none(tree.sources().flat_map(|file| {
         let code = code_of(&file.text);
@@ -192,7 +192,7 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
-fn the_logic_is_pure() {
+fn logic_crate_does_no_io() {
     let tree = Tree::read().unwrap();
     let logic = tree.sources().filter(|file| file.path.starts_with("crates/logic/src/") && !is_test(file));
     expect_none(logic.flat_map(|file| {
@@ -218,7 +218,7 @@ fn is_impure(name: &str) -> bool {
 }
 
 #[test]
-fn impurities_are_recognised() {
+fn io_in_logic_is_recognised() {
     let names = |source: &str| impurities(source).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
     assert_eq!(names("use std::{fmt, fs};\nlet t = std::time::Instant::now();"), ["std::fs", "Instant"]);
     assert_eq!(names("struct AgentId; fn tool_calls() { println!() }"), ["AgentId", "tool_calls", "println"]);
@@ -227,7 +227,7 @@ fn impurities_are_recognised() {
 }
 
 #[test]
-fn types_and_modules_go_by_the_words_of_the_glossary() {
+fn type_and_module_names_follow_glossary() {
     let tree = Tree::read().unwrap();
     expect_none(tree.sources().flat_map(|file| {
         let code = code_of(&file.text);
@@ -248,13 +248,13 @@ fn has_synonym(name: &str) -> bool {
 }
 
 #[test]
-fn synonyms_are_recognised() {
+fn avoided_words_are_recognised() {
     assert!(["Rule", "RuleSet", "trace_specs", "EventHandler", "utils"].into_iter().all(has_synonym));
     assert!(!["Property", "Ruler", "respect", "handle", "Specific"].into_iter().any(has_synonym));
 }
 
 #[test]
-fn crates_depend_in_one_direction() {
+fn crate_dependencies_follow_the_layers() {
     let tree = Tree::read().unwrap();
     let ours: BTreeSet<&str> = EDGES.iter().map(|(name, _)| *name).collect();
     expect_none(tree.manifests().flat_map(|(folder, file)| {
@@ -295,7 +295,7 @@ fn dependencies_of(manifest: &Table, tables: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn dependencies_are_found_in_every_table() {
+fn dependencies_are_read_from_every_table() {
     let manifest = "[dependencies]\na = '1'\nb = { package = 'c', version = '1' }\n[dev-dependencies]\nd.workspace = true\n\
                     [target.'cfg(unix)'.build-dependencies]\ne = '1'\n";
     let manifest = manifest.parse().unwrap();
@@ -305,7 +305,7 @@ fn dependencies_are_found_in_every_table() {
 }
 
 #[test]
-fn every_crate_shares_the_workspace_settings() {
+fn crates_inherit_workspace_settings() {
     let tree = Tree::read().unwrap();
     let shared = [&["package", "version"][..], &["package", "edition"], &["package", "license"], &["lints"]];
     expect_none(tree.manifests().flat_map(|(folder, file)| {
@@ -325,7 +325,7 @@ fn every_crate_shares_the_workspace_settings() {
 }
 
 #[test]
-fn locked_packages_come_from_the_public_registry() {
+fn locked_packages_come_from_public_registry() {
     let tree = Tree::read().unwrap();
     let locks = tree.files.iter().filter(|file| file.name() == "Cargo.lock");
     let mut complaints = Vec::new();
@@ -348,7 +348,7 @@ fn locked_packages_come_from_the_public_registry() {
 }
 
 #[test]
-fn no_text_names_a_place_on_one_machine() {
+fn texts_contain_no_machine_paths() {
     let tree = Tree::read().unwrap();
     let kinds = ["rs", "toml", "md", "lock", "sh", "yml", "py", ""];
     let texts = tree.files.iter().filter(|file| kinds.contains(&file.extension()) || file.path.starts_with(".ci/"));

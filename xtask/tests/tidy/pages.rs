@@ -23,7 +23,7 @@ fn rows<'a>(lines: &[&'a str]) -> Vec<(&'a str, &'a str)> {
 }
 
 #[test]
-fn the_root_holds_what_the_map_says_and_nothing_else() {
+fn root_folder_matches_the_map() {
     let tree = Tree::read().unwrap();
     let section = section(tree.text(MAP), "## The root");
     let there: BTreeSet<&str> = tree.files.iter().filter_map(|file| file.path.split('/').next()).collect();
@@ -45,7 +45,7 @@ fn the_root_holds_what_the_map_says_and_nothing_else() {
 }
 
 #[test]
-fn the_map_names_every_crate_and_every_module_of_the_logic() {
+fn map_names_every_crate_and_logic_module() {
     let tree = Tree::read().unwrap();
     let section = section(tree.text(MAP), "## Code map").join("\n");
     let mut complaints = Vec::new();
@@ -65,7 +65,7 @@ fn the_map_names_every_crate_and_every_module_of_the_logic() {
 }
 
 #[test]
-fn the_map_gives_a_reason_for_every_dependency() {
+fn map_gives_reason_for_every_dependency() {
     let tree = Tree::read().unwrap();
     let section = section(tree.text(MAP), "## Dependencies");
     // What is there for one reason may stand in one row.
@@ -82,13 +82,13 @@ fn the_map_gives_a_reason_for_every_dependency() {
 }
 
 #[test]
-fn the_map_fits_into_one_sitting() {
+fn map_stays_within_line_limit() {
     let lines = Tree::read().unwrap().text(MAP).lines().count();
     assert!(lines <= 500, "{MAP} has {lines} lines where 500 are the most");
 }
 
 #[test]
-fn links_between_pages_lead_somewhere() {
+fn page_links_are_not_broken() {
     let tree = Tree::read().unwrap();
     let pages = tree.files.iter().filter(|file| file.extension() == "md");
     expect_none(pages.flat_map(|file| {
@@ -123,13 +123,13 @@ fn local_links(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn only_links_to_files_are_followed() {
+fn page_link_check_ignores_urls() {
     let page = "[a](b.md#c) and [d](https://e.org) or [f](#g)\n```\n[h](i.md)\n```\n[`j`](k/l.md) `m[n](o)`";
     assert_eq!(local_links(page), ["b.md", "k/l.md"]);
 }
 
 #[test]
-fn the_change_log_has_a_section_for_what_comes_next_or_what_is_out() {
+fn changelog_has_section_for_next_release() {
     let tree = Tree::read().unwrap();
     let is_version = |line: &str| {
         line.strip_prefix("## [")
@@ -139,7 +139,7 @@ fn the_change_log_has_a_section_for_what_comes_next_or_what_is_out() {
 }
 
 #[test]
-fn both_licences_are_there() {
+fn licence_files_exist() {
     let tree = Tree::read().unwrap();
     assert!(tree.text("LICENSE-APACHE").contains("Apache License"));
     assert!(tree.text("LICENSE-MIT").contains("MIT License"));
@@ -148,7 +148,7 @@ fn both_licences_are_there() {
 }
 
 #[test]
-fn the_build_server_runs_what_a_contributor_runs() {
+fn ci_runs_the_contributor_checks() {
     let tree = Tree::read().unwrap();
     let script = tree.text(".ci/run");
     assert!(script.starts_with("#!/usr/bin/env bash\n") && script.contains("set -euo pipefail"), "{script}");

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_literals_are_blank_and_lines_stay() {
+    fn code_of_blanks_comments_and_literals() {
         let source = "let a = \"x\\\"y\"; // z\nlet b = 'c'; /* d /* e */\nf */ let g: &'h str = r#\"i\"j\"#;\n";
         let code = code_of(source);
         let names: Vec<&str> = identifiers(&code).map(|(_, name)| name).collect();
@@ -199,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_in_a_character_does_not_open_a_string() {
+    fn quote_character_does_not_open_string() {
         let code = code_of("let a = ['\"', '\\'', b'\"']; let b = r\"\\\"; let r#type = 1;");
         let names: Vec<&str> = identifiers(&code).map(|(_, name)| name).collect();
         assert_eq!(names, ["let", "a", "b", "let", "b", "let", "r", "type"]);
     }
 
     #[test]
-    fn tests_are_told_from_code() {
+    fn test_code_is_separated_from_code() {
         let source =
             "fn a() {}\n#[cfg(test)]\nuse x::{y, z};\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n";
         let code = without_tests(&code_of(source));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_come_apart_into_words() {
+    fn identifier_is_split_into_words() {
         assert_eq!(words("TraceSpec"), ["trace", "spec"]);
         assert_eq!(words("trace_spec_2"), ["trace", "spec", "2"]);
         assert_eq!(words("LTL3"), ["ltl3"]);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_types_and_modules_are_found() {
+    fn type_and_module_names_are_found() {
         let names: Vec<&str> = declared_names("pub struct A<T>(T); enum B {} mod c { type D = A<B>; }")
             .iter()
             .map(|name| name.1)
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn grouped_imports_from_std_are_seen() {
+    fn std_imports_in_groups_are_found() {
         let paths = std_paths("use std::{fmt::{self, io}, fs,\n net::IpAddr};\nlet x = std::io::stdin();");
         assert_eq!(paths, [(1, "fmt"), (1, "fs"), (1, "net"), (3, "io")]);
     }

@@ -110,7 +110,7 @@ fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<(), String
 }
 
 #[test]
-fn git_and_a_walk_find_the_same_sources() {
+fn source_list_agrees_with_git() {
     let tree = Tree::read().unwrap();
     let mut walked = Vec::new();
     walk(&tree.root, "", &mut walked).unwrap();

@@ -1,7 +1,7 @@
 //! A report as one page for a browser, complete in itself.
 //!
 //! The numbers and the properties are plain HTML. Sessions and findings, of which there may be very many, are data that
-//! a script draws as far as somebody looks at them. Everything from a log reaches the page as text: escaped here, and
+//! a script draws on demand. Everything from a log reaches the page as text: escaped here, and
 //! as text nodes in the script, which has no means to do otherwise: the page's own policy forbids markup from strings,
 //! any script or style but the ones it was written with, and any connection.
 
@@ -14,8 +14,8 @@ use std::io::{self, BufWriter, Write};
 use lictor_logic::Verdict;
 use sha2::{Digest, Sha256};
 
-use super::lines::Lines;
-use super::words::visible;
+use super::json_layout::JsonLayout;
+use super::words::escape_hidden;
 use super::{Report, Totals};
 
 const PAGE: &str = include_str!("html/page.html");
@@ -37,13 +37,13 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let totals = report.totals();
     let mut rest = PAGE;
-    // The page is read once, so that nothing that was put in can be taken for one of its gaps.
+    // The page is read once, so that no inserted text is taken for a placeholder.
     while let Some((before, after)) = rest.split_once("{{") {
         out.write_all(before.as_bytes())?;
-        let (gap, after) = after.split_once("}}").unwrap_or((after, ""));
-        match gap {
-            "data" => Lines::in_page().write(&data::Data::of(report), &mut out)?,
-            gap => out.write_all(fill(gap, report, &totals).as_bytes())?,
+        let (placeholder, after) = after.split_once("}}").unwrap_or((after, ""));
+        match placeholder {
+            "data" => JsonLayout::for_page().write(&data::ReportData::new(report), &mut out)?,
+            placeholder => out.write_all(fill_placeholder(placeholder, report, &totals).as_bytes())?,
         }
         rest = after;
     }
@@ -51,18 +51,18 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// What goes into a gap of the page.
-fn fill(gap: &str, report: &Report, totals: &Totals) -> String {
+/// Returns the text of a placeholder of the page.
+fn fill_placeholder(placeholder: &str, report: &Report, totals: &Totals) -> String {
     let verdict = report.verdict();
-    match gap {
+    match placeholder {
         "style" => STYLE.into(),
         "script" => SCRIPT.into(),
-        "style-hash" => hash(STYLE),
-        "script-hash" => hash(SCRIPT),
+        "style-hash" => csp_hash(STYLE),
+        "script-hash" => csp_hash(SCRIPT),
         "version" => env!("CARGO_PKG_VERSION").into(),
-        "title" => format!("{}: {}", shown(&report.policy), totals.result()),
+        "title" => format!("{}: {}", escape_html(&report.policy), totals.result()),
         "policy" if report.policy.is_empty() => "unnamed".into(),
-        "policy" => shown(&report.policy),
+        "policy" => escape_html(&report.policy),
         "verdict" => match verdict {
             Some(Verdict::Violated) if totals.findings == 0 => "accepted".into(),
             verdict => verdict.map_or_else(|| "nothing".into(), |verdict| verdict.to_string()),
@@ -74,26 +74,26 @@ fn fill(gap: &str, report: &Report, totals: &Totals) -> String {
             Some(Verdict::Inconclusive) | None => "?",
         }
         .into(),
-        "result" => first_upper(&totals.result()) + ".",
-        "figures" => summary::figures(report, totals),
-        "sessions-bar" => summary::sessions(totals),
-        "properties" => summary::properties(report),
-        "faults" => summary::faults(report) + &summary::gaps(report),
-        "files" => summary::files(report),
+        "result" => capitalize(&totals.result()) + ".",
+        "figures" => summary::render_figures(report, totals),
+        "sessions-bar" => summary::render_sessions(totals),
+        "properties" => summary::render_properties(report),
+        "faults" => summary::render_faults(report) + &summary::render_gaps(report),
+        "files" => summary::render_files(report),
         _ => String::new(),
     }
 }
 
-/// A text that begins like a sentence.
-fn first_upper(text: &str) -> String {
+/// Returns a text that begins like a sentence.
+fn capitalize(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// A text in which nothing is markup and nothing is hidden.
-fn shown(text: &str) -> String {
+/// Escapes a text for HTML, hidden characters included.
+fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in visible(text).chars() {
+    for character in escape_hidden(text).chars() {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -106,8 +106,8 @@ fn shown(text: &str) -> String {
     escaped
 }
 
-/// A text as part of a link, as `encodeURIComponent` writes it, and the quote as well.
-fn fragment(text: &str) -> String {
+/// Returns a text as part of a link, as `encodeURIComponent` writes it, and the quote as well.
+fn encode_fragment(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -120,8 +120,8 @@ fn fragment(text: &str) -> String {
     encoded
 }
 
-/// A source as a content security policy names it.
-fn hash(source: &str) -> String {
+/// Returns the hash of a source as a content security policy names it.
+fn csp_hash(source: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digest = Sha256::digest(source.as_bytes());
     let mut text = String::from("sha256-");
@@ -140,23 +140,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_written_as_policies_name_them() {
-        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
-        assert_eq!(hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    fn csp_hash_is_base64_sha256() {
+        assert_eq!(csp_hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(csp_hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     }
 
     #[test]
-    fn every_gap_of_the_page_is_filled() {
+    fn html_template_placeholders_are_all_filled() {
         let report = Report { policy: "p".into(), ..Report::default() };
         for piece in PAGE.split("{{").skip(1) {
-            let gap = piece.split("}}").next().unwrap_or_default();
-            let may_be_empty = ["data", "sessions-bar", "properties", "faults", "files"].contains(&gap);
-            assert!(may_be_empty || !fill(gap, &report, &report.totals()).is_empty(), "{gap}");
+            let placeholder = piece.split("}}").next().unwrap_or_default();
+            let may_be_empty = ["data", "sessions-bar", "properties", "faults", "files"].contains(&placeholder);
+            assert!(
+                may_be_empty || !fill_placeholder(placeholder, &report, &report.totals()).is_empty(),
+                "{placeholder}"
+            );
         }
     }
 
     #[test]
-    fn neither_script_nor_style_ends_itself() {
+    fn html_script_and_style_contain_no_end_tag() {
         for source in [SCRIPT, STYLE] {
             assert!(!source.contains("</") && !source.contains("<!--"));
         }

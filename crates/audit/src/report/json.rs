@@ -9,20 +9,20 @@ use lictor_logic::Verdict;
 use serde::{Serialize, Serializer};
 
 use super::Report;
-use super::lines::Lines;
-use super::totals::tallies;
+use super::json_layout::JsonLayout;
+use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
 use super::view::{FaultView, FileView, PropertyView, SessionView, TotalsView, VERSION};
 
 /// Writes a report as JSON.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    Lines::of(2).write(&Document::of(report), out)?;
+    JsonLayout::with_line_levels(2).write(&ReportDocument::new(report), out)?;
     writeln!(out)
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReportDocument<'a> {
     lictor: u32,
     kind: &'static str,
     policy: &'a str,
@@ -30,41 +30,41 @@ struct Document<'a> {
     totals: TotalsView,
     properties: Vec<PropertyView<'a>>,
     files: Vec<FileView<'a>>,
-    sessions: Sessions<'a>,
-    findings: Findings<'a>,
+    sessions: SessionList<'a>,
+    findings: FindingList<'a>,
     faults: Vec<FaultView<'a>>,
 }
 
-impl<'a> Document<'a> {
-    fn of(report: &'a Report) -> Document<'a> {
-        Document {
+impl<'a> ReportDocument<'a> {
+    fn new(report: &'a Report) -> ReportDocument<'a> {
+        ReportDocument {
             lictor: VERSION,
             kind: "report",
             policy: &report.policy,
             verdict: report.verdict(),
-            totals: TotalsView::of(report),
-            properties: tallies(report).iter().map(PropertyView::of).collect(),
-            files: report.files.iter().map(FileView::of).collect(),
-            sessions: Sessions(report),
-            findings: Findings(report),
-            faults: report.faults.iter().map(FaultView::of).collect(),
+            totals: TotalsView::new(report),
+            properties: tally_properties(report).iter().map(PropertyView::new).collect(),
+            files: report.files.iter().map(FileView::new).collect(),
+            sessions: SessionList(report),
+            findings: FindingList(report),
+            faults: report.faults.iter().map(FaultView::new).collect(),
         }
     }
 }
 
 /// The sessions, each made into an object only when it is written: there may be very many.
-struct Sessions<'a>(&'a Report);
+struct SessionList<'a>(&'a Report);
 
-impl Serialize for Sessions<'_> {
+impl Serialize for SessionList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.sessions.iter().map(|session| SessionView::of(session, self.0)))
+        serializer.collect_seq(self.0.sessions.iter().map(|session| SessionView::new(session, self.0)))
     }
 }
 
-/// The findings, likewise.
-struct Findings<'a>(&'a Report);
+/// The findings, each made into an object only when it is written.
+struct FindingList<'a>(&'a Report);
 
-impl Serialize for Findings<'_> {
+impl Serialize for FindingList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.findings.iter().map(FindingView::of))
     }

@@ -1,7 +1,7 @@
 //! A report as JSON lines: an object for each file, session, finding and fault, and a summary at the end.
 //!
-//! Every line has the version of the shape in `lictor` and says in `type` what it is, so that a line is still understood
-//! when it has been cut out or mixed with others.
+//! Every line has the version of the shape in `lictor` and says in `type` what it is, so that a line is still
+//! understood when it has been cut out or mixed with others.
 
 use std::io::{self, BufWriter, Write};
 
@@ -9,8 +9,8 @@ use lictor_logic::Verdict;
 use serde::Serialize;
 
 use super::Report;
-use super::lines::Lines;
-use super::totals::tallies;
+use super::json_layout::JsonLayout;
+use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
 use super::view::{FaultView, FileView, PropertyView, SessionView, TotalsView, VERSION};
@@ -19,23 +19,23 @@ use super::view::{FaultView, FileView, PropertyView, SessionView, TotalsView, VE
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     for file in &report.files {
-        line("file", FileView::of(file), &mut out)?;
+        write_line("file", FileView::new(file), &mut out)?;
     }
     for session in &report.sessions {
-        line("session", SessionView::of(session, report), &mut out)?;
+        write_line("session", SessionView::new(session, report), &mut out)?;
     }
     for finding in &report.findings {
-        line("finding", FindingView::of(finding), &mut out)?;
+        write_line("finding", FindingView::of(finding), &mut out)?;
     }
     for fault in &report.faults {
-        line("fault", FaultView::of(fault), &mut out)?;
+        write_line("fault", FaultView::new(fault), &mut out)?;
     }
-    line("summary", Summary::of(report), &mut out)?;
+    write_line("summary", ReportSummary::new(report), &mut out)?;
     out.flush()
 }
 
 #[derive(Serialize)]
-struct Line<T> {
+struct ReportLine<T> {
     lictor: u32,
     #[serde(rename = "type")]
     sort: &'static str,
@@ -44,25 +44,25 @@ struct Line<T> {
 }
 
 #[derive(Serialize)]
-struct Summary<'a> {
+struct ReportSummary<'a> {
     policy: &'a str,
     verdict: Option<Verdict>,
     totals: TotalsView,
     properties: Vec<PropertyView<'a>>,
 }
 
-impl<'a> Summary<'a> {
-    fn of(report: &'a Report) -> Summary<'a> {
-        Summary {
+impl<'a> ReportSummary<'a> {
+    fn new(report: &'a Report) -> ReportSummary<'a> {
+        ReportSummary {
             policy: &report.policy,
             verdict: report.verdict(),
-            totals: TotalsView::of(report),
-            properties: tallies(report).iter().map(PropertyView::of).collect(),
+            totals: TotalsView::new(report),
+            properties: tally_properties(report).iter().map(PropertyView::new).collect(),
         }
     }
 }
 
-fn line(sort: &'static str, content: impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    Lines::of(0).write(&Line { lictor: VERSION, sort, content }, out)?;
+fn write_line(sort: &'static str, content: impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    JsonLayout::with_line_levels(0).write(&ReportLine { lictor: VERSION, sort, content }, out)?;
     writeln!(out)
 }

@@ -7,8 +7,11 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::totals::{SessionPlaces, places};
-use super::words::{binding, count, event, grouped, moment, place, step, testimony, visible};
+use super::totals::{SessionPlaces, property_places};
+use super::words::{
+    describe_cause, describe_event, describe_moment, describe_proof, describe_step, escape_hidden, format_binding,
+    format_count, format_place, group_digits,
+};
 use super::{Report, SessionReport};
 use lictor_decode::Fault;
 use lictor_judge::finding::Finding;
@@ -17,13 +20,13 @@ use lictor_policy::Property;
 /// Writes a report as JUnit XML.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    let suites = suites(report);
+    let suites = build_suites(report);
     let (tests, failures, errors, skipped) = suites.iter().fold((0, 0, 0, 0), |sum, suite| {
         let (tests, failures, errors, skipped) = suite.counts();
         (sum.0 + tests, sum.1 + failures, sum.2 + errors, sum.3 + skipped)
     });
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    let name = attribute(&format!("lictor: {}", report.policy));
+    let name = escape_attribute(&format!("lictor: {}", report.policy));
     writeln!(
         out,
         "<testsuites name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">"
@@ -36,14 +39,14 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A property with its sessions, or the input with its files.
-struct Suite<'a> {
+struct TestSuite<'a> {
     name: &'a str,
-    /// What the suite is about, with names.
+    /// Properties of the suite: name and value.
     properties: Vec<(&'static str, &'a str)>,
-    cases: Vec<Case>,
+    cases: Vec<TestCase>,
 }
 
-struct Case {
+struct TestCase {
     name: String,
     file: String,
     line: u32,
@@ -57,7 +60,7 @@ enum CaseResult {
     Error { message: String, kind: &'static str, text: String },
 }
 
-impl Suite<'_> {
+impl TestSuite<'_> {
     fn counts(&self) -> (usize, usize, usize, usize) {
         let of = |is_such: fn(&CaseResult) -> bool| self.cases.iter().filter(|case| is_such(&case.result)).count();
         (
@@ -70,7 +73,7 @@ impl Suite<'_> {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (tests, failures, errors, skipped) = self.counts();
-        let name = attribute(self.name);
+        let name = escape_attribute(self.name);
         writeln!(
             out,
             "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">"
@@ -78,7 +81,7 @@ impl Suite<'_> {
         if !self.properties.is_empty() {
             writeln!(out, "    <properties>")?;
             for (key, value) in &self.properties {
-                writeln!(out, "      <property name=\"{key}\" value=\"{}\"/>", attribute(value))?;
+                writeln!(out, "      <property name=\"{key}\" value=\"{}\"/>", escape_attribute(value))?;
             }
             writeln!(out, "    </properties>")?;
         }
@@ -89,34 +92,36 @@ impl Suite<'_> {
     }
 }
 
-impl Case {
+impl TestCase {
     fn write(&self, class: &str, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "    <testcase classname=\"{class}\" name=\"{}\"", attribute(&self.name))?;
+        write!(out, "    <testcase classname=\"{class}\" name=\"{}\"", escape_attribute(&self.name))?;
         if !self.file.is_empty() {
-            write!(out, " file=\"{}\"", attribute(&self.file))?;
+            write!(out, " file=\"{}\"", escape_attribute(&self.file))?;
         }
         if self.line > 0 {
             write!(out, " line=\"{}\"", self.line)?;
         }
         writeln!(out, ">")?;
         match &self.result {
-            CaseResult::Passed { note } => writeln!(out, "      <system-out>{}</system-out>", escaped(note))?,
-            CaseResult::Skipped { reason } => writeln!(out, "      <skipped message=\"{}\"/>", attribute(reason))?,
-            CaseResult::Failed { message, kind, text } => complaint("failure", message, kind, text, out)?,
-            CaseResult::Error { message, kind, text } => complaint("error", message, kind, text, out)?,
+            CaseResult::Passed { note } => writeln!(out, "      <system-out>{}</system-out>", escape_text(note))?,
+            CaseResult::Skipped { reason } => {
+                writeln!(out, "      <skipped message=\"{}\"/>", escape_attribute(reason))?
+            }
+            CaseResult::Failed { message, kind, text } => write_complaint("failure", message, kind, text, out)?,
+            CaseResult::Error { message, kind, text } => write_complaint("error", message, kind, text, out)?,
         }
         writeln!(out, "    </testcase>")
     }
 }
 
-fn complaint(tag: &str, message: &str, kind: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    let (message, kind) = (attribute(message), attribute(kind));
-    writeln!(out, "      <{tag} message=\"{message}\" type=\"{kind}\">{}</{tag}>", escaped(text))
+fn write_complaint(tag: &str, message: &str, kind: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let (message, kind) = (escape_attribute(message), escape_attribute(kind));
+    writeln!(out, "      <{tag} message=\"{message}\" type=\"{kind}\">{}</{tag}>", escape_text(text))
 }
 
-fn suites(report: &Report) -> Vec<Suite<'_>> {
-    let sessions = SessionPlaces::of(&report.sessions);
-    let places = places(report);
+fn build_suites(report: &Report) -> Vec<TestSuite<'_>> {
+    let sessions = SessionPlaces::new(&report.sessions);
+    let places = property_places(report);
     let mut found: Vec<Vec<&Finding>> = vec![Vec::new(); report.properties.len()];
     for finding in &report.findings {
         if let Some(findings) = places.get(finding.property.id.as_str()).and_then(|place| found.get_mut(*place)) {
@@ -124,76 +129,78 @@ fn suites(report: &Report) -> Vec<Suite<'_>> {
         }
     }
     let properties = report.properties.iter().zip(&found).enumerate();
-    let mut suites: Vec<Suite<'_>> =
-        properties.map(|(place, (property, findings))| suite(report, property, place, findings, &sessions)).collect();
+    let mut suites: Vec<TestSuite<'_>> = properties
+        .map(|(place, (property, findings))| property_suite(report, property, place, findings, &sessions))
+        .collect();
     if !report.faults.is_empty() {
-        suites.push(input(report));
+        suites.push(input_suite(report));
     }
     if report.gaps().next().is_some() {
-        suites.push(order(report));
+        suites.push(order_suite(report));
     }
     suites
 }
 
-fn suite<'a>(
+fn property_suite<'a>(
     report: &'a Report,
     property: &'a Property,
     place: usize,
     findings: &[&Finding],
     sessions: &SessionPlaces<'_>,
-) -> Suite<'a> {
+) -> TestSuite<'a> {
     let mut properties = vec![("says", property.says.as_str()), ("formula", property.formula.as_str())];
     properties.push(("severity", property.severity.name()));
     properties.extend(property.source.as_ref().map(|source| ("source", source.as_str())));
     // Findings come in the order of their sessions, so those of one session are neighbors.
     let groups: Vec<_> =
         findings.chunk_by(|a, b| a.session == b.session && sessions.find(a) == sessions.find(b)).collect();
-    let mut cases: Vec<Case> = groups.iter().filter_map(|group| case(property, group)).collect();
-    if let Some(others) = others(report, place, groups.len()) {
+    let mut cases: Vec<TestCase> = groups.iter().filter_map(|group| session_case(property, group)).collect();
+    if let Some(others) = passed_case(report, place, groups.len()) {
         cases.push(others);
     }
-    Suite { name: &property.id, properties, cases }
+    TestSuite { name: &property.id, properties, cases }
 }
 
-/// One session that breaks a property.
-fn case(property: &Property, findings: &[&Finding]) -> Option<Case> {
+/// Returns one session that breaks a property.
+fn session_case(property: &Property, findings: &[&Finding]) -> Option<TestCase> {
     let open: Vec<&Finding> = findings.iter().copied().filter(|finding| finding.suppressed.is_none()).collect();
-    let told = open.first().or(findings.first())?;
-    let result = match (open.first(), &told.suppressed) {
-        (None, Some(reason)) => CaseResult::Skipped { reason: format!("suppressed: {}", visible(reason)) },
+    let shown = open.first().or(findings.first())?;
+    let result = match (open.first(), &shown.suppressed) {
+        (None, Some(reason)) => CaseResult::Skipped { reason: format!("suppressed: {}", escape_hidden(reason)) },
         _ => CaseResult::Failed {
-            message: format!("{} ({})", visible(&property.says), moment(told)),
+            message: format!("{}: {} (step {})", describe_cause(shown), escape_hidden(&property.says), shown.step),
             kind: property.severity.name(),
-            text: open.iter().map(|finding| account(finding)).collect::<Vec<_>>().join("\n\n"),
+            text: open.iter().map(|finding| describe_finding(finding)).collect::<Vec<_>>().join("\n\n"),
         },
     };
-    let name = format!("session {}", visible(&told.session));
-    Some(Case { name, file: told.source.file.to_string(), line: told.source.line, result })
+    let name = format!("session {}", escape_hidden(&shown.session));
+    Some(TestCase { name, file: shown.source.file.to_string(), line: shown.source.line, result })
 }
 
-/// A finding in lines.
-fn account(finding: &Finding) -> String {
+/// Describes a finding in lines.
+fn describe_finding(finding: &Finding) -> String {
     let property = &finding.property;
-    let mut lines = vec![format!("{}: {}", place(&finding.source.file, finding.source.line), moment(finding))];
-    let binding = binding(finding);
+    let mut lines =
+        vec![format!("{}: {}", format_place(&finding.source.file, finding.source.line), describe_moment(finding))];
+    let binding = format_binding(finding);
     if !binding.is_empty() {
         lines.push(format!("for: {binding}"));
     }
     for proof in &finding.witness {
-        let event = event(proof.kind.name(), proof.tool.as_deref());
-        let at = place(&proof.source.file, proof.source.line);
-        lines.push(format!("  {}: {event} ({at})", step(proof)));
-        lines.extend(testimony(proof).iter().map(|statement| format!("    {statement}")));
+        let event = describe_event(proof.kind.name(), proof.tool.as_deref());
+        let at = format_place(&proof.source.file, proof.source.line);
+        lines.push(format!("  {}: {event} ({at})", describe_step(proof)));
+        lines.extend(describe_proof(proof).iter().map(|statement| format!("    {statement}")));
     }
-    lines.extend(finding.owed.as_ref().map(|owed| format!("owed: {}", visible(owed))));
-    lines.extend(property.remedy.as_ref().map(|remedy| format!("help: {}", visible(remedy))));
-    lines.extend(property.source.as_ref().map(|source| format!("source: {}", visible(source))));
+    lines.extend(finding.owed.as_ref().map(|owed| format!("owed: {}", escape_hidden(owed))));
+    lines.extend(property.remedy.as_ref().map(|remedy| format!("help: {}", escape_hidden(remedy))));
+    lines.extend(property.source.as_ref().map(|source| format!("source: {}", escape_hidden(source))));
     lines.join("\n")
 }
 
-/// The sessions without findings, as one test; none if every session has some.
-fn others(report: &Report, place: usize, told: usize) -> Option<Case> {
-    let rest = report.sessions.len().saturating_sub(told);
+/// Returns the sessions without findings, as one test; none if every session has some.
+fn passed_case(report: &Report, place: usize, with_findings: usize) -> Option<TestCase> {
+    let rest = report.sessions.len().saturating_sub(with_findings);
     if rest == 0 {
         return None;
     }
@@ -201,15 +208,20 @@ fn others(report: &Report, place: usize, told: usize) -> Option<Case> {
         session.outcomes.get(place).is_some_and(|outcome| !outcome.verdict.is_definite() && !outcome.is_broken())
     };
     let open = report.sessions.iter().filter(open).count();
-    let mut note = format!("{} without findings", count(rest as u64, "session"));
+    let mut note = format!("{} without findings", format_count(rest as u64, "session"));
     if open > 0 {
-        note = format!("{note}, {} of them inconclusive", grouped(open as u64));
+        note = format!("{note}, {} of them inconclusive", group_digits(open as u64));
     }
-    Some(Case { name: "all other sessions".into(), file: String::new(), line: 0, result: CaseResult::Passed { note } })
+    Some(TestCase {
+        name: "all other sessions".into(),
+        file: String::new(),
+        line: 0,
+        result: CaseResult::Passed { note },
+    })
 }
 
-/// The files that could not be read whole.
-fn input(report: &Report) -> Suite<'_> {
+/// Returns the files that could not be read whole.
+fn input_suite(report: &Report) -> TestSuite<'_> {
     let mut files: Vec<(&str, Vec<&Fault>)> = Vec::new();
     for fault in &report.faults {
         match files.iter_mut().find(|(name, _)| *name == &*fault.file) {
@@ -221,37 +233,39 @@ fn input(report: &Report) -> Suite<'_> {
         let first = faults.first()?;
         let more = match faults.len() - 1 {
             0 => String::new(),
-            more => format!(", and {} more", grouped(more as u64)),
+            more => format!(", and {} more", group_digits(more as u64)),
         };
-        let lines =
-            faults.iter().map(|fault| format!("{}: {}", place(&fault.file, fault.line), visible(&fault.message)));
+        let lines = faults
+            .iter()
+            .map(|fault| format!("{}: {}", format_place(&fault.file, fault.line), escape_hidden(&fault.message)));
         let result = CaseResult::Error {
-            message: format!("{}{more}", visible(&first.message)),
+            message: format!("{}{more}", escape_hidden(&first.message)),
             kind: first.code,
             text: lines.collect::<Vec<_>>().join("\n"),
         };
-        Some(Case { name: visible(name).into_owned(), file: (*name).into(), line: first.line, result })
+        Some(TestCase { name: escape_hidden(name).into_owned(), file: (*name).into(), line: first.line, result })
     });
-    Suite { name: "input", properties: Vec::new(), cases: cases.collect() }
+    TestSuite { name: "input", properties: Vec::new(), cases: cases.collect() }
 }
 
-/// The sessions whose events could not all be judged in their place. They did not fail: it is not known whether they do.
-fn order(report: &Report) -> Suite<'_> {
+/// Returns the sessions whose events could not all be judged in their place. They did not fail: it is not known whether
+/// they do.
+fn order_suite(report: &Report) -> TestSuite<'_> {
     let sessions = report.sessions.iter().filter_map(|session| {
         let first = session.gaps.first()?;
         let gaps: Vec<String> = session.gaps.iter().map(ToString::to_string).collect();
-        Some(Case {
-            name: format!("session {}", visible(&session.name)),
+        Some(TestCase {
+            name: format!("session {}", escape_hidden(&session.name)),
             file: first.source.file.to_string(),
             line: first.source.line,
             result: CaseResult::Skipped { reason: format!("inconclusive: {}", gaps.join("; ")) },
         })
     });
-    Suite { name: "order", properties: Vec::new(), cases: sessions.collect() }
+    TestSuite { name: "order", properties: Vec::new(), cases: sessions.collect() }
 }
 
-/// A text inside an element. XML 1.0 has no way to write most control characters, so they are shown instead.
-fn escaped(text: &str) -> String {
+/// Escapes a text for an element. XML 1.0 cannot represent most control characters, so they are shown instead.
+fn escape_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -261,13 +275,13 @@ fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\n' => escaped.push('\n'),
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push_str(&visible(other.encode_utf8(&mut [0; 4]))),
+            other => escaped.push_str(&escape_hidden(other.encode_utf8(&mut [0; 4]))),
         }
     }
     escaped
 }
 
-/// A text inside an attribute, where a reader would turn line breaks into spaces.
-fn attribute(text: &str) -> String {
-    escaped(text).replace('\n', "&#10;")
+/// Escapes a text for an attribute, where a reader would turn line breaks into spaces.
+fn escape_attribute(text: &str) -> String {
+    escape_text(text).replace('\n', "&#10;")
 }

@@ -1,27 +1,27 @@
 //! A report as Markdown, for a comment on a pull request.
 //!
-//! Tables first, then the findings, each with its witness folded away. What comes from a log stands in code spans, where
-//! it can neither become markup nor call anybody by name; sentences are escaped.
+//! Tables first, then the findings, each with its witness folded away. Text from a log is put into code spans, where
+//! it can neither become markup nor mention a user; sentences are escaped.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use lictor_logic::Verdict;
 
-use super::totals::{groups, tallies};
-use super::words::{self, binding, count, grouped, occasion, place, visible};
+use super::totals::{group_findings, tally_properties};
+use super::words::{self, describe_occasion, escape_hidden, format_binding, format_count, format_place, group_digits};
 use super::{Report, Totals};
 use lictor_judge::finding::{Finding, WitnessEvent};
 use lictor_policy::Severity;
 
-/// How much of a report is told.
+/// How much of a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReportDetail {
     /// The most bytes to write; findings that do not fit are counted instead.
     pub limit: Option<usize>,
 }
 
-/// What fits a comment on GitHub, which takes 65,536 characters.
+/// Fits a comment on GitHub, which takes 65,536 characters.
 impl Default for ReportDetail {
     fn default() -> ReportDetail {
         ReportDetail { limit: Some(60_000) }
@@ -29,40 +29,40 @@ impl Default for ReportDetail {
 }
 
 /// How many faults are listed.
-const FAULTS: usize = 20;
+const MAX_FAULTS_LISTED: usize = 20;
 
 /// Writes a report as Markdown.
 pub fn write(report: &Report, extent: ReportDetail, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let tail = [faults(report), gaps(report)].concat();
-    let mut page = head(report, &totals) + &properties(report);
-    let groups = groups(&report.findings);
+    let tail = [render_faults(report), render_gaps(report)].concat();
+    let mut page = render_head(report, &totals) + &render_properties(report);
+    let groups = group_findings(&report.findings);
     if !groups.is_empty() {
         page.push_str("### Findings\n\n");
     }
-    let mut told = 0;
+    let mut shown = 0;
     for group in &groups {
-        let text = findings(group);
-        if extent.limit.is_some_and(|limit| page.len() + text.len() + tail.len() + ROOM > limit) {
+        let text = render_findings(group);
+        if extent.limit.is_some_and(|limit| page.len() + text.len() + tail.len() + RESERVED_BYTES > limit) {
             break;
         }
         page.push_str(&text);
-        told += group.len();
+        shown += group.len();
     }
-    let left = report.findings.len() - told;
+    let left = report.findings.len() - shown;
     if left > 0 {
-        let more = count(left as u64, "more finding");
-        let _ = writeln!(page, "*{more} did not fit here; the other formats have them all.*\n");
+        let more = format_count(left as u64, "more finding");
+        let _ = writeln!(page, "*{more} omitted for length; the other formats have all findings.*\n");
     }
     page.push_str(&tail);
     out.write_all(page.trim_end().as_bytes())?;
     writeln!(out)
 }
 
-/// Room kept for the line that counts what did not fit.
-const ROOM: usize = 200;
+/// Bytes reserved for the line that counts the findings left out.
+const RESERVED_BYTES: usize = 200;
 
-fn head(report: &Report, totals: &Totals) -> String {
+fn render_head(report: &Report, totals: &Totals) -> String {
     let sign = match report.verdict() {
         None => "⚪",
         Some(Verdict::Satisfied) => "✅",
@@ -70,7 +70,7 @@ fn head(report: &Report, totals: &Totals) -> String {
         Some(Verdict::Violated) if totals.findings == 0 => "☑️",
         Some(Verdict::Violated) => "❌",
     };
-    let mut text = format!("## {sign} Policy {}: {}\n\n", code(&report.policy), totals.result());
+    let mut text = format!("## {sign} Policy {}: {}\n\n", code_span(&report.policy), totals.result());
     let figures = totals.figures();
     let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
     let values: Vec<&str> = figures.iter().map(|(_, value)| value.as_str()).collect();
@@ -80,9 +80,9 @@ fn head(report: &Report, totals: &Totals) -> String {
     text
 }
 
-fn properties(report: &Report) -> String {
+fn render_properties(report: &Report) -> String {
     let mut broken: Vec<_> =
-        tallies(report).into_iter().filter(|tally| tally.findings + tally.suppressed > 0).collect();
+        tally_properties(report).into_iter().filter(|tally| tally.findings + tally.suppressed > 0).collect();
     if broken.is_empty() {
         return String::new();
     }
@@ -95,109 +95,109 @@ fn properties(report: &Report) -> String {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} |",
-            cell(&property.id),
-            level(property.severity),
-            grouped(tally.findings as u64),
-            grouped(tally.suppressed as u64),
-            grouped(tally.violated as u64),
+            table_cell(&property.id),
+            severity_label(property.severity),
+            group_digits(tally.findings as u64),
+            group_digits(tally.suppressed as u64),
+            group_digits(tally.violated as u64),
         );
     }
     text.push('\n');
     text
 }
 
-/// Findings of one event that differ only in their values.
-fn findings(group: &[&Finding]) -> String {
+/// Writes the findings of one event that differ only in their values.
+fn render_findings(group: &[&Finding]) -> String {
     let Some((first, others)) = group.split_first() else { return String::new() };
     let property = &first.property;
-    let sign = if first.suppressed.is_some() { "suppressed" } else { level(property.severity) };
+    let sign = if first.suppressed.is_some() { "suppressed" } else { severity_label(property.severity) };
     let mut text = format!(
         "<details>\n<summary>{sign} <code>{}</code> in session <code>{}</code>, {}: <code>{}</code></summary>\n\n",
-        html(&visible(&property.id)),
-        html(&visible(&first.session)),
-        occasion(first),
-        html(&words::event(first.kind.name(), first.tool.as_deref())),
+        escape_html(&escape_hidden(&property.id)),
+        escape_html(&escape_hidden(&first.session)),
+        describe_occasion(first),
+        escape_html(&words::describe_event(first.kind.name(), first.tool.as_deref())),
     );
     let mut note = |name: &str, value: String| {
         if !value.is_empty() {
             let _ = writeln!(text, "- **{name}:** {value}");
         }
     };
-    note("says", prose(&property.says));
-    note("suppressed", first.suppressed.as_deref().map(prose).unwrap_or_default());
-    note("at", code(&place(&first.source.file, first.source.line)));
-    let bindings = std::iter::once(first).chain(others).map(|finding| binding(finding));
-    let bindings: Vec<String> = bindings.filter(|values| !values.is_empty()).map(|values| code(&values)).collect();
+    note("says", escape_prose(&property.says));
+    note("suppressed", first.suppressed.as_deref().map(escape_prose).unwrap_or_default());
+    note("at", code_span(&format_place(&first.source.file, first.source.line)));
+    let bindings = std::iter::once(first).chain(others).map(|finding| format_binding(finding));
+    let bindings: Vec<String> = bindings.filter(|values| !values.is_empty()).map(|values| code_span(&values)).collect();
     note("for", bindings.join("; "));
-    note("owed", first.owed.as_deref().map(code).unwrap_or_default());
-    note("help", property.remedy.as_deref().map(prose).unwrap_or_default());
-    note("source", property.source.as_deref().map(prose).unwrap_or_default());
-    note("formula", code(&property.formula));
+    note("owed", first.owed.as_deref().map(code_span).unwrap_or_default());
+    note("help", property.remedy.as_deref().map(escape_prose).unwrap_or_default());
+    note("source", property.source.as_deref().map(escape_prose).unwrap_or_default());
+    note("formula", code_span(&property.formula));
     for proof in &first.witness {
         note(
-            &format!("content of {}", prose(&words::step(proof))),
-            proof.content.as_deref().map(code).unwrap_or_default(),
+            &format!("content of {}", escape_prose(&words::describe_step(proof))),
+            proof.content.as_deref().map(code_span).unwrap_or_default(),
         );
     }
     if !first.witness.is_empty() {
         text.push_str("\n| step | event | place | holds | absent |\n| ---: | --- | --- | --- | --- |\n");
         for proof in &first.witness {
-            text.push_str(&row(proof));
+            text.push_str(&render_row(proof));
         }
     }
     text.push_str("\n</details>\n\n");
     text
 }
 
-fn row(proof: &WitnessEvent) -> String {
-    let facts = |facts: &[String]| facts.iter().map(|fact| cell(fact)).collect::<Vec<_>>().join("<br>");
+fn render_row(proof: &WitnessEvent) -> String {
+    let facts = |facts: &[String]| facts.iter().map(|fact| table_cell(fact)).collect::<Vec<_>>().join("<br>");
     format!(
         "| {} | {} | {} | {} | {} |\n",
         match proof.session {
-            Some(_) => cell(&words::step(proof)),
+            Some(_) => table_cell(&words::describe_step(proof)),
             None => proof.step.to_string(),
         },
-        cell(&words::event(proof.kind.name(), proof.tool.as_deref())),
-        cell(&place(&proof.source.file, proof.source.line)),
+        table_cell(&words::describe_event(proof.kind.name(), proof.tool.as_deref())),
+        table_cell(&format_place(&proof.source.file, proof.source.line)),
         facts(&proof.present),
         facts(&proof.absent),
     )
 }
 
-fn faults(report: &Report) -> String {
+fn render_faults(report: &Report) -> String {
     if report.faults.is_empty() {
         return String::new();
     }
     let mut text = String::from("### Could not be read\n\n");
-    for fault in report.faults.iter().take(FAULTS) {
+    for fault in report.faults.iter().take(MAX_FAULTS_LISTED) {
         let message: String = fault.message.chars().take(300).collect();
-        let _ = writeln!(text, "- {}: {}", code(&place(&fault.file, fault.line)), prose(&message));
+        let _ = writeln!(text, "- {}: {}", code_span(&format_place(&fault.file, fault.line)), escape_prose(&message));
     }
-    let more = report.faults.len().saturating_sub(FAULTS);
+    let more = report.faults.len().saturating_sub(MAX_FAULTS_LISTED);
     if more > 0 {
-        let _ = writeln!(text, "- and {} more", grouped(more as u64));
+        let _ = writeln!(text, "- and {} more", group_digits(more as u64));
     }
     text
 }
 
-fn gaps(report: &Report) -> String {
+fn render_gaps(report: &Report) -> String {
     let count = report.gaps().count();
     if count == 0 {
         return String::new();
     }
     let mut text = String::from("### Could not be judged in place\n\n");
-    for (session, gap) in report.gaps().take(FAULTS) {
-        let at = code(&place(&gap.source.file, gap.source.line));
-        let _ = writeln!(text, "- {at}: {}", prose(&words::gap(session, gap)));
+    for (session, gap) in report.gaps().take(MAX_FAULTS_LISTED) {
+        let at = code_span(&format_place(&gap.source.file, gap.source.line));
+        let _ = writeln!(text, "- {at}: {}", escape_prose(&words::describe_gap(session, gap)));
     }
-    if count > FAULTS {
-        let _ = writeln!(text, "- and {} more", grouped((count - FAULTS) as u64));
+    if count > MAX_FAULTS_LISTED {
+        let _ = writeln!(text, "- and {} more", group_digits((count - MAX_FAULTS_LISTED) as u64));
     }
     text
 }
 
-/// A severity with a sign that does not depend on its color.
-fn level(severity: Severity) -> &'static str {
+/// Returns a severity with a sign that does not depend on its color.
+fn severity_label(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "🟥 critical",
         Severity::High => "🔴 high",
@@ -207,9 +207,9 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A code span that holds any text: fenced by more backticks than it has in a row.
-pub(super) fn code(text: &str) -> String {
-    let text = visible(text);
+/// Returns a code span that holds any text: fenced by more backticks than it has in a row.
+pub(super) fn code_span(text: &str) -> String {
+    let text = escape_hidden(text);
     if text.trim().is_empty() {
         return if text.is_empty() { String::new() } else { "` `".into() };
     }
@@ -225,18 +225,18 @@ pub(super) fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// Code in a table, where a bar ends the cell even inside a code span.
-fn cell(text: &str) -> String {
+/// Returns a code span for a table, where a bar ends the cell even inside a code span.
+fn table_cell(text: &str) -> String {
     match text.contains('|') {
-        true => format!("<code>{}</code>", html(&visible(text))),
-        false => code(text),
+        true => format!("<code>{}</code>", escape_html(&escape_hidden(text))),
+        false => code_span(text),
     }
 }
 
-/// A sentence in which nothing is markup. Addresses stay links: sentences come from the policy.
-pub(super) fn prose(text: &str) -> String {
+/// Escapes the markup of a sentence. Addresses stay links: sentences come from the policy.
+pub(super) fn escape_prose(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
-    for character in visible(text).chars() {
+    for character in escape_hidden(text).chars() {
         match character {
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '|' | '~' | '!' | '$' => {
                 escaped.push('\\');
@@ -245,7 +245,7 @@ pub(super) fn prose(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // A joiner without width, so that nobody is called by name.
+            // A zero-width joiner, so that no user is mentioned.
             '@' => escaped.push_str("@\u{2060}"),
             other => escaped.push(other),
         }
@@ -253,8 +253,8 @@ pub(super) fn prose(text: &str) -> String {
     escaped
 }
 
-/// A text inside HTML inside Markdown: whatever either could read as its own is an entity.
-fn html(text: &str) -> String {
+/// Escapes a text for HTML inside Markdown: all punctuation that either could read as markup.
+fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character.is_ascii_punctuation() && !matches!(character, '.' | ',' | '-' | '/' | '(' | ')') {
@@ -272,17 +272,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_span_holds_any_text() {
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("a`b"), "``a`b``");
-        assert_eq!(code("`a``"), "``` `a`` ```");
-        assert_eq!(code("a\nb"), "`a\\nb`");
-        assert_eq!(code("  "), "` `");
-        assert_eq!(cell("a|b<i>"), "<code>a&#124;b&#60;i&#62;</code>");
+    fn markdown_code_span_holds_any_text() {
+        assert_eq!(code_span("a"), "`a`");
+        assert_eq!(code_span("a`b"), "``a`b``");
+        assert_eq!(code_span("`a``"), "``` `a`` ```");
+        assert_eq!(code_span("a\nb"), "`a\\nb`");
+        assert_eq!(code_span("  "), "` `");
+        assert_eq!(table_cell("a|b<i>"), "<code>a&#124;b&#60;i&#62;</code>");
     }
 
     #[test]
-    fn a_sentence_is_only_words() {
-        assert_eq!(prose("*a* <b> @c"), "\\*a\\* &lt;b&gt; @\u{2060}c");
+    fn markdown_prose_escapes_all_markup() {
+        assert_eq!(escape_prose("*a* <b> @c"), "\\*a\\* &lt;b&gt; @\u{2060}c");
     }
 }

@@ -13,12 +13,12 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use super::lines::Lines;
-use super::totals::places;
+use super::json_layout::JsonLayout;
+use super::totals::property_places;
 use lictor_judge::finding::values;
 
 use super::view::TotalsView;
-use super::words::{self, visible};
+use super::words::{self, escape_hidden};
 use lictor_decode::Fault;
 use lictor_event::write_time;
 use lictor_judge::finding::{Finding, WitnessEvent};
@@ -28,73 +28,73 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 
 /// Writes a report as SARIF.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let log = Log { schema: SCHEMA, version: "2.1.0", runs: [Run::of(report)] };
-    Lines::of(4).write(&log, out)?;
+    let log = SarifLog { schema: SCHEMA, version: "2.1.0", runs: [SarifRun::new(report)] };
+    JsonLayout::with_line_levels(4).write(&log, out)?;
     writeln!(out)
 }
 
 #[derive(Serialize)]
-struct Log<'a> {
+struct SarifLog<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [Run<'a>; 1],
+    runs: [SarifRun<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Run<'a> {
+struct SarifRun<'a> {
     tool: Value,
     invocations: [Value; 1],
     artifacts: Vec<Value>,
-    results: Results<'a>,
+    results: SarifResults<'a>,
     column_kind: &'static str,
     automation_details: Value,
     properties: Value,
 }
 
-impl<'a> Run<'a> {
-    fn of(report: &'a Report) -> Run<'a> {
-        let names = names(report);
-        let files = Files::of(&names);
+impl<'a> SarifRun<'a> {
+    fn new(report: &'a Report) -> SarifRun<'a> {
+        let names = file_names(report);
+        let files = ArtifactIndex::new(&names);
         let artifacts = names.iter().map(|name| {
             let mut artifact = Map::new();
-            artifact.insert("location".into(), json!({"uri": uri(name)}));
+            artifact.insert("location".into(), json!({"uri": to_uri(name)}));
             artifact.insert("roles".into(), json!(["analysisTarget"]));
             if let Some(file) = report.files.iter().find(|file| &*file.name == *name) {
                 artifact.insert("properties".into(), json!({"format": file.format.name(), "events": file.events}));
             }
             Value::Object(artifact)
         });
-        let faults = report.faults.iter().map(|fault| notification(fault, &files));
+        let faults = report.faults.iter().map(|fault| fault_notification(fault, &files));
         let gaps = report.gaps().map(|(session, gap)| {
-            notification(
+            fault_notification(
                 &Fault {
                     file: gap.source.file.clone(),
                     line: gap.source.line,
                     column: None,
                     code: words::gap_code(gap),
-                    message: words::gap(session, gap),
+                    message: words::describe_gap(session, gap),
                 },
                 &files,
             )
         });
         let faults: Vec<Value> = faults.chain(gaps).collect();
-        Run {
-            tool: descriptor::tool(report),
+        SarifRun {
+            tool: descriptor::describe_tool(report),
             invocations: [json!({"executionSuccessful": true, "toolExecutionNotifications": faults})],
             artifacts: artifacts.collect(),
-            results: Results { report, places: places(report), files },
+            results: SarifResults { report, places: property_places(report), files },
             column_kind: "unicodeCodePoints",
             // A category of its own, so that two policies can be uploaded for one commit.
             automation_details: json!({"id": format!("lictor/{}/", report.policy)}),
-            properties: json!({"policy": report.policy.as_str(), "totals": TotalsView::of(report)}),
+            properties: json!({"policy": report.policy.as_str(), "totals": TotalsView::new(report)}),
         }
     }
 }
 
-/// The files of a report in their order, then those that only a finding or a fault names.
-fn names(report: &Report) -> Vec<&str> {
+/// Returns the files of a report in their order, then those that only a finding or a fault names.
+fn file_names(report: &Report) -> Vec<&str> {
     let read = report.files.iter().map(|file| &*file.name);
     let proofs = report.findings.iter().flat_map(|finding| &finding.witness).map(|proof| &*proof.source.file);
     let found = report.findings.iter().map(|finding| &*finding.source.file);
@@ -104,17 +104,17 @@ fn names(report: &Report) -> Vec<&str> {
     read.chain(found).chain(proofs).chain(faulty).filter(|name| !name.is_empty() && seen.insert(*name)).collect()
 }
 
-/// Where each file stands among the artifacts.
-struct Files<'a>(HashMap<&'a str, usize>);
+/// The index of each file among the artifacts.
+struct ArtifactIndex<'a>(HashMap<&'a str, usize>);
 
-impl<'a> Files<'a> {
-    fn of(names: &[&'a str]) -> Files<'a> {
-        Files(names.iter().enumerate().map(|(place, name)| (*name, place)).collect())
+impl<'a> ArtifactIndex<'a> {
+    fn new(names: &[&'a str]) -> ArtifactIndex<'a> {
+        ArtifactIndex(names.iter().enumerate().map(|(place, name)| (*name, place)).collect())
     }
 
     fn location(&self, file: &str, line: u32) -> Value {
         let mut physical = Map::new();
-        let mut artifact = json!({"uri": uri(file)});
+        let mut artifact = json!({"uri": to_uri(file)});
         if let (Some(place), Some(object)) = (self.0.get(file), artifact.as_object_mut()) {
             object.insert("index".into(), json!(place));
         }
@@ -127,22 +127,22 @@ impl<'a> Files<'a> {
 }
 
 /// The findings, each made into an object only when it is written.
-struct Results<'a> {
+struct SarifResults<'a> {
     report: &'a Report,
     places: HashMap<&'a str, usize>,
-    files: Files<'a>,
+    files: ArtifactIndex<'a>,
 }
 
-impl Serialize for Results<'_> {
+impl Serialize for SarifResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Where one result tells its suppressions, the others must say that they have none.
         let tells = self.report.findings.iter().any(|finding| finding.suppressed.is_some());
-        serializer.collect_seq(self.report.findings.iter().map(|finding| self.result(finding, tells)))
+        serializer.collect_seq(self.report.findings.iter().map(|finding| self.result_object(finding, tells)))
     }
 }
 
-impl Results<'_> {
-    fn result(&self, finding: &Finding, tells_suppressions: bool) -> Value {
+impl SarifResults<'_> {
+    fn result_object(&self, finding: &Finding, tells_suppressions: bool) -> Value {
         let property = &finding.property;
         let mut result = Map::new();
         let mut put = |name: &str, value: Value| {
@@ -153,21 +153,24 @@ impl Results<'_> {
             put("ruleIndex", json!(place));
         }
         put("kind", json!("fail"));
-        put("level", json!(level(property.severity)));
-        put("message", json!({"text": statement(finding)}));
+        put("level", json!(severity_level(property.severity)));
+        put("message", json!({"text": describe_finding(finding)}));
         let at = json!({
             "physicalLocation": self.files.location(&finding.source.file, finding.source.line),
-            "logicalLocations": [logical(finding, finding.step, finding.kind.name(), finding.tool.as_deref())],
+            "logicalLocations": [logical_location(finding, finding.step, finding.kind.name(), finding.tool.as_deref())],
         });
         put("locations", json!([at]));
         if !finding.witness.is_empty() {
             let numbered = finding.witness.iter().enumerate();
-            put("relatedLocations", numbered.map(|(number, proof)| self.related(finding, proof, number)).collect());
+            put(
+                "relatedLocations",
+                numbered.map(|(number, proof)| self.related_location(finding, proof, number)).collect(),
+            );
             let is_own = finding.witness.iter().all(|proof| proof.session.is_none());
             let order = |number: usize, proof: &WitnessEvent| if is_own { proof.step } else { number as u32 + 1 };
             let numbered = finding.witness.iter().enumerate();
             let flow: Vec<Value> =
-                numbered.map(|(number, proof)| self.flow(finding, proof, order(number, proof))).collect();
+                numbered.map(|(number, proof)| self.flow_location(finding, proof, order(number, proof))).collect();
             let thread = json!({"id": finding.session.as_str(), "locations": flow});
             put("codeFlows", json!([{"threadFlows": [thread]}]));
         }
@@ -197,20 +200,20 @@ impl Results<'_> {
         Value::Object(result)
     }
 
-    fn related(&self, finding: &Finding, proof: &WitnessEvent, number: usize) -> Value {
+    fn related_location(&self, finding: &Finding, proof: &WitnessEvent, number: usize) -> Value {
         json!({
             "id": number,
             "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
-            "logicalLocations": [logical(finding, proof.step, proof.kind.name(), proof.tool.as_deref())],
-            "message": {"text": testimony(proof)},
+            "logicalLocations": [logical_location(finding, proof.step, proof.kind.name(), proof.tool.as_deref())],
+            "message": {"text": describe_proof(proof)},
         })
     }
 
-    fn flow(&self, finding: &Finding, proof: &WitnessEvent, order: u32) -> Value {
+    fn flow_location(&self, finding: &Finding, proof: &WitnessEvent, order: u32) -> Value {
         let mut flow = Map::new();
         let location = json!({
             "physicalLocation": self.files.location(&proof.source.file, proof.source.line),
-            "message": {"text": testimony(proof)},
+            "message": {"text": describe_proof(proof)},
         });
         flow.insert("location".into(), location);
         flow.insert("executionOrder".into(), json!(order));
@@ -223,7 +226,7 @@ impl Results<'_> {
     }
 }
 
-fn notification(fault: &Fault, files: &Files<'_>) -> Value {
+fn fault_notification(fault: &Fault, files: &ArtifactIndex<'_>) -> Value {
     let mut location = files.location(&fault.file, fault.line);
     if let (Some(column), Some(region)) = (fault.column, location.pointer_mut("/region").and_then(Value::as_object_mut))
     {
@@ -231,42 +234,42 @@ fn notification(fault: &Fault, files: &Files<'_>) -> Value {
     }
     json!({
         "level": "warning",
-        "message": {"text": message(&sentence(&fault.message))},
+        "message": {"text": escape_links(&end_sentence(&fault.message))},
         "descriptor": {"id": fault.code},
         "locations": [{"physicalLocation": location}],
     })
 }
 
-/// A finding in a few sentences.
-fn statement(finding: &Finding) -> String {
+/// Describes a finding in a few sentences.
+fn describe_finding(finding: &Finding) -> String {
     let mut text = format!(
         "{} Broken in session {}, {}",
-        sentence(&finding.property.says),
+        end_sentence(&finding.property.says),
         finding.session,
-        words::moment(finding)
+        words::describe_moment(finding)
     );
-    let binding = words::binding(finding);
+    let binding = words::format_binding(finding);
     if !binding.is_empty() {
         text = format!("{text}, for {binding}");
     }
     text.push('.');
     if let Some(owed) = &finding.owed {
-        text = format!("{text} Owed: {}", sentence(owed));
+        text = format!("{text} Owed: {}", end_sentence(owed));
     }
     if let Some(remedy) = &finding.property.remedy {
-        text = format!("{text} Help: {}", sentence(remedy));
+        text = format!("{text} Help: {}", end_sentence(remedy));
     }
-    message(&text)
+    escape_links(&text)
 }
 
-fn testimony(proof: &WitnessEvent) -> String {
-    let event = words::event(proof.kind.name(), proof.tool.as_deref());
-    let statements = words::testimony(proof);
+fn describe_proof(proof: &WitnessEvent) -> String {
+    let event = words::describe_event(proof.kind.name(), proof.tool.as_deref());
+    let statements = words::describe_proof(proof);
     let detail = if statements.is_empty() { String::new() } else { format!("; {}", statements.join("; ")) };
-    message(&format!("{}: {event}{detail}.", words::step(proof)))
+    escape_links(&format!("{}: {event}{detail}.", words::describe_step(proof)))
 }
 
-fn logical(finding: &Finding, step: u32, kind: &str, tool: Option<&str>) -> Value {
+fn logical_location(finding: &Finding, step: u32, kind: &str, tool: Option<&str>) -> Value {
     json!({
         "name": tool.unwrap_or(kind),
         "fullyQualifiedName": format!("{}/{step}", finding.session),
@@ -274,8 +277,8 @@ fn logical(finding: &Finding, step: u32, kind: &str, tool: Option<&str>) -> Valu
     })
 }
 
-/// A text that ends like a sentence.
-fn sentence(text: &str) -> String {
+/// Returns a text that ends like a sentence.
+fn end_sentence(text: &str) -> String {
     let text = text.trim_end();
     match text.chars().next_back() {
         Some('.' | '!' | '?') | None => text.into(),
@@ -283,13 +286,13 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// A text for a reader of SARIF, to whom `[words](target)` would be a link.
-fn message(text: &str) -> String {
-    let lines: Vec<_> = text.split('\n').map(visible).collect();
+/// Escapes a text for a reader of SARIF, to whom `[words](target)` would be a link.
+fn escape_links(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(escape_hidden).collect();
     lines.join("\n").replace("](", "] (")
 }
 
-fn level(severity: Severity) -> &'static str {
+fn severity_level(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical | Severity::High => "error",
         Severity::Medium => "warning",
@@ -297,8 +300,8 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A file name as a reference: relative where the name is, percent-encoded.
-fn uri(name: &str) -> String {
+/// Returns a file name as a reference: relative where the name is, percent-encoded.
+fn to_uri(name: &str) -> String {
     let name = if cfg!(windows) { name.replace('\\', "/") } else { name.into() };
     let mut uri = String::with_capacity(name.len() + 8);
     if name.starts_with('/') {
@@ -320,20 +323,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_become_references() {
-        assert_eq!(uri("logs/shop 1.jsonl"), "logs/shop%201.jsonl");
-        assert_eq!(uri("/var/log/a#b?.jsonl"), "file:///var/log/a%23b%3F.jsonl");
-        assert_eq!(uri("s3:bucket/é%.json"), "s3%3Abucket/%C3%A9%25.json");
-        assert_eq!(uri("../<stdin>"), "../%3Cstdin%3E");
+    fn sarif_uri_percent_encodes_file_names() {
+        assert_eq!(to_uri("logs/shop 1.jsonl"), "logs/shop%201.jsonl");
+        assert_eq!(to_uri("/var/log/a#b?.jsonl"), "file:///var/log/a%23b%3F.jsonl");
+        assert_eq!(to_uri("s3:bucket/é%.json"), "s3%3Abucket/%C3%A9%25.json");
+        assert_eq!(to_uri("../<stdin>"), "../%3Cstdin%3E");
     }
 
     #[test]
-    fn nothing_from_a_log_becomes_a_link() {
-        assert_eq!(message("see [here](https://example.invalid)"), "see [here] (https://example.invalid)");
+    fn sarif_message_makes_no_links() {
+        assert_eq!(escape_links("see [here](https://example.invalid)"), "see [here] (https://example.invalid)");
     }
 
     #[test]
-    fn sentences_end() {
-        assert_eq!(["Stop", "Stop.", "Stop?", ""].map(sentence), ["Stop.", "Stop.", "Stop?", ""]);
+    fn sarif_sentence_ends_with_punctuation() {
+        assert_eq!(["Stop", "Stop.", "Stop?", ""].map(end_sentence), ["Stop.", "Stop.", "Stop?", ""]);
     }
 }

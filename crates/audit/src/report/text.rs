@@ -1,13 +1,16 @@
 //! A report for a terminal, in the manner of a compiler's diagnostics.
 //!
-//! A finding says what is broken and where, shows the events that prove it with their numbers in the margin, and closes
-//! with what was owed, what would have been right, and where the property comes from. Findings of one event that differ
-//! only in their values are told once. Color repeats what the words say.
+//! A finding says what happened, which property that breaks and where, shows the events that prove it with their
+//! numbers in the margin, and closes with what was owed, what to do instead, and the property's source. Findings of one
+//! event that differ only in their values are shown once. Color only repeats the words.
 
 use std::io::{self, BufWriter, Write};
 
-use super::totals::{groups, tallies};
-use super::words::{binding, event, grouped, is_deciding, moment, place, testimony, visible};
+use super::totals::{group_findings, tally_properties};
+use super::words::{
+    describe_cause, describe_event, describe_proof, escape_hidden, format_binding, format_place, group_digits,
+    is_deciding,
+};
 use super::{Report, SessionReport, words};
 use lictor_decode::Fault;
 use lictor_event::order::Gap;
@@ -33,25 +36,25 @@ impl Default for TerminalStyle {
 
 /// Writes a report as text.
 pub fn write(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page { out: BufWriter::new(out), style };
-    for group in groups(&report.findings) {
-        page.findings(&group)?;
+    let mut report_text = TextReport { out: BufWriter::new(out), style };
+    for group in group_findings(&report.findings) {
+        report_text.write_findings(&group)?;
     }
     for fault in &report.faults {
-        page.fault(fault)?;
+        report_text.write_fault(fault)?;
     }
     for (session, gap) in report.gaps() {
-        page.gap(session, gap)?;
+        report_text.write_gap(session, gap)?;
     }
     if !report.faults.is_empty() || report.gaps().next().is_some() {
-        page.line("")?;
+        report_text.write_line("")?;
     }
-    page.summary(report)?;
-    page.out.flush()
+    report_text.write_summary(report)?;
+    report_text.out.flush()
 }
 
 /// The text as it is written.
-struct Page<'a> {
+struct TextReport<'a> {
     out: BufWriter<&'a mut dyn Write>,
     style: TerminalStyle,
 }
@@ -63,8 +66,8 @@ const YELLOW: &str = "1;33";
 const GREEN: &str = "32";
 const RED: &str = "31";
 
-impl Page<'_> {
-    fn line(&mut self, text: &str) -> io::Result<()> {
+impl TextReport<'_> {
+    fn write_line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", text.trim_end())
     }
 
@@ -75,83 +78,85 @@ impl Page<'_> {
         }
     }
 
-    /// Findings of one event that differ only in their values.
-    fn findings(&mut self, group: &[&Finding]) -> io::Result<()> {
+    /// Writes the findings of one event that differ only in their values.
+    fn write_findings(&mut self, group: &[&Finding]) -> io::Result<()> {
         let Some((first, others)) = group.split_first() else { return Ok(()) };
         let property = &first.property;
         let (word, color) = match first.suppressed {
             Some(_) => ("suppressed", DIM),
-            None => ("violation", color_of(property.severity)),
+            None => ("violation", severity_color(property.severity)),
         };
-        let label = format!("{word}[{}]", visible(&property.id));
-        let says = self.wrapped(&visible(&property.says), label.chars().count() + 2, 2);
-        let head = format!("{}{}", self.paint(color, &label), self.paint(BOLD, &format!(": {says}")));
-        self.line(&head)?;
+        let label = format!("{word}[{}]", escape_hidden(&property.id));
+        let headline = format!("{}: {}", describe_cause(first), escape_hidden(&property.says));
+        let headline = self.wrap(&headline, label.chars().count() + 2, 2);
+        let head = format!("{}{}", self.paint(color, &label), self.paint(BOLD, &format!(": {headline}")));
+        self.write_line(&head)?;
 
         let margin = first.witness.iter().map(|proof| proof.step).max().unwrap_or(0).to_string().len();
         let arrow = self.paint(BLUE, &format!("{:margin$}-->", ""));
-        let source = place(&first.source.file, first.source.line);
-        self.line(&format!("{arrow} {source} (session {}, {})", visible(&first.session), moment(first)))?;
+        let source = format_place(&first.source.file, first.source.line);
+        let session = escape_hidden(&first.session);
+        self.write_line(&format!("{arrow} {source} (session {session}, step {})", first.step))?;
         if first.suppressed.is_none() {
-            self.witness(first, margin)?;
+            self.write_witness(first, margin)?;
         }
-        self.notes(first, others, margin)?;
-        self.line("")
+        self.write_notes(first, others, margin)?;
+        self.write_line("")
     }
 
-    fn witness(&mut self, finding: &Finding, margin: usize) -> io::Result<()> {
+    fn write_witness(&mut self, finding: &Finding, margin: usize) -> io::Result<()> {
         let bar = self.paint(BLUE, &format!("{:margin$} |", ""));
         if finding.witness.is_empty() {
             return Ok(());
         }
-        self.line(&bar)?;
+        self.write_line(&bar)?;
         let mut last: Option<&WitnessEvent> = None;
         for proof in &finding.witness {
             if last.is_some_and(|last| last.session != proof.session || proof.step > last.step + 1) {
                 let gap = self.paint(BLUE, "...");
-                self.line(&gap)?;
+                self.write_line(&gap)?;
             }
             last = Some(proof);
-            self.proof(finding, proof, margin, &bar)?;
+            self.write_proof(finding, proof, margin, &bar)?;
         }
-        self.line(&bar)
+        self.write_line(&bar)
     }
 
-    fn proof(&mut self, finding: &Finding, proof: &WitnessEvent, margin: usize, bar: &str) -> io::Result<()> {
+    fn write_proof(&mut self, finding: &Finding, proof: &WitnessEvent, margin: usize, bar: &str) -> io::Result<()> {
         let number = self.paint(BLUE, &format!("{:>margin$} |", proof.step));
-        let event = event(proof.kind.name(), proof.tool.as_deref());
+        let event = describe_event(proof.kind.name(), proof.tool.as_deref());
         let mut where_and_when: Vec<String> =
-            proof.session.iter().map(|session| format!("session {}", visible(session))).collect();
+            proof.session.iter().map(|session| format!("session {}", escape_hidden(session))).collect();
         match proof.source.file == finding.source.file {
             true if proof.source == finding.source => {}
             true => where_and_when.push(format!("line {}", proof.source.line)),
-            false => where_and_when.push(place(&proof.source.file, proof.source.line)),
+            false => where_and_when.push(format_place(&proof.source.file, proof.source.line)),
         }
         where_and_when.extend(proof.time.map(write_time));
         let aside = match where_and_when.is_empty() {
             true => String::new(),
             false => self.paint(DIM, &format!("  ({})", where_and_when.join(", "))),
         };
-        self.line(&format!("{number} {event}{aside}"))?;
+        self.write_line(&format!("{number} {event}{aside}"))?;
 
         let (mark, color) = match is_deciding(finding, proof) {
-            true => ("^", color_of(finding.property.severity)),
+            true => ("^", severity_color(finding.property.severity)),
             false => ("-", BLUE),
         };
         let length = event.chars().count();
         let mut underline = self.paint(color, &mark.repeat(length));
-        for statement in testimony(proof) {
-            let statement = self.statement(&statement);
-            self.line(&format!("{bar} {underline} {statement}"))?;
+        for statement in describe_proof(proof) {
+            let statement = self.paint_statement(&statement);
+            self.write_line(&format!("{bar} {underline} {statement}"))?;
             underline = " ".repeat(length);
         }
         if !underline.trim().is_empty() {
-            self.line(&format!("{bar} {underline}"))?;
+            self.write_line(&format!("{bar} {underline}"))?;
         }
         Ok(())
     }
 
-    fn statement(&self, statement: &str) -> String {
+    fn paint_statement(&self, statement: &str) -> String {
         match statement.split_once(": ") {
             Some(("holds", fact)) => format!("{} {fact}", self.paint(GREEN, "holds:")),
             Some(("absent", fact)) => format!("{} {fact}", self.paint(RED, "absent:")),
@@ -159,82 +164,82 @@ impl Page<'_> {
         }
     }
 
-    fn notes(&mut self, finding: &Finding, others: &[&Finding], margin: usize) -> io::Result<()> {
+    fn write_notes(&mut self, finding: &Finding, others: &[&Finding], margin: usize) -> io::Result<()> {
         let property = &finding.property;
         if let Some(reason) = &finding.suppressed {
-            self.note("reason", &visible(reason), margin)?;
+            self.write_note("reason", &escape_hidden(reason), margin)?;
         }
-        self.note("severity", property.severity.name(), margin)?;
-        self.note("for", &binding(finding), margin)?;
+        self.write_note("severity", property.severity.name(), margin)?;
+        self.write_note("for", &format_binding(finding), margin)?;
         for other in others {
-            self.note("also for", &binding(other), margin)?;
+            self.write_note("also for", &format_binding(other), margin)?;
         }
         if finding.suppressed.is_some() {
             return Ok(());
         }
-        self.note("owed", &visible(finding.owed.as_deref().unwrap_or_default()), margin)?;
-        self.note("help", &visible(property.remedy.as_deref().unwrap_or_default()), margin)?;
-        self.note("source", &visible(property.source.as_deref().unwrap_or_default()), margin)
+        self.write_note("owed", &escape_hidden(finding.owed.as_deref().unwrap_or_default()), margin)?;
+        self.write_note("help", &escape_hidden(property.remedy.as_deref().unwrap_or_default()), margin)?;
+        self.write_note("source", &escape_hidden(property.source.as_deref().unwrap_or_default()), margin)
     }
 
-    /// A note at the end of a finding; nothing if there is nothing to say.
-    fn note(&mut self, name: &str, text: &str, margin: usize) -> io::Result<()> {
+    /// Writes a note at the end of a finding; nothing if there is nothing to say.
+    fn write_note(&mut self, name: &str, text: &str, margin: usize) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
         let indent = margin + 3 + name.chars().count() + 2;
-        let text = self.wrapped(text, indent, indent);
+        let text = self.wrap(text, indent, indent);
         let sign = self.paint(BLUE, &format!("{:margin$} =", ""));
         let name = self.paint(BOLD, &format!("{name}:"));
-        self.line(&format!("{sign} {name} {text}"))
+        self.write_line(&format!("{sign} {name} {text}"))
     }
 
-    fn fault(&mut self, fault: &Fault) -> io::Result<()> {
+    fn write_fault(&mut self, fault: &Fault) -> io::Result<()> {
         let word = self.paint(YELLOW, "warning");
-        let mut source = place(&fault.file, fault.line);
+        let mut source = format_place(&fault.file, fault.line);
         if let Some(column) = fault.column {
             source = format!("{source}:{column}");
         }
-        self.line(&format!("{word}: {source}: {} [{}]", visible(&fault.message), fault.code))
+        self.write_line(&format!("{word}: {source}: {} [{}]", escape_hidden(&fault.message), fault.code))
     }
 
-    fn gap(&mut self, session: &SessionReport, gap: &Gap) -> io::Result<()> {
-        let (word, source) = (self.paint(YELLOW, "warning"), place(&gap.source.file, gap.source.line));
-        self.line(&format!("{word}: {source}: {} [{}]", words::gap(session, gap), words::gap_code(gap)))
+    fn write_gap(&mut self, session: &SessionReport, gap: &Gap) -> io::Result<()> {
+        let (word, source) = (self.paint(YELLOW, "warning"), format_place(&gap.source.file, gap.source.line));
+        self.write_line(&format!("{word}: {source}: {} [{}]", words::describe_gap(session, gap), words::gap_code(gap)))
     }
 
-    fn summary(&mut self, report: &Report) -> io::Result<()> {
+    fn write_summary(&mut self, report: &Report) -> io::Result<()> {
         let totals = report.totals();
-        let head = self.paint(BOLD, &format!("policy {}: {}", visible(&report.policy), totals.result()));
-        self.line(&head)?;
-        self.line("")?;
+        let head = self.paint(BOLD, &format!("policy {}: {}", escape_hidden(&report.policy), totals.result()));
+        self.write_line(&head)?;
+        self.write_line("")?;
         for (name, text) in totals.figures() {
-            self.line(&format!("  {name:<12}{text}"))?;
+            self.write_line(&format!("  {name:<12}{text}"))?;
         }
 
-        let mut broken: Vec<_> = tallies(report).into_iter().filter(|tally| tally.findings > 0).collect();
+        let mut broken: Vec<_> = tally_properties(report).into_iter().filter(|tally| tally.findings > 0).collect();
         if broken.is_empty() {
             return Ok(());
         }
         // The sort is stable: equals stay in the order of the policy.
         broken.sort_by_key(|tally| std::cmp::Reverse((tally.property.severity, tally.findings)));
-        let name_of = |id: &str| visible(id).into_owned();
+        let name_of = |id: &str| escape_hidden(id).into_owned();
         let width = broken.iter().map(|tally| name_of(&tally.property.id).chars().count()).max().unwrap_or(0).max(17);
-        self.line("")?;
+        self.write_line("")?;
         let head = format!("  {:<width$}  {:<8}  findings  sessions", "broken properties", "severity");
         let head = self.paint(BOLD, &head);
-        self.line(&head)?;
+        self.write_line(&head)?;
         for tally in broken {
             let (id, level) = (name_of(&tally.property.id), tally.property.severity.name());
-            let level = self.paint(color_of(tally.property.severity), &format!("{level:<8}"));
-            let (findings, sessions) = (grouped(tally.findings as u64), grouped(tally.sessions as u64));
-            self.line(&format!("  {id:<width$}  {level}  {findings:>8}  {sessions:>8}"))?;
+            let level = self.paint(severity_color(tally.property.severity), &format!("{level:<8}"));
+            let (findings, sessions) = (group_digits(tally.findings as u64), group_digits(tally.sessions as u64));
+            self.write_line(&format!("  {id:<width$}  {level}  {findings:>8}  {sessions:>8}"))?;
         }
         Ok(())
     }
 
-    /// A text broken between words so that no line is longer than the page, where words allow.
-    fn wrapped(&self, text: &str, first_indent: usize, indent: usize) -> String {
+    /// Returns a text broken between words so that no line is longer than the page, where words allow.
+    fn wrap(&self, text: &str, first_indent: usize, indent: usize) -> String {
         let mut lines = String::with_capacity(text.len() + 16);
         let mut column = first_indent;
         for (place, word) in text.split(' ').enumerate() {
@@ -254,7 +259,7 @@ impl Page<'_> {
     }
 }
 
-fn color_of(severity: Severity) -> &'static str {
+fn severity_color(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "1;35",
         Severity::High => "1;31",

@@ -4,37 +4,37 @@ use std::collections::{HashMap, HashSet};
 
 use lictor_logic::Verdict;
 
-use super::words::{count, grouped};
+use super::words::{format_count, group_digits};
 use super::{Report, SessionReport};
 use lictor_judge::finding::Finding;
 use lictor_policy::{Property, Severity};
 
-/// What was read and found, in numbers.
+/// Returns the totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Files that were read.
     pub files: usize,
     /// Sessions that were judged.
     pub sessions: usize,
-    /// Sessions that break no property and leave none open.
+    /// Sessions in which every property is satisfied.
     pub satisfied: usize,
-    /// Sessions that break no property and leave some open.
+    /// Sessions with no violation and some inconclusive property.
     pub inconclusive: usize,
-    /// Sessions that break a property, accepted or not.
+    /// Sessions with a violation, accepted or not.
     pub violated: usize,
     /// Events in the files.
     pub events: u64,
-    /// Findings that nobody accepts.
+    /// Findings that are not accepted.
     pub findings: usize,
-    /// Findings that somebody accepts.
+    /// Accepted findings: ignored, with a reason and an expiry date.
     pub suppressed: usize,
-    /// Findings that the baseline knew.
+    /// Findings that are in the baseline.
     pub known: usize,
-    /// Places that could not be read.
+    /// Places in the logs that could not be read.
     pub faults: usize,
-    /// How often events could not be judged in their place.
+    /// How many gaps there are.
     pub gaps: usize,
-    /// The findings that nobody accepts by severity; every severity is there, the worst first.
+    /// The findings that are not accepted, by severity; every severity is listed, the worst first.
     pub severities: Vec<(Severity, usize)>,
 }
 
@@ -43,7 +43,7 @@ pub(super) const SEVERITIES: [Severity; 5] =
     [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
 
 impl Totals {
-    pub(super) fn of(report: &Report) -> Totals {
+    pub(super) fn new(report: &Report) -> Totals {
         let open = || report.findings.iter().filter(|finding| finding.suppressed.is_none());
         let count = |severity: Severity| open().filter(|finding| finding.property.severity == severity).count();
         let sessions = |verdict: Verdict| report.sessions.iter().filter(|session| session.verdict() == verdict).count();
@@ -65,20 +65,20 @@ impl Totals {
 }
 
 impl Totals {
-    /// The result in words: `broken in 3 of 12 sessions`.
+    /// Returns the result in words: `violated in 3 of 12 sessions`.
     pub(super) fn result(&self) -> String {
-        let sessions = count(self.sessions as u64, "session");
+        let sessions = format_count(self.sessions as u64, "session");
         match (self.sessions, self.violated, self.inconclusive) {
-            (0, ..) => "there was no session to judge".into(),
-            (_, 0, 0) => format!("nothing is broken in {sessions}"),
-            (_, 0, open) => format!("nothing is broken in {sessions}, {} left open", grouped(open as u64)),
-            (_, broken, _) => format!("broken in {} of {sessions}", grouped(broken as u64)),
+            (0, ..) => "no sessions to judge".into(),
+            (_, 0, 0) => format!("no violations in {sessions}"),
+            (_, 0, open) => format!("no violations in {sessions}, {} inconclusive", group_digits(open as u64)),
+            (_, broken, _) => format!("violated in {} of {sessions}", group_digits(broken as u64)),
         }
     }
 
-    /// The numbers with their names; what does not occur is left out.
+    /// Returns the numbers with their names; what does not occur is left out.
     pub(super) fn figures(&self) -> Vec<(&'static str, String)> {
-        let number = |number: usize| grouped(number as u64);
+        let number = |number: usize| group_digits(number as u64);
         let parts = |parts: &[(&str, usize)]| {
             let some = parts.iter().filter(|(_, count)| *count > 0);
             let some: Vec<String> = some.map(|(name, count)| format!("{} {name}", number(*count))).collect();
@@ -90,45 +90,45 @@ impl Totals {
         let mut figures = vec![
             ("files", number(self.files)),
             ("sessions", number(self.sessions) + &parts(&verdicts)),
-            ("events", grouped(self.events)),
+            ("events", group_digits(self.events)),
             ("findings", number(self.findings) + &parts(&severities)),
         ];
         if self.suppressed > 0 {
-            figures.push(("suppressed", format!("{}, accepted by the policy", number(self.suppressed))));
+            figures.push(("suppressed", format!("{}, accepted with a reason", number(self.suppressed))));
         }
         if self.known > 0 {
             figures.push(("known", format!("{}, in the baseline", number(self.known))));
         }
         if self.faults > 0 {
-            figures.push(("unreadable", count(self.faults as u64, "place")));
+            figures.push(("unreadable", format_count(self.faults as u64, "place")));
         }
         if self.gaps > 0 {
-            figures.push(("order", count(self.gaps as u64, "gap")));
+            figures.push(("order", format_count(self.gaps as u64, "gap")));
         }
         figures
     }
 }
 
-/// How one property fared.
+/// The results of one property.
 #[derive(Clone, Debug)]
 pub(super) struct Tally<'a> {
     pub(super) property: &'a Property,
-    /// Findings that nobody accepts.
+    /// Findings that are not accepted.
     pub(super) findings: usize,
-    /// Findings that somebody accepts.
+    /// Accepted findings: ignored, with a reason and an expiry date.
     pub(super) suppressed: usize,
-    /// Sessions with findings that nobody accepts.
+    /// Sessions with findings that are not accepted.
     pub(super) sessions: usize,
-    /// Sessions in which it holds.
+    /// Sessions that satisfy it.
     pub(super) satisfied: usize,
-    /// Sessions that leave it open.
+    /// Sessions in which it is inconclusive.
     pub(super) inconclusive: usize,
-    /// Sessions that break it, accepted or not.
+    /// Sessions that violate it, accepted or not.
     pub(super) violated: usize,
 }
 
-/// How each property fared, in the order of the policy.
-pub(super) fn tallies(report: &Report) -> Vec<Tally<'_>> {
+/// Returns the results of each property, in the order of the policy.
+pub(super) fn tally_properties(report: &Report) -> Vec<Tally<'_>> {
     let mut tallies: Vec<Tally<'_>> = report.properties.iter().map(|property| Tally::new(property)).collect();
     for session in &report.sessions {
         for (tally, outcome) in tallies.iter_mut().zip(&session.outcomes) {
@@ -139,7 +139,7 @@ pub(super) fn tallies(report: &Report) -> Vec<Tally<'_>> {
             }
         }
     }
-    let (places, sessions) = (places(report), SessionPlaces::of(&report.sessions));
+    let (places, sessions) = (property_places(report), SessionPlaces::new(&report.sessions));
     let mut seen = HashSet::new();
     for finding in &report.findings {
         let Some(&place) = places.get(finding.property.id.as_str()) else { continue };
@@ -160,13 +160,13 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Where each property stands in the report.
-pub(super) fn places(report: &Report) -> HashMap<&str, usize> {
+/// Returns the index of each property in the report.
+pub(super) fn property_places(report: &Report) -> HashMap<&str, usize> {
     report.properties.iter().enumerate().map(|(place, property)| (property.id.as_str(), place)).collect()
 }
 
-/// Findings of one event that differ only in their values, put together; in the order in which each group begins.
-pub(super) fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+/// Groups findings of one event that differ only in their values; in the order in which each group begins.
+pub(super) fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let mut known = HashMap::new();
     for finding in findings {
@@ -186,7 +186,7 @@ pub(super) fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     groups
 }
 
-/// The session of a finding, as its place in the report: by name and file, else by name alone.
+/// The index of each session in the report, by name and file, else by name alone.
 #[derive(Debug)]
 pub(crate) struct SessionPlaces<'a> {
     exact: HashMap<(&'a str, &'a str), usize>,
@@ -194,7 +194,7 @@ pub(crate) struct SessionPlaces<'a> {
 }
 
 impl<'a> SessionPlaces<'a> {
-    pub(crate) fn of(sessions: impl IntoIterator<Item = &'a SessionReport>) -> SessionPlaces<'a> {
+    pub(crate) fn new(sessions: impl IntoIterator<Item = &'a SessionReport>) -> SessionPlaces<'a> {
         let (mut exact, mut named) = (HashMap::new(), HashMap::new());
         for (place, session) in sessions.into_iter().enumerate() {
             exact.entry((session.name.as_str(), &*session.file)).or_insert(place);

@@ -1,4 +1,4 @@
-//! The parts of a report as JSON objects, the same in a document and in lines.
+//! The parts of a report as JSON objects, shared by the JSON and the JSON Lines format.
 
 use lictor_logic::Verdict;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub(super) struct TotalsView {
 }
 
 impl TotalsView {
-    pub(super) fn of(report: &Report) -> TotalsView {
+    pub(super) fn new(report: &Report) -> TotalsView {
         let totals = report.totals();
         TotalsView {
             files: totals.files,
@@ -67,7 +67,7 @@ pub(super) struct PropertyView<'a> {
 }
 
 impl<'a> PropertyView<'a> {
-    pub(super) fn of(tally: &Tally<'a>) -> PropertyView<'a> {
+    pub(super) fn new(tally: &Tally<'a>) -> PropertyView<'a> {
         let property: &'a Property = tally.property;
         PropertyView {
             id: &property.id,
@@ -98,7 +98,7 @@ pub(super) struct FileView<'a> {
 }
 
 impl<'a> FileView<'a> {
-    pub(super) fn of(file: &'a FileReport) -> FileView<'a> {
+    pub(super) fn new(file: &'a FileReport) -> FileView<'a> {
         FileView { name: &file.name, format: file.format.name(), events: file.events }
     }
 }
@@ -128,7 +128,7 @@ struct GapView<'a> {
 }
 
 impl<'a> GapView<'a> {
-    fn of(gap: &'a Gap) -> GapView<'a> {
+    fn new(gap: &'a Gap) -> GapView<'a> {
         let Gap { cause, first, last, source } = gap;
         let (file, line) = (&*source.file, source.line);
         GapView { cause: cause.name(), first: *first, last: *last, file, line, message: gap.to_string() }
@@ -144,7 +144,7 @@ struct OutcomeView {
 }
 
 impl<'a> SessionView<'a> {
-    pub(super) fn of(session: &'a SessionReport, report: &'a Report) -> SessionView<'a> {
+    pub(super) fn new(session: &'a SessionReport, report: &'a Report) -> SessionView<'a> {
         let outcomes = report.properties.iter().zip(&session.outcomes).map(|(property, outcome)| {
             let view = OutcomeView {
                 verdict: outcome.verdict,
@@ -160,7 +160,7 @@ impl<'a> SessionView<'a> {
             steps: session.steps,
             verdict: session.verdict(),
             outcomes: outcomes.collect(),
-            gaps: session.gaps.iter().map(GapView::of).collect(),
+            gaps: session.gaps.iter().map(GapView::new).collect(),
         }
     }
 }
@@ -176,7 +176,7 @@ pub(super) struct FaultView<'a> {
 }
 
 impl<'a> FaultView<'a> {
-    pub(super) fn of(fault: &'a Fault) -> FaultView<'a> {
+    pub(super) fn new(fault: &'a Fault) -> FaultView<'a> {
         FaultView {
             file: &fault.file,
             line: fault.line,

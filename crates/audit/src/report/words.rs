@@ -1,4 +1,4 @@
-//! How things are put into words, the same in every format.
+//! Wording that all report formats share.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,9 +8,9 @@ use lictor_event::order::{Gap, GapCause};
 use lictor_judge::finding::values;
 use lictor_judge::finding::{DecidedBy, Finding, WitnessEvent};
 
-/// A text in which whatever an eye or a terminal would not see as itself is written out: control characters, line
-/// breaks, characters that turn the direction of writing or take no room.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+/// Escapes the characters of a text that neither a person nor a terminal shows as themselves: control characters, line
+/// breaks, bidirectional controls and zero-width characters.
+pub(super) fn escape_hidden(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -40,16 +40,16 @@ pub(super) fn is_hidden(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What an event was: `tool_call send_email`.
-pub(super) fn event(kind: &str, tool: Option<&str>) -> String {
+/// Describes an event: `tool_call send_email`.
+pub(super) fn describe_event(kind: &str, tool: Option<&str>) -> String {
     match tool {
-        Some(tool) => format!("{} {}", visible(kind), visible(tool)),
-        None => visible(kind).into_owned(),
+        Some(tool) => format!("{} {}", escape_hidden(kind), escape_hidden(tool)),
+        None => escape_hidden(kind).into_owned(),
     }
 }
 
-/// When a finding was decided: `step 9`.
-pub(super) fn occasion(finding: &Finding) -> String {
+/// Describes when a finding was decided: `step 9`.
+pub(super) fn describe_occasion(finding: &Finding) -> String {
     let step = finding.step;
     match finding.decided {
         DecidedBy::Event => format!("step {step}"),
@@ -58,33 +58,44 @@ pub(super) fn occasion(finding: &Finding) -> String {
     }
 }
 
-/// Which event a finding is about: `step 9: tool_call send_email`.
-pub(super) fn moment(finding: &Finding) -> String {
-    format!("{}: {}", occasion(finding), event(finding.kind.name(), finding.tool.as_deref()))
-}
-
-/// A place in a log: `shop.jsonl:9`; without a line where there is none.
-pub(super) fn place(file: &str, line: u32) -> String {
-    match line {
-        0 => visible(file).into_owned(),
-        line => format!("{}:{line}", visible(file)),
+/// Describes what happened, for the headline of a finding: `tool_call send_email breaks`. No content: only the kind of the
+/// deciding event and its tool.
+pub(super) fn describe_cause(finding: &Finding) -> String {
+    let event = describe_event(finding.kind.name(), finding.tool.as_deref());
+    match finding.decided {
+        DecidedBy::Event => format!("{event} breaks"),
+        DecidedBy::Deadline => format!("a deadline passed before {event}"),
+        DecidedBy::End => format!("the session ended after {event}"),
     }
 }
 
-/// The values of a finding: `p = "marketing", x = 3`; `p = "ads" or "news"` for several. Empty if it has none.
-pub(super) fn binding(finding: &Finding) -> String {
+/// Describes when a finding was decided and by which event: `step 9: tool_call send_email`.
+pub(super) fn describe_moment(finding: &Finding) -> String {
+    format!("{}: {}", describe_occasion(finding), describe_event(finding.kind.name(), finding.tool.as_deref()))
+}
+
+/// Formats a place in a log: `shop.jsonl:9`; without a line where there is none.
+pub(super) fn format_place(file: &str, line: u32) -> String {
+    match line {
+        0 => escape_hidden(file).into_owned(),
+        line => format!("{}:{line}", escape_hidden(file)),
+    }
+}
+
+/// Formats the values of a finding: `p = "marketing", x = 3`; `p = "ads" or "news"` for several. Empty if it has none.
+pub(super) fn format_binding(finding: &Finding) -> String {
     let names = values(&finding.binding).into_iter().map(|(name, values)| {
-        let values: Vec<String> = values.iter().map(|value| visible(&value.to_string()).into_owned()).collect();
-        format!("{} = {}", visible(name), values.join(" or "))
+        let values: Vec<String> = values.iter().map(|value| escape_hidden(&value.to_string()).into_owned()).collect();
+        format!("{} = {}", escape_hidden(name), values.join(" or "))
     });
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What a witness says of its event, in lines: the facts that held, those that did not, what was said.
-pub(super) fn testimony(proof: &WitnessEvent) -> Vec<String> {
-    let present = proof.present.iter().map(|fact| format!("holds: {}", visible(fact)));
-    let absent = proof.absent.iter().map(|fact| format!("absent: {}", visible(fact)));
-    let content = proof.content.iter().map(|content| format!("content: {}", visible(content)));
+/// Describes what a witness proves, in lines: the facts that hold, those that are absent, the content.
+pub(super) fn describe_proof(proof: &WitnessEvent) -> Vec<String> {
+    let present = proof.present.iter().map(|fact| format!("holds: {}", escape_hidden(fact)));
+    let absent = proof.absent.iter().map(|fact| format!("absent: {}", escape_hidden(fact)));
+    let content = proof.content.iter().map(|content| format!("content: {}", escape_hidden(content)));
     present.chain(absent).chain(content).collect()
 }
 
@@ -93,20 +104,20 @@ pub(super) fn is_deciding(finding: &Finding, proof: &WitnessEvent) -> bool {
     finding.decided != DecidedBy::End && proof.session.is_none() && proof.step == finding.step
 }
 
-/// Which event of which session a witness is: `step 9`, `step 2 of session s1` where it is not the finding's.
-pub(super) fn step(proof: &WitnessEvent) -> String {
+/// Describes the step of a witness: `step 9`, or `step 2 of session s1` if it is of another session than the finding.
+pub(super) fn describe_step(proof: &WitnessEvent) -> String {
     match &proof.session {
-        Some(session) => format!("step {} of session {}", proof.step, visible(session)),
+        Some(session) => format!("step {} of session {}", proof.step, escape_hidden(session)),
         None => format!("step {}", proof.step),
     }
 }
 
-/// Events that could not be judged in their place: `session s1: gap: events 17 to 19 are missing`.
-pub(super) fn gap(session: &SessionReport, gap: &Gap) -> String {
-    format!("session {}: {gap}", visible(&session.name))
+/// Describes a gap: `session s1: gap: events 17 to 19 are missing`.
+pub(super) fn describe_gap(session: &SessionReport, gap: &Gap) -> String {
+    format!("session {}: {gap}", escape_hidden(&session.name))
 }
 
-/// The code of what could not be judged in its place.
+/// Returns the code of a gap, for programs.
 pub(super) fn gap_code(gap: &Gap) -> &'static str {
     match gap.cause {
         GapCause::Missing => "order.missing",
@@ -116,16 +127,16 @@ pub(super) fn gap_code(gap: &Gap) -> &'static str {
     }
 }
 
-/// A number with its noun: `1 file`, `2 files`.
-pub(super) fn count(number: impl Into<u64>, noun: &str) -> String {
+/// Formats a number with its noun: `1 file`, `2 files`.
+pub(super) fn format_count(number: impl Into<u64>, noun: &str) -> String {
     match number.into() {
         1 => format!("1 {noun}"),
-        number => format!("{} {noun}s", grouped(number)),
+        number => format!("{} {noun}s", group_digits(number)),
     }
 }
 
-/// A number with its thousands apart: `12,345`.
-pub(super) fn grouped(number: u64) -> String {
+/// Returns a number with its thousands apart: `12,345`.
+pub(super) fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -142,14 +153,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let shown: Vec<String> = [0, 7, 999, 1000, 65_536, 10_000_000].into_iter().map(grouped).collect();
+    fn digits_are_grouped_by_thousands() {
+        let shown: Vec<String> = [0, 7, 999, 1000, 65_536, 10_000_000].into_iter().map(group_digits).collect();
         assert_eq!(shown, ["0", "7", "999", "1,000", "65,536", "10,000,000"]);
     }
 
     #[test]
-    fn hidden_characters_are_written_out() {
-        assert_eq!(visible("a\x1b[2Jb\nc\u{202e}d\u{9b}e"), "a\\u{1b}[2Jb\\nc\\u{202e}d\\u{9b}e");
-        assert!(matches!(visible("plain – schön 日本 👩\u{200d}💻"), Cow::Borrowed(_)));
+    fn hidden_characters_are_escaped() {
+        assert_eq!(escape_hidden("a\x1b[2Jb\nc\u{202e}d\u{9b}e"), "a\\u{1b}[2Jb\\nc\\u{202e}d\\u{9b}e");
+        assert!(matches!(escape_hidden("plain – schön 日本 👩\u{200d}💻"), Cow::Borrowed(_)));
     }
 }

@@ -80,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn threads_and_chunks_change_nothing(lines in lines()) {
+    fn audit_is_independent_of_threads_and_chunks(lines in lines()) {
         let mut judge = judge(POLICY);
         let inputs = [input("log.jsonl", &lines)];
         let mut of = |threads: usize, chunk: usize| {
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn a_session_goes_on_in_the_next_file(lines in lines(), at in any::<prop::sample::Index>()) {
+    fn session_continues_in_next_file(lines in lines(), at in any::<prop::sample::Index>()) {
         let mut judge = judge(POLICY);
         let (first, second) = lines.split_at(at.index(lines.len()));
         let whole = audit(&mut judge, &[input("log", &lines)], &options(), &()).unwrap();
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn proposing_and_committing_is_observing(lines in lines()) {
+    fn propose_and_commit_equal_observe(lines in lines()) {
         let mut judge = judge(POLICY);
         let events: Vec<Event> = lines.iter().map(|line| event(line)).collect();
         let (mut one, mut other) = (Session::new(&mut judge, "s"), Session::new(&mut judge, "s"));
@@ -152,7 +152,7 @@ const LOG: &str = r#"{"session":"s1","kind":"tool_result","id":"x","tool":"look"
 "#;
 
 #[test]
-fn known_findings_are_not_told_again() {
+fn baseline_findings_are_not_reported_again() {
     let mut judge = judge(POLICY);
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
     let first = audit(&mut judge, &inputs, &options(), &()).unwrap();
@@ -160,7 +160,7 @@ fn known_findings_are_not_told_again() {
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
     let again = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
     assert_eq!((again.findings.len(), again.known), (0, 3));
-    // One more payment is one more finding, whatever stands before it.
+    // One more payment is one more finding, whatever precedes it.
     let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
     let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
@@ -172,7 +172,7 @@ fn known_findings_are_not_told_again() {
 }
 
 #[test]
-fn a_suppression_holds_until_its_day() {
+fn suppression_expires_after_its_last_day() {
     let mut judge = judge(POLICY);
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
     let mut reason = |today: &str| {
@@ -186,7 +186,7 @@ fn a_suppression_holds_until_its_day() {
 }
 
 #[test]
-fn nothing_read_is_an_error_and_something_unreadable_is_told() {
+fn unreadable_input_is_a_fault_empty_an_error() {
     let mut judge = judge(POLICY);
     let empty = [Input::from_bytes("log", &b"\n\n"[..])];
     assert!(matches!(audit(&mut judge, &empty, &options(), &()), Err(AuditError::NoEvents { .. })));
@@ -198,7 +198,7 @@ fn nothing_read_is_an_error_and_something_unreadable_is_told() {
 }
 
 #[test]
-fn a_deadline_that_passed_is_late_though_nothing_happened() {
+fn as_of_reports_deadlines_passed_in_silence() {
     let mut judge = judge(POLICY);
     let log = r#"{"session":"s","time":"2026-05-01T10:00:00Z","kind":"user_message","text":"hello"}"#;
     let inputs = [Input::from_bytes("log", log.as_bytes())];

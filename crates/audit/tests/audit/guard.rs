@@ -52,9 +52,9 @@ fn assert_described(line: &str) {
     assert!(complaints.is_empty(), "{line}\n{complaints:?}");
 }
 
-/// The schemas are printed one by one, so that what they share stands in both.
+/// The schemas are printed one by one, so both contain their shared definitions.
 #[test]
-fn findings_are_the_same_in_decisions_and_reports() {
+fn finding_schema_agrees_in_decisions_and_reports() {
     let [decision, report]: [Value; 2] =
         [lictor_judge::guard::SCHEMA, lictor_audit::report::SCHEMA].map(|text| serde_json::from_str(text).unwrap());
     for (name, shape) in decision["$defs"].as_object().unwrap() {
@@ -77,7 +77,7 @@ fn shopper(log: &str) -> Vec<Decision> {
 }
 
 #[test]
-fn the_four_dialogues_are_stopped_where_they_go_wrong() {
+fn guard_blocks_shopper_dialogues_at_the_violation() {
     assert!(shopper("benign.jsonl").iter().all(|decision| decision.action == Action::Forward));
     for (log, property) in [
         ("consent-bypass.jsonl", "gdpr/consent-before-processing"),
@@ -96,7 +96,7 @@ fn the_four_dialogues_are_stopped_where_they_go_wrong() {
 }
 
 #[test]
-fn too_much_data_is_taken_out_and_the_rest_goes_on() {
+fn guard_redacts_unnecessary_data_and_forwards() {
     let decisions = shopper("over-collection.jsonl");
     let last = decisions.last().unwrap();
     assert_eq!(last.action, Action::Redact);
@@ -121,7 +121,7 @@ properties:
 "#;
 
 #[test]
-fn of_two_calls_that_are_only_wrong_together_the_second_is_refused() {
+fn guard_blocks_second_of_two_conflicting_calls() {
     let mut guard = guard(RULES);
     let decided = decisions(
         &mut guard,
@@ -135,7 +135,7 @@ fn of_two_calls_that_are_only_wrong_together_the_second_is_refused() {
 }
 
 #[test]
-fn an_argument_is_found_deeper_and_by_another_spelling() {
+fn anywhere_finds_nested_and_respelled_arguments() {
     let mut guard = guard(
         r#"
 lictor: 1
@@ -160,7 +160,7 @@ properties:
 }
 
 #[test]
-fn the_model_is_told_and_shadows_decide_nothing() {
+fn guard_steers_model_and_shadow_only_reports() {
     let mut guard = guard(RULES);
     let decided = decisions(
         &mut guard,
@@ -172,7 +172,7 @@ fn the_model_is_told_and_shadows_decide_nothing() {
 }
 
 #[test]
-fn what_cannot_be_told_is_answered_as_the_property_says() {
+fn unknown_argument_gets_configured_response() {
     let mut guard = guard(RULES);
     let decided = decisions(
         &mut guard,
@@ -185,7 +185,7 @@ fn what_cannot_be_told_is_answered_as_the_property_says() {
 }
 
 #[test]
-fn a_fact_that_was_unknown_is_held_against_what_depends_on_it() {
+fn unknown_fact_blocks_later_dependent_call() {
     let policy = r#"
 lictor: 1
 name: later
@@ -208,7 +208,7 @@ properties:
 }
 
 #[test]
-fn a_person_allows_denies_or_is_too_late() {
+fn approval_allows_denies_or_expires() {
     let mut guard = guard(RULES);
     let decided = decisions(
         &mut guard,
@@ -234,7 +234,7 @@ fn a_person_allows_denies_or_is_too_late() {
 }
 
 #[test]
-fn an_approval_does_not_excuse_what_it_is_not_about() {
+fn approval_does_not_cover_other_violations() {
     let policy = r#"
 lictor: 1
 name: two
@@ -254,7 +254,7 @@ properties:
 }
 
 #[test]
-fn what_was_late_before_an_event_is_not_the_events_fault() {
+fn passed_deadline_does_not_block_next_event() {
     let policy = r#"
 lictor: 1
 name: late
@@ -301,7 +301,7 @@ proptest! {
 
     /// The accepted trace is what went on, as it went on: judged by itself it breaks nothing that would have stopped it.
     #[test]
-    fn what_is_stopped_leaves_the_accepted_trace_as_it_was(lines in lines()) {
+    fn blocked_event_leaves_accepted_trace_unchanged(lines in lines()) {
         let mut guard = guard(RULES);
         let mut accepted: Vec<(String, Event)> = Vec::new();
         for decision in decisions(&mut guard, &lines) {
@@ -328,9 +328,9 @@ proptest! {
         }
     }
 
-    /// The same events are decided in the same way again.
+    /// Equal events get equal decisions.
     #[test]
-    fn decisions_can_be_repeated(lines in lines()) {
+    fn guard_decisions_are_deterministic(lines in lines()) {
         let told = |decisions: Vec<Decision>| {
             let one = |decision: &Decision| (decision.action, decision.step, decision.message.clone());
             decisions.iter().map(|decision| (one(decision), decision.settled.iter().map(one).collect::<Vec<_>>())).collect::<Vec<_>>()
@@ -338,9 +338,9 @@ proptest! {
         prop_assert_eq!(told(decisions(&mut guard(RULES), &lines)), told(decisions(&mut guard(RULES), &lines)));
     }
 
-    /// What was saved, in parts, and restored goes on as if nothing had been.
+    /// A session that was saved in parts and restored continues unchanged.
     #[test]
-    fn a_session_that_was_saved_goes_on(lines in lines()) {
+    fn saved_session_continues_after_restore(lines in lines()) {
         let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
         let events = events(&lines);
         let (mut one, mut other) = (guard(RULES), guard(RULES));
@@ -366,7 +366,7 @@ proptest! {
 
     /// What was redacted needs no redaction.
     #[test]
-    fn redaction_is_done_once(lines in lines()) {
+    fn redaction_is_idempotent(lines in lines()) {
         for decision in decisions(&mut guard(RULES), &lines) {
             if let Some(rewritten) = decision.rewritten.filter(|_| decision.action == Action::Redact) {
                 let again = guard(RULES).decide(&*rewritten, None);
@@ -387,7 +387,7 @@ properties:
 "#;
 
 #[test]
-fn what_nobody_can_do_is_blocked_and_leaves_no_trace() {
+fn unsupported_action_is_blocked_and_leaves_no_trace() {
     let mut guard = guard(LIMITED);
     let none = Capabilities { rewrite: false, ask: false };
     let calls = events(
@@ -409,7 +409,7 @@ fn what_nobody_can_do_is_blocked_and_leaves_no_trace() {
 }
 
 #[test]
-fn what_is_owed_can_be_asked_and_nothing_ends() {
+fn owed_query_does_not_end_session() {
     let mut guard = guard(LIMITED);
     let calls = events("{\"kind\":\"tool_call\",\"tool\":\"edit\"}\n{\"kind\":\"tool_call\",\"tool\":\"test\"}");
     let session = calls[0].session.clone().unwrap_or_default();
@@ -427,7 +427,7 @@ fn what_is_owed_can_be_asked_and_nothing_ends() {
 }
 
 #[test]
-fn what_the_model_is_told_does_not_name_who_was_erased() {
+fn denial_does_not_name_the_erased_person() {
     let text = r#"
 lictor: 1
 name: erasure
@@ -450,7 +450,7 @@ properties:
     assert!(format!("{:?}", decision.objections).contains("zoe"), "whoever reads the log is told");
 }
 
-/// A policy with one property that blocks, also what nobody can tell.
+/// A policy with one property that blocks, also on unknown.
 fn one(facts: &str, formula: &str) -> Guard {
     guard(&format!(
         "lictor: 1\nname: p\nfacts:\n  {facts}\nproperties:\n  - {{id: one, formula: '{formula}', respond: block, unknown: block}}\n"
@@ -458,7 +458,7 @@ fn one(facts: &str, formula: &str) -> Guard {
 }
 
 #[test]
-fn nobody_gets_past_a_limit_by_how_a_number_is_written() {
+fn limit_holds_for_every_number_spelling() {
     let pay = |amount: &str| format!("{{\"kind\":\"tool_call\",\"tool\":\"pay\",\"args\":{{\"amount\":{amount}}}}}\n");
     let fact = "pays(a): {on: tool_call(pay), a: args.amount}";
     for formula in [
@@ -477,7 +477,7 @@ fn nobody_gets_past_a_limit_by_how_a_number_is_written() {
 }
 
 #[test]
-fn what_is_missing_is_held_against_formulas_about_the_future_too() {
+fn gap_blocks_dependent_future_formulas() {
     let message = r#"{"seq":1,"kind":"user_message","text":"x"}"#;
     let pay = r#"{"seq":3,"kind":"tool_call","tool":"pay","args":{}}"#;
     let read = r#"{"seq":3,"kind":"tool_call","tool":"read","args":{}}"#;
@@ -500,7 +500,7 @@ fn what_is_missing_is_held_against_formulas_about_the_future_too() {
 }
 
 #[test]
-fn a_person_in_a_key_is_a_person() {
+fn redaction_covers_person_in_object_key() {
     let policy = "lictor: 1\nname: p\nuses: [gdpr]\nchange: {gdpr/right-to-erasure: {respond: redact}}\n";
     let lines = r#"{"kind":"erasure","subjects":["dana@example.com"]}
 {"kind":"tool_result","id":"c","tool":"find","result":{"dana@example.com":{"x":1},"list":["dana@example.com"]}}
@@ -526,7 +526,7 @@ fn a_person_in_a_key_is_a_person() {
 
 /// Of a value whose duty an event meets nothing is in doubt, although others would break theirs by it.
 #[test]
-fn what_meets_its_duty_is_not_held_in_doubt() {
+fn fulfilled_duty_is_not_unknown() {
     let mut guard = guard(
         "lictor: 1\nname: p\nfacts:\n  asked(t): {on: ask, t: more.t}\n  answered(t): {on: answer, t: more.t}\nproperties:\n  \
          - {id: one, formula: 'forall t. always (asked(t) implies next answered(t))', respond: block, unknown: warn}\n",
@@ -544,7 +544,7 @@ fn what_meets_its_duty_is_not_held_in_doubt() {
 }
 
 #[test]
-fn whoever_answers_answers_about_one_thing() {
+fn approval_answers_one_call_only() {
     let policy =
         "lictor: 1\nname: p\nproperties:\n  - {id: ask, formula: 'always !tool_call(\"pay\")', respond: ask}\n";
     let pay = |id: &str, amount: u32| {
@@ -567,7 +567,7 @@ fn whoever_answers_answers_about_one_thing() {
 }
 
 #[test]
-fn a_decision_tells_of_all_whom_it_names() {
+fn decision_lists_every_subject() {
     let policy = "lictor: 1\nname: p\nfacts:\n  told(what): {on: user_message, what: text}\nproperties:\n  - {id: quiet, formula: 'always forall w. (tool_call(\"leak\") -> !once told(w))', respond: block}\n";
     let lines = r#"{"kind":"user_message","text":"alice@example.com and CAROL are ill"}
 {"kind":"tool_call","tool":"leak","principal":"carol","args":{"dana@example.com":1},"to":"eve@example.com","note":"fay@example.com"}
@@ -582,9 +582,9 @@ fn a_decision_tells_of_all_whom_it_names() {
     assert!(!message.contains("alice") && !message.contains("CAROL"), "{message}");
 }
 
-/// Who writes a result chooses where in it a text stands.
+/// The author of a result chooses where in it to put a text.
 #[test]
-fn a_text_anywhere_in_a_result_is_read() {
+fn result_text_is_read_at_any_depth() {
     let formula = "always not told";
     for result in [
         r#""text":"SECRET""#,
@@ -600,9 +600,9 @@ fn a_text_anywhere_in_a_result_is_read() {
     }
 }
 
-/// What waits may have come by a way that asks for less than ours does; it is read again all the same.
+/// A waiting call may have arrived by a protocol that requires fewer fields; it is restored nevertheless.
 #[test]
-fn what_waits_is_restored_whatever_it_lacks() {
+fn waiting_call_is_restored_with_missing_fields() {
     let policy = "lictor: 1\nname: p\nfacts:\n  call: {on: tool_call}\nproperties:\n  - {id: ask, formula: 'always !call', respond: ask}\n";
     let mut event = events("{\"kind\":\"tool_call\",\"tool\":\"pay\"}\n").remove(0);
     event.tool = None;
@@ -616,9 +616,9 @@ fn what_waits_is_restored_whatever_it_lacks() {
     assert_eq!(actions(&allowed[0].settled), [Action::Forward]);
 }
 
-/// Who is told why something goes no further is not told what it was.
+/// The reason of a denial does not contain the withheld content.
 #[test]
-fn a_denial_does_not_tell_what_it_withholds() {
+fn denial_does_not_reveal_withheld_content() {
     let facts = r"secret(code): {on: [assistant_message, tool_result], where: {text: '/code is (?P<code>\S+)/'}}";
     for event in [
         r#"{"kind":"assistant_message","text":"The code is HUNTER2."}"#,

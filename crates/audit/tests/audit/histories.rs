@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn histories_are_sessions_of_their_owner(steps in steps()) {
+    fn shared_history_equals_one_session_per_owner(steps in steps()) {
         let lines: Vec<String> = steps.iter().enumerate().map(|(place, step)| line(place, step)).collect();
         let events = events(&lines);
         for history in KINDS {
@@ -144,7 +144,7 @@ proptest! {
             let mut one = judge(history);
             let lived = live(&mut one, &events, |_| {});
             prop_assert_eq!(&told(&lived), &defined, "{}", history);
-            // Saved and restored behind every event.
+            // Saved and restored after every event.
             let restored = live(&mut judge(history), &events, |judge| {
                 let text = serde_json::to_string(&judge.save_histories()).unwrap();
                 let saved: SavedHistories = serde_json::from_str(&text).unwrap();
@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn an_audit_goes_on_where_the_last_one_stopped(steps in steps(), cut in 0..24usize) {
+    fn audit_continues_histories_of_last_audit(steps in steps(), cut in 0..24usize) {
         let lines: Vec<String> = steps.iter().enumerate().map(|(place, step)| line(place, step)).collect();
         let cut = cut.min(lines.len());
         for history in KINDS {
@@ -196,7 +196,7 @@ proptest! {
 }
 
 #[test]
-fn a_proposal_sees_what_other_sessions_did_since() {
+fn proposal_sees_later_events_of_other_sessions() {
     let mut judge = judge("global");
     let (mut one, mut other) = (Session::new(&mut judge, "one"), Session::new(&mut judge, "other"));
     let event = |line: &str| events(&[line.to_owned()]).remove(0);
@@ -217,7 +217,7 @@ fn a_proposal_sees_what_other_sessions_did_since() {
 }
 
 #[test]
-fn what_is_due_across_sessions_is_late_by_itself() {
+fn shared_history_deadline_passes_without_events() {
     let mut judge = judge("subject");
     let mut session = Session::new(&mut judge, "s");
     let mut event = Event { kind: Kind::UserMessage, time: Some(Time::from_seconds(10)), ..Event::default() };
@@ -230,7 +230,7 @@ fn what_is_due_across_sessions_is_late_by_itself() {
 }
 
 #[test]
-fn histories_of_another_policy_are_refused() {
+fn shared_histories_of_other_policy_are_refused() {
     let mut one = judge("subject");
     let lines = [line(0, &Step { session: 0, owner: 0, what: 0, amount: 1 })];
     live(&mut one, &events(&lines), |_| {});

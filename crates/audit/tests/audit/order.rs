@@ -108,13 +108,13 @@ fn log() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// The lines in another order, none behind more than so many that belong behind it.
+/// Returns the lines in another order, none after more than so many of its successors.
 fn shuffled(lines: &[String], most: usize, mut seed: u64) -> Vec<String> {
     let mut next = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
-    // A line may be taken before others as long as none of them is left behind too often.
+    // A line may be taken before others as long as none of them is passed too often.
     let (mut waiting, mut result): (Vec<(usize, &String)>, Vec<String>) = (Vec::new(), Vec::new());
     let mut lines = lines.iter();
     loop {
@@ -145,7 +145,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn within_the_window_the_verdict_is_that_of_the_sorted_log(lines in log(), window in 0..9usize, seed: u64) {
+    fn reorder_window_gives_verdict_of_sorted_log(lines in log(), window in 0..9usize, seed: u64) {
         let mut judge = judge(POLICY);
         let mixed = shuffled(&lines, window, seed);
         prop_assume!(!begins_with_one(&mixed));
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_missing_or_late_is_told_and_threads_change_nothing(lines in log(), lost in prop::collection::vec(any::<prop::sample::Index>(), 1..6), seed: u64) {
+    fn gaps_are_reported_alike_on_any_threads(lines in log(), lost in prop::collection::vec(any::<prop::sample::Index>(), 1..6), seed: u64) {
         let mut judge = judge(POLICY);
         let mut torn = shuffled(&lines, 5, seed);
         for place in &lost {
@@ -174,7 +174,7 @@ proptest! {
             let report = run(&mut judge, &torn, &options(2, threads, chunk));
             prop_assert_eq!(told(&report), told(&expected), "{} threads, chunks of {}", threads, chunk);
         }
-        // Each number that is not the last is judged, told to be missing, or both where it came too late.
+        // Each number that is not the last is judged, reported as missing, or both if it came too late.
         for session in &expected.sessions {
             let missing: u64 = session.gaps.iter().filter(|gap| gap.cause == GapCause::Missing).map(lictor_event::order::Gap::count).sum();
             let late = session.gaps.iter().filter(|gap| gap.cause != GapCause::Missing).count() as u64;
@@ -222,7 +222,7 @@ fn bare(number: usize, facts: usize) -> String {
 }
 
 #[test]
-fn a_gap_gets_the_verdict_that_every_way_to_fill_it_agrees_on() {
+fn gap_verdict_is_consensus_of_all_fillings() {
     let (mut compared, mut definite, mut seed) = (0, [0, 0], 7u64);
     let mut next = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -270,7 +270,7 @@ fn line(session: &str, number: i64, second: u32, event: &str) -> String {
 }
 
 #[test]
-fn only_what_depends_on_the_gap_is_inconclusive() {
+fn gap_makes_only_dependent_properties_inconclusive() {
     let lines = [
         line("s", 1, 0, EVENTS[0]),
         line("s", 4, 1, EVENTS[1]),
@@ -293,7 +293,7 @@ fn only_what_depends_on_the_gap_is_inconclusive() {
 }
 
 #[test]
-fn what_was_broken_before_a_gap_or_whatever_is_in_it_stays_broken() {
+fn gap_keeps_violations_it_cannot_change() {
     let lines = [
         line("s", 1, 0, EVENTS[2]),
         line("s", 2, 0, EVENTS[0]),
@@ -308,7 +308,7 @@ fn what_was_broken_before_a_gap_or_whatever_is_in_it_stays_broken() {
 }
 
 #[test]
-fn a_missing_call_leaves_open_what_its_answer_is() {
+fn gap_with_missing_call_makes_result_unknown() {
     let policy = "lictor: 1\nname: t\nproperties:\n  - {id: p, formula: 'always not tool_failed(\"pay\")'}\n";
     let lines = [line("s", 1, 0, EVENTS[0]), line("s", 3, 0, r#""kind":"tool_result","id":"x","failed":true"#)];
     let report = run(&mut judge(policy), &lines, &options(64, 1, 1 << 20));
@@ -316,7 +316,7 @@ fn a_missing_call_leaves_open_what_its_answer_is() {
 }
 
 #[test]
-fn an_event_that_comes_twice_changes_nothing_and_another_with_its_number_does() {
+fn duplicate_event_is_ignored_and_conflict_is_inconclusive() {
     let mut judge = judge(POLICY);
     let lines = [line("s", 1, 0, EVENTS[0]), line("s", 2, 1, EVENTS[1]), line("s", 1, 0, EVENTS[0])];
     let report = run(&mut judge, &lines, &options(64, 1, 1 << 20));
@@ -329,7 +329,7 @@ fn an_event_that_comes_twice_changes_nothing_and_another_with_its_number_does() 
 }
 
 #[test]
-fn a_history_across_sessions_knows_that_events_of_another_session_are_missing() {
+fn shared_history_is_inconclusive_across_gap() {
     let mut judge = judge(POLICY);
     let mut lines = vec![line("s", 1, 0, EVENTS[0]), line("s", 2, 1, EVENTS[1]), line("t", 1, 5, EVENTS[2])];
     let of = |report: &Report| report.findings.iter().filter(|finding| finding.property.id == "everywhere").count();
@@ -342,7 +342,7 @@ fn a_history_across_sessions_knows_that_events_of_another_session_are_missing() 
 }
 
 #[test]
-fn a_line_without_a_number_is_judged_as_it_comes() {
+fn event_without_number_is_judged_on_arrival() {
     let lines =
         [line("s", 1, 0, EVENTS[0]), r#"{"session":"s","kind":"approval"}"#.to_owned(), line("s", 2, 0, EVENTS[1])];
     let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
@@ -375,7 +375,7 @@ properties:
 ";
 
 #[test]
-fn a_live_event_that_comes_too_early_is_answered_as_what_is_unknown() {
+fn early_live_event_gets_response_for_unknown() {
     let events = [(1, "greet"), (4, "pay"), (5, "approval"), (6, "pay"), (3, "look"), (9, "look"), (10, "look")];
     for is_restored in [false, true] {
         let decisions = decided(LIVE, &events, is_restored);
@@ -387,7 +387,7 @@ fn a_live_event_that_comes_too_early_is_answered_as_what_is_unknown() {
             })
             .collect();
         // The approval may be missing, and then it is there; what comes late is decided on as it comes. Histories across
-        // sessions are in doubt behind a gap until an event went on.
+        // sessions are in doubt after a gap until an event is forwarded.
         let expected =
             ["forward", "block missing 2-3", "steer", "forward", "forward late 3-3", "steer missing 7-8", "forward"];
         assert_eq!(told, expected);

@@ -5,7 +5,7 @@ use lictor_judge::Judge;
 use lictor_policy::pack::packs;
 
 #[test]
-fn every_example_gives_the_findings_it_promises() {
+fn pack_page_examples_give_expected_findings() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for pack in packs() {

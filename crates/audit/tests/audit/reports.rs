@@ -39,7 +39,7 @@ fn written(write: Writer, report: &Report) -> String {
 }
 
 #[test]
-fn each_format_tells_which_events_are_missing() {
+fn report_formats_list_missing_events() {
     let mut report = sample::small();
     let source = Source { file: "shop.jsonl".into(), line: 20, record: 19 };
     report.sessions[0].gaps.push(Gap { cause: GapCause::Missing, first: 17, last: 19, source });
@@ -50,7 +50,7 @@ fn each_format_tells_which_events_are_missing() {
 }
 
 #[test]
-fn each_format_says_what_it_said_before() {
+fn report_formats_match_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/report");
     let version = format!("\"semanticVersion\":\"{}\"", env!("CARGO_PKG_VERSION"));
     let mut wrong = Vec::new();
@@ -73,7 +73,7 @@ fn each_format_says_what_it_said_before() {
 }
 
 #[test]
-fn the_same_report_gives_the_same_bytes() {
+fn report_bytes_are_deterministic() {
     let html: (&str, Writer) = ("report.html", html::write);
     for (name, write) in FORMATS.into_iter().chain([html]) {
         assert_eq!(written(write, &sample::large(40)), written(write, &sample::large(40)), "{name}");
@@ -81,7 +81,7 @@ fn the_same_report_gives_the_same_bytes() {
 }
 
 #[test]
-fn lines_and_document_hold_the_same() {
+fn jsonl_and_json_reports_agree() {
     let report = sample::small();
     let document: Value = serde_json::from_str(&written(json::write, &report)).unwrap();
     let lines: Vec<Value> =
@@ -104,7 +104,7 @@ fn lines_and_document_hold_the_same() {
 }
 
 #[test]
-fn content_is_told_only_where_it_was_asked_for() {
+fn report_shows_content_only_on_request() {
     let mut report = sample::small();
     for finding in &mut report.findings {
         for proof in &mut finding.witness {
@@ -119,25 +119,25 @@ fn content_is_told_only_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_property_that_started_anew_is_still_broken() {
+fn reset_property_still_counts_as_violated() {
     let session = &sample::small().sessions[3];
     assert_eq!(session.outcomes[4].verdict.to_string(), "satisfied");
     assert_eq!(session.verdict().to_string(), "violated");
 }
 
 #[test]
-fn a_comment_keeps_within_its_limit_and_says_what_it_left_out() {
+fn markdown_limit_counts_findings_left_out() {
     let report = sample::large(500);
     let whole = written(|report, out| markdown::write(report, markdown::ReportDetail { limit: None }, out), &report);
     let comment = written(|report, out| markdown::write(report, markdown::ReportDetail::default(), out), &report);
     assert!(whole.len() > 60_000 && comment.len() <= 60_000, "{} {}", whole.len(), comment.len());
     assert_eq!(whole.matches("<details>").count(), report.findings.len());
     let left = report.findings.len() - comment.matches("<details>").count();
-    assert!(comment.contains(&format!("*{left} more findings did not fit here")), "{left}");
+    assert!(comment.contains(&format!("*{left} more findings omitted for length")), "{left}");
 }
 
 #[test]
-fn every_finding_is_told() {
+fn report_formats_contain_every_finding() {
     let report = sample::large(300);
     let count = |write: Writer, mark: &str| written(write, &report).matches(mark).count();
     let open = report.findings.iter().filter(|finding| finding.suppressed.is_none()).count();

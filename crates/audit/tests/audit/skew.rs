@@ -49,7 +49,7 @@ fn run(judge: &mut Judge, events: &[(i64, usize)]) -> Report {
 }
 
 #[test]
-fn a_definite_verdict_holds_however_the_clocks_were_wrong() {
+fn skewed_verdict_holds_for_all_clock_errors() {
     let mut seed = 3u64;
     let mut next = |below: i64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -69,7 +69,7 @@ fn a_definite_verdict_holds_however_the_clocks_were_wrong() {
                 })
                 .collect();
             let mut report = run(&mut judge, &events);
-            skewed.settle(&mut report);
+            skewed.merge_verdicts(&mut report);
             assert_eq!((report.properties.len(), report.sessions[0].outcomes.len()), (1, 1));
             let verdict = report.sessions[0].verdict();
             assert_eq!(report.findings.is_empty(), verdict != Verdict::Violated);
@@ -92,7 +92,7 @@ fn a_definite_verdict_holds_however_the_clocks_were_wrong() {
 }
 
 #[test]
-fn without_a_bound_in_time_nothing_changes_and_what_counts_is_named() {
+fn skew_keeps_untimed_and_lists_uncovered_properties() {
     let plain = policy("always (a implies once b)");
     let skewed = SkewedPolicy::new(&plain, Span::from_seconds(1));
     assert_eq!(skewed.policy.properties, plain.properties);

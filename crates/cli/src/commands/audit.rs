@@ -48,7 +48,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         Err(error) => return Err(error.into()),
     };
     if let Some(skewed) = &skewed {
-        skewed.settle(&mut report);
+        skewed.merge_verdicts(&mut report);
         for id in &skewed.uncovered {
             complaint::warn(&format!("{id}: --skew does not cover what is counted within a bound in time"));
         }

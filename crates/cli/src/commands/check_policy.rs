@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lictor::audit::{AuditOptions, UnexercisedProperty, untested};
+use lictor::audit::{AuditOptions, UnexercisedProperty, find_unexercised};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor::policy::lint;
@@ -33,7 +33,7 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     if !logs.is_empty() {
         let options = AuditOptions::default();
         let inputs = input::find(logs, &options.limits)?;
-        for UnexercisedProperty { property, missing, entirely } in untested(&judge, &inputs, &options)? {
+        for UnexercisedProperty { property, missing, entirely } in find_unexercised(&judge, &inputs, &options)? {
             let names: Vec<&str> = missing.iter().map(|name| &**name).collect();
             let says = if entirely { "is not put to the test by these logs" } else { "is only partly put to the test" };
             writeln!(out, "note: {} {says}: at no event holds {}\n", property.id, names.join(", "))?;

@@ -67,7 +67,7 @@ fn section(policy: Option<&str>) -> anyhow::Result<Option<Json>> {
     if !path.is_file() {
         return Ok(None);
     }
-    Policy::section(path, "gateway").map_err(|problems| anyhow!("{problems}"))
+    Policy::read_section(path, "gateway").map_err(|problems| anyhow!("{problems}"))
 }
 
 /// What is wrong with the section `gateway` of a policy file.

@@ -52,7 +52,7 @@ impl CasePlan {
         case: &FactCase,
         tables: &Tables,
     ) -> Result<CasePlan, Box<Problem>> {
-        let problem = |message: String| Box::new(Problem::at(&case.place, "policy.fact", message));
+        let problem = |message: String| Box::new(Problem::new(&case.place, "policy.fact", message));
         let compile = |text: &Text| Expression::compile(text, tables).map_err(|errors| problem(errors.to_string()));
         let on = case
             .on
@@ -127,7 +127,7 @@ impl CasePlan {
             Some(each) => match each.evaluate(scope) {
                 Evaluation::Value(list) => {
                     for element in list.elements().into_iter().flatten().take(MOST_ELEMENTS) {
-                        self.add(&scope.element(element), labels);
+                        self.add(&scope.with_element(element), labels);
                     }
                 }
                 Evaluation::Absent => {}
@@ -190,7 +190,7 @@ fn group(case: &FactCase, parameter: &Text, tables: &Tables) -> Option<Result<So
             let Ok(regex) = Regex::new(text) else { continue };
             if regex.capture_names().flatten().any(|name| name == parameter.as_str()) {
                 let path = Expression::compile(&test.path, tables)
-                    .map_err(|errors| Box::new(Problem::at(&case.place, "policy.fact", errors.to_string())));
+                    .map_err(|errors| Box::new(Problem::new(&case.place, "policy.fact", errors.to_string())));
                 return Some(path.map(|path| Source::Group { path, regex, group: parameter.clone() }));
             }
         }

@@ -116,7 +116,7 @@ impl Plan {
         let tables = Tables::new(&policy.tables);
         let recogniser = Recogniser::new(&custom_categories(policy)).map_err(|(place, message)| {
             let place = policy.categories.get(place).map(|category| category.place.clone()).unwrap_or_default();
-            Box::new(Problem::at(&place, "policy.category", message))
+            Box::new(Problem::new(&place, "policy.category", message))
         })?;
         let mut cases = Vec::new();
         for definition in &policy.facts {

@@ -2,61 +2,61 @@
 
 use lictor_logic::{Arena, Node as FormulaNode, nearest};
 
-use super::{Defined, Usage};
-use crate::form::{Fields, Form, listed};
+use super::{ExpressionUse, FactDraft};
+use crate::policy_reader::{Fields, PolicyReader, quote_words};
 use crate::vocabulary::builtin;
-use crate::yaml::{Content, Key, Node};
+use crate::yaml::{Content, Key, YamlNode};
 use crate::{FactCase, FactDefinition, Trigger};
 use lictor_event::Kind;
 use lictor_json::Text;
 
-/// Keys of a case that are no values.
+/// The keys of a case that are not values of the fact.
 const CASE_KEYS: [&str; 6] = ["on", "where", "when", "each", "ask", "of"];
 
 const EXAMPLE: &str =
     "such as `big_order(amount): {on: tool_call(order), when: args.amount > 100, amount: args.amount}`";
 
-/// The name of a fact and of its values.
-struct Signature {
+/// The name of a fact and the names of its values.
+struct FactSignature {
     name: Text,
     parameters: Vec<Text>,
 }
 
-impl Form<'_> {
-    /// The facts of a policy.
-    pub(super) fn facts(&mut self, node: &Node) -> Vec<Defined> {
-        let mut facts: Vec<Defined> = Vec::new();
-        for (key, value) in self.entries(node, "`facts`", EXAMPLE) {
-            let Some(signature) = self.signature(key) else { continue };
+impl PolicyReader<'_> {
+    /// Reads the facts of a policy.
+    pub(super) fn read_facts(&mut self, node: &YamlNode) -> Vec<FactDraft> {
+        let mut facts: Vec<FactDraft> = Vec::new();
+        for (key, value) in self.read_entries(node, "`facts`", EXAMPLE) {
+            let Some(signature) = self.read_signature(key) else { continue };
             let mut expressions = Vec::new();
             let cases: Vec<FactCase> = match &value.content {
                 Content::List(items) if items.is_empty() => {
                     let message = format!("`{}` can never hold: there is no case", signature.name);
-                    self.complain(value.span.clone(), "policy.empty", message, Some(EXAMPLE.to_owned()));
+                    self.report_error(value.span.clone(), "policy.empty", message, Some(EXAMPLE.to_owned()));
                     Vec::new()
                 }
                 Content::List(items) => {
-                    items.iter().map(|item| self.case(item, &signature, &mut expressions)).collect()
+                    items.iter().map(|item| self.read_case(item, &signature, &mut expressions)).collect()
                 }
-                _ => vec![self.case(value, &signature, &mut expressions)],
+                _ => vec![self.read_case(value, &signature, &mut expressions)],
             };
             if let Some(first) = facts.iter().find(|other| other.definition.name == signature.name) {
                 let message = format!("the fact `{}` is defined for the second time", signature.name);
                 let hint =
                     format!("the first is in line {}; give both as a list of cases", first.definition.place.line);
-                self.complain(key.span.clone(), "policy.duplicate", message, Some(hint));
+                self.report_error(key.span.clone(), "policy.duplicate", message, Some(hint));
                 continue;
             }
-            let Signature { name, parameters } = signature;
+            let FactSignature { name, parameters } = signature;
             let place = self.source.place(key.span.start);
             let definition = FactDefinition { name, parameters, cases, place };
-            facts.push(Defined { definition, source: self.source.clone(), expressions });
+            facts.push(FactDraft { definition, source: self.source.clone(), expressions });
         }
         facts
     }
 
-    /// `name` or `name(parameter, …)`.
-    fn signature(&mut self, key: &Key) -> Option<Signature> {
+    /// Reads `name` or `name(parameter, …)`.
+    fn read_signature(&mut self, key: &Key) -> Option<FactSignature> {
         let text = key.text.trim();
         let (name, inside) = match text.split_once('(') {
             Some((name, rest)) => (name.trim(), rest.strip_suffix(')')),
@@ -69,42 +69,47 @@ impl Form<'_> {
         let hint = "write `name` or `name(value, other)`, with letters, digits and `_`".to_owned();
         let Some(parameters) = parameters.filter(|list| list.iter().copied().chain([name]).all(is_name)) else {
             let message = format!("`{text}` does not name a fact");
-            self.complain(key.span.clone(), "policy.fact-name", message, Some(hint));
+            self.report_error(key.span.clone(), "policy.fact-name", message, Some(hint));
             return None;
         };
-        if let Some(problem) = unusable(name, &parameters) {
-            self.complain(key.span.clone(), "policy.fact-name", problem.0, Some(problem.1));
+        if let Some(problem) = check_fact_name(name, &parameters) {
+            self.report_error(key.span.clone(), "policy.fact-name", problem.0, Some(problem.1));
             return None;
         }
         let parameters = parameters.into_iter().map(Text::from).collect();
-        Some(Signature { name: name.into(), parameters })
+        Some(FactSignature { name: name.into(), parameters })
     }
 
-    /// One way in which a fact comes to hold.
-    fn case(&mut self, node: &Node, signature: &Signature, expressions: &mut Vec<(Usage, Node)>) -> FactCase {
-        let Signature { name, parameters } = signature;
+    /// Reads one way in which a fact comes to hold.
+    fn read_case(
+        &mut self,
+        node: &YamlNode,
+        signature: &FactSignature,
+        expressions: &mut Vec<(ExpressionUse, YamlNode)>,
+    ) -> FactCase {
+        let FactSignature { name, parameters } = signature;
         let known: Vec<&str> = CASE_KEYS.into_iter().chain(parameters.iter().map(Text::as_str)).collect();
-        let entries = self.entries(node, &format!("the fact `{name}`"), EXAMPLE);
+        let entries = self.read_entries(node, &format!("the fact `{name}`"), EXAMPLE);
         for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.text.as_str())) {
             let hint = match nearest(&key.text, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("to give the fact this value, name it: `{}`", with_parameter(signature, &key.text)),
             };
             let message = format!("`{}` is neither a key nor a value of `{name}`", key.text);
-            self.complain(key.span.clone(), "policy.value-without-parameter", message, Some(hint));
+            self.report_error(key.span.clone(), "policy.value-without-parameter", message, Some(hint));
         }
-        let fields = Fields::of(entries);
-        let tests = fields.get("where").map(|node| self.tests(node)).unwrap_or_default();
-        let mut expression = |form: &mut Self, key: &str, what: &str| {
+        let fields = Fields::new(entries);
+        let tests = fields.get("where").map(|node| self.read_tests(node)).unwrap_or_default();
+        let mut expression = |reader: &mut Self, key: &str, what: &str| {
             let node = fields.get(key)?;
-            let text = form.scalar(node, what)?;
-            let usage = if key == "when" { Usage::Condition } else { Usage::Value };
+            let text = reader.read_scalar(node, what)?;
+            let usage = if key == "when" { ExpressionUse::Condition } else { ExpressionUse::Value };
             expressions.push((usage, node.clone()));
             Some(Text::from(text.trim()))
         };
         let when = expression(self, "when", "`when`");
         let each = expression(self, "each", "`each`");
-        let ask = fields.get("ask").and_then(|node| self.text(node, "`ask`")).map(Text::from);
+        let ask = fields.get("ask").and_then(|node| self.read_text(node, "`ask`")).map(Text::from);
         let mut values = Vec::new();
         for parameter in parameters.iter().filter(|_| fields.get("ask").is_none()) {
             match fields.get(parameter) {
@@ -116,66 +121,71 @@ impl Form<'_> {
                         "say where it comes from: `{parameter}: args.{parameter}`, or name a group of a regular \
                          expression under `where`: `(?P<{parameter}>…)`"
                     );
-                    self.complain(node.head(), "policy.parameter-without-value", message, Some(hint));
+                    self.report_error(node.head_span(), "policy.parameter-without-value", message, Some(hint));
                 }
                 None => {}
             }
         }
         self.check_ask(node, &fields, signature);
         let trigger = if fields.get("ask").is_some() { "of" } else { "on" };
-        let on = fields.get(trigger).map(|node| self.triggers(node)).unwrap_or_default();
+        let on = fields.get(trigger).map(|node| self.read_triggers(node)).unwrap_or_default();
         let is_bare = on.is_empty() && tests.is_empty() && when.is_none() && each.is_none() && ask.is_none();
         if is_bare && matches!(node.content, Content::Map(_)) && fields.get("on").or(fields.get("of")).is_none() {
-            let message = format!("nothing says when `{name}` holds");
-            self.complain(node.head(), "policy.empty", message, Some("add `on:`, `where:` or `when:`".to_owned()));
+            let message = format!("`{name}` has no condition");
+            self.report_error(
+                node.head_span(),
+                "policy.empty",
+                message,
+                Some("add `on:`, `where:` or `when:`".to_owned()),
+            );
         }
         FactCase { on, tests, when, each, values, ask, place: node.place(self.source) }
     }
 
-    /// A question is answered by a label, so nothing else decides.
-    fn check_ask(&mut self, node: &Node, fields: &Fields<'_>, signature: &Signature) {
+    /// Checks that a fact with `ask` has no other condition: only a label answers its question.
+    fn check_ask(&mut self, node: &YamlNode, fields: &Fields<'_>, signature: &FactSignature) {
         if fields.get("ask").is_none() {
-            if let Some(span) = fields.key("of") {
+            if let Some(span) = fields.key_span("of") {
                 let message = "`of` belongs to `ask`".to_owned();
-                self.complain(span, "policy.key-combination", message, Some("write `on:` here".to_owned()));
+                self.report_error(span, "policy.key-combination", message, Some("write `on:` here".to_owned()));
             }
             return;
         }
         for key in ["on", "where", "when", "each"] {
-            if let Some(span) = fields.key(key) {
-                let message = format!("`{key}` cannot stand beside `ask`");
+            if let Some(span) = fields.key_span(key) {
+                let message = format!("`{key}` cannot be combined with `ask`");
                 let hint = if key == "on" { "write `of:`" } else { "put the condition into a fact of its own" };
-                self.complain(span, "policy.key-combination", message, Some(hint.to_owned()));
+                self.report_error(span, "policy.key-combination", message, Some(hint.to_owned()));
             }
         }
         if !signature.parameters.is_empty() {
             let message = format!("`{}` asks a question, so it cannot have values", signature.name);
             let hint = format!("write `{}` without parentheses", signature.name);
-            self.complain(node.head(), "policy.key-combination", message, Some(hint));
+            self.report_error(node.head_span(), "policy.key-combination", message, Some(hint));
         }
     }
 
-    /// The events at which a fact may hold: one or a list.
-    fn triggers(&mut self, node: &Node) -> Vec<Trigger> {
+    /// Reads the events at which a fact may hold: one or a list.
+    fn read_triggers(&mut self, node: &YamlNode) -> Vec<Trigger> {
         match &node.content {
-            Content::List(items) => items.iter().filter_map(|item| self.trigger(item)).collect(),
-            _ => self.trigger(node).into_iter().collect(),
+            Content::List(items) => items.iter().filter_map(|item| self.read_trigger(item)).collect(),
+            _ => self.read_trigger(node).into_iter().collect(),
         }
     }
 
-    /// `kind`, `tool_call(name)` or `tool_result(name)`.
-    fn trigger(&mut self, node: &Node) -> Option<Trigger> {
-        let text = self.text(node, "`on`")?.trim();
+    /// Reads `kind`, `tool_call(name)` or `tool_result(name)`.
+    fn read_trigger(&mut self, node: &YamlNode) -> Option<Trigger> {
+        let text = self.read_text(node, "`on`")?.trim();
         let (kind, tool) = match text.split_once('(') {
             None => (text, None),
             Some((kind, rest)) => match rest.strip_suffix(')') {
                 Some(tool) if !tool.contains([',', '(', ')']) && !tool.trim().is_empty() => {
-                    (kind.trim(), Some(unquoted(tool.trim())))
+                    (kind.trim(), Some(strip_quotes(tool.trim())))
                 }
                 _ => {
                     let message = format!("`{text}` does not name events");
                     let hint = "write a kind, or `tool_call(name)`; for several write a list".to_owned();
-                    self.complain(node.span.clone(), "policy.trigger", message, Some(hint));
+                    self.report_error(node.span.clone(), "policy.trigger", message, Some(hint));
                     return None;
                 }
             },
@@ -187,41 +197,41 @@ impl Form<'_> {
         if !is_kind && builtin(kind).is_some() {
             let message = format!("`{kind}` is a fact, not a kind of event");
             let hint = "name the kind here, and the fact in the formula".to_owned();
-            self.complain(node.span.clone(), "policy.trigger", message, Some(hint));
+            self.report_error(node.span.clone(), "policy.trigger", message, Some(hint));
         } else if tool.is_some() && !takes_tool {
             let message = format!("`{kind}` takes no tool; only `tool_call` and `tool_result` do");
-            self.complain(node.span.clone(), "policy.trigger", message, hint.or(Some(format!("write `{kind}`"))));
+            self.report_error(node.span.clone(), "policy.trigger", message, hint.or(Some(format!("write `{kind}`"))));
         } else if !is_name(kind) {
             let message = format!("`{kind}` does not name a kind of event");
             let known: Vec<&str> = Kind::names().collect();
-            let known = format!("one of {}, or a kind of your own", listed(&known));
-            self.complain(node.span.clone(), "policy.trigger", message, hint.or(Some(known)));
+            let known = format!("one of {}, or a kind of your own", quote_words(&known));
+            self.report_error(node.span.clone(), "policy.trigger", message, hint.or(Some(known)));
         } else if !is_kind && hint.is_some() {
             let message = format!("`{kind}` is not a kind that Lictor knows");
-            self.warn(node.span.clone(), "policy.unknown-kind", message, hint);
+            self.report_warning(node.span.clone(), "policy.unknown-kind", message, hint);
         }
         Some(Trigger { kind: kind.into(), tool: tool.map(Text::from) })
     }
 }
 
-/// A name in quotes, as formulas write it, is the same name.
-fn unquoted(tool: &str) -> &str {
+/// Returns a tool name without the quotes that formulas put around it.
+fn strip_quotes(tool: &str) -> &str {
     tool.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(tool)
 }
 
-fn with_parameter(signature: &Signature, parameter: &str) -> String {
+fn with_parameter(signature: &FactSignature, parameter: &str) -> String {
     let parameters: Vec<&str> = signature.parameters.iter().map(Text::as_str).chain([parameter]).collect();
     format!("{}({})", signature.name, parameters.join(", "))
 }
 
-/// Can a formula speak of a fact of this name?
+/// Whether formulas can name a fact so.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || c == '_';
     name.chars().all(plain) && name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name != "_"
 }
 
-/// Why a fact cannot be called so.
-fn unusable(name: &str, parameters: &[&str]) -> Option<(String, String)> {
+/// Returns a message and a hint if a fact cannot have this name or these parameters.
+fn check_fact_name(name: &str, parameters: &[&str]) -> Option<(String, String)> {
     let call = format!("{name}({})", vec!["_"; parameters.len()].join(", "));
     let text = if parameters.is_empty() { name } else { call.as_str() };
     let mut arena = Arena::new();

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use lictor_logic::Monitor;
 
-use super::Stated;
-use crate::form::{Fields, Form};
-use crate::yaml::Node;
+use super::PropertyDraft;
+use crate::policy_reader::{Fields, PolicyReader};
+use crate::yaml::YamlNode;
 use crate::{After, History, Mode, Property, Response, Severity, Suppression};
 use lictor_json::{Json, Text};
 
@@ -39,9 +39,9 @@ pub(crate) const HISTORIES: [(&str, History); 5] = [
 
 pub(crate) const MODES: [(&str, Mode); 2] = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
 
-/// What may be said about a property beside its meaning.
+/// The settings of a property: everything but its meaning.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct PropertySettings {
     pub(crate) severity: Option<Severity>,
     pub(crate) respond: Option<Response>,
     pub(crate) unknown: Option<Response>,
@@ -52,60 +52,60 @@ pub(crate) struct Settings {
 
 /// A change to properties that came with `uses`.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
-    /// Which; `*` stands for any characters.
+pub(crate) struct PropertyChange {
+    /// Its name; `*` matches any characters.
     pub(crate) property: Text,
-    /// What becomes of them; none turns them off.
-    pub(crate) settings: Option<Settings>,
+    /// The new settings; none turns the properties off.
+    pub(crate) settings: Option<PropertySettings>,
     pub(crate) span: Range<usize>,
 }
 
-/// A suppression and where its property is named.
+/// A suppression, and the place of its property's name.
 #[derive(Clone, Debug)]
-pub(crate) struct Suppressed {
+pub(crate) struct SuppressionDraft {
     pub(crate) suppression: Suppression,
     pub(crate) span: Range<usize>,
 }
 
-/// What may be said about a property where it is stated and where it is changed.
-const SETTINGS: [&str; 6] = ["severity", "respond", "unknown", "after", "history", "mode"];
+/// The keys of settings, both of a property and of a change.
+const SETTING_KEYS: [&str; 6] = ["severity", "respond", "unknown", "after", "history", "mode"];
 
 const EXAMPLE: &str = "such as `- {id: no-deletes, formula: always !tool_call(\"delete_all\")}`";
 
-impl Form<'_> {
-    /// The properties of a policy.
-    pub(super) fn properties(&mut self, node: &Node) -> Vec<Stated> {
-        let mut properties: Vec<Stated> = Vec::new();
-        for item in self.items(node, "`properties`", EXAMPLE) {
-            let Some(stated) = self.property(item) else { continue };
-            match properties.iter().find(|other| other.property.id == stated.property.id) {
+impl PolicyReader<'_> {
+    /// Reads the properties of a policy.
+    pub(super) fn read_properties(&mut self, node: &YamlNode) -> Vec<PropertyDraft> {
+        let mut properties: Vec<PropertyDraft> = Vec::new();
+        for item in self.read_items(node, "`properties`", EXAMPLE) {
+            let Some(draft) = self.read_property(item) else { continue };
+            match properties.iter().find(|other| other.property.id == draft.property.id) {
                 Some(first) => {
-                    let id = &stated.property.id;
+                    let id = &draft.property.id;
                     let hint = format!("the first is in line {}; rename one of them", first.property.place.line);
                     let message = format!("there are two properties `{id}`");
-                    self.complain(stated.id, "policy.duplicate", message, Some(hint));
+                    self.report_error(draft.id, "policy.duplicate", message, Some(hint));
                 }
-                None => properties.push(stated),
+                None => properties.push(draft),
             }
         }
         properties
     }
 
-    fn property(&mut self, node: &Node) -> Option<Stated> {
+    fn read_property(&mut self, node: &YamlNode) -> Option<PropertyDraft> {
         let keys = ["id", "says", "formula", "source", "remedy"];
-        let fields = self.fields(node, "a property", &[&keys[..], &SETTINGS].concat(), EXAMPLE);
-        let id = self.required(node, &fields, "id", "give it a short name, such as `id: consent-first`");
+        let fields = self.read_fields(node, "a property", &[&keys[..], &SETTING_KEYS].concat(), EXAMPLE);
+        let id = self.require_key(node, &fields, "id", "give it a short name, such as `id: consent-first`");
         let formula =
-            self.required(node, &fields, "formula", "say what must hold, such as `formula: always !tool_failed`");
-        let settings = self.settings(&fields);
+            self.require_key(node, &fields, "formula", "say what must hold, such as `formula: always !tool_failed`");
+        let settings = self.read_settings(&fields);
         let mut text = |key: &str| {
             let node = fields.get(key)?;
-            self.text(node, &format!("`{key}`")).map(|text| Text::from(text.trim()))
+            self.read_text(node, &format!("`{key}`")).map(|text| Text::from(text.trim()))
         };
         let (says, source, remedy) = (text("says"), text("source"), text("remedy"));
-        let read = formula.and_then(|node| self.formula(node));
+        let read = formula.and_then(|node| self.read_formula(node));
         let (id, formula) = (id?, formula?);
-        let name = self.id(id)?;
+        let name = self.read_id(id)?;
         let (written, compiled) = match read {
             Some((text, arena, formula)) => (text, Some((arena, formula))),
             None => (String::new(), None),
@@ -120,8 +120,8 @@ impl Form<'_> {
         if settings.after == Some(After::Each) && compiled.is_some() && !can_be_each {
             let message = "`after: each` needs `always f` with an `f` about the past and the present".to_owned();
             let hint = "write `after: latch` or `after: reset`".to_owned();
-            let span = fields.get("after").map_or(node.head(), |node| node.span.clone());
-            self.complain(span, "policy.after", message, Some(hint));
+            let span = fields.get("after").map_or(node.head_span(), |node| node.span.clone());
+            self.report_error(span, "policy.after", message, Some(hint));
         }
         let property = Property {
             id: name,
@@ -137,7 +137,7 @@ impl Form<'_> {
             mode: settings.mode.unwrap_or(Mode::Enforce),
             place: node.place(self.source),
         };
-        Some(Stated {
+        Some(PropertyDraft {
             property,
             unknown: settings.unknown,
             formula: compiled,
@@ -147,64 +147,63 @@ impl Form<'_> {
         })
     }
 
-    fn id(&mut self, node: &Node) -> Option<Text> {
-        let id = self.text(node, "`id`")?.trim();
+    fn read_id(&mut self, node: &YamlNode) -> Option<Text> {
+        let id = self.read_text(node, "`id`")?.trim();
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         if !id.chars().all(plain) {
             let message = format!("`{id}` cannot be the name of a property");
             let hint = "use letters, digits, `-`, `_` and `.`".to_owned();
-            self.complain(node.span.clone(), "policy.property-name", message, Some(hint));
+            self.report_error(node.span.clone(), "policy.property-name", message, Some(hint));
             return None;
         }
         Some(id.into())
     }
 
-    fn settings(&mut self, fields: &Fields<'_>) -> Settings {
-        Settings {
-            severity: fields.get("severity").and_then(|node| self.word(node, "a severity", &SEVERITIES)),
-            respond: fields.get("respond").and_then(|node| self.word(node, "a response", &RESPONSES)),
-            unknown: fields.get("unknown").and_then(|node| self.word(node, "`unknown`", &RESPONSES)),
-            after: fields.get("after").and_then(|node| self.word(node, "`after`", &AFTERS)),
-            history: fields.get("history").and_then(|node| self.word(node, "`history`", &HISTORIES)),
-            mode: fields.get("mode").and_then(|node| self.word(node, "a mode", &MODES)),
+    fn read_settings(&mut self, fields: &Fields<'_>) -> PropertySettings {
+        PropertySettings {
+            severity: fields.get("severity").and_then(|node| self.read_word(node, "a severity", &SEVERITIES)),
+            respond: fields.get("respond").and_then(|node| self.read_word(node, "a response", &RESPONSES)),
+            unknown: fields.get("unknown").and_then(|node| self.read_word(node, "`unknown`", &RESPONSES)),
+            after: fields.get("after").and_then(|node| self.read_word(node, "`after`", &AFTERS)),
+            history: fields.get("history").and_then(|node| self.read_word(node, "`history`", &HISTORIES)),
+            mode: fields.get("mode").and_then(|node| self.read_word(node, "a mode", &MODES)),
         }
     }
 
-    /// What is changed about properties that came with `uses`.
-    pub(super) fn changes(&mut self, node: &Node) -> Vec<Change> {
+    /// Reads the changes to properties that came with `uses`.
+    pub(super) fn read_changes(&mut self, node: &YamlNode) -> Vec<PropertyChange> {
         let example = "such as `gdpr/data-minimisation: {severity: low}`, or `gdpr/data-minimisation: off`";
         let mut changes = Vec::new();
-        for (key, value) in self.entries(node, "`change`", example) {
-            let settings = match value.json() {
+        for (key, value) in self.read_entries(node, "`change`", example) {
+            let settings = match value.to_json() {
                 Json::String(text) if text == "off" => None,
                 Json::Object(_) => {
-                    let fields = self.fields(value, "a change", &SETTINGS, example);
-                    Some(self.settings(&fields))
+                    let fields = self.read_fields(value, "a change", &SETTING_KEYS, example);
+                    Some(self.read_settings(&fields))
                 }
                 _ => {
-                    self.expected(value, "a change", "a mapping or `off`", example);
+                    self.report_type(value, "a change", "a mapping or `off`", example);
                     continue;
                 }
             };
-            changes.push(Change { property: key.text.as_str().into(), settings, span: key.span.clone() });
+            changes.push(PropertyChange { property: key.text.as_str().into(), settings, span: key.span.clone() });
         }
         changes
     }
 
-    /// The findings that somebody answers for.
-    pub(super) fn suppressions(&mut self, node: &Node) -> Vec<Suppressed> {
+    /// Reads the accepted findings.
+    pub(super) fn read_suppressions(&mut self, node: &YamlNode) -> Vec<SuppressionDraft> {
         let example = "such as `- {property: gdpr/*, session: test-*, reason: synthetic traffic, until: 2027-01-31}`";
         let mut suppressions = Vec::new();
-        for item in self.items(node, "`suppress`", example) {
-            let fields = self.fields(item, "a suppression", &["property", "session", "reason", "until"], example);
-            let property = self.required(item, &fields, "property", "name the property; `*` stands for any characters");
-            let reason =
-                self.required(item, &fields, "reason", "say why these findings are acceptable, for those who audit");
-            let reason = reason.and_then(|node| self.text(node, "`reason`")).map(Text::from);
-            let session = fields.get("session").and_then(|node| self.text(node, "`session`")).map(Text::from);
-            let until = fields.get("until").and_then(|node| self.date(node));
+        for item in self.read_items(node, "`suppress`", example) {
+            let fields = self.read_fields(item, "a suppression", &["property", "session", "reason", "until"], example);
+            let property = self.require_key(item, &fields, "property", "name the property; `*` matches any characters");
+            let reason = self.require_key(item, &fields, "reason", "give the reason why these findings are accepted");
+            let reason = reason.and_then(|node| self.read_text(node, "`reason`")).map(Text::from);
+            let session = fields.get("session").and_then(|node| self.read_text(node, "`session`")).map(Text::from);
+            let until = fields.get("until").and_then(|node| self.read_date(node));
             let Some((span, property)) =
-                property.and_then(|node| Some((node.span.clone(), self.text(node, "`property`")?)))
+                property.and_then(|node| Some((node.span.clone(), self.read_text(node, "`property`")?)))
             else {
                 continue;
             };
@@ -215,13 +214,13 @@ impl Form<'_> {
                 until,
                 place: item.place(self.source),
             };
-            suppressions.push(Suppressed { suppression, span });
+            suppressions.push(SuppressionDraft { suppression, span });
         }
         suppressions
     }
 
-    fn date(&mut self, node: &Node) -> Option<jiff::civil::Date> {
-        let text = self.text(node, "`until`")?.trim();
+    fn read_date(&mut self, node: &YamlNode) -> Option<jiff::civil::Date> {
+        let text = self.read_text(node, "`until`")?.trim();
         let shape = text.len() == 10
             && text.bytes().enumerate().all(|(place, byte)| match place {
                 4 | 7 => byte == b'-',
@@ -230,9 +229,9 @@ impl Form<'_> {
         match text.parse() {
             Ok(date) if shape => Some(date),
             _ => {
-                let message = format!("`{text}` is not a day of the calendar");
+                let message = format!("`{text}` is not a date");
                 let hint = "write year, month and day: `2027-01-31`".to_owned();
-                self.complain(node.span.clone(), "policy.date", message, Some(hint));
+                self.report_error(node.span.clone(), "policy.date", message, Some(hint));
                 None
             }
         }

@@ -2,17 +2,17 @@
 
 use lictor_logic::nearest;
 
-use super::{Table, Use};
-use crate::form::{Form, listed};
+use super::{TableDraft, UseEntry};
+use crate::policy_reader::{PolicyReader, quote_words};
 use crate::vocabulary::EFFECTS;
-use crate::yaml::{Content, Key, Node};
+use crate::yaml::{Content, Key, YamlNode};
 use crate::{Basis, Category, Purpose, Tool};
 use lictor_json::Text;
 
-/// The version of the syntax that is read here.
-const VERSION: i64 = 1;
+/// The version of the policy syntax.
+const SYNTAX_VERSION: i64 = 1;
 
-/// How lawful bases are written.
+/// The lawful bases by name.
 pub(crate) const BASES: [(&str, Basis); 7] = [
     ("consent", Basis::Consent),
     ("explicit_consent", Basis::ExplicitConsent),
@@ -23,47 +23,49 @@ pub(crate) const BASES: [(&str, Basis); 7] = [
     ("legitimate_interest", Basis::LegitimateInterest),
 ];
 
-impl Form<'_> {
-    pub(super) fn version(&mut self, node: &Node) {
-        let json = node.json();
-        if json.as_i64() == Some(VERSION) || matches!(node.content, Content::Bad) {
+impl PolicyReader<'_> {
+    pub(super) fn check_version(&mut self, node: &YamlNode) {
+        let json = node.to_json();
+        if json.as_i64() == Some(SYNTAX_VERSION) || matches!(node.content, Content::Bad) {
             return;
         }
         let (message, hint) = match json.as_i64() {
-            Some(later) if later > VERSION => (
-                format!("this policy is written in version {later} of the syntax; this Lictor reads version {VERSION}"),
+            Some(later) if later > SYNTAX_VERSION => (
+                format!(
+                    "this policy is written in version {later} of the syntax; this Lictor reads version {SYNTAX_VERSION}"
+                ),
                 "get a newer Lictor".to_owned(),
             ),
-            _ => ("`lictor` must be the version of the syntax".into(), format!("write `lictor: {VERSION}`")),
+            _ => ("`lictor` must be the version of the syntax".into(), format!("write `lictor: {SYNTAX_VERSION}`")),
         };
-        self.complain(node.head(), "policy.version", message, Some(hint));
+        self.report_error(node.head_span(), "policy.version", message, Some(hint));
     }
 
-    pub(super) fn uses(&mut self, node: &Node) -> Vec<Use> {
-        let items = self.items(node, "`uses`", "such as `uses: [gdpr, agent-safety, ./more.yaml]`");
-        let mut uses: Vec<Use> = Vec::new();
+    pub(super) fn read_uses(&mut self, node: &YamlNode) -> Vec<UseEntry> {
+        let items = self.read_items(node, "`uses`", "such as `uses: [gdpr, agent-safety, ./more.yaml]`");
+        let mut uses: Vec<UseEntry> = Vec::new();
         for item in items {
-            let Some(name) = self.text(item, "an entry of `uses`") else { continue };
+            let Some(name) = self.read_text(item, "an entry of `uses`") else { continue };
             if uses.iter().any(|other| other.name == name) {
-                self.complain(item.span.clone(), "policy.duplicate", format!("`{name}` is used twice"), None);
+                self.report_error(item.span.clone(), "policy.duplicate", format!("`{name}` is used twice"), None);
                 continue;
             }
-            uses.push(Use { name: name.into(), span: item.span.clone() });
+            uses.push(UseEntry { name: name.into(), span: item.span.clone() });
         }
         uses
     }
 
-    pub(super) fn purposes(&mut self, node: &Node) -> Vec<Purpose> {
+    pub(super) fn read_purposes(&mut self, node: &YamlNode) -> Vec<Purpose> {
         let example = "such as `support: {basis: contract, necessary: [email]}`";
         let mut purposes = Vec::new();
-        for (key, value) in self.entries(node, "`purposes`", example) {
-            let fields = self.fields(value, "a purpose", &["basis", "necessary", "survives_erasure"], example);
-            let basis = self.required(value, &fields, "basis", "name the lawful basis, such as `basis: contract`");
-            let basis = basis.and_then(|node| self.word(node, "a lawful basis", &BASES));
+        for (key, value) in self.read_entries(node, "`purposes`", example) {
+            let fields = self.read_fields(value, "a purpose", &["basis", "necessary", "survives_erasure"], example);
+            let basis = self.require_key(value, &fields, "basis", "name the lawful basis, such as `basis: contract`");
+            let basis = basis.and_then(|node| self.read_word(node, "a lawful basis", &BASES));
             let necessary = fields.get("necessary");
-            let necessary = necessary.map(|node| self.texts(node, "`necessary`", "such as `[email, phone]`"));
-            let survives = fields.get("survives_erasure").and_then(|node| self.truth(node, "`survives_erasure`"));
-            let Some(name) = self.name(key, "a purpose") else { continue };
+            let necessary = necessary.map(|node| self.read_texts(node, "`necessary`", "such as `[email, phone]`"));
+            let survives = fields.get("survives_erasure").and_then(|node| self.read_bool(node, "`survives_erasure`"));
+            let Some(name) = self.read_name(key, "a purpose") else { continue };
             purposes.push(Purpose {
                 name,
                 basis: basis.unwrap_or(Basis::Consent),
@@ -75,50 +77,51 @@ impl Form<'_> {
         purposes
     }
 
-    pub(super) fn tools(&mut self, node: &Node) -> Vec<Tool> {
+    pub(super) fn read_tools(&mut self, node: &YamlNode) -> Vec<Tool> {
         let example = "such as `send_*: {purposes: [support], effects: [external, write]}`";
         let mut tools = Vec::new();
-        for (key, value) in self.entries(node, "`tools`", example) {
-            let fields = self.fields(value, "a tool", &["purposes", "effects"], example);
+        for (key, value) in self.read_entries(node, "`tools`", example) {
+            let fields = self.read_fields(value, "a tool", &["purposes", "effects"], example);
             let purposes = fields.get("purposes");
-            let purposes = purposes.map(|node| self.texts(node, "`purposes`", "such as `purposes: [support]`"));
-            let effects = fields.get("effects").map(|node| self.effects(node));
-            let Some(name) = self.name(key, "a tool") else { continue };
+            let purposes = purposes.map(|node| self.read_texts(node, "`purposes`", "such as `purposes: [support]`"));
+            let effects = fields.get("effects").map(|node| self.read_effects(node));
+            let Some(name) = self.read_name(key, "a tool") else { continue };
             tools.push(Tool { name, purposes, effects, place: self.source.place(key.span.start) });
         }
         tools
     }
 
-    fn effects(&mut self, node: &Node) -> Vec<Text> {
+    fn read_effects(&mut self, node: &YamlNode) -> Vec<Text> {
         let known: Vec<&str> = EFFECTS.iter().map(|(name, _)| *name).collect();
         let mut effects = Vec::new();
-        for item in self.items(node, "`effects`", "such as `effects: [external, write]`") {
-            let Some(effect) = self.text(item, "an effect") else { continue };
+        for item in self.read_items(node, "`effects`", "such as `effects: [external, write]`") {
+            let Some(effect) = self.read_text(item, "an effect") else { continue };
             if !known.contains(&effect) {
                 let hint = match nearest(effect, known.iter().copied()) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("one of {}", listed(&known)),
+                    None => format!("one of {}", quote_words(&known)),
                 };
                 let message = format!("there is no effect `{effect}`");
-                self.complain(item.span.clone(), "policy.unknown-word", message, Some(hint));
+                self.report_error(item.span.clone(), "policy.unknown-word", message, Some(hint));
             }
             effects.push(effect.into());
         }
         effects
     }
 
-    pub(super) fn categories(&mut self, node: &Node) -> Vec<Category> {
+    pub(super) fn read_categories(&mut self, node: &YamlNode) -> Vec<Category> {
         let example = "such as `member_number: {pattern: 'M-[0-9]{6}', identifies: true}`";
         let mut categories = Vec::new();
-        for (key, value) in self.entries(node, "`categories`", example) {
-            let fields = self.fields(value, "a category", &["pattern", "words", "identifies"], example);
+        for (key, value) in self.read_entries(node, "`categories`", example) {
+            let fields = self.read_fields(value, "a category", &["pattern", "words", "identifies"], example);
             let pattern = fields.get("pattern").and_then(|node| {
-                let pattern = self.text(node, "`pattern`")?;
-                self.regex(node, pattern, 0..pattern.len()).then(|| Text::from(pattern))
+                let pattern = self.read_text(node, "`pattern`")?;
+                self.check_regex(node, pattern, 0..pattern.len()).then(|| Text::from(pattern))
             });
-            let words = fields.get("words").map(|node| self.texts(node, "`words`", "such as `words: [salary, wage]`"));
-            let identifies = fields.get("identifies").and_then(|node| self.truth(node, "`identifies`"));
-            let Some(name) = self.name(key, "a category") else { continue };
+            let words =
+                fields.get("words").map(|node| self.read_texts(node, "`words`", "such as `words: [salary, wage]`"));
+            let identifies = fields.get("identifies").and_then(|node| self.read_bool(node, "`identifies`"));
+            let Some(name) = self.read_name(key, "a category") else { continue };
             categories.push(Category {
                 name,
                 pattern,
@@ -130,19 +133,19 @@ impl Form<'_> {
         categories
     }
 
-    pub(super) fn tables(&mut self, node: &Node) -> Vec<Table> {
-        let entries = self.entries(node, "`tables`", "such as `eu: [DE, FR, IT]`");
-        let table = |(key, value): &(Key, Node)| {
-            let (name, place) = (self.name(key, "a table")?, self.source.place(key.span.start));
-            Some(Table { name, value: value.json(), place })
+    pub(super) fn read_tables(&mut self, node: &YamlNode) -> Vec<TableDraft> {
+        let entries = self.read_entries(node, "`tables`", "such as `eu: [DE, FR, IT]`");
+        let table = |(key, value): &(Key, YamlNode)| {
+            let (name, place) = (self.read_name(key, "a table")?, self.source.place(key.span.start));
+            Some(TableDraft { name, value: value.to_json(), place })
         };
         entries.iter().filter_map(table).collect()
     }
 
-    /// A name under which something is listed.
-    fn name(&mut self, key: &Key, what: &str) -> Option<Text> {
+    /// Reads the name of an entry.
+    fn read_name(&mut self, key: &Key, what: &str) -> Option<Text> {
         if key.text.trim().is_empty() {
-            self.complain(key.span.clone(), "policy.empty", format!("the name of {what} is empty"), None);
+            self.report_error(key.span.clone(), "policy.empty", format!("the name of {what} is empty"), None);
             return None;
         }
         Some(key.text.as_str().into())

@@ -1,15 +1,20 @@
-//! Members of a name, wherever they stand.
+//! Members of a name at any depth of a value.
 //!
-//! An agent may say the same argument one level deeper, or as `userEmail` where a rule expects `user_email`. Where no
-//! schema of the tool forbids that, a rule has to look for it.
+//! An agent may pass the same argument one level deeper, or as `userEmail` where a policy expects `user_email`. Where no
+//! schema of the tool forbids that, a policy has to look for it.
 
-use super::evaluate::Run;
-use super::reason::Missing;
+use super::reason::NoValue;
+use super::run::Run;
 use super::value::{CelValue, List};
 
-/// The values of all members of this name in a value, those that stand first before those that stand deeper within them.
-/// Names are the same whatever their case, and with or without `_` and `-`.
-pub(super) fn anywhere<'a>(run: &Run<'a>, value: CelValue<'a>, name: &str, at: u32) -> Result<CelValue<'a>, Missing> {
+/// Returns the values of all members of this name in a value, outer ones before the ones within them.
+/// Case, `_` and `-` do not matter.
+pub(super) fn find_anywhere<'a>(
+    run: &Run<'a>,
+    value: CelValue<'a>,
+    name: &str,
+    at: u32,
+) -> Result<CelValue<'a>, NoValue> {
     let mut found = Vec::new();
     let mut left = vec![value];
     while let Some(value) = left.pop() {
@@ -23,7 +28,7 @@ pub(super) fn anywhere<'a>(run: &Run<'a>, value: CelValue<'a>, name: &str, at: u
                 run.spend(members.len(), at)?;
                 for (key, value) in &members {
                     run.scan(key.len() + name.len(), at)?;
-                    if is_same(key, name) {
+                    if is_same_name(key, name) {
                         found.push(value.clone());
                     }
                 }
@@ -35,10 +40,10 @@ pub(super) fn anywhere<'a>(run: &Run<'a>, value: CelValue<'a>, name: &str, at: u
     Ok(CelValue::List(List::Made(found.into())))
 }
 
-fn is_same(key: &str, name: &str) -> bool {
-    letters(key).eq(letters(name))
+fn is_same_name(key: &str, name: &str) -> bool {
+    normalize_name(key).eq(normalize_name(name))
 }
 
-fn letters(name: &str) -> impl Iterator<Item = char> {
+fn normalize_name(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase)
 }

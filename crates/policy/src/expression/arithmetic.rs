@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use lictor_logic::Time;
 
-use super::compare::whole;
-use super::evaluate::Run;
-use super::node::Operator;
-use super::reason::{Cause, Doing, Missing};
+use super::compare::to_i128;
+use super::operator::Operator;
+use super::reason::{NoValue, Operation, UnknownCause};
+use super::run::Run;
 use super::value::{CelValue, List};
 use lictor_json::Number;
 
@@ -22,8 +22,8 @@ pub(super) fn apply<'a>(
     left: CelValue<'a>,
     right: CelValue<'a>,
     at: u32,
-) -> Result<CelValue<'a>, Missing> {
-    let overflow = || Cause::Overflow(Doing::Arithmetic(operator)).at(at);
+) -> Result<CelValue<'a>, NoValue> {
+    let overflow = || UnknownCause::Overflow(Operation::Arithmetic(operator)).to_unknown(at);
     match (operator, left, right) {
         (operator, CelValue::Number(left), CelValue::Number(right)) => {
             numbers(operator, left, right, at).map(CelValue::Number)
@@ -56,30 +56,35 @@ pub(super) fn apply<'a>(
         (Operator::Subtract, CelValue::Duration(left), CelValue::Duration(right)) => {
             left.checked_sub(right).map(CelValue::Duration).ok_or_else(overflow)
         }
-        (operator, left, right) => Err(Cause::Sorts(Doing::Arithmetic(operator), left.sort(), right.sort()).at(at)),
+        (operator, left, right) => {
+            Err(UnknownCause::WrongTypes(Operation::Arithmetic(operator), left.value_type(), right.value_type())
+                .to_unknown(at))
+        }
     }
 }
 
-/// The number below zero, or above.
-pub(super) fn negate(value: &CelValue<'_>, at: u32) -> Result<CelValue<'static>, Missing> {
+/// Returns the negated number or duration.
+pub(super) fn negate(value: &CelValue<'_>, at: u32) -> Result<CelValue<'static>, NoValue> {
     match value {
         CelValue::Number(Number::Float(number)) => Ok(CelValue::Number(Number::Float(-number))),
         CelValue::Number(number) => numbers(Operator::Subtract, Number::Integer(0), *number, at).map(CelValue::Number),
         CelValue::Duration(length) => length
             .checked_neg()
             .map(CelValue::Duration)
-            .ok_or(Cause::Overflow(Doing::Arithmetic(Operator::Subtract)).at(at)),
-        other => Err(Cause::Sort(Doing::Arithmetic(Operator::Subtract), other.sort()).at(at)),
+            .ok_or(UnknownCause::Overflow(Operation::Arithmetic(Operator::Subtract)).to_unknown(at)),
+        other => {
+            Err(UnknownCause::WrongType(Operation::Arithmetic(Operator::Subtract), other.value_type()).to_unknown(at))
+        }
     }
 }
 
-fn numbers(operator: Operator, left: Number, right: Number, at: u32) -> Result<Number, Missing> {
-    let (left, right) = match (whole(left), whole(right)) {
+fn numbers(operator: Operator, left: Number, right: Number, at: u32) -> Result<Number, NoValue> {
+    let (left, right) = match (to_i128(left), to_i128(right)) {
         (Some(left), Some(right)) => (left, right),
         _ => return floats(operator, left.as_f64(), right.as_f64(), at),
     };
     if right == 0 && matches!(operator, Operator::Divide | Operator::Remainder) {
-        return Err(Cause::DivisionByZero.at(at));
+        return Err(UnknownCause::DivisionByZero.to_unknown(at));
     }
     let result = match operator {
         Operator::Add => left.checked_add(right),
@@ -89,21 +94,21 @@ fn numbers(operator: Operator, left: Number, right: Number, at: u32) -> Result<N
         Operator::Remainder => left.checked_rem(right),
     };
     let fitting = result.and_then(|result| i64::try_from(result).ok());
-    fitting.map(Number::Integer).ok_or(Cause::Overflow(Doing::Arithmetic(operator)).at(at))
+    fitting.map(Number::Integer).ok_or(UnknownCause::Overflow(Operation::Arithmetic(operator)).to_unknown(at))
 }
 
-fn floats(operator: Operator, left: f64, right: f64, at: u32) -> Result<Number, Missing> {
+fn floats(operator: Operator, left: f64, right: f64, at: u32) -> Result<Number, NoValue> {
     let result = match operator {
         Operator::Add => left + right,
         Operator::Subtract => left - right,
         Operator::Multiply => left * right,
-        Operator::Divide if right == 0.0 => return Err(Cause::DivisionByZero.at(at)),
+        Operator::Divide if right == 0.0 => return Err(UnknownCause::DivisionByZero.to_unknown(at)),
         Operator::Divide => left / right,
-        Operator::Remainder => return Err(Cause::Fraction.at(at)),
+        Operator::Remainder => return Err(UnknownCause::Fraction.to_unknown(at)),
     };
     if result.is_finite() {
         Ok(Number::Float(result))
     } else {
-        Err(Cause::Overflow(Doing::Arithmetic(operator)).at(at))
+        Err(UnknownCause::Overflow(Operation::Arithmetic(operator)).to_unknown(at))
     }
 }

@@ -5,14 +5,14 @@
 
 use std::cmp::Ordering;
 
-use super::evaluate::Run;
-use super::node::Order;
-use super::reason::{Cause, Doing, Missing};
+use super::operator::Order;
+use super::reason::{NoValue, Operation, UnknownCause};
+use super::run::Run;
 use super::value::{CelValue, List, Map};
 use lictor_json::Number;
 
 /// Whether two values are equal.
-pub(super) fn equal(run: &Run<'_>, left: &CelValue<'_>, right: &CelValue<'_>, at: u32) -> Result<bool, Missing> {
+pub(super) fn are_equal(run: &Run<'_>, left: &CelValue<'_>, right: &CelValue<'_>, at: u32) -> Result<bool, NoValue> {
     Ok(match (left, right) {
         (CelValue::Null, CelValue::Null) => true,
         (CelValue::Bool(left), CelValue::Bool(right)) => left == right,
@@ -30,7 +30,7 @@ pub(super) fn equal(run: &Run<'_>, left: &CelValue<'_>, right: &CelValue<'_>, at
 }
 
 /// Whether a value is equal to an element of a list.
-pub(super) fn is_among(run: &Run<'_>, value: &CelValue<'_>, list: &List<'_>, at: u32) -> Result<bool, Missing> {
+pub(super) fn is_among(run: &Run<'_>, value: &CelValue<'_>, list: &List<'_>, at: u32) -> Result<bool, NoValue> {
     run.spend(list.len() / 8, at)?;
     if let (CelValue::Text(text), List::Texts(texts)) = (value, list) {
         run.scan(text.len().saturating_mul(texts.len()), at)?;
@@ -38,7 +38,7 @@ pub(super) fn is_among(run: &Run<'_>, value: &CelValue<'_>, list: &List<'_>, at:
     }
     for place in 0..list.len() {
         if let Some(element) = list.get(place)
-            && equal(run, value, &element, at)?
+            && are_equal(run, value, &element, at)?
         {
             return Ok(true);
         }
@@ -46,14 +46,14 @@ pub(super) fn is_among(run: &Run<'_>, value: &CelValue<'_>, list: &List<'_>, at:
     Ok(false)
 }
 
-/// Whether two values stand in an order.
-pub(super) fn ordered(
+/// Whether a comparison by order holds between two values.
+pub(super) fn is_ordered(
     run: &Run<'_>,
     order: Order,
     left: &CelValue<'_>,
     right: &CelValue<'_>,
     at: u32,
-) -> Result<bool, Missing> {
+) -> Result<bool, NoValue> {
     let ordering = match (left, right) {
         (CelValue::Number(left), CelValue::Number(right)) => order_numbers(*left, *right),
         (CelValue::Text(left), CelValue::Text(right)) => {
@@ -63,19 +63,23 @@ pub(super) fn ordered(
         (CelValue::Bool(left), CelValue::Bool(right)) => left.cmp(right),
         (CelValue::Time(left), CelValue::Time(right)) => left.cmp(right),
         (CelValue::Duration(left), CelValue::Duration(right)) => left.cmp(right),
-        _ => return Err(Cause::Sorts(Doing::Order(order), left.sort(), right.sort()).at(at)),
+        _ => {
+            return Err(
+                UnknownCause::WrongTypes(Operation::Order(order), left.value_type(), right.value_type()).to_unknown(at)
+            );
+        }
     };
     Ok(order.holds(ordering))
 }
 
-fn equal_lists(run: &Run<'_>, left: &List<'_>, right: &List<'_>, at: u32) -> Result<bool, Missing> {
+fn equal_lists(run: &Run<'_>, left: &List<'_>, right: &List<'_>, at: u32) -> Result<bool, NoValue> {
     if left.len() != right.len() {
         return Ok(false);
     }
     run.spend(left.len() / 8, at)?;
     for place in 0..left.len() {
         if let (Some(left), Some(right)) = (left.get(place), right.get(place))
-            && !equal(run, &left, &right, at)?
+            && !are_equal(run, &left, &right, at)?
         {
             return Ok(false);
         }
@@ -83,7 +87,7 @@ fn equal_lists(run: &Run<'_>, left: &List<'_>, right: &List<'_>, at: u32) -> Res
     Ok(true)
 }
 
-fn equal_maps(run: &Run<'_>, left: &Map<'_>, right: &Map<'_>, at: u32) -> Result<bool, Missing> {
+fn equal_maps(run: &Run<'_>, left: &Map<'_>, right: &Map<'_>, at: u32) -> Result<bool, NoValue> {
     if left.len() != right.len() {
         return Ok(false);
     }
@@ -91,18 +95,18 @@ fn equal_maps(run: &Run<'_>, left: &Map<'_>, right: &Map<'_>, at: u32) -> Result
     run.spend(left.len().saturating_mul(left.len()) / 8, at)?;
     for (key, value) in left.members() {
         match right.get(&key) {
-            Some(other) if equal(run, &value, &other, at)? => {}
+            Some(other) if are_equal(run, &value, &other, at)? => {}
             _ => return Ok(false),
         }
     }
     Ok(true)
 }
 
-/// The order of two numbers. Neither is NaN: JSON has none, and no operation makes one.
+/// Returns the order of two numbers. Neither is NaN: JSON has none, and no operation makes one.
 pub(super) fn order_numbers(left: Number, right: Number) -> Ordering {
     match (left, right) {
         (Number::Integer(left), Number::Integer(right)) => left.cmp(&right),
-        (left, right) => match (whole(left), whole(right)) {
+        (left, right) => match (to_i128(left), to_i128(right)) {
             (Some(left), Some(right)) => left.cmp(&right),
             (Some(left), None) => order_with_float(left, right.as_f64()),
             (None, Some(right)) => order_with_float(right, left.as_f64()).reverse(),
@@ -111,8 +115,8 @@ pub(super) fn order_numbers(left: Number, right: Number) -> Ordering {
     }
 }
 
-/// A whole number in full width; none for a float.
-pub(super) fn whole(number: Number) -> Option<i128> {
+/// Returns a whole number in full width; none for a float.
+pub(super) fn to_i128(number: Number) -> Option<i128> {
     match number {
         Number::Integer(value) => Some(i128::from(value)),
         Number::Wide(high, low) => Some((i128::from(high) << 64) | i128::from(low)),

@@ -1,8 +1,8 @@
-//! What is wrong with an expression, and where.
+//! Errors of expressions.
 
 use std::fmt;
 
-/// Everything that is wrong with an expression; at least one mistake.
+/// The mistakes of an expression; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionErrors {
     /// The mistakes, in the order of the text.
@@ -14,7 +14,7 @@ pub struct ExpressionErrors {
 pub struct ExpressionError {
     /// The byte of the text at which it is.
     pub offset: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// A way out, where one is known.
     pub hint: Option<String>,
@@ -38,7 +38,7 @@ impl ExpressionError {
     }
 }
 
-/// The name that was probably meant.
+/// Returns the name that was probably meant.
 pub(super) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let name = name.to_lowercase();
     let allowed = if name.chars().count() < 8 { 1 } else { 2 };

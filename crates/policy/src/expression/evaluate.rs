@@ -5,414 +5,305 @@
 //! one and `true` the other, whatever the rest is.
 
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::sync::Arc;
 
 use super::arithmetic;
-use super::compare::{equal, is_among, ordered};
+use super::compare::{are_equal, is_among, is_ordered};
 use super::function::Function;
-use super::node::{Node, Quantifier};
-use super::reason::{Cause, Doing, Missing};
-use super::scope::EvaluationScope;
+use super::loops::{MissingOperand, collect_elements, quantify};
+use super::node::ExprNode;
+use super::reason::{NoValue, Operation, UnknownCause};
+use super::run::{LoopFrames, Run};
 use super::value::{CelValue, List, Map};
 use lictor_json::Number;
 
-/// How much work one evaluation may be: rounds of loops, elements compared, bytes made.
-const MOST_WORK: usize = 4_000_000;
+/// The work of compiling a pattern.
+const PATTERN_COMPILE_WORK: usize = 20_000;
 
-/// How many bytes of text are gone through in the time of one piece of work.
-const SCANNED_AT_ONCE: usize = 64;
-
-/// What compiling a pattern costs.
-const PATTERN_WORK: usize = 20_000;
-
-/// One evaluation.
-#[derive(Debug)]
-pub(super) struct Run<'a> {
-    pub(super) scope: &'a EvaluationScope<'a>,
-    left: Cell<usize>,
-}
-
-/// The variables of the loops that are under way, the innermost first.
-#[derive(Debug)]
-pub(super) struct Frame<'f, 'a> {
-    pub(super) value: CelValue<'a>,
-    pub(super) outer: Option<&'f Frame<'f, 'a>>,
-}
-
-impl<'a> Run<'a> {
-    pub(super) fn new(scope: &'a EvaluationScope<'a>) -> Run<'a> {
-        Run { scope, left: Cell::new(MOST_WORK) }
-    }
-
-    /// Counts work; too much makes the outcome unknown. Whoever writes a log must not be able to stop its reader.
-    pub(super) fn spend(&self, work: usize, at: u32) -> Result<(), Missing> {
-        match self.left.get().checked_sub(work) {
-            Some(left) => {
-                self.left.set(left);
-                Ok(())
-            }
-            None => Err(Cause::Work.at(at)),
-        }
-    }
-
-    /// Counts the work of going through so many bytes of text, which goes fast.
-    pub(super) fn scan(&self, bytes: usize, at: u32) -> Result<(), Missing> {
-        self.spend(bytes / SCANNED_AT_ONCE, at)
-    }
-}
-
-type Frames<'f, 'a> = Option<&'f Frame<'f, 'a>>;
-
-impl Node {
-    /// What it comes to.
-    pub(super) fn evaluate<'a>(&'a self, run: &Run<'a>, frames: Frames<'_, 'a>) -> Result<CelValue<'a>, Missing> {
+impl ExprNode {
+    /// Evaluates it within the running loops.
+    pub(super) fn evaluate<'a>(&'a self, run: &Run<'a>, frames: LoopFrames<'_, 'a>) -> Result<CelValue<'a>, NoValue> {
         match self {
-            Node::Constant(constant) => Ok(CelValue::from(&constant.json)),
-            Node::Path(path) => path.read(run.scope),
-            Node::Time(time) => Ok(CelValue::Time(*time)),
-            Node::Duration(nanoseconds) => Ok(CelValue::Duration(*nanoseconds)),
-            Node::Local(hops) => local(*hops, run, frames),
-            Node::Select(from, step, at) => step.take(from.evaluate(run, frames)?, *at),
-            Node::Index(parts, at) => index(parts, run, frames, *at),
-            Node::Negate(inner, at) => arithmetic::negate(&inner.evaluate(run, frames)?, *at),
-            Node::Arithmetic(operator, parts, at) => {
-                let (left, right) = pair(parts, run, frames)?;
+            ExprNode::Constant(constant) => Ok(CelValue::from(&constant.json)),
+            ExprNode::Path(path) => path.read(run.scope),
+            ExprNode::Time(time) => Ok(CelValue::Time(*time)),
+            ExprNode::Duration(nanoseconds) => Ok(CelValue::Duration(*nanoseconds)),
+            ExprNode::Local(hops) => read_local(*hops, run, frames),
+            ExprNode::Select(from, step, at) => step.follow(from.evaluate(run, frames)?, *at),
+            ExprNode::Index(parts, at) => evaluate_index(parts, run, frames, *at),
+            ExprNode::Negate(inner, at) => arithmetic::negate(&inner.evaluate(run, frames)?, *at),
+            ExprNode::Arithmetic(operator, parts, at) => {
+                let (left, right) = evaluate_pair(parts, run, frames)?;
                 arithmetic::apply(run, *operator, left, right, *at)
             }
-            Node::Choice(parts, at) => {
+            ExprNode::Choice(parts, at) => {
                 let [condition, then, otherwise] = &**parts;
                 let chosen = if condition.test(run, frames, *at)? { then } else { otherwise };
                 chosen.evaluate(run, frames)
             }
-            Node::List(items) => {
+            ExprNode::List(items) => {
                 let mut values = Ok(Vec::with_capacity(items.len()));
                 for item in items {
-                    values = both(values, item.evaluate(run, frames)).map(|(mut values, value)| {
+                    values = require_both(values, item.evaluate(run, frames)).map(|(mut values, value)| {
                         values.push(value);
                         values
                     });
                 }
                 values.map(|values| CelValue::List(List::Made(values.into())))
             }
-            Node::Map(members, at) => map(members, run, frames, *at),
-            Node::Call(function, parts, at) => match &**parts {
-                [first] => function.one(run, first.evaluate(run, frames)?, *at),
+            ExprNode::Map(members, at) => evaluate_map(members, run, frames, *at),
+            ExprNode::Call(function, parts, at) => match &**parts {
+                [first] => function.apply_one(run, first.evaluate(run, frames)?, *at),
                 [first, second] => {
-                    let (first, second) = both(first.evaluate(run, frames), second.evaluate(run, frames))?;
-                    function.two(run, first, second, *at)
+                    let (first, second) = require_both(first.evaluate(run, frames), second.evaluate(run, frames))?;
+                    function.apply_two(run, first, second, *at)
                 }
                 [first, second, third] => {
-                    let pair = both(first.evaluate(run, frames), second.evaluate(run, frames));
-                    let ((first, second), third) = both(pair, third.evaluate(run, frames))?;
-                    function.three(run, [first, second, third], *at)
+                    let pair = require_both(first.evaluate(run, frames), second.evaluate(run, frames));
+                    let ((first, second), third) = require_both(pair, third.evaluate(run, frames))?;
+                    function.apply_three(run, [first, second, third], *at)
                 }
-                _ => Err(Missing::Absent),
+                _ => Err(NoValue::Absent),
             },
-            Node::Collect(parts, at) => collect(parts, run, frames, *at),
-            Node::Order(..)
-            | Node::Equal(..)
-            | Node::And(..)
-            | Node::Or(..)
-            | Node::Not(..)
-            | Node::In(..)
-            | Node::Has(..)
-            | Node::TextTest(..)
-            | Node::MatchesFixed(..)
-            | Node::MatchesAny(..)
-            | Node::Quantify(..) => self.test(run, frames, 0).map(CelValue::Bool),
+            ExprNode::Collect(parts, at) => collect_elements(parts, run, frames, *at),
+            ExprNode::Order(..)
+            | ExprNode::Equal(..)
+            | ExprNode::And(..)
+            | ExprNode::Or(..)
+            | ExprNode::Not(..)
+            | ExprNode::In(..)
+            | ExprNode::Has(..)
+            | ExprNode::TextTest(..)
+            | ExprNode::MatchesFixed(..)
+            | ExprNode::MatchesAny(..)
+            | ExprNode::Quantify(..) => self.test(run, frames, 0).map(CelValue::Bool),
         }
     }
 
     /// Whether it is true; a value that is no truth value is unknown, at the place of what asks.
-    pub(super) fn test<'a>(&'a self, run: &Run<'a>, frames: Frames<'_, 'a>, asked_at: u32) -> Result<bool, Missing> {
+    pub(super) fn test<'a>(
+        &'a self,
+        run: &Run<'a>,
+        frames: LoopFrames<'_, 'a>,
+        asked_at: u32,
+    ) -> Result<bool, NoValue> {
         match self {
-            Node::Order(order, parts, at) => {
-                let (left, right) = (parts[0].glance(run, frames), parts[1].glance(run, frames));
+            ExprNode::Order(order, parts, at) => {
+                let (left, right) = (parts[0].borrow_value(run, frames), parts[1].borrow_value(run, frames));
                 if let Some(ordering) = left.order(right) {
                     run.scan(left.length(), *at)?;
                     return Ok(order.holds(ordering));
                 }
                 if left.is_absent(right) {
-                    return Err(Missing::Absent);
+                    return Err(NoValue::Absent);
                 }
-                let (left, right) = pair(parts, run, frames)?;
-                ordered(run, *order, &left, &right, *at)
+                let (left, right) = evaluate_pair(parts, run, frames)?;
+                is_ordered(run, *order, &left, &right, *at)
             }
-            Node::Equal(wanted, parts, at) => {
-                let (left, right) = (parts[0].glance(run, frames), parts[1].glance(run, frames));
+            ExprNode::Equal(wanted, parts, at) => {
+                let (left, right) = (parts[0].borrow_value(run, frames), parts[1].borrow_value(run, frames));
                 if let Some(equal) = left.equals(right) {
                     run.scan(left.length(), *at)?;
                     return Ok(equal == *wanted);
                 }
                 if left.is_absent(right) {
-                    return Err(Missing::Absent);
+                    return Err(NoValue::Absent);
                 }
-                let (left, right) = pair(parts, run, frames)?;
-                equal(run, &left, &right, *at).map(|equal| equal == *wanted)
+                let (left, right) = evaluate_pair(parts, run, frames)?;
+                are_equal(run, &left, &right, *at).map(|equal| equal == *wanted)
             }
-            Node::And(parts, at) => decide(parts, false, run, frames, *at),
-            Node::Or(parts, at) => decide(parts, true, run, frames, *at),
-            Node::Not(inner, at) => inner.test(run, frames, *at).map(|truth| !truth),
-            Node::In(parts, at) => is_in(parts, run, frames, *at),
-            Node::Has(inner) => match inner.evaluate(run, frames) {
+            ExprNode::And(parts, at) => decide_junction(parts, false, run, frames, *at),
+            ExprNode::Or(parts, at) => decide_junction(parts, true, run, frames, *at),
+            ExprNode::Not(inner, at) => inner.test(run, frames, *at).map(|truth| !truth),
+            ExprNode::In(parts, at) => is_member(parts, run, frames, *at),
+            ExprNode::Has(inner) => match inner.evaluate(run, frames) {
                 Ok(_) => Ok(true),
-                Err(Missing::Absent) => Ok(false),
+                Err(NoValue::Absent) => Ok(false),
                 Err(unknown) => Err(unknown),
             },
-            Node::TextTest(test, parts, at) => {
-                let (text, part) = (parts[0].glance(run, frames), parts[1].glance(run, frames));
+            ExprNode::TextTest(test, parts, at) => {
+                let (text, part) = (parts[0].borrow_value(run, frames), parts[1].borrow_value(run, frames));
                 if let (Some(text), Some(part)) = (text.as_text(), part.as_text()) {
                     return test.holds(run, text, part, *at);
                 }
-                let (left, right) = pair(parts, run, frames)?;
+                let (left, right) = evaluate_pair(parts, run, frames)?;
                 match (&left, &right) {
                     (CelValue::Text(text), CelValue::Text(part)) => test.holds(run, text, part, *at),
-                    (left, right) => {
-                        Err(Cause::Sorts(Doing::Call(Function::Test(*test)), left.sort(), right.sort()).at(*at))
-                    }
+                    (left, right) => Err(UnknownCause::WrongTypes(
+                        Operation::Call(Function::Test(*test)),
+                        left.value_type(),
+                        right.value_type(),
+                    )
+                    .to_unknown(*at)),
                 }
             }
-            Node::MatchesFixed(text, pattern, at) => {
-                if let Some(text) = text.glance(run, frames).as_text() {
+            ExprNode::MatchesFixed(text, pattern, at) => {
+                if let Some(text) = text.borrow_value(run, frames).as_text() {
                     run.spend(text.len() / 16, *at)?;
-                    return Ok(pattern.is_in(text));
+                    return Ok(pattern.is_found_in(text));
                 }
                 match text.evaluate(run, frames)? {
                     CelValue::Text(text) => {
                         run.spend(text.len() / 16, *at)?;
-                        Ok(pattern.is_in(&text))
+                        Ok(pattern.is_found_in(&text))
                     }
-                    other => Err(Cause::Sort(Doing::Call(Function::Matches), other.sort()).at(*at)),
+                    other => {
+                        Err(UnknownCause::WrongType(Operation::Call(Function::Matches), other.value_type())
+                            .to_unknown(*at))
+                    }
                 }
             }
-            Node::MatchesAny(parts, patterns, at) => match pair(parts, run, frames)? {
+            ExprNode::MatchesAny(parts, patterns, at) => match evaluate_pair(parts, run, frames)? {
                 (CelValue::Text(text), CelValue::Text(pattern)) => {
                     run.spend(text.len() / 16, *at)?;
-                    let found = patterns.is_in(&pattern, &text, || run.spend(PATTERN_WORK, *at))?;
-                    found.ok_or(Cause::Pattern.at(*at))
+                    let found = patterns.is_found_in(&pattern, &text, || run.spend(PATTERN_COMPILE_WORK, *at))?;
+                    found.ok_or(UnknownCause::Pattern.to_unknown(*at))
                 }
-                (left, right) => Err(Cause::Sorts(Doing::Call(Function::Matches), left.sort(), right.sort()).at(*at)),
+                (left, right) => Err(UnknownCause::WrongTypes(
+                    Operation::Call(Function::Matches),
+                    left.value_type(),
+                    right.value_type(),
+                )
+                .to_unknown(*at)),
             },
-            Node::Quantify(quantifier, parts, at) => quantify(*quantifier, parts, run, frames, *at),
-            Node::Constant(_)
-            | Node::Path(_)
-            | Node::Time(_)
-            | Node::Duration(_)
-            | Node::Local(_)
-            | Node::Select(..)
-            | Node::Index(..)
-            | Node::Negate(..)
-            | Node::Arithmetic(..)
-            | Node::Choice(..)
-            | Node::List(_)
-            | Node::Map(..)
-            | Node::Call(..)
-            | Node::Collect(..) => match self.evaluate(run, frames)? {
+            ExprNode::Quantify(quantifier, parts, at) => quantify(*quantifier, parts, run, frames, *at),
+            ExprNode::Constant(_)
+            | ExprNode::Path(_)
+            | ExprNode::Time(_)
+            | ExprNode::Duration(_)
+            | ExprNode::Local(_)
+            | ExprNode::Select(..)
+            | ExprNode::Index(..)
+            | ExprNode::Negate(..)
+            | ExprNode::Arithmetic(..)
+            | ExprNode::Choice(..)
+            | ExprNode::List(_)
+            | ExprNode::Map(..)
+            | ExprNode::Call(..)
+            | ExprNode::Collect(..) => match self.evaluate(run, frames)? {
                 CelValue::Bool(truth) => Ok(truth),
-                value => Err(Cause::Condition(value.sort()).at(asked_at)),
+                value => Err(UnknownCause::Condition(value.value_type()).to_unknown(asked_at)),
             },
         }
     }
 }
 
-fn local<'a>(hops: u32, run: &Run<'a>, mut frames: Frames<'_, 'a>) -> Result<CelValue<'a>, Missing> {
+fn read_local<'a>(hops: u32, run: &Run<'a>, mut frames: LoopFrames<'_, 'a>) -> Result<CelValue<'a>, NoValue> {
     for _ in 0..hops {
         frames = frames.and_then(|frame| frame.outer);
     }
-    let Some(frame) = frames else { return Err(Missing::Absent) };
+    let Some(frame) = frames else { return Err(NoValue::Absent) };
     if let CelValue::Text(Cow::Owned(text)) = &frame.value {
         run.scan(text.len(), 0)?;
     }
     Ok(frame.value.clone())
 }
 
-/// Two parts that are both needed: absent if either is, or else unknown if either is.
-pub(super) fn both<A, B>(left: Result<A, Missing>, right: Result<B, Missing>) -> Result<(A, B), Missing> {
+/// Returns two parts that are both needed: absent if either is, or else unknown if either is.
+pub(super) fn require_both<A, B>(left: Result<A, NoValue>, right: Result<B, NoValue>) -> Result<(A, B), NoValue> {
     match (left, right) {
         (Ok(left), Ok(right)) => Ok((left, right)),
-        (Err(Missing::Absent), _) | (_, Err(Missing::Absent)) => Err(Missing::Absent),
+        (Err(NoValue::Absent), _) | (_, Err(NoValue::Absent)) => Err(NoValue::Absent),
         (Err(unknown), _) | (_, Err(unknown)) => Err(unknown),
     }
 }
 
-fn pair<'a>(
-    parts: &'a [Node; 2],
+fn evaluate_pair<'a>(
+    parts: &'a [ExprNode; 2],
     run: &Run<'a>,
-    frames: Frames<'_, 'a>,
-) -> Result<(CelValue<'a>, CelValue<'a>), Missing> {
-    both(parts[0].evaluate(run, frames), parts[1].evaluate(run, frames))
+    frames: LoopFrames<'_, 'a>,
+) -> Result<(CelValue<'a>, CelValue<'a>), NoValue> {
+    require_both(parts[0].evaluate(run, frames), parts[1].evaluate(run, frames))
 }
 
-/// `&&` if `false` decides, `||` if `true` does.
-fn decide<'a>(
-    parts: &'a [Node],
+/// Evaluates `&&` if `false` decides, `||` if `true` does.
+fn decide_junction<'a>(
+    parts: &'a [ExprNode],
     deciding: bool,
     run: &Run<'a>,
-    frames: Frames<'_, 'a>,
+    frames: LoopFrames<'_, 'a>,
     at: u32,
-) -> Result<bool, Missing> {
-    let mut open = Open::default();
+) -> Result<bool, NoValue> {
+    let mut missing = MissingOperand::default();
     for part in parts {
         match part.test(run, frames, at) {
             Ok(truth) if truth == deciding => return Ok(deciding),
             Ok(_) => {}
-            Err(missing) => open.add(missing),
+            Err(no_value) => missing.add(no_value),
         }
     }
-    open.or(!deciding)
+    missing.or_else(!deciding)
 }
 
-/// What stands in the way of a decision: an unknown weighs more than something absent, since it might have decided.
-#[derive(Default)]
-struct Open(Option<Missing>);
-
-impl Open {
-    fn add(&mut self, missing: Missing) {
-        if matches!(self.0, None | Some(Missing::Absent)) {
-            self.0 = Some(missing);
-        }
-    }
-
-    fn or(self, truth: bool) -> Result<bool, Missing> {
-        self.0.map_or(Ok(truth), Err)
-    }
-}
-
-fn index<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u32) -> Result<CelValue<'a>, Missing> {
+fn evaluate_index<'a>(
+    parts: &'a [ExprNode; 2],
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    at: u32,
+) -> Result<CelValue<'a>, NoValue> {
     let [from, key] = parts;
     let key = key.evaluate(run, frames);
-    if let (Node::Constant(constant), Ok(CelValue::Text(key))) = (from, &key)
+    if let (ExprNode::Constant(constant), Ok(CelValue::Text(key))) = (from, &key)
         && constant.json.as_object().is_some()
     {
-        return constant.member(key).map(CelValue::from).ok_or(Missing::Absent);
+        return constant.member(key).map(CelValue::from).ok_or(NoValue::Absent);
     }
-    match both(from.evaluate(run, frames), key)? {
-        (CelValue::Map(map), CelValue::Text(key)) => map.get(&key).ok_or(Missing::Absent),
+    match require_both(from.evaluate(run, frames), key)? {
+        (CelValue::Map(map), CelValue::Text(key)) => map.get(&key).ok_or(NoValue::Absent),
         (CelValue::List(list), CelValue::Number(place)) => {
             let place = match place {
-                Number::Float(place) if place.fract() != 0.0 => return Err(Cause::Fraction.at(at)),
+                Number::Float(place) if place.fract() != 0.0 => return Err(UnknownCause::Fraction.to_unknown(at)),
                 Number::Float(place) => place as i64,
                 Number::Integer(place) => place,
-                Number::Wide(..) => return Err(Missing::Absent),
+                Number::Wide(..) => return Err(NoValue::Absent),
             };
-            usize::try_from(place).ok().and_then(|place| list.get(place)).ok_or(Missing::Absent)
+            usize::try_from(place).ok().and_then(|place| list.get(place)).ok_or(NoValue::Absent)
         }
-        (CelValue::Null, _) => Err(Missing::Absent),
-        (from, key) => Err(Cause::Sorts(Doing::Index, from.sort(), key.sort()).at(at)),
+        (CelValue::Null, _) => Err(NoValue::Absent),
+        (from, key) => {
+            Err(UnknownCause::WrongTypes(Operation::Index, from.value_type(), key.value_type()).to_unknown(at))
+        }
     }
 }
 
-fn map<'a>(
-    members: &'a [(Node, Node)],
+fn evaluate_map<'a>(
+    members: &'a [(ExprNode, ExprNode)],
     run: &Run<'a>,
-    frames: Frames<'_, 'a>,
+    frames: LoopFrames<'_, 'a>,
     at: u32,
-) -> Result<CelValue<'a>, Missing> {
+) -> Result<CelValue<'a>, NoValue> {
     let mut made: Vec<(Cow<'a, str>, CelValue<'a>)> = Vec::with_capacity(members.len());
     for (key, value) in members {
-        match both(key.evaluate(run, frames), value.evaluate(run, frames))? {
-            (CelValue::Text(key), _) if made.iter().any(|(known, _)| *known == key) => return Err(Cause::Key.at(at)),
+        match require_both(key.evaluate(run, frames), value.evaluate(run, frames))? {
+            (CelValue::Text(key), _) if made.iter().any(|(known, _)| *known == key) => {
+                return Err(UnknownCause::Key.to_unknown(at));
+            }
             (CelValue::Text(key), value) => made.push((key, value)),
-            (key, _) => return Err(Cause::Sort(Doing::Key, key.sort()).at(at)),
+            (key, _) => return Err(UnknownCause::WrongType(Operation::Key, key.value_type()).to_unknown(at)),
         }
     }
     Ok(CelValue::Map(Map::Made(made.into())))
 }
 
-fn is_in<'a>(parts: &'a [Node; 2], run: &Run<'a>, frames: Frames<'_, 'a>, at: u32) -> Result<bool, Missing> {
+fn is_member<'a>(
+    parts: &'a [ExprNode; 2],
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    at: u32,
+) -> Result<bool, NoValue> {
     let [element, collection] = parts;
-    if let (Node::Constant(constant), Some(text)) = (collection, element.glance(run, frames).as_text())
+    if let (ExprNode::Constant(constant), Some(text)) = (collection, element.borrow_value(run, frames).as_text())
         && let Some(known) = constant.has(text)
     {
         run.scan(text.len(), at)?;
         return Ok(known);
     }
-    match both(element.evaluate(run, frames), collection.evaluate(run, frames))? {
+    match require_both(element.evaluate(run, frames), collection.evaluate(run, frames))? {
         (value, CelValue::List(list)) => is_among(run, &value, &list, at),
         (CelValue::Text(key), CelValue::Map(map)) => Ok(map.get(&key).is_some()),
         // What could be a key elsewhere is none here.
         (CelValue::Bool(_) | CelValue::Number(_), CelValue::Map(_)) => Ok(false),
-        (value, collection) => Err(Cause::Sorts(Doing::In, value.sort(), collection.sort()).at(at)),
-    }
-}
-
-/// What a loop goes through: the elements of a list, the keys of a map.
-fn range<'a>(
-    node: &'a Node,
-    run: &Run<'a>,
-    frames: Frames<'_, 'a>,
-    doing: Doing,
-    at: u32,
-) -> Result<List<'a>, Missing> {
-    match node.evaluate(run, frames)? {
-        CelValue::List(list) => Ok(list),
-        CelValue::Map(map) => {
-            run.spend(map.len(), at)?;
-            Ok(List::Made(map.members().into_iter().map(|(key, _)| CelValue::Text(key)).collect()))
-        }
-        other => Err(Cause::Sort(doing, other.sort()).at(at)),
-    }
-}
-
-fn quantify<'a>(
-    quantifier: Quantifier,
-    parts: &'a [Node; 2],
-    run: &Run<'a>,
-    frames: Frames<'_, 'a>,
-    at: u32,
-) -> Result<bool, Missing> {
-    let [list, condition] = parts;
-    let list = range(list, run, frames, Doing::Loop(quantifier), at)?;
-    let mut open = Open::default();
-    let mut found = 0_usize;
-    for place in 0..list.len() {
-        run.spend(1, at)?;
-        let Some(value) = list.get(place) else { continue };
-        let frame = Frame { value, outer: frames };
-        let truth = condition.test(run, Some(&frame), at);
-        match (quantifier, truth) {
-            (Quantifier::All, Ok(false)) => return Ok(false),
-            (Quantifier::Exists, Ok(true)) => return Ok(true),
-            (_, Ok(truth)) => found += usize::from(truth),
-            // Counting needs to know every element; one that lacks what is asked for is not it.
-            (Quantifier::One, Err(Missing::Absent)) => {}
-            (Quantifier::One, Err(unknown)) => return Err(unknown),
-            (_, Err(missing)) => open.add(missing),
+        (value, collection) => {
+            Err(UnknownCause::WrongTypes(Operation::In, value.value_type(), collection.value_type()).to_unknown(at))
         }
     }
-    match quantifier {
-        Quantifier::All => open.or(true),
-        Quantifier::Exists => open.or(false),
-        Quantifier::One => Ok(found == 1),
-    }
-}
-
-fn collect<'a>(
-    (list, condition, element): &'a (Node, Option<Node>, Node),
-    run: &Run<'a>,
-    frames: Frames<'_, 'a>,
-    at: u32,
-) -> Result<CelValue<'a>, Missing> {
-    let list = range(list, run, frames, Doing::Collect, at)?;
-    let mut values = Vec::new();
-    for place in 0..list.len() {
-        run.spend(1, at)?;
-        let Some(value) = list.get(place) else { continue };
-        let frame = Frame { value, outer: frames };
-        match condition.as_ref().map(|condition| condition.test(run, Some(&frame), at)) {
-            None | Some(Ok(true)) => {}
-            // As everywhere, a condition on what is not there does not hold.
-            Some(Ok(false) | Err(Missing::Absent)) => continue,
-            Some(Err(unknown)) => return Err(unknown),
-        }
-        match element.evaluate(run, Some(&frame)) {
-            Ok(value) => values.push(value),
-            // One element without it must not hide all the others.
-            Err(Missing::Absent) => return Err(Cause::Hole.at(at)),
-            Err(unknown) => return Err(unknown),
-        }
-    }
-    let values: Arc<[CelValue<'a>]> = values.into();
-    Ok(CelValue::List(List::Made(values)))
 }

@@ -1,17 +1,17 @@
 //! Tests on single fields of events.
 
-use super::compare::{equal, ordered};
+use super::compare::{are_equal, is_ordered};
 use super::error::{ExpressionError, ExpressionErrors};
-use super::evaluate::Run;
 use super::function::Function;
-use super::node::Order;
-use super::pattern::Fixed;
-use super::patterns::Patterns;
-use super::reason::{Cause, Doing, Missing};
-use super::root::{Path, Root, Step};
+use super::operator::Order;
+use super::pattern::LiteralPattern;
+use super::pattern_set::PatternSet;
+use super::reason::{NoValue, Operation, UnknownCause};
+use super::root::{FieldPath, PathStep, Root};
+use super::run::Run;
 use super::scope::EvaluationScope;
-use super::value::{CelValue, Sort};
-use super::{Truth, settle};
+use super::value::{CelValue, ValueType};
+use super::{Truth, to_truth};
 use crate::glob::Glob;
 use crate::{FactPattern, Test};
 use lictor_event::parse_time;
@@ -20,22 +20,22 @@ use lictor_json::{Json, Text};
 /// A compiled [`Test`]: a path, and what the value there must be like.
 #[derive(Debug)]
 pub struct Matcher {
-    path: Path,
+    path: FieldPath,
     any: Vec<Alternative>,
-    patterns: Patterns,
+    patterns: PatternSet,
 }
 
 #[derive(Debug)]
 enum Alternative {
-    Equal(Wanted),
-    Differ(Wanted),
-    Order(Order, Wanted),
+    Equal(Operand),
+    Differ(Operand),
+    Order(Order, Operand),
     Glob(Glob),
 }
 
 /// The value to compare with.
 #[derive(Debug)]
-enum Wanted {
+enum Operand {
     Json(Json),
     Time(lictor_logic::Time),
 }
@@ -43,18 +43,18 @@ enum Wanted {
 impl Matcher {
     /// Compiles a test. Offsets of errors count bytes of its path.
     pub fn compile(test: &Test) -> Result<Matcher, ExpressionErrors> {
-        let path = path(&test.path)?;
+        let path = parse_path(&test.path)?;
         let mut any = Vec::with_capacity(test.any.len());
         let mut patterns = Vec::new();
         let mut errors = Vec::new();
         for pattern in &test.any {
-            match alternative(pattern, &path, &test.path) {
-                Ok(Either::Alternative(alternative)) => any.push(alternative),
-                Ok(Either::Pattern(fixed, written)) => patterns.push((fixed, written)),
+            match compile_alternative(pattern, &path, &test.path) {
+                Ok(PatternAlternative::Value(alternative)) => any.push(alternative),
+                Ok(PatternAlternative::Regex(fixed, written)) => patterns.push((fixed, written)),
                 Err(error) => errors.push(error),
             }
         }
-        let patterns = Patterns::new(patterns);
+        let patterns = PatternSet::new(patterns);
         if errors.is_empty() { Ok(Matcher { path, any, patterns }) } else { Err(ExpressionErrors { errors }) }
     }
 
@@ -63,7 +63,7 @@ impl Matcher {
         let run = Run::new(scope);
         let value = match self.path.read(scope) {
             Ok(value) => value,
-            Err(missing) => return settle(Err(missing)),
+            Err(missing) => return to_truth(Err(missing)),
         };
         let mut unknown = Ok(false);
         for alternative in &self.any {
@@ -75,48 +75,53 @@ impl Matcher {
         }
         match &value {
             _ if self.patterns.is_empty() => {}
-            CelValue::Text(text) if self.patterns.any_in(text) => return Truth::True,
+            CelValue::Text(text) if self.patterns.is_any_found(text) => return Truth::True,
             CelValue::Text(_) => {}
-            other => unknown = Err(Cause::Sort(Doing::Call(Function::Matches), other.sort()).at(self.path.at)),
+            other => {
+                unknown = Err(UnknownCause::WrongType(Operation::Call(Function::Matches), other.value_type())
+                    .to_unknown(self.path.at))
+            }
         }
-        settle(unknown)
+        to_truth(unknown)
     }
 
     /// Whether it reads the field of this name; see [`Expression::reads`](super::Expression::reads).
     pub fn reads(&self, name: &str) -> bool {
-        self.path.root.bit() & Root::bits(name) != 0
+        self.path.root.bit() & Root::name_bits(name) != 0
     }
 }
 
 impl Alternative {
-    fn holds(&self, run: &Run<'_>, value: &CelValue<'_>, at: u32) -> Result<bool, Missing> {
+    fn holds(&self, run: &Run<'_>, value: &CelValue<'_>, at: u32) -> Result<bool, NoValue> {
         match (self, value) {
-            (Alternative::Equal(wanted), value) => equal(run, value, &wanted.value(), at),
-            (Alternative::Differ(wanted), value) => equal(run, value, &wanted.value(), at).map(|equal| !equal),
-            (Alternative::Order(order, wanted), value) => ordered(run, *order, value, &wanted.value(), at),
+            (Alternative::Equal(wanted), value) => are_equal(run, value, &wanted.value(), at),
+            (Alternative::Differ(wanted), value) => are_equal(run, value, &wanted.value(), at).map(|equal| !equal),
+            (Alternative::Order(order, wanted), value) => is_ordered(run, *order, value, &wanted.value(), at),
             (Alternative::Glob(glob), CelValue::Text(text)) => Ok(glob.matches(text)),
-            (Alternative::Glob(_), other) => Err(Cause::Sort(Doing::Glob, other.sort()).at(at)),
+            (Alternative::Glob(_), other) => {
+                Err(UnknownCause::WrongType(Operation::Glob, other.value_type()).to_unknown(at))
+            }
         }
     }
 }
 
-impl Wanted {
+impl Operand {
     fn value(&self) -> CelValue<'_> {
         match self {
-            Wanted::Json(json) => CelValue::from(json),
-            Wanted::Time(time) => CelValue::Time(*time),
+            Operand::Json(json) => CelValue::from(json),
+            Operand::Time(time) => CelValue::Time(*time),
         }
     }
 }
 
 /// Reads `args.amount`, `result.items.0.price`, `call.tool`, `event.text`.
-fn path(written: &str) -> Result<Path, ExpressionError> {
+fn parse_path(written: &str) -> Result<FieldPath, ExpressionError> {
     let mut names = written.split('.');
     let first = names.next().unwrap_or_default();
     let (root, known): (Option<Root>, Vec<&str>) = match first {
-        "call" => (names.next().and_then(Root::of_call), Root::names_of_call().collect()),
-        "event" => (names.next().and_then(Root::named), Root::names().collect()),
-        name => (Root::named(name), Root::names().chain(["call", "event"]).collect()),
+        "call" => (names.next().and_then(Root::from_call_field), Root::call_field_names().collect()),
+        "event" => (names.next().and_then(Root::from_name), Root::names().collect()),
+        name => (Root::from_name(name), Root::names().chain(["call", "event"]).collect()),
     };
     let Some(root) = root else {
         let unknown = written.split('.').nth(usize::from(first == "call" || first == "event")).unwrap_or_default();
@@ -131,49 +136,57 @@ fn path(written: &str) -> Result<Path, ExpressionError> {
             return Err(ExpressionError::new(written.len(), "a name is missing between the dots"));
         }
         steps.push(match name.parse() {
-            Ok(place) => Step::Either(Text::from(name), place),
-            Err(_) => Step::Key(Text::from(name)),
+            Ok(place) => PathStep::KeyOrPlace(Text::from(name), place),
+            Err(_) => PathStep::Key(Text::from(name)),
         });
     }
-    Ok(Path { root, steps, at: 0 })
+    Ok(FieldPath { root, steps, at: 0 })
 }
 
 /// One way in which a value may be as it is asked for.
-enum Either<'a> {
-    Alternative(Alternative),
+enum PatternAlternative<'a> {
+    Value(Alternative),
     /// A regular expression, and how it is written.
-    Pattern(Fixed, &'a str),
+    Regex(LiteralPattern, &'a str),
 }
 
-fn alternative<'a>(pattern: &'a FactPattern, path: &Path, written: &str) -> Result<Either<'a>, ExpressionError> {
-    let sort = path.root.sort().filter(|_| path.steps.is_empty());
-    if sort == Some(Sort::List) && !matches!(pattern, FactPattern::Equal(Json::Array(_))) {
+fn compile_alternative<'a>(
+    pattern: &'a FactPattern,
+    path: &FieldPath,
+    written: &str,
+) -> Result<PatternAlternative<'a>, ExpressionError> {
+    let sort = path.root.value_type().filter(|_| path.steps.is_empty());
+    if sort == Some(ValueType::List) && !matches!(pattern, FactPattern::Equal(Json::Array(_))) {
         let error = ExpressionError::new(0, format!("`{written}` is a list"));
         return Err(error.hint(format!("write it as a condition: `\"…\" in {written}`")));
     }
-    if matches!(pattern, FactPattern::Glob(_) | FactPattern::Regex(_)) && sort.is_some_and(|sort| sort != Sort::Text) {
-        return Err(ExpressionError::new(0, format!("`{written}` is no text")));
+    if matches!(pattern, FactPattern::Glob(_) | FactPattern::Regex(_))
+        && sort.is_some_and(|sort| sort != ValueType::Text)
+    {
+        return Err(ExpressionError::new(0, format!("`{written}` is not a text")));
     }
     let wanted = |json: &Json| match (sort, json) {
-        (Some(Sort::Time), json) => match json.as_str().and_then(parse_time) {
-            Some(time) => Ok(Wanted::Time(time)),
-            None => Err(ExpressionError::new(0, format!("`{json}` is no time")).hint("write `2026-05-01T10:00:00Z`")),
+        (Some(ValueType::Time), json) => match json.as_str().and_then(parse_time) {
+            Some(time) => Ok(Operand::Time(time)),
+            None => {
+                Err(ExpressionError::new(0, format!("`{json}` is not a time")).hint("write `2026-05-01T10:00:00Z`"))
+            }
         },
-        (Some(sort), json) if CelValue::from(json).sort() != sort => {
+        (Some(sort), json) if CelValue::from(json).value_type() != sort => {
             Err(ExpressionError::new(0, format!("`{written}` is {sort}, and `{json}` is not")))
         }
-        (_, json) => Ok(Wanted::Json(json.clone())),
+        (_, json) => Ok(Operand::Json(json.clone())),
     };
-    let order = |order: Order, json: &Json| match CelValue::from(json).sort() {
-        Sort::Number | Sort::Text => wanted(json).map(|wanted| Alternative::Order(order, wanted)),
+    let order = |order: Order, json: &Json| match CelValue::from(json).value_type() {
+        ValueType::Number | ValueType::Text => wanted(json).map(|wanted| Alternative::Order(order, wanted)),
         sort => Err(ExpressionError::new(0, format!("`{}` does not work on {sort}", order.symbol()))),
     };
     let alternative = match pattern {
         FactPattern::Equal(json) => wanted(json).map(Alternative::Equal),
         FactPattern::Glob(glob) => Ok(Alternative::Glob(Glob::new(glob))),
         FactPattern::Regex(regex) => {
-            let fixed = Fixed::new(regex).map_err(|message| ExpressionError::new(0, message))?;
-            return Ok(Either::Pattern(fixed, regex));
+            let fixed = LiteralPattern::new(regex).map_err(|message| ExpressionError::new(0, message))?;
+            return Ok(PatternAlternative::Regex(fixed, regex));
         }
         FactPattern::Compare(operator, json) => match operator.as_str() {
             "<" => order(Order::Less, json),
@@ -186,5 +199,5 @@ fn alternative<'a>(pattern: &'a FactPattern, path: &Path, written: &str) -> Resu
             }
         },
     };
-    alternative.map(Either::Alternative)
+    alternative.map(PatternAlternative::Value)
 }

@@ -5,24 +5,24 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use regex::{Regex, RegexBuilder};
 
-/// How large a compiled pattern may be, in bytes.
-const MOST_BYTES: usize = 1 << 20;
+/// The largest compiled pattern, in bytes.
+const MAX_COMPILED_BYTES: usize = 1 << 20;
 
-/// How many patterns that are no literals are kept compiled.
-const MOST_KEPT: usize = 64;
+/// How many dynamic patterns are cached.
+const MAX_CACHED_PATTERNS: usize = 64;
 
-/// A pattern that was written as a literal.
+/// A pattern from a literal in the policy.
 #[derive(Clone, Debug)]
-pub(super) struct Fixed(Regex);
+pub(super) struct LiteralPattern(Regex);
 
-/// Patterns that only an event or a table tells, compiled when they are met.
+/// Patterns from events or tables, compiled at their first use and cached.
 #[derive(Debug, Default)]
-pub(super) struct Dynamic(RwLock<HashMap<String, Option<Arc<Regex>>>>);
+pub(super) struct DynamicPatterns(RwLock<HashMap<String, Option<Arc<Regex>>>>);
 
-impl Fixed {
+impl LiteralPattern {
     /// Compiles a pattern, or says in a line what is wrong with it.
-    pub(super) fn new(pattern: &str) -> Result<Fixed, String> {
-        build(pattern).map(Fixed).map_err(|error| match error {
+    pub(super) fn new(pattern: &str) -> Result<LiteralPattern, String> {
+        build(pattern).map(LiteralPattern).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
             error => {
                 // The last line says what is wrong, those before draw the place.
@@ -34,14 +34,14 @@ impl Fixed {
     }
 
     /// Whether it is found in a text.
-    pub(super) fn is_in(&self, text: &str) -> bool {
+    pub(super) fn is_found_in(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 }
 
-impl Dynamic {
+impl DynamicPatterns {
     /// Whether a pattern is found in a text; none if it is not a pattern. `spend` is asked before one is compiled.
-    pub(super) fn is_in<E>(
+    pub(super) fn is_found_in<E>(
         &self,
         pattern: &str,
         text: &str,
@@ -54,7 +54,7 @@ impl Dynamic {
                 spend()?;
                 let regex = build(pattern).ok().map(Arc::new);
                 let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
-                if kept.len() >= MOST_KEPT {
+                if kept.len() >= MAX_CACHED_PATTERNS {
                     kept.clear();
                 }
                 kept.insert(pattern.to_owned(), regex.clone());
@@ -66,5 +66,5 @@ impl Dynamic {
 }
 
 fn build(pattern: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern).size_limit(MOST_BYTES).dfa_size_limit(MOST_BYTES).nest_limit(64).build()
+    RegexBuilder::new(pattern).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).nest_limit(64).build()
 }

@@ -1,36 +1,36 @@
-//! Why an expression has no value.
+//! Why an expression has no value: absent, or unknown with a reason.
 
 use std::fmt;
 
 use super::function::Function;
-use super::node::{Operator, Order, Quantifier};
-use super::value::Sort;
+use super::operator::{Operator, Order, Quantifier};
+use super::value::ValueType;
 
-/// Why it cannot be told what an expression comes to.
+/// Why the value of an expression is unknown, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// The byte of the expression at which it is.
     pub offset: u32,
-    why: Cause,
+    cause: UnknownCause,
 }
 
-/// The reason itself; small, since every part of an expression may return one.
+/// The cause of an unknown value; small, since every part of an expression may return one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum UnknownCause {
     /// Arguments that are not JSON.
     Unparsed,
     /// An operation on a value of the wrong sort.
-    Sort(Doing, Sort),
+    WrongType(Operation, ValueType),
     /// An operation on two values that do not go together.
-    Sorts(Doing, Sort, Sort),
+    WrongTypes(Operation, ValueType, ValueType),
     /// A result beyond what numbers or times can hold.
-    Overflow(Doing),
+    Overflow(Operation),
     DivisionByZero,
     /// A remainder or a position that is not whole.
     Fraction,
     /// A conversion of a text that does not say such a thing.
     Unreadable(Function),
-    /// A position in a text that is not there.
+    /// A position outside the text.
     Range,
     /// A pattern that is not a regular expression, or too large a one.
     Pattern,
@@ -39,14 +39,14 @@ pub(super) enum Cause {
     /// Elements of a list that lack what is asked of them.
     Hole,
     /// A condition that is neither true nor false.
-    Condition(Sort),
+    Condition(ValueType),
     /// More work than an event may cause.
     Work,
 }
 
-/// What was being done.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum Operation {
     Select,
     Index,
     In,
@@ -61,51 +61,51 @@ pub(super) enum Doing {
 
 /// Why an expression, or a part of it, has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum NoValue {
     Absent,
     Unknown(Reason),
 }
 
-impl Cause {
-    /// The same, at a place.
-    pub(super) fn at(self, offset: u32) -> Missing {
-        Missing::Unknown(Reason { offset, why: self })
+impl UnknownCause {
+    /// Returns an unknown value with this cause, at an offset of the expression.
+    pub(super) fn to_unknown(self, offset: u32) -> NoValue {
+        NoValue::Unknown(Reason { offset, cause: self })
     }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.why {
-            Cause::Unparsed => f.write_str("the arguments are not JSON"),
-            Cause::Sort(doing, sort) => write!(f, "{doing} does not work on {sort}"),
-            Cause::Sorts(doing, left, right) => write!(f, "{doing} does not work on {left} and {right}"),
-            Cause::Overflow(doing) => write!(f, "{doing} goes beyond the largest number"),
-            Cause::DivisionByZero => f.write_str("division by zero"),
-            Cause::Fraction => f.write_str("a whole number is needed here"),
-            Cause::Unreadable(function) => write!(f, "`{}` cannot read this value", function.name()),
-            Cause::Range => f.write_str("the text has no such position"),
-            Cause::Pattern => f.write_str("the pattern is not a regular expression, or too large"),
-            Cause::Key => f.write_str("a key stands twice in a map"),
-            Cause::Hole => f.write_str("an element of the list lacks what is asked of it"),
-            Cause::Condition(sort) => write!(f, "a condition is true or false, and this is {sort}"),
-            Cause::Work => f.write_str("the expression takes too much work on this event"),
+        match self.cause {
+            UnknownCause::Unparsed => f.write_str("the arguments are not JSON"),
+            UnknownCause::WrongType(doing, sort) => write!(f, "{doing} does not work on {sort}"),
+            UnknownCause::WrongTypes(doing, left, right) => write!(f, "{doing} does not work on {left} and {right}"),
+            UnknownCause::Overflow(doing) => write!(f, "{doing} goes beyond the largest number"),
+            UnknownCause::DivisionByZero => f.write_str("division by zero"),
+            UnknownCause::Fraction => f.write_str("a whole number is needed here"),
+            UnknownCause::Unreadable(function) => write!(f, "`{}` cannot read this value", function.name()),
+            UnknownCause::Range => f.write_str("the text has no such position"),
+            UnknownCause::Pattern => f.write_str("the pattern is not a regular expression, or too large"),
+            UnknownCause::Key => f.write_str("duplicate key in a map"),
+            UnknownCause::Hole => f.write_str("an element of the list lacks what is asked of it"),
+            UnknownCause::Condition(sort) => write!(f, "a condition is true or false, and this is {sort}"),
+            UnknownCause::Work => f.write_str("the expression is over the work limit on this event"),
         }
     }
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Doing::Select => "taking a field",
-            Doing::Index => "taking an element",
-            Doing::In => "`in`",
-            Doing::Key => "a key",
-            Doing::Glob => "`*`",
-            Doing::Collect => "a loop",
-            Doing::Order(order) => return write!(f, "`{}`", order.symbol()),
-            Doing::Arithmetic(operator) => return write!(f, "`{}`", operator.symbol()),
-            Doing::Call(function) => return write!(f, "`{}`", function.name()),
-            Doing::Loop(quantifier) => return write!(f, "`{}`", quantifier.name()),
+            Operation::Select => "taking a field",
+            Operation::Index => "taking an element",
+            Operation::In => "`in`",
+            Operation::Key => "a key",
+            Operation::Glob => "`*`",
+            Operation::Collect => "a loop",
+            Operation::Order(order) => return write!(f, "`{}`", order.symbol()),
+            Operation::Arithmetic(operator) => return write!(f, "`{}`", operator.symbol()),
+            Operation::Call(function) => return write!(f, "`{}`", function.name()),
+            Operation::Loop(quantifier) => return write!(f, "`{}`", quantifier.name()),
         })
     }
 }

@@ -1,9 +1,9 @@
 //! The names that every expression knows, and paths that begin with them.
 
-use super::glance::Glance;
-use super::reason::{Cause, Doing, Missing};
+use super::borrowed_value::BorrowedValue;
+use super::reason::{NoValue, Operation, UnknownCause};
 use super::scope::EvaluationScope;
-use super::value::{CelValue, List, Map, Sort};
+use super::value::{CelValue, List, Map, ValueType};
 use lictor_event::Arguments;
 use lictor_json::{Json, Text};
 
@@ -33,8 +33,8 @@ pub(super) enum Root {
     CallArgs,
 }
 
-/// The names that stand by themselves.
-const NAMED: [(&str, Root); 19] = [
+/// The names that need no prefix.
+const FIELD_NAMES: [(&str, Root); 19] = [
     ("kind", Root::Kind),
     ("tool", Root::Tool),
     ("agent", Root::Agent),
@@ -57,89 +57,89 @@ const NAMED: [(&str, Root); 19] = [
 ];
 
 /// The fields of `call`.
-const OF_CALL: [(&str, Root); 2] = [("tool", Root::CallTool), ("args", Root::CallArgs)];
+const CALL_FIELD_NAMES: [(&str, Root); 2] = [("tool", Root::CallTool), ("args", Root::CallArgs)];
 
 /// From a name through keys and positions to a value.
 #[derive(Clone, Debug)]
-pub(super) struct Path {
+pub(super) struct FieldPath {
     pub(super) root: Root,
-    pub(super) steps: Vec<Step>,
-    /// Where it was written.
+    pub(super) steps: Vec<PathStep>,
+    /// Its place in the policy.
     pub(super) at: u32,
 }
 
 /// One step of a path.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     /// A key of a map.
     Key(Text),
     /// A position in a list.
     Place(usize),
     /// A key of a map or a position in a list, whichever it meets.
-    Either(Text, usize),
+    KeyOrPlace(Text, usize),
 }
 
 impl Root {
-    pub(super) fn named(name: &str) -> Option<Root> {
-        NAMED.iter().find(|(known, _)| *known == name).map(|(_, root)| *root)
+    pub(super) fn from_name(name: &str) -> Option<Root> {
+        FIELD_NAMES.iter().find(|(known, _)| *known == name).map(|(_, root)| *root)
     }
 
-    pub(super) fn of_call(name: &str) -> Option<Root> {
-        OF_CALL.iter().find(|(known, _)| *known == name).map(|(_, root)| *root)
+    pub(super) fn from_call_field(name: &str) -> Option<Root> {
+        CALL_FIELD_NAMES.iter().find(|(known, _)| *known == name).map(|(_, root)| *root)
     }
 
-    /// The names of event fields.
+    /// Returns the names of event fields.
     pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
-        NAMED.iter().map(|(name, _)| *name)
+        FIELD_NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// The names of the fields of `call`.
-    pub(super) fn names_of_call() -> impl Iterator<Item = &'static str> + Clone {
-        OF_CALL.iter().map(|(name, _)| *name)
+    /// Returns the names of the fields of `call`.
+    pub(super) fn call_field_names() -> impl Iterator<Item = &'static str> + Clone {
+        CALL_FIELD_NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// The bit that stands for it in a set.
+    /// Returns its bit in a set of roots.
     pub(super) fn bit(self) -> u32 {
         1 << self as u32
     }
 
-    /// The bits of all that a name stands for.
-    pub(super) fn bits(name: &str) -> u32 {
+    /// Returns the bits of all roots that a name means.
+    pub(super) fn name_bits(name: &str) -> u32 {
         match name {
-            "call" => OF_CALL.iter().map(|(_, root)| root.bit()).sum(),
-            name => Root::named(name).map_or(0, Root::bit),
+            "call" => CALL_FIELD_NAMES.iter().map(|(_, root)| root.bit()).sum(),
+            name => Root::from_name(name).map_or(0, Root::bit),
         }
     }
 
-    /// The sort of its values, where they are all of one.
-    pub(super) fn sort(self) -> Option<Sort> {
+    /// Returns the type of its values, if all have one type.
+    pub(super) fn value_type(self) -> Option<ValueType> {
         match self {
             Root::Args | Root::Result | Root::It | Root::CallArgs => None,
-            Root::Failed => Some(Sort::Bool),
-            Root::Seq => Some(Sort::Number),
-            Root::Time => Some(Sort::Time),
-            Root::More => Some(Sort::Map),
-            Root::Labels | Root::Purposes | Root::Categories | Root::Subjects => Some(Sort::List),
-            _ => Some(Sort::Text),
+            Root::Failed => Some(ValueType::Bool),
+            Root::Seq => Some(ValueType::Number),
+            Root::Time => Some(ValueType::Time),
+            Root::More => Some(ValueType::Map),
+            Root::Labels | Root::Purposes | Root::Categories | Root::Subjects => Some(ValueType::List),
+            _ => Some(ValueType::Text),
         }
     }
 
-    fn read<'a>(self, scope: &'a EvaluationScope<'a>, at: u32) -> Result<CelValue<'a>, Missing> {
+    fn read<'a>(self, scope: &'a EvaluationScope<'a>, at: u32) -> Result<CelValue<'a>, NoValue> {
         let event = scope.event;
-        let text = |text: &'a Option<Text>| text.as_deref().map(CelValue::text);
+        let text = |text: &'a Option<Text>| text.as_deref().map(CelValue::borrowed_text);
         let names = |names: Option<&'a [Text]>| names.map(|names| CelValue::List(List::Texts(names)));
         let value = match self {
-            Root::Kind => Some(CelValue::text(event.kind.name())),
+            Root::Kind => Some(CelValue::borrowed_text(event.kind.name())),
             Root::Tool => text(&event.tool),
             Root::Agent => text(&event.agent),
             Root::Principal => text(&event.principal),
             Root::To => text(&event.to),
             Root::Id => text(&event.id),
             Root::Session => text(&event.session),
-            Root::Text => scope.words().map(CelValue::text),
+            Root::Text => scope.full_text().map(CelValue::borrowed_text),
             Root::Failed => Some(CelValue::Bool(event.failed)),
             Root::Args | Root::CallArgs => match self.payload(scope) {
-                Some(Arguments::Unparsed(_)) => return Err(Cause::Unparsed.at(at)),
+                Some(Arguments::Unparsed(_)) => return Err(UnknownCause::Unparsed.to_unknown(at)),
                 payload => payload.and_then(Arguments::value).map(CelValue::from),
             },
             Root::Result => scope.result(),
@@ -148,15 +148,15 @@ impl Root {
             Root::Categories => names(scope.categories),
             Root::Subjects => names(scope.subjects),
             Root::More => Some(CelValue::Map(Map::Json(&event.more))),
-            Root::Seq => event.seq.map(CelValue::whole),
+            Root::Seq => event.seq.map(CelValue::integer),
             Root::Time => event.time.map(CelValue::Time),
             Root::It => scope.it.clone(),
-            Root::CallTool => scope.call.map(|call| CelValue::text(&call.tool)),
+            Root::CallTool => scope.call.map(|call| CelValue::borrowed_text(&call.tool)),
         };
-        value.ok_or(Missing::Absent)
+        value.ok_or(NoValue::Absent)
     }
 
-    /// The arguments of the event or of the call that it answers.
+    /// Returns the arguments of the event or of the call that it answers.
     fn payload<'a>(self, scope: &'a EvaluationScope<'a>) -> Option<&'a Arguments> {
         match self {
             Root::CallArgs => scope.call.and_then(|call| call.args.as_ref()),
@@ -166,53 +166,57 @@ impl Root {
     }
 }
 
-impl Path {
-    pub(super) fn read<'a>(&'a self, scope: &'a EvaluationScope<'a>) -> Result<CelValue<'a>, Missing> {
-        if let Glance::Json(json) = self.glance(scope) {
+impl FieldPath {
+    pub(super) fn read<'a>(&'a self, scope: &'a EvaluationScope<'a>) -> Result<CelValue<'a>, NoValue> {
+        if let BorrowedValue::Json(json) = self.borrow_value(scope) {
             return Ok(CelValue::from(json));
         }
         let mut value = self.root.read(scope, self.at)?;
         for step in &self.steps {
-            value = step.take(value, self.at)?;
+            value = step.follow(value, self.at)?;
         }
         Ok(value)
     }
 
-    /// What a path through arguments leads to, if that is simple to tell.
-    pub(super) fn glance<'a>(&self, scope: &'a EvaluationScope<'a>) -> Glance<'a> {
-        let Some(mut json) = self.root.payload(scope).and_then(Arguments::value) else { return Glance::Nothing };
+    /// Returns the value of a path through arguments by reference, if the fast path can.
+    pub(super) fn borrow_value<'a>(&self, scope: &'a EvaluationScope<'a>) -> BorrowedValue<'a> {
+        let Some(mut json) = self.root.payload(scope).and_then(Arguments::value) else { return BorrowedValue::Nothing };
         for step in &self.steps {
-            match step.find(json) {
+            match step.find_in_json(json) {
                 Some(Some(found)) => json = found,
-                Some(None) => return Glance::Absent,
-                None => return Glance::Nothing,
+                Some(None) => return BorrowedValue::Absent,
+                None => return BorrowedValue::Nothing,
             }
         }
-        Glance::Json(json)
+        BorrowedValue::Json(json)
     }
 }
 
-impl Step {
-    /// What it leads to from some JSON, if that is a list or a map as it expects.
-    pub(super) fn find<'a>(&self, json: &'a Json) -> Option<Option<&'a Json>> {
+impl PathStep {
+    /// Returns the value it leads to from some JSON; none if that is no list or map as it expects.
+    pub(super) fn find_in_json<'a>(&self, json: &'a Json) -> Option<Option<&'a Json>> {
         match (json, self) {
-            (Json::Object(object), Step::Key(key) | Step::Either(key, _)) => Some(object.get(key)),
-            (Json::Array(items), Step::Place(place) | Step::Either(_, place)) => Some(items.get(*place)),
+            (Json::Object(object), PathStep::Key(key) | PathStep::KeyOrPlace(key, _)) => Some(object.get(key)),
+            (Json::Array(items), PathStep::Place(place) | PathStep::KeyOrPlace(_, place)) => Some(items.get(*place)),
             _ => None,
         }
     }
 
     /// Takes the step from a value.
-    pub(super) fn take<'a>(&self, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, Missing> {
+    pub(super) fn follow<'a>(&self, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, NoValue> {
         match (value, self) {
-            (CelValue::Map(map), Step::Key(key) | Step::Either(key, _)) => map.get(key).ok_or(Missing::Absent),
-            (CelValue::List(list), Step::Place(place) | Step::Either(_, place)) => {
-                list.get(*place).ok_or(Missing::Absent)
+            (CelValue::Map(map), PathStep::Key(key) | PathStep::KeyOrPlace(key, _)) => {
+                map.get(key).ok_or(NoValue::Absent)
             }
-            // Nothing has no parts; whoever wrote `null` said that it is not there.
-            (CelValue::Null, _) => Err(Missing::Absent),
-            (value, Step::Place(_)) => Err(Cause::Sorts(Doing::Index, value.sort(), Sort::Number).at(at)),
-            (value, _) => Err(Cause::Sort(Doing::Select, value.sort()).at(at)),
+            (CelValue::List(list), PathStep::Place(place) | PathStep::KeyOrPlace(_, place)) => {
+                list.get(*place).ok_or(NoValue::Absent)
+            }
+            // `null` has no parts: the log says that there is no value.
+            (CelValue::Null, _) => Err(NoValue::Absent),
+            (value, PathStep::Place(_)) => {
+                Err(UnknownCause::WrongTypes(Operation::Index, value.value_type(), ValueType::Number).to_unknown(at))
+            }
+            (value, _) => Err(UnknownCause::WrongType(Operation::Select, value.value_type()).to_unknown(at)),
         }
     }
 }

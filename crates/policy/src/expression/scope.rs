@@ -1,4 +1,4 @@
-//! What an expression may look at.
+//! The scope of an expression: the event and what is known about it.
 
 use std::cell::OnceCell;
 
@@ -15,14 +15,14 @@ pub struct AnsweredCall {
     pub args: Option<Arguments>,
 }
 
-/// What an expression may look at: an event, and what is known beside it.
+/// The scope of an expression: an event, and what is known about it.
 #[derive(Clone, Debug)]
 pub struct EvaluationScope<'a> {
     /// The event.
     pub event: &'a Event,
     /// The call that the event answers.
     pub call: Option<&'a AnsweredCall>,
-    /// The element that `it` stands for.
+    /// The element that `it` names.
     pub it: Option<CelValue<'a>>,
     /// The purposes of the event; its own, unless they were computed.
     pub purposes: Option<&'a [Text]>,
@@ -36,7 +36,7 @@ pub struct EvaluationScope<'a> {
 }
 
 impl<'a> EvaluationScope<'a> {
-    /// The scope of an event by itself.
+    /// Returns the scope of an event by itself.
     pub fn new(event: &'a Event) -> EvaluationScope<'a> {
         EvaluationScope {
             event,
@@ -51,8 +51,8 @@ impl<'a> EvaluationScope<'a> {
         }
     }
 
-    /// The same scope with an element as `it`.
-    pub fn element<'s>(&'s self, it: CelValue<'s>) -> EvaluationScope<'s> {
+    /// Returns this scope with an element as `it`.
+    pub fn with_element<'s>(&'s self, it: CelValue<'s>) -> EvaluationScope<'s> {
         EvaluationScope {
             event: self.event,
             call: self.call,
@@ -66,21 +66,21 @@ impl<'a> EvaluationScope<'a> {
         }
     }
 
-    /// What the event says, for whoever reads it: its text, and behind it all texts in a result that is a value. Who writes
-    /// a result chooses where in it a text stands.
-    pub(super) fn words(&self) -> Option<&str> {
+    /// Returns all text of the event: its text, then all texts in a result that is a value, since the author of a
+    /// result chooses where in it to put a text.
+    pub(super) fn full_text(&self) -> Option<&str> {
         if let Some(outer) = self.outer {
-            return outer.words();
+            return outer.full_text();
         }
         let Some(result) = &self.event.result else { return self.event.text.as_deref() };
         Some(self.words.get_or_init(|| {
             let mut words = self.event.text.clone().unwrap_or_default();
-            add_words(result, &mut words);
+            append_texts(result, &mut words);
             words
         }))
     }
 
-    /// The answer of a tool: as a value, as its text parsed as JSON, or as its text.
+    /// Returns the answer of a tool: as a value, as its text parsed as JSON, or as its text.
     pub(super) fn result(&self) -> Option<CelValue<'_>> {
         if let Some(outer) = self.outer {
             return outer.result();
@@ -91,13 +91,13 @@ impl<'a> EvaluationScope<'a> {
         let text = self.event.text.as_ref().filter(|_| self.event.kind == Kind::ToolResult)?;
         match self.answer.get_or_init(|| parse_str(text).ok()) {
             Some(parsed) => Some(CelValue::from(parsed)),
-            None => Some(CelValue::text(text)),
+            None => Some(CelValue::borrowed_text(text)),
         }
     }
 }
 
 /// Adds all texts of a value, each in lines of its own. A key is one if no program would call a member so.
-fn add_words(value: &Json, words: &mut Text) {
+fn append_texts(value: &Json, words: &mut Text) {
     let add = |text: &str, words: &mut Text| {
         if !words.is_empty() {
             words.push('\n');
@@ -106,13 +106,13 @@ fn add_words(value: &Json, words: &mut Text) {
     };
     match value {
         Json::String(text) => add(text, words),
-        Json::Array(items) => items.iter().for_each(|item| add_words(item, words)),
+        Json::Array(items) => items.iter().for_each(|item| append_texts(item, words)),
         Json::Object(object) => {
             for (key, value) in object.iter() {
                 if key.contains(char::is_whitespace) {
                     add(key, words);
                 }
-                add_words(value, words);
+                append_texts(value, words);
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lictor_json::{Json, Text};
 
-/// From how many elements on a constant is searched by hashing.
-const MANY: usize = 12;
+/// The number of elements from which a constant is searched by hashing.
+const MIN_HASHED_ELEMENTS: usize = 12;
 
 /// The tables of a policy: values that its expressions may look into by name. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +27,8 @@ enum Index {
 }
 
 impl Tables {
-    /// The tables of these names. Expressions cannot see a table whose name is no identifier, and refuse one that has
-    /// the name of a field of events.
+    /// Returns the tables of these names. Expressions cannot see a table whose name is no identifier, and refuse one
+    /// that has the name of a field of events.
     pub fn new(tables: &[(Text, Json)]) -> Tables {
         let constant = |(name, json): &(Text, Json)| (name.clone(), Arc::new(Constant::new(json.clone())));
         Tables(tables.iter().map(constant).collect())
@@ -46,11 +46,11 @@ impl Tables {
 impl Constant {
     pub(super) fn new(json: Json) -> Constant {
         let index = match &json {
-            Json::Array(items) if items.len() >= MANY => {
+            Json::Array(items) if items.len() >= MIN_HASHED_ELEMENTS => {
                 let texts: Option<HashSet<Text>> = items.iter().map(|item| item.as_str().map(Text::from)).collect();
                 texts.map_or(Index::None, Index::Texts)
             }
-            Json::Object(object) if object.len() >= MANY => {
+            Json::Object(object) if object.len() >= MIN_HASHED_ELEMENTS => {
                 Index::Members(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
             }
             _ => Index::None,
@@ -68,7 +68,7 @@ impl Constant {
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn member(&self, key: &str) -> Option<&Json> {
         match &self.index {
             Index::Members(members) => members.get(key),

@@ -1,11 +1,11 @@
-//! Moments and lengths of time.
+//! Timestamps and durations.
 
 use jiff::tz::Offset;
 use lictor_logic::Time;
 
-/// What can be asked of a moment, in UTC.
+/// A field of a timestamp, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TimeField {
     FullYear,
     Month,
     Date,
@@ -19,7 +19,7 @@ pub(super) enum Part {
 }
 
 /// The units of lengths of time, in nanoseconds.
-const UNITS: [(&str, i64); 8] = [
+const DURATION_UNITS: [(&str, i64); 8] = [
     ("d", 86_400_000_000_000),
     ("h", 3_600_000_000_000),
     ("ms", 1_000_000),
@@ -30,27 +30,27 @@ const UNITS: [(&str, i64); 8] = [
     ("ns", 1),
 ];
 
-impl Part {
-    /// The part of a moment; months and days count as CEL counts them, most from zero.
-    pub(super) fn of(self, time: Time) -> Option<i64> {
+impl TimeField {
+    /// Returns the part of a moment; months and days count as CEL counts them, most from zero.
+    pub(super) fn read(self, time: Time) -> Option<i64> {
         let moment = jiff::Timestamp::from_nanosecond(i128::from(time.0)).ok()?;
         let moment = Offset::UTC.to_datetime(moment);
         Some(match self {
-            Part::FullYear => i64::from(moment.year()),
-            Part::Month => i64::from(moment.month()) - 1,
-            Part::Date => i64::from(moment.day()),
-            Part::DayOfMonth => i64::from(moment.day()) - 1,
-            Part::DayOfWeek => i64::from(moment.weekday().to_sunday_zero_offset()),
-            Part::DayOfYear => i64::from(moment.day_of_year()) - 1,
-            Part::Hours => i64::from(moment.hour()),
-            Part::Minutes => i64::from(moment.minute()),
-            Part::Seconds => i64::from(moment.second()),
-            Part::Milliseconds => i64::from(moment.millisecond()),
+            TimeField::FullYear => i64::from(moment.year()),
+            TimeField::Month => i64::from(moment.month()) - 1,
+            TimeField::Date => i64::from(moment.day()),
+            TimeField::DayOfMonth => i64::from(moment.day()) - 1,
+            TimeField::DayOfWeek => i64::from(moment.weekday().to_sunday_zero_offset()),
+            TimeField::DayOfYear => i64::from(moment.day_of_year()) - 1,
+            TimeField::Hours => i64::from(moment.hour()),
+            TimeField::Minutes => i64::from(moment.minute()),
+            TimeField::Seconds => i64::from(moment.second()),
+            TimeField::Milliseconds => i64::from(moment.millisecond()),
         })
     }
 }
 
-/// The length of time that a text names: `24h`, `1h30m`, `-1.5s`, `30d`.
+/// Parses the length of time that a text names: `24h`, `1h30m`, `-1.5s`, `30d`.
 pub(super) fn parse_duration(text: &str) -> Option<i64> {
     let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -63,8 +63,8 @@ pub(super) fn parse_duration(text: &str) -> Option<i64> {
     loop {
         let length = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let (number, tail) = rest.split_at(length);
-        let (unit, nanoseconds) = UNITS.iter().find(|(unit, _)| tail.starts_with(unit))?;
-        total = total.checked_add(amount(number, *nanoseconds)?)?;
+        let (unit, nanoseconds) = DURATION_UNITS.iter().find(|(unit, _)| tail.starts_with(unit))?;
+        total = total.checked_add(parse_amount(number, *nanoseconds)?)?;
         rest = &tail[unit.len()..];
         if rest.is_empty() {
             return i64::try_from(sign * total).ok();
@@ -72,8 +72,8 @@ pub(super) fn parse_duration(text: &str) -> Option<i64> {
     }
 }
 
-/// A decimal number of units, exact to the nanosecond.
-fn amount(number: &str, nanoseconds: i64) -> Option<i128> {
+/// Parses a decimal number of units, exact to the nanosecond.
+fn parse_amount(number: &str, nanoseconds: i64) -> Option<i128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || whole.len() > 19 || fraction.len() > 18 || fraction.contains('.') {
         return None;
@@ -84,7 +84,7 @@ fn amount(number: &str, nanoseconds: i64) -> Option<i128> {
     digits(whole)?.checked_mul(nanoseconds)?.checked_add(digits(fraction)?.checked_mul(nanoseconds)? / scale)
 }
 
-/// A length of time as CEL writes it, in seconds: `5400s`, `-1.5s`.
+/// Writes a length of time as CEL writes it, in seconds: `5400s`, `-1.5s`.
 pub(super) fn write_duration(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     let (seconds, rest) = (nanoseconds.unsigned_abs() / 1_000_000_000, nanoseconds.unsigned_abs() % 1_000_000_000);
@@ -100,7 +100,7 @@ mod tests {
     use super::{parse_duration, write_duration};
 
     #[test]
-    fn durations_are_read_and_written() {
+    fn duration_is_parsed_and_written() {
         let cases = [
             ("0", Some(0), "0s"),
             ("24h", Some(86_400_000_000_000), "86400s"),

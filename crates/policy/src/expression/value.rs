@@ -1,4 +1,4 @@
-//! What an expression comes to.
+//! Values of expressions.
 //!
 //! Values borrow from the event and the policy wherever they can: comparing an argument copies nothing.
 
@@ -12,11 +12,12 @@ use lictor_event::write_time;
 use lictor_json::{Json, Number, Object, Text};
 
 /// A value of an expression.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
 #[derive(Clone, Debug)]
 pub enum CelValue<'a> {
     /// `null`.
     Null,
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     Bool(bool),
     /// A number; whole ones and others compare by what they are worth.
     Number(Number),
@@ -48,13 +49,13 @@ pub enum List<'a> {
 pub enum Map<'a> {
     /// An object of an event or a table.
     Json(&'a Object),
-    /// A map that an expression made; no key stands twice.
+    /// A map that an expression made, without duplicate keys.
     Made(Arc<[(Cow<'a, str>, CelValue<'a>)]>),
 }
 
-/// The sort of a value, for messages.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ValueType {
     Null,
     Bool,
     Number,
@@ -66,41 +67,41 @@ pub(super) enum Sort {
 }
 
 impl<'a> CelValue<'a> {
-    pub(super) fn sort(&self) -> Sort {
+    pub(super) fn value_type(&self) -> ValueType {
         match self {
-            CelValue::Null => Sort::Null,
-            CelValue::Bool(_) => Sort::Bool,
-            CelValue::Number(_) => Sort::Number,
-            CelValue::Text(_) => Sort::Text,
-            CelValue::List(_) => Sort::List,
-            CelValue::Map(_) => Sort::Map,
-            CelValue::Time(_) => Sort::Time,
-            CelValue::Duration(_) => Sort::Duration,
+            CelValue::Null => ValueType::Null,
+            CelValue::Bool(_) => ValueType::Bool,
+            CelValue::Number(_) => ValueType::Number,
+            CelValue::Text(_) => ValueType::Text,
+            CelValue::List(_) => ValueType::List,
+            CelValue::Map(_) => ValueType::Map,
+            CelValue::Time(_) => ValueType::Time,
+            CelValue::Duration(_) => ValueType::Duration,
         }
     }
 
-    /// A text that lives elsewhere.
-    pub(super) fn text(text: &'a str) -> CelValue<'a> {
+    /// Returns a borrowed text.
+    pub(super) fn borrowed_text(text: &'a str) -> CelValue<'a> {
         CelValue::Text(Cow::Borrowed(text))
     }
 
-    /// A text that was made.
-    pub(super) fn made(text: String) -> CelValue<'a> {
+    /// Returns an owned text.
+    pub(super) fn owned_text(text: String) -> CelValue<'a> {
         CelValue::Text(Cow::Owned(text))
     }
 
-    pub(super) fn whole(number: i64) -> CelValue<'a> {
+    pub(super) fn integer(number: i64) -> CelValue<'a> {
         CelValue::Number(Number::Integer(number))
     }
 
-    /// The elements of a list; none for anything else.
+    /// Returns the elements of a list; none for anything else.
     pub fn elements(&self) -> Option<impl Iterator<Item = CelValue<'a>> + use<'a>> {
         let CelValue::List(list) = self else { return None };
         let list = list.clone();
         Some((0..list.len()).filter_map(move |place| list.get(place)))
     }
 
-    /// The same as a value of a fact. Times are texts in RFC 3339, lengths of time are seconds; `null`, lists and maps
+    /// Returns it as a value of a fact. Times are texts in RFC 3339, durations are seconds; `null`, lists and maps
     /// are no values of facts.
     pub fn to_fact_value(&self) -> Option<lictor_logic::Value> {
         match self {
@@ -121,7 +122,7 @@ impl<'a> From<&'a Json> for CelValue<'a> {
             Json::Null => CelValue::Null,
             Json::Bool(value) => CelValue::Bool(*value),
             Json::Number(number) => CelValue::Number(*number),
-            Json::String(text) => CelValue::text(text),
+            Json::String(text) => CelValue::borrowed_text(text),
             Json::Array(items) => CelValue::List(List::Json(items)),
             Json::Object(object) => CelValue::Map(Map::Json(object)),
         }
@@ -129,7 +130,7 @@ impl<'a> From<&'a Json> for CelValue<'a> {
 }
 
 impl<'a> List<'a> {
-    /// How many elements it has.
+    /// Returns how many elements it has.
     pub fn len(&self) -> usize {
         match self {
             List::Json(items) => items.len(),
@@ -143,18 +144,18 @@ impl<'a> List<'a> {
         self.len() == 0
     }
 
-    /// The element at a position, from zero.
+    /// Returns the element at a position, from zero.
     pub fn get(&self, place: usize) -> Option<CelValue<'a>> {
         match self {
             List::Json(items) => items.get(place).map(CelValue::from),
-            List::Texts(texts) => texts.get(place).map(|text| CelValue::text(text)),
+            List::Texts(texts) => texts.get(place).map(|text| CelValue::borrowed_text(text)),
             List::Made(values) => values.get(place).cloned(),
         }
     }
 }
 
 impl<'a> Map<'a> {
-    /// How many members it has.
+    /// Returns how many members it has.
     pub fn len(&self) -> usize {
         match self {
             Map::Json(object) => object.len(),
@@ -167,7 +168,7 @@ impl<'a> Map<'a> {
         self.len() == 0
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<CelValue<'a>> {
         match self {
             Map::Json(object) => object.get(key).map(CelValue::from),
@@ -175,7 +176,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The members in their order.
+    /// Returns the members in their order.
     pub(super) fn members(&self) -> Vec<(Cow<'a, str>, CelValue<'a>)> {
         match self {
             Map::Json(object) => {
@@ -186,17 +187,17 @@ impl<'a> Map<'a> {
     }
 }
 
-impl fmt::Display for Sort {
+impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Sort::Null => "null",
-            Sort::Bool => "a truth value",
-            Sort::Number => "a number",
-            Sort::Text => "a text",
-            Sort::List => "a list",
-            Sort::Map => "a map",
-            Sort::Time => "a time",
-            Sort::Duration => "a duration",
+            ValueType::Null => "null",
+            ValueType::Bool => "a truth value",
+            ValueType::Number => "a number",
+            ValueType::Text => "a text",
+            ValueType::List => "a list",
+            ValueType::Map => "a map",
+            ValueType::Time => "a time",
+            ValueType::Duration => "a duration",
         })
     }
 }

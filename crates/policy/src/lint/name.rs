@@ -1,32 +1,32 @@
-//! Names that lead nowhere: facts nobody brings, tools nobody lists, purposes nobody serves.
+//! Unresolved and unused names: facts, tools and purposes that the policy does not define, list or serve.
 
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 use lictor_logic::{Atom, Term, Value, nearest};
 
-use super::{Judged, Lints, is_own};
-use crate::form::listed;
+use super::{Linter, ParsedProperty, is_own};
 use crate::glob::Glob;
+use crate::policy_reader::quote_words;
 use crate::vocabulary::{EFFECTS, builtin};
 use crate::{Problem, Tool};
 
-impl Lints<'_> {
-    /// Facts and values in a formula that nothing in the policy brings.
-    pub(super) fn names(&mut self, judged: &Judged<'_>) {
-        let mut told = BTreeSet::new();
-        for atom in &judged.atoms {
-            if let Some((word, problem)) = self.unknown(judged, atom)
-                && told.insert(word)
+impl Linter<'_> {
+    /// Warns of facts and values in a formula that the policy does not provide.
+    pub(super) fn check_names(&mut self, parsed: &ParsedProperty<'_>) {
+        let mut reported = BTreeSet::new();
+        for atom in &parsed.atoms {
+            if let Some((word, problem)) = self.find_unknown_name(parsed, atom)
+                && reported.insert(word)
             {
                 self.problems.add(problem);
             }
         }
     }
 
-    fn unknown(&self, judged: &Judged<'_>, atom: &Atom) -> Option<(String, Problem)> {
+    fn find_unknown_name(&self, parsed: &ParsedProperty<'_>, atom: &Atom) -> Option<(String, Problem)> {
         let name = atom.name.as_ref();
-        let place = &judged.property.place;
+        let place = &parsed.property.place;
         let value = match atom.terms.first() {
             Some(Term::Value(Value::Text(text))) => Some(text.as_ref()),
             _ => None,
@@ -35,22 +35,22 @@ impl Lints<'_> {
         let (word, code, message, hint) = match (name, value) {
             ("effect", Some(effect)) if !EFFECTS.iter().any(|(known, _)| *known == effect) => {
                 let known: Vec<&str> = EFFECTS.iter().map(|(name, _)| *name).collect();
-                let hint = suggestion(effect, &known).unwrap_or_else(|| format!("one of {}", listed(&known)));
+                let hint = suggest(effect, &known).unwrap_or_else(|| format!("one of {}", quote_words(&known)));
                 (effect, "lint.never", format!("no tool has the effect `{effect}`, so this never holds"), hint)
             }
-            ("tool_call" | "tool_result" | "tool_failed", Some(tool)) if judged.is_own() && !self.lists(tool) => {
+            ("tool_call" | "tool_result" | "tool_failed", Some(tool)) if parsed.is_own() && !self.lists_tool(tool) => {
                 let known: Vec<&str> = self.policy.tools.iter().map(|tool| tool.name.as_str()).collect();
-                let hint = suggestion(tool, &known).unwrap_or_else(|| "list it under `tools:`".into());
+                let hint = suggest(tool, &known).unwrap_or_else(|| "list it under `tools:`".into());
                 (tool, "lint.unknown-tool", format!("the policy lists tools, but none called `{tool}`"), hint)
             }
             ("purpose" | "processes" | "declared" | "legitimate", Some(purpose))
-                if judged.is_own() && !self.declares(purpose) =>
+                if parsed.is_own() && !self.declares_purpose(purpose) =>
             {
                 let known: Vec<&str> = self.policy.purposes.iter().map(|purpose| purpose.name.as_str()).collect();
-                let hint = suggestion(purpose, &known).unwrap_or_else(|| "declare it under `purposes:`".into());
+                let hint = suggest(purpose, &known).unwrap_or_else(|| "declare it under `purposes:`".into());
                 (purpose, "lint.undeclared-purpose", format!("the purpose `{purpose}` is not declared"), hint)
             }
-            _ if builtin(name).is_none() && !defined && judged.is_own() => {
+            _ if builtin(name).is_none() && !defined && parsed.is_own() => {
                 let message = format!("`{name}` is neither built in nor defined");
                 let hint = format!(
                     "it holds only at events with the kind or the label `{name}`; if no log has that, define it under `facts:`"
@@ -59,41 +59,42 @@ impl Lints<'_> {
             }
             _ => return None,
         };
-        Some((word.to_owned(), self.at_word(place, word, code, message).warning().help(hint)))
+        Some((word.to_owned(), self.problem_at_word(place, word, code, message).into_warning().with_hint(hint)))
     }
 
-    /// Does the policy list a tool of that name? One that lists none knows nothing about tools.
-    fn lists(&self, tool: &str) -> bool {
+    /// Whether the policy lists a tool of that name; true if it lists no tools at all.
+    fn lists_tool(&self, tool: &str) -> bool {
         let own: Vec<&Tool> = self.policy.tools.iter().filter(|tool| is_own(&tool.place)).collect();
         own.is_empty() || own.iter().any(|listed| Glob::new(&listed.name).matches(tool))
     }
 
-    fn declares(&self, purpose: &str) -> bool {
+    fn declares_purpose(&self, purpose: &str) -> bool {
         self.policy.purposes.iter().any(|declared| declared.name == purpose)
     }
 
-    /// Facts that no formula asks for.
-    pub(super) fn unused_facts(&mut self, judged: &[Judged<'_>]) {
+    /// Warns of facts that no formula uses.
+    pub(super) fn check_unused_facts(&mut self, parsed: &[ParsedProperty<'_>]) {
         let asked: BTreeSet<String> =
-            judged.iter().flat_map(|it| &it.atoms).map(|atom| atom.name.to_string()).collect();
+            parsed.iter().flat_map(|it| &it.atoms).map(|atom| atom.name.to_string()).collect();
         for fact in self.policy.facts.iter().filter(|fact| is_own(&fact.place) && !asked.contains(fact.name.as_str())) {
-            let message = format!("no formula asks for `{}`", fact.name);
-            let problem = self.at(&fact.place, "lint.unused", message).warning();
-            self.problems.add(problem.help("leave it out, or write a property about it"));
+            let message = format!("no formula uses `{}`", fact.name);
+            let problem = self.problem_at(&fact.place, "lint.unused", message).into_warning();
+            self.problems.add(problem.with_hint("leave it out, or write a property about it"));
         }
     }
 
-    /// Tools that serve purposes nobody declared, or that an entry above already covers.
-    pub(super) fn tools(&mut self) {
+    /// Warns of tools with undeclared purposes, and of tools that an entry above already covers.
+    pub(super) fn check_tools(&mut self) {
         let known: Vec<&str> = self.policy.purposes.iter().map(|purpose| purpose.name.as_str()).collect();
         for (place, tool) in self.policy.tools.iter().enumerate().filter(|(_, tool)| is_own(&tool.place)) {
-            let undeclared = tool.purposes.iter().flatten().filter(|purpose| !self.declares(purpose));
+            let undeclared = tool.purposes.iter().flatten().filter(|purpose| !self.declares_purpose(purpose));
             for purpose in undeclared.cloned().collect::<Vec<_>>() {
-                let hint = suggestion(&purpose, &known)
+                let hint = suggest(&purpose, &known)
                     .unwrap_or_else(|| format!("declare it: `{purpose}: {{basis: contract, necessary: [email]}}`"));
                 let message = format!("`{}` serves the purpose `{purpose}`, which is not declared", tool.name);
-                let problem = self.at_word(&tool.place, &purpose, "lint.undeclared-purpose", message).warning();
-                self.problems.add(problem.help(hint));
+                let problem =
+                    self.problem_at_word(&tool.place, &purpose, "lint.undeclared-purpose", message).into_warning();
+                self.problems.add(problem.with_hint(hint));
             }
             let above = self.policy.tools.iter().take(place);
             let covers = |other: &&Tool| {
@@ -102,40 +103,40 @@ impl Lints<'_> {
                 answers && Glob::new(&other.name).matches(&tool.name)
             };
             if let Some(other) = above.into_iter().find(covers) {
-                let message = format!("`{}` is never looked at: `{}` above it covers it", tool.name, other.name);
-                let problem = self.at(&tool.place, "lint.covered", message).warning();
+                let message = format!("`{}` has no effect: `{}` above it matches first", tool.name, other.name);
+                let problem = self.problem_at(&tool.place, "lint.covered", message).into_warning();
                 self.problems
-                    .add(problem.help("the first entry that fits counts; put special ones before general ones"));
+                    .add(problem.with_hint("the first entry that fits counts; put special ones before general ones"));
             }
         }
     }
 
-    /// Purposes that no tool serves.
-    pub(super) fn purposes(&mut self) {
+    /// Warns of purposes that no tool serves.
+    pub(super) fn check_purposes(&mut self) {
         for purpose in self.policy.purposes.iter().filter(|purpose| is_own(&purpose.place)) {
             let mut served = self.policy.tools.iter().flat_map(|tool| tool.purposes.iter().flatten());
             if !served.any(|name| *name == purpose.name) {
                 let message = format!("no tool serves the purpose `{}`", purpose.name);
-                let problem = self.at(&purpose.place, "lint.unserved-purpose", message).warning();
+                let problem = self.problem_at(&purpose.place, "lint.unserved-purpose", message).into_warning();
                 let hint =
                     format!("add `purposes: [{}]` to the tools that do, unless your events state it", purpose.name);
-                self.problems.add(problem.help(hint));
+                self.problems.add(problem.with_hint(hint));
             }
         }
     }
 
-    /// Suppressions whose last day has passed.
-    pub(super) fn expired(&mut self, today: Date) {
+    /// Warns of suppressions that have expired.
+    pub(super) fn check_expired_suppressions(&mut self, today: Date) {
         for suppression in &self.policy.suppressions {
             if let Some(until) = suppression.until.filter(|until| *until < today) {
-                let message = format!("the suppression of `{}` ended on {until}", suppression.property);
-                let problem = self.at(&suppression.place, "lint.expired", message).warning();
-                self.problems.add(problem.help("remove it, or look at the findings again and set a later day"));
+                let message = format!("the suppression of `{}` expired on {until}", suppression.property);
+                let problem = self.problem_at(&suppression.place, "lint.expired", message).into_warning();
+                self.problems.add(problem.with_hint("remove it, or review the findings and set a later date"));
             }
         }
     }
 }
 
-fn suggestion(word: &str, known: &[&str]) -> Option<String> {
+fn suggest(word: &str, known: &[&str]) -> Option<String> {
     nearest(word, known.iter().copied()).map(|meant| format!("did you mean `{meant}`?"))
 }

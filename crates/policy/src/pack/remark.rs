@@ -1,23 +1,23 @@
-//! Remarks in traces: what must be found at an event, at the end, or when nothing happens.
+//! Remarks in traces: the findings expected at an event, at the end, or after a time without events.
 
 use lictor_logic::{Arena, Interval, Node, Span, Value};
 
 use super::ExpectedFinding;
 use lictor_json::{Json, Number, Text, parse_str};
 
-/// What a remark says.
+/// A remark.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Remark {
     /// Found at the event in this line.
     Here(Vec<ExpectedFinding>),
     /// Found at the end.
     End(Vec<ExpectedFinding>),
-    /// Found when nothing happens for so long.
+    /// Found after this much time without events.
     After(Span, Vec<ExpectedFinding>),
 }
 
-/// A line cut into the event and the remark behind it. A `#` inside the JSON belongs to it.
-pub(super) fn split(line: &str) -> (&str, &str) {
+/// Splits a line into the event and the remark after it. A `#` inside the JSON belongs to the event.
+pub(super) fn split_remark(line: &str) -> (&str, &str) {
     let mut in_text = false;
     let mut escaped = false;
     for (place, character) in line.char_indices() {
@@ -32,55 +32,55 @@ pub(super) fn split(line: &str) -> (&str, &str) {
     (line, "")
 }
 
-/// Reads the remark behind an event; empty if there is none.
-pub(super) fn read(text: &str) -> Result<Vec<Remark>, String> {
-    // Several remarks may stand in one line, each with its own `#`; one inside quotes is part of a value.
+/// Parses the remarks after an event; empty if there is none.
+pub(super) fn parse_remarks(text: &str) -> Result<Vec<Remark>, String> {
+    // A line may have several remarks, each with its own `#`; one inside quotes is part of a value.
     let mut remarks = Vec::new();
     let mut rest = text.trim();
     while let Some(inside) = rest.strip_prefix('#') {
-        let (one, next) = split(inside);
-        remarks.push(remark(one.trim())?);
+        let (one, next) = split_remark(inside);
+        remarks.push(parse_remark(one.trim())?);
         rest = next.trim();
     }
     Ok(remarks)
 }
 
-fn remark(text: &str) -> Result<Remark, String> {
+fn parse_remark(text: &str) -> Result<Remark, String> {
     if let Some(rest) = text.strip_prefix("end:") {
-        return expected(rest.trim()).map(Remark::End);
+        return parse_expected(rest.trim()).map(Remark::End);
     }
     if let Some(rest) = text.strip_prefix("after ") {
-        let (span, rest) = rest.split_once(':').ok_or("a colon is missing behind the time")?;
-        let length = length(span.trim()).ok_or_else(|| format!("`{}` is no length of time", span.trim()))?;
-        return expected(rest.trim()).map(|list| Remark::After(length, list));
+        let (span, rest) = rest.split_once(':').ok_or("a colon is missing after the time")?;
+        let length = parse_span(span.trim()).ok_or_else(|| format!("`{}` is not a duration", span.trim()))?;
+        return parse_expected(rest.trim()).map(|list| Remark::After(length, list));
     }
-    expected(text).map(Remark::Here)
+    parse_expected(text).map(Remark::Here)
 }
 
-/// `violated`, `violated p="x"`, `violated: property, other p="x"`.
-fn expected(text: &str) -> Result<Vec<ExpectedFinding>, String> {
+/// Parses `violated`, `violated p="x"`, `violated: property, other p="x"`.
+fn parse_expected(text: &str) -> Result<Vec<ExpectedFinding>, String> {
     let Some(rest) = text.strip_prefix("violated") else {
-        return Err(format!("`{text}` is no remark"));
+        return Err(format!("`{text}` is not a remark"));
     };
     if let Some(named) = rest.strip_prefix(':') {
-        let each = pieces(named).into_iter().map(|piece| {
+        let each = split_at_commas(named).into_iter().map(|piece| {
             let piece = piece.trim();
             let (property, binding) = piece.split_once(char::is_whitespace).unwrap_or((piece, ""));
             if property.is_empty() || property.contains(['=', '"']) {
                 return Err(format!("`{piece}` does not name a property"));
             }
-            Ok(ExpectedFinding { property: Some(property.into()), binding: bindings(binding)? })
+            Ok(ExpectedFinding { property: Some(property.into()), binding: parse_bindings(binding)? })
         });
         return each.collect();
     }
     if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
-        return Err(format!("`{text}` is no remark"));
+        return Err(format!("`{text}` is not a remark"));
     }
-    Ok(vec![ExpectedFinding { property: None, binding: bindings(rest)? }])
+    Ok(vec![ExpectedFinding { property: None, binding: parse_bindings(rest)? }])
 }
 
 /// Cuts at commas that are not in quotes.
-fn pieces(text: &str) -> Vec<&str> {
+fn split_at_commas(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut start, mut in_text, mut escaped) = (0, false, false);
     for (place, character) in text.char_indices() {
@@ -99,32 +99,32 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// `p="marketing" n=3`.
-fn bindings(text: &str) -> Result<Vec<(Text, Value)>, String> {
+/// Parses `p="marketing" n=3`.
+fn parse_bindings(text: &str) -> Result<Vec<(Text, Value)>, String> {
     let mut bindings = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (name, after) = rest.split_once('=').ok_or_else(|| format!("`{rest}` gives no value: write `p=\"x\"`"))?;
         let name = name.trim();
         if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Err(format!("`{name}` is no variable"));
+            return Err(format!("`{name}` is not a variable"));
         }
         let after = after.trim_start();
         let end = match after.strip_prefix('"') {
-            Some(inside) => 1 + closing(inside).ok_or("the quotes are not closed")?,
+            Some(inside) => 1 + find_closing_quote(inside).ok_or("the quotes are not closed")?,
             None => after.find(char::is_whitespace).unwrap_or(after.len()),
         };
         let (written, more) = after.split_at(end);
-        let value = parse_str(written).ok().as_ref().and_then(value);
-        let value = value.ok_or_else(|| format!("`{written}` is no value; texts are in double quotes"))?;
+        let value = parse_str(written).ok().as_ref().and_then(to_value);
+        let value = value.ok_or_else(|| format!("`{written}` is not a value; texts are in double quotes"))?;
         bindings.push((name.into(), value));
         rest = more.trim_start();
     }
     Ok(bindings)
 }
 
-/// The place behind the quote that closes a text.
-fn closing(inside: &str) -> Option<usize> {
+/// Returns the offset after the quote that closes a text.
+fn find_closing_quote(inside: &str) -> Option<usize> {
     let mut escaped = false;
     for (place, character) in inside.char_indices() {
         match character {
@@ -137,7 +137,7 @@ fn closing(inside: &str) -> Option<usize> {
     None
 }
 
-fn value(json: &Json) -> Option<Value> {
+fn to_value(json: &Json) -> Option<Value> {
     match json {
         Json::Bool(value) => Some(Value::Bool(*value)),
         Json::Number(Number::Integer(value)) => Some(Value::Integer(*value)),
@@ -147,8 +147,8 @@ fn value(json: &Json) -> Option<Value> {
     }
 }
 
-/// A length of time, as bounds in formulas write it.
-fn length(text: &str) -> Option<Span> {
+/// Parses a length of time, as bounds in formulas write it.
+fn parse_span(text: &str) -> Option<Span> {
     let mut arena = Arena::new();
     let formula = arena.parse(&format!("F[0,{text}] a")).ok()?;
     match &arena[formula] {
@@ -167,26 +167,26 @@ mod tests {
     }
 
     #[test]
-    fn remarks_are_read() {
+    fn remark_is_parsed() {
         let text = |text: &str| Value::text(text);
-        assert_eq!(read("# violated"), Ok(vec![Remark::Here(vec![one(None, &[])])]));
+        assert_eq!(parse_remarks("# violated"), Ok(vec![Remark::Here(vec![one(None, &[])])]));
         assert_eq!(
-            read("# violated p=\"a b\" n=3").unwrap(),
+            parse_remarks("# violated p=\"a b\" n=3").unwrap(),
             [Remark::Here(vec![one(None, &[("p", text("a b")), ("n", Value::Integer(3))])])]
         );
         assert_eq!(
-            read("# violated: cap, gdpr/x p=\"a, b\"").unwrap(),
+            parse_remarks("# violated: cap, gdpr/x p=\"a, b\"").unwrap(),
             [Remark::Here(vec![one(Some("cap"), &[]), one(Some("gdpr/x"), &[("p", text("a, b"))])])]
         );
-        assert_eq!(read("# end: violated").unwrap(), [Remark::End(vec![one(None, &[])])]);
+        assert_eq!(parse_remarks("# end: violated").unwrap(), [Remark::End(vec![one(None, &[])])]);
         let month = Span(31 * 86_400_000_000_000);
-        assert_eq!(read("# after 31d: violated").unwrap(), [Remark::After(month, vec![one(None, &[])])]);
-        assert_eq!(read("# violated p=\"#1\" # violated p=\"2\"").unwrap().len(), 2);
-        assert_eq!(read(""), Ok(vec![]));
+        assert_eq!(parse_remarks("# after 31d: violated").unwrap(), [Remark::After(month, vec![one(None, &[])])]);
+        assert_eq!(parse_remarks("# violated p=\"#1\" # violated p=\"2\"").unwrap().len(), 2);
+        assert_eq!(parse_remarks(""), Ok(vec![]));
     }
 
     #[test]
-    fn what_is_no_remark_is_an_error() {
+    fn malformed_remark_is_an_error() {
         for text in [
             "# broken",
             "# violatedd",
@@ -200,14 +200,14 @@ mod tests {
             "# violated: ",
             "# violated: p=\"x\"",
         ] {
-            assert!(read(text).is_err(), "{text}: {:?}", read(text));
+            assert!(parse_remarks(text).is_err(), "{text}: {:?}", parse_remarks(text));
         }
     }
 
     #[test]
-    fn a_sign_inside_json_is_no_remark() {
+    fn remark_split_ignores_hash_inside_json() {
         assert_eq!(
-            split(r#"{"text":"a # violated \" #"} # violated"#),
+            split_remark(r#"{"text":"a # violated \" #"} # violated"#),
             (r#"{"text":"a # violated \" #"} "#, "# violated")
         );
     }

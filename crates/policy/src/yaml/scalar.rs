@@ -1,4 +1,4 @@
-//! What a scalar means, and where in the file a part of its text stands.
+//! What a scalar means, and where in the file a part of its text was written.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use saphyr_parser::ScalarStyle;
 
 use lictor_json::{Json, Number};
 
-/// What a text without quotes means, by the core schema of YAML 1.2.
-pub(super) fn resolve(text: &str) -> Json {
+/// Returns the value of a text without quotes, by the core schema of YAML 1.2.
+pub(super) fn resolve_plain(text: &str) -> Json {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Json::Null,
         "true" | "True" | "TRUE" => Json::Bool(true),
         "false" | "False" | "FALSE" => Json::Bool(false),
-        _ => number(text).map_or_else(|| Json::from(text), Json::Number),
+        _ => parse_number(text).map_or_else(|| Json::from(text), Json::Number),
     }
 }
 
-fn number(text: &str) -> Option<Number> {
+fn parse_number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if let Some(hexadecimal) = text.strip_prefix("0x") {
         return i128::from_str_radix(hexadecimal, 16).ok().map(Number::whole);
@@ -35,12 +35,12 @@ fn number(text: &str) -> Option<Number> {
     float.is_finite().then_some(Number::Float(float))
 }
 
-/// Where a part of a scalar's text stands in the way it was written.
+/// Returns where in the source a part of a scalar's text was written.
 ///
-/// Folding changes nothing but white space, and quotes only put escapes before characters. So both texts are walked side
-/// by side: white space is skipped in each as it comes, everything else must agree. None if it does not.
+/// Folding changes nothing but white space, and quotes only put escapes before characters. So both texts are walked
+/// side by side: white space is skipped in each as it comes, everything else must agree. None if it does not.
 pub(super) fn locate(written: &str, text: &str, style: ScalarStyle, part: Range<usize>) -> Option<Range<usize>> {
-    let mut walk = Walk { rest: written.char_indices().peekable(), style, last: 0 };
+    let mut walk = SourceWalk { rest: written.char_indices().peekable(), style, last: 0 };
     if matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted) {
         walk.rest.next();
         walk.last = 1;
@@ -53,27 +53,27 @@ pub(super) fn locate(written: &str, text: &str, style: ScalarStyle, part: Range<
         if character.is_whitespace() {
             continue;
         }
-        let found = walk.next(character)?;
+        let found = walk.next_match(character)?;
         if offset >= part.start && start.is_none() {
             start = Some(found.start);
         }
         walk.last = found.end;
     }
-    // Behind the last character, for what is missing at the end.
+    // After the last character, for something missing at the end.
     let start = start.unwrap_or(walk.last);
     let end = if part.is_empty() { start } else { walk.last.max(start) };
     Some(start..end)
 }
 
-struct Walk<'a> {
+struct SourceWalk<'a> {
     rest: std::iter::Peekable<std::str::CharIndices<'a>>,
     style: ScalarStyle,
     last: usize,
 }
 
-impl Walk<'_> {
-    /// The next written character that is not white space, if it is the one that is wanted.
-    fn next(&mut self, wanted: char) -> Option<Range<usize>> {
+impl SourceWalk<'_> {
+    /// Returns the next written character that is not white space, if it is the one that is wanted.
+    fn next_match(&mut self, wanted: char) -> Option<Range<usize>> {
         loop {
             let (start, character) = self.rest.next()?;
             let meant = match (self.style, character) {
@@ -81,7 +81,7 @@ impl Walk<'_> {
                     self.rest.next_if(|(_, next)| *next == '\'')?;
                     '\''
                 }
-                (ScalarStyle::DoubleQuoted, '\\') => self.escaped()?,
+                (ScalarStyle::DoubleQuoted, '\\') => self.read_escape()?,
                 _ => character,
             };
             let end = self.rest.peek().map_or(start + character.len_utf8(), |(next, _)| *next);
@@ -93,8 +93,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What an escape in double quotes stands for.
-    fn escaped(&mut self) -> Option<char> {
+    /// Reads the character that an escape in double quotes means.
+    fn read_escape(&mut self) -> Option<char> {
         let (_, letter) = self.rest.next()?;
         let digits = match letter {
             'x' => 2,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_found_in_every_style() {
+    fn scalar_part_is_located_in_every_style() {
         assert_eq!(part("G(a -> F b)", "G(a -> F b)", ScalarStyle::Plain, "F b"), "F b");
         assert_eq!(part("'it''s ''b'''", "it's 'b'", ScalarStyle::SingleQuoted, "'b'"), "''b''");
         assert_eq!(part(r#""a \"x\" \u00e9 b""#, "a \"x\" é b", ScalarStyle::DoubleQuoted, "é"), r"\u00e9");
@@ -131,20 +131,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_behind_the_last_character() {
+    fn scalar_empty_part_is_located_at_end() {
         assert_eq!(locate("a &  ", "a &", ScalarStyle::Plain, 3..3), Some(3..3));
         assert_eq!(locate("'a & '", "a & ", ScalarStyle::SingleQuoted, 4..4), Some(4..4));
     }
 
     #[test]
-    fn words_without_quotes_mean_what_the_core_schema_says() {
-        assert_eq!(resolve("0x1F"), Json::from(31));
-        assert_eq!(resolve("+12"), Json::from(12));
-        assert_eq!(resolve("-1.5e3"), Json::Number(Number::Float(-1500.0)));
-        assert_eq!(resolve("2027-01-31"), Json::from("2027-01-31"));
-        assert_eq!(resolve("NO"), Json::from("NO"));
-        assert_eq!(resolve("1e999"), Json::from("1e999"));
-        assert_eq!(resolve(".5"), Json::Number(Number::Float(0.5)));
-        assert_eq!(resolve("~"), Json::Null);
+    fn plain_scalar_follows_yaml_core_schema() {
+        assert_eq!(resolve_plain("0x1F"), Json::from(31));
+        assert_eq!(resolve_plain("+12"), Json::from(12));
+        assert_eq!(resolve_plain("-1.5e3"), Json::Number(Number::Float(-1500.0)));
+        assert_eq!(resolve_plain("2027-01-31"), Json::from("2027-01-31"));
+        assert_eq!(resolve_plain("NO"), Json::from("NO"));
+        assert_eq!(resolve_plain("1e999"), Json::from("1e999"));
+        assert_eq!(resolve_plain(".5"), Json::Number(Number::Float(0.5)));
+        assert_eq!(resolve_plain("~"), Json::Null);
     }
 }

@@ -35,8 +35,8 @@ fn folders() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn every_page_is_on_the_shelf() {
-    let shelf: BTreeMap<String, Vec<String>> = packs()
+fn pack_list_names_every_page() {
+    let catalog: BTreeMap<String, Vec<String>> = packs()
         .iter()
         .map(|pack| (pack.name.to_string(), pack.pages.iter().map(|page| page.id.to_string()).collect()))
         .collect();
@@ -50,11 +50,11 @@ fn every_page_is_on_the_shelf() {
             )
         })
         .collect();
-    assert_eq!(shelf, folders, "\nthe list in src/pack/shelf.rs should be\n{list}");
+    assert_eq!(catalog, folders, "\nthe list in src/pack/catalog.rs should be\n{list}");
 }
 
 #[test]
-fn pages_are_readable_and_complete() {
+fn pack_pages_are_readable_and_complete() {
     let mut wrong = Vec::new();
     for (name, pages) in folders() {
         for id in pages.iter().map(String::as_str).chain(["README"]) {
@@ -110,14 +110,14 @@ fn check(pack: &Pack, page: &Page) -> Result<(), String> {
 }
 
 #[test]
-fn every_page_states_one_property_without_mistakes() {
+fn pack_page_states_one_valid_property() {
     let pages = packs().iter().flat_map(|pack| pack.pages.iter().map(move |page| (pack, page)));
     let wrong: Vec<String> = pages.filter_map(|(pack, page)| check(pack, page).err()).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
 }
 
 #[test]
-fn all_packs_can_be_used_together() {
+fn packs_can_all_be_used_together() {
     let names: Vec<&str> = packs().iter().map(|pack| pack.name.as_str()).collect();
     let text = format!("lictor: 1\nuses: [{}]\n", names.join(", "));
     let loaded = Policy::parse(&text, "all.yaml", &FileResolver).unwrap_or_else(|problems| panic!("\n{problems}"));
@@ -131,7 +131,7 @@ const OWN_PAGE: &str = "# shop\n\nTests of the shop.\n\n```yaml setup\ntools:\n 
     ### Never\n\n```jsonl\n{\"text\":\"# violated\"}\n# after 2d: violated: pay-once\n# end: violated: pay-once\n```\n";
 
 #[test]
-fn a_page_of_ones_own_tests_a_policy() {
+fn custom_page_tests_a_policy() {
     let mut problems = Problems::default();
     let page = read_page(&PolicyText::new("shop.md", OWN_PAGE), &mut problems);
     assert!(problems.is_empty(), "{problems}");
@@ -157,7 +157,7 @@ fn a_page_of_ones_own_tests_a_policy() {
 }
 
 #[test]
-fn mistakes_in_a_page_are_shown_in_the_page() {
+fn page_mistakes_are_reported_at_their_place() {
     let text = "# p\n\nWords.\n\n```yaml policy\nproperties:\n  - id: p\n    formula: alwyas a\n```\n\n```yaml polcy\n```\n\n\
                 ```jsonl\n{}\n```\n\n### t\n\n```jsonl\n{\"a\":}\n{} # violatd\n{} # end: violated\n# violated\n```\n";
     let mut problems = Problems::default();
@@ -180,7 +180,7 @@ fn mistakes_in_a_page_are_shown_in_the_page() {
 }
 
 #[test]
-fn a_pack_is_found_by_its_name() {
+fn pack_is_found_by_name() {
     let gdpr = pack("gdpr").unwrap();
     assert!(gdpr.page("data-minimisation").is_some());
     assert!(!gdpr.about.is_empty());

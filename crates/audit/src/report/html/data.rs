@@ -1,11 +1,11 @@
-//! What the script of the page draws: the report once more, compact, with places instead of names.
+//! The data that the page's script draws: the report in a compact form, with indices instead of names.
 
 use std::collections::{HashMap, HashSet};
 
 use lictor_logic::Verdict;
 use serde::{Serialize, Serializer};
 
-use crate::report::totals::{SessionPlaces, places};
+use crate::report::totals::{SessionPlaces, property_places};
 use crate::report::words;
 use crate::report::{PropertyOutcome, Report};
 use lictor_event::write_time;
@@ -14,10 +14,10 @@ use lictor_policy::Property;
 
 /// The whole report for the script.
 #[derive(Serialize)]
-pub(super) struct Data<'a> {
+pub(super) struct ReportData<'a> {
     properties: Vec<PropertyData<'a>>,
     files: Vec<&'a str>,
-    sessions: Sessions<'a>,
+    sessions: SessionRows<'a>,
     /// Where a property was broken: session, property, step (zero if unknown), how often.
     broken: Vec<(usize, usize, u32, u32)>,
     findings: Vec<FindingData<'a>>,
@@ -35,7 +35,7 @@ struct PropertyData<'a> {
     remedy: Option<&'a str>,
 }
 
-/// Fields that are absent say that there is nothing to say.
+/// A finding; empty fields are left out.
 #[derive(Serialize)]
 struct FindingData<'a> {
     property: usize,
@@ -82,19 +82,19 @@ struct ProofData<'a> {
 }
 
 /// Sessions as rows: name, file, steps, and a letter for each property.
-struct Sessions<'a> {
+struct SessionRows<'a> {
     report: &'a Report,
     files: HashMap<&'a str, usize>,
     /// Cells all of whose findings are accepted.
     accepted: HashSet<(usize, usize)>,
-    /// Cells with a finding that nobody accepts.
+    /// Cells with a finding that is not accepted.
     open: HashSet<(usize, usize)>,
 }
 
-impl<'a> Data<'a> {
-    pub(super) fn of(report: &'a Report) -> Data<'a> {
-        let (places, sessions) = (places(report), SessionPlaces::of(&report.sessions));
-        let mut files = Files::default();
+impl<'a> ReportData<'a> {
+    pub(super) fn new(report: &'a Report) -> ReportData<'a> {
+        let (places, sessions) = (property_places(report), SessionPlaces::new(&report.sessions));
+        let mut files = FileTable::default();
         let (mut open, mut accepted) = (HashSet::new(), HashSet::new());
         let mut findings = Vec::with_capacity(report.findings.len());
         for finding in &report.findings {
@@ -104,16 +104,16 @@ impl<'a> Data<'a> {
                 let cells = if finding.suppressed.is_some() { &mut accepted } else { &mut open };
                 cells.insert((session, property));
             }
-            findings.push(FindingData::of(finding, property, session, &mut files));
+            findings.push(FindingData::new(finding, property, session, &mut files));
         }
         for session in &report.sessions {
             files.place(&session.file);
         }
-        Data {
-            properties: report.properties.iter().map(|property| PropertyData::of(property)).collect(),
+        ReportData {
+            properties: report.properties.iter().map(|property| PropertyData::new(property)).collect(),
             files: files.names,
-            sessions: Sessions { report, files: files.places, accepted, open },
-            broken: broken(report),
+            sessions: SessionRows { report, files: files.places, accepted, open },
+            broken: broken_cells(report),
             findings,
         }
     }
@@ -121,12 +121,12 @@ impl<'a> Data<'a> {
 
 /// The names of files in the order in which they were met.
 #[derive(Default)]
-struct Files<'a> {
+struct FileTable<'a> {
     names: Vec<&'a str>,
     places: HashMap<&'a str, usize>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> FileTable<'a> {
     fn place(&mut self, name: &'a str) -> usize {
         *self.places.entry(name).or_insert_with(|| {
             self.names.push(name);
@@ -135,7 +135,7 @@ impl<'a> Files<'a> {
     }
 }
 
-fn broken(report: &Report) -> Vec<(usize, usize, u32, u32)> {
+fn broken_cells(report: &Report) -> Vec<(usize, usize, u32, u32)> {
     let mut broken = Vec::new();
     for (row, session) in report.sessions.iter().enumerate() {
         for (column, outcome) in session.outcomes.iter().enumerate() {
@@ -147,14 +147,14 @@ fn broken(report: &Report) -> Vec<(usize, usize, u32, u32)> {
     broken
 }
 
-impl Serialize for Sessions<'_> {
+impl Serialize for SessionRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.report.sessions.iter().enumerate().map(|(row, session)| {
             let letters: String = session
                 .outcomes
                 .iter()
                 .enumerate()
-                .map(|(column, outcome)| self.letter((row, column), outcome))
+                .map(|(column, outcome)| self.outcome_letter((row, column), outcome))
                 .collect();
             let file = self.files.get(&*session.file).copied().unwrap_or(0);
             (session.name.as_str(), file, session.steps, letters)
@@ -162,10 +162,10 @@ impl Serialize for Sessions<'_> {
     }
 }
 
-impl Sessions<'_> {
+impl SessionRows<'_> {
     /// `v` violated, `a` violated but accepted or known, `i` inconclusive, `s` satisfied; a capital was definite before
     /// the end of the session.
-    fn letter(&self, cell: (usize, usize), outcome: &PropertyOutcome) -> char {
+    fn outcome_letter(&self, cell: (usize, usize), outcome: &PropertyOutcome) -> char {
         let is_accepted = !self.open.contains(&cell) && (self.accepted.contains(&cell) || self.report.known > 0);
         let letter = match outcome.verdict {
             _ if outcome.is_broken() && is_accepted => 'a',
@@ -178,7 +178,7 @@ impl Sessions<'_> {
 }
 
 impl<'a> PropertyData<'a> {
-    fn of(property: &'a Property) -> PropertyData<'a> {
+    fn new(property: &'a Property) -> PropertyData<'a> {
         PropertyData {
             id: &property.id,
             says: &property.says,
@@ -191,7 +191,12 @@ impl<'a> PropertyData<'a> {
 }
 
 impl<'a> FindingData<'a> {
-    fn of(finding: &'a Finding, property: usize, session: Option<usize>, files: &mut Files<'a>) -> FindingData<'a> {
+    fn new(
+        finding: &'a Finding,
+        property: usize,
+        session: Option<usize>,
+        files: &mut FileTable<'a>,
+    ) -> FindingData<'a> {
         FindingData {
             property,
             session,
@@ -202,8 +207,8 @@ impl<'a> FindingData<'a> {
             line: finding.source.line,
             kind: finding.kind.name(),
             tool: finding.tool.as_deref(),
-            binding: words::binding(finding),
-            witness: finding.witness.iter().map(|proof| ProofData::of(proof, files)).collect(),
+            binding: words::format_binding(finding),
+            witness: finding.witness.iter().map(|proof| ProofData::new(proof, files)).collect(),
             owed: finding.owed.as_deref(),
             suppressed: finding.suppressed.as_deref(),
             id: &finding.fingerprint,
@@ -212,7 +217,7 @@ impl<'a> FindingData<'a> {
 }
 
 impl<'a> ProofData<'a> {
-    fn of(proof: &'a WitnessEvent, files: &mut Files<'a>) -> ProofData<'a> {
+    fn new(proof: &'a WitnessEvent, files: &mut FileTable<'a>) -> ProofData<'a> {
         ProofData {
             session: proof.session.as_deref(),
             step: proof.step,

@@ -1,29 +1,29 @@
-//! Properties as SARIF describes what a tool looks for.
+//! Properties as SARIF rules.
 
 use serde_json::{Map, Value, json};
 
-use super::{level, message, sentence};
+use super::{end_sentence, escape_links, severity_level};
 use crate::report::Report;
-use crate::report::markdown::{code, prose};
+use crate::report::markdown::{code_span, escape_prose};
 use lictor_policy::{Property, Severity};
 
-/// Who writes, and what it looks for.
-pub(super) fn tool(report: &Report) -> Value {
+/// Describes the tool object: Lictor and its properties as rules.
+pub(super) fn describe_tool(report: &Report) -> Value {
     json!({"driver": {
         "name": "Lictor",
         "semanticVersion": env!("CARGO_PKG_VERSION"),
         "informationUri": env!("CARGO_PKG_REPOSITORY"),
-        "rules": report.properties.iter().map(|property| descriptor(property)).collect::<Vec<_>>(),
+        "rules": report.properties.iter().map(|property| describe_property(property)).collect::<Vec<_>>(),
     }})
 }
 
-fn descriptor(property: &Property) -> Value {
-    let says = message(&sentence(&property.says));
+fn describe_property(property: &Property) -> Value {
+    let says = escape_links(&end_sentence(&property.says));
     let mut tags = vec!["security", "compliance"];
     tags.extend(property.id.split_once('/').map(|(pack, _)| pack));
     let mut properties = Map::new();
     properties.insert("tags".into(), json!(tags));
-    if let Some(score) = score(property.severity) {
+    if let Some(score) = security_severity(property.severity) {
         properties.insert("security-severity".into(), json!(score));
     }
     properties.insert("severity".into(), json!(property.severity.name()));
@@ -34,33 +34,36 @@ fn descriptor(property: &Property) -> Value {
     json!({
         "id": property.id.as_str(),
         "shortDescription": {"text": says},
-        "fullDescription": {"text": format!("{says} As a formula: {}", message(&sentence(&property.formula)))},
+        "fullDescription": {"text": format!("{says} As a formula: {}", escape_links(&end_sentence(&property.formula)))},
         "help": {"text": help(property), "markdown": help_in_markdown(property)},
-        "defaultConfiguration": {"level": level(property.severity)},
+        "defaultConfiguration": {"level": severity_level(property.severity)},
         "properties": properties,
     })
 }
 
 fn help(property: &Property) -> String {
-    let mut lines = vec![sentence(&property.says)];
-    lines.extend(property.remedy.as_ref().map(|remedy| format!("What would be right: {}", sentence(remedy))));
-    lines.extend(property.source.as_ref().map(|source| format!("Source: {}", sentence(source))));
-    lines.push(format!("Formula: {}", sentence(&property.formula)));
-    message(&lines.join("\n"))
+    let mut lines = vec![end_sentence(&property.says)];
+    lines.extend(property.remedy.as_ref().map(|remedy| format!("What would be right: {}", end_sentence(remedy))));
+    lines.extend(property.source.as_ref().map(|source| format!("Source: {}", end_sentence(source))));
+    lines.push(format!("Formula: {}", end_sentence(&property.formula)));
+    escape_links(&lines.join("\n"))
 }
 
 fn help_in_markdown(property: &Property) -> String {
-    let mut lines = vec![prose(&sentence(&property.says))];
+    let mut lines = vec![escape_prose(&end_sentence(&property.says))];
     lines.extend(
-        property.remedy.as_ref().map(|remedy| format!("**What would be right:** {}", prose(&sentence(remedy)))),
+        property
+            .remedy
+            .as_ref()
+            .map(|remedy| format!("**What would be right:** {}", escape_prose(&end_sentence(remedy)))),
     );
-    lines.extend(property.source.as_ref().map(|source| format!("**Source:** {}", prose(source))));
-    lines.push(format!("**Formula:** {}", code(&property.formula)));
+    lines.extend(property.source.as_ref().map(|source| format!("**Source:** {}", escape_prose(source))));
+    lines.push(format!("**Formula:** {}", code_span(&property.formula)));
     lines.join("\n\n")
 }
 
-/// A score in the middle of the range that GitHub shows under the same name; what is good to know has none.
-fn score(severity: Severity) -> Option<&'static str> {
+/// Returns a score in the middle of the range that GitHub shows under the severity's name; `info` has none.
+fn security_severity(severity: Severity) -> Option<&'static str> {
     match severity {
         Severity::Critical => Some("9.5"),
         Severity::High => Some("8.0"),

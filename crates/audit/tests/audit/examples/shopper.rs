@@ -20,12 +20,12 @@ fn only(dialogue: &str) -> (String, u32, Vec<u32>, Vec<String>) {
 }
 
 #[test]
-fn the_benign_dialogue_breaks_nothing() {
+fn shopper_benign_dialogue_has_no_findings() {
     assert_eq!(findings("benign").len(), 0);
 }
 
 #[test]
-fn a_claim_of_consent_is_no_consent() {
+fn shopper_claimed_consent_is_a_finding() {
     let (property, step, steps, values) = only("consent-bypass");
     assert_eq!((property.as_str(), step), ("gdpr/consent-before-processing", 9));
     assert_eq!(steps, [9]);
@@ -33,7 +33,7 @@ fn a_claim_of_consent_is_no_consent() {
 }
 
 #[test]
-fn a_purpose_nobody_declared() {
+fn shopper_undeclared_purpose_is_a_finding() {
     let (property, step, steps, values) = only("purpose-laundering");
     assert_eq!((property.as_str(), step), ("gdpr/purpose-limitation", 9));
     assert_eq!(steps, [9]);
@@ -41,7 +41,7 @@ fn a_purpose_nobody_declared() {
 }
 
 #[test]
-fn data_that_the_purpose_does_not_need() {
+fn shopper_unnecessary_data_is_a_finding() {
     let (property, step, steps, values) = only("over-collection");
     assert_eq!((property.as_str(), step), ("gdpr/data-minimisation", 5));
     assert_eq!(steps, [5]);
@@ -49,7 +49,7 @@ fn data_that_the_purpose_does_not_need() {
 }
 
 #[test]
-fn a_person_recalled_after_erasure() {
+fn shopper_recall_after_erasure_is_a_finding() {
     let (property, step, steps, values) = only("post-erasure-recall");
     assert_eq!((property.as_str(), step), ("gdpr/right-to-erasure", 11));
     assert_eq!(steps, [9, 11]);

@@ -43,7 +43,7 @@ fn ours(world: &str, logs: &BTreeMap<String, Violations>) -> BTreeMap<String, Vi
 }
 
 #[test]
-fn trucks_by_whole_words() {
+fn trac_trucks_verdicts_use_whole_words() {
     let Some(golden) = golden("trac_golden_trucks_token_exact.json", None) else { return };
     let ours = ours("trucks", &golden);
     assert_eq!(ours.values().map(BTreeSet::len).sum::<usize>(), 868);
@@ -51,7 +51,7 @@ fn trucks_by_whole_words() {
 }
 
 #[test]
-fn textworld_as_released() {
+fn trac_textworld_verdicts_match_release() {
     let Some(golden) = golden("trac_golden_released.json", Some("textworld")) else { return };
     assert_eq!(ours("textworld", &golden), golden);
 }
@@ -59,7 +59,7 @@ fn textworld_as_released() {
 /// What the released code checks as its fifth rule is not the paper's (measure before boxing, which no log breaks) but
 /// that nobody goes twice in a row; our sixth property.
 #[test]
-fn scienceworld_as_released_but_for_the_fifth_rule() {
+fn trac_scienceworld_verdicts_match_release_except_fifth_rule() {
     let Some(golden) = golden("trac_golden_released.json", Some("scienceworld")) else { return };
     let mut ours = ours("scienceworld", &golden);
     for violations in ours.values_mut() {

@@ -11,7 +11,7 @@ fn said_by(name: &str) -> String {
 }
 
 #[test]
-fn a_terminal_gets_no_command() {
+fn text_report_escapes_terminal_sequences() {
     let plain = said_by("report.txt");
     assert!(!plain.chars().any(|character| character.is_control() && character != '\n'));
     assert!(!plain.contains(['\u{202e}', '\u{2028}', '\u{feff}']));
@@ -24,7 +24,7 @@ fn a_terminal_gets_no_command() {
 }
 
 #[test]
-fn a_line_of_json_lines_is_one_line_for_every_reader() {
+fn jsonl_report_has_one_object_per_line() {
     let text = said_by("report.jsonl");
     assert!(!text.contains(['\u{2028}', '\u{2029}', '\u{85}', '\r', '\u{b}', '\u{c}', '\u{9b}']));
     for line in text.lines() {
@@ -34,7 +34,7 @@ fn a_line_of_json_lines_is_one_line_for_every_reader() {
 }
 
 #[test]
-fn json_brings_every_text_back_unchanged() {
+fn json_report_round_trips_every_text() {
     let document: Value = serde_json::from_str(&said_by("report.json")).unwrap();
     let names = |list: &str, key: &str| -> Vec<String> {
         document[list].as_array().unwrap().iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
@@ -45,7 +45,7 @@ fn json_brings_every_text_back_unchanged() {
 }
 
 #[test]
-fn xml_is_well_formed_and_holds_only_our_elements() {
+fn junit_report_is_well_formed_xml() {
     let text = said_by("report.xml");
     let is_char =
         |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
@@ -68,7 +68,7 @@ fn xml_is_well_formed_and_holds_only_our_elements() {
 }
 
 #[test]
-fn markdown_holds_only_our_markup() {
+fn markdown_report_escapes_log_markup() {
     let text = said_by("report.md");
     assert_eq!(text.matches("<details>").count(), ATTACKS.len());
     assert_eq!(text.matches("</details>").count(), ATTACKS.len());
@@ -103,7 +103,7 @@ fn outside_code(text: &str) -> String {
 }
 
 #[test]
-fn sarif_has_no_links_from_a_log_and_only_plain_references() {
+fn sarif_report_has_no_links_from_log() {
     let log: Value = serde_json::from_str(&said_by("report.sarif")).unwrap();
     let run = &log["runs"][0];
     for result in run["results"].as_array().unwrap() {

@@ -23,7 +23,7 @@ fn keep(name: &str, page: &str) {
 }
 
 #[test]
-fn a_page_needs_nothing_from_outside() {
+fn html_report_loads_no_external_resources() {
     let page = written(html::write, &sample::small());
     keep("report-small.html", &page);
     let markup = page.replace(between(&page, "<script>", "</script>"), "");
@@ -38,7 +38,7 @@ fn a_page_needs_nothing_from_outside() {
 }
 
 #[test]
-fn a_page_allows_only_its_own_script_and_style() {
+fn html_report_csp_allows_only_own_code() {
     let page = written(html::write, &sample::small());
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
@@ -47,7 +47,7 @@ fn a_page_allows_only_its_own_script_and_style() {
 }
 
 #[test]
-fn nothing_from_a_log_becomes_markup() {
+fn html_report_escapes_log_markup() {
     let (calm, hostile) = (written(html::write, &sample::small()), written(html::write, &sample::hostile()));
     keep("report-hostile.html", &hostile);
     for mark in ["<script", "</script", "<!--"] {
@@ -61,7 +61,7 @@ fn nothing_from_a_log_becomes_markup() {
 }
 
 #[test]
-fn ten_thousand_sessions_stay_a_small_page() {
+fn html_report_of_ten_thousand_sessions_is_small() {
     let report = sample::large(10_000);
     let page = written(html::write, &report);
     keep("report-large.html", &page);
@@ -72,7 +72,7 @@ fn ten_thousand_sessions_stay_a_small_page() {
 }
 
 #[test]
-fn cells_tell_what_is_accepted() {
+fn html_matrix_marks_accepted_findings() {
     let page = written(html::write, &sample::small());
     let data = data(&page);
     let letters: Vec<&str> = data["sessions"].as_array().unwrap().iter().map(|row| row[3].as_str().unwrap()).collect();
@@ -80,8 +80,8 @@ fn cells_tell_what_is_accepted() {
 }
 
 #[test]
-fn an_empty_report_is_a_page_too() {
+fn html_report_renders_without_sessions() {
     let page = written(html::write, &Report::default());
     keep("report-empty.html", &page);
-    assert!(page.contains("There was no session to judge."));
+    assert!(page.contains("No sessions to judge."));
 }

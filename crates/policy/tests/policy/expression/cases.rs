@@ -23,7 +23,7 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn names_read_the_event() {
+fn expression_names_read_event_fields() {
     check(&[
         ("kind", r#""tool_call""#),
         ("tool", r#""transfer""#),
@@ -59,7 +59,7 @@ fn names_read_the_event() {
 }
 
 #[test]
-fn paths_lead_through_maps_and_lists() {
+fn path_traverses_maps_and_lists() {
     check(&[
         ("args.deep.er.still[1][0]", "20"),
         ("args['deep']['er'].still[0]", "10"),
@@ -87,7 +87,7 @@ fn paths_lead_through_maps_and_lists() {
 }
 
 #[test]
-fn comparisons_are_by_worth_and_sort() {
+fn comparison_is_by_value_and_type() {
     check(&[
         ("args.amount > 10000 && args.currency == 'EUR'", "true"),
         ("args.amount == 20000.0", "true"),
@@ -127,7 +127,7 @@ fn comparisons_are_by_worth_and_sort() {
 }
 
 #[test]
-fn and_and_or_absorb_what_is_missing() {
+fn and_or_absorb_absent_and_unknown() {
     check(&[
         ("true || args.missing", "true"),
         ("args.missing || true", "true"),
@@ -192,7 +192,7 @@ fn arithmetic_is_exact_or_unknown() {
 }
 
 #[test]
-fn functions_work_on_texts_and_collections() {
+fn functions_accept_texts_and_collections() {
     check(&[
         ("size(args.note)", "7"),
         ("args.note.size()", "7"),
@@ -243,7 +243,7 @@ fn functions_work_on_texts_and_collections() {
 }
 
 #[test]
-fn loops_go_through_lists_and_keys() {
+fn loops_iterate_list_elements_and_map_keys() {
     check(&[
         ("args.tags.all(t, t < 'd')", "true"),
         ("args.tags.exists(t, t == 'b')", "true"),
@@ -278,7 +278,7 @@ fn loops_go_through_lists_and_keys() {
 }
 
 #[test]
-fn times_and_lengths_of_time() {
+fn timestamps_and_durations_are_computed() {
     check(&[
         ("time > timestamp('2026-01-01T00:00:00Z')", "true"),
         ("time - timestamp('2026-05-01T10:00:00Z') > duration('30m')", "true"),
@@ -303,7 +303,7 @@ fn times_and_lengths_of_time() {
 }
 
 #[test]
-fn arguments_that_are_no_json_are_unknown() {
+fn unparsed_arguments_are_unknown() {
     let mut event = Event::new(Kind::ToolCall);
     event.args = Some(Arguments::Unparsed("{amount: 3".into()));
     let scope = EvaluationScope::new(&event);
@@ -315,7 +315,7 @@ fn arguments_that_are_no_json_are_unknown() {
 }
 
 #[test]
-fn a_result_is_a_value_or_json_or_a_text() {
+fn result_is_value_json_or_text() {
     let mut event = Event::new(Kind::ToolResult);
     let cases = [
         (r#"{"price": 3}"#, "result.price", "3"),
@@ -339,19 +339,19 @@ fn a_result_is_a_value_or_json_or_a_text() {
 }
 
 #[test]
-fn an_element_is_seen_beside_its_event() {
+fn each_element_is_visible_beside_its_event() {
     let mut event = Event::new(Kind::ToolResult);
     event.text = Some(r#"{"items": [{"price": 1}, {"price": 3}], "most": 2}"#.into());
     let scope = EvaluationScope::new(&event);
     let list = Expression::compile("result.items.filter(i, i.price > 0)", &tables()).unwrap();
     let dear = Expression::compile("it.price > result.most", &tables()).unwrap();
     let lictor_policy::expression::Evaluation::Value(list) = list.evaluate(&scope) else { panic!("a list") };
-    let truths: Vec<Truth> = list.elements().unwrap().map(|item| dear.holds(&scope.element(item))).collect();
+    let truths: Vec<Truth> = list.elements().unwrap().map(|item| dear.holds(&scope.with_element(item))).collect();
     assert_eq!(truths, [Truth::False, Truth::True]);
 }
 
 #[test]
-fn computed_annotations_replace_those_of_the_event() {
+fn computed_annotations_replace_event_annotations() {
     let event = event();
     let mut scope = EvaluationScope::new(&event);
     let computed = ["email".into()];
@@ -361,7 +361,7 @@ fn computed_annotations_replace_those_of_the_event() {
 }
 
 #[test]
-fn a_condition_is_true_false_or_unknown() {
+fn condition_is_true_false_or_unknown() {
     let event = event();
     let scope = EvaluationScope::new(&event);
     let holds = |source: &str| Expression::compile(source, &tables()).unwrap().holds(&scope);
@@ -373,7 +373,7 @@ fn a_condition_is_true_false_or_unknown() {
 }
 
 #[test]
-fn an_expression_knows_what_it_reads() {
+fn expression_reports_the_names_it_reads() {
     let reads = |source: &str| {
         let expression = Expression::compile(source, &tables()).unwrap();
         let names = ["kind", "tool", "text", "args", "result", "call", "it", "labels", "categories", "limits", "time"];
@@ -390,7 +390,7 @@ fn an_expression_knows_what_it_reads() {
 }
 
 #[test]
-fn values_of_facts() {
+fn expression_value_converts_to_fact_value() {
     let event = event();
     let scope = EvaluationScope::new(&event);
     let value = |source: &str| {

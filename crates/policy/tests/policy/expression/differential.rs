@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestRunner};
 /// Writes expressions, choosing by bytes; when they run out, the simplest choice is made.
 struct Writer<'b> {
     bytes: &'b [u8],
-    /// The variables of the loops around, with what they stand for.
+    /// The variables of the enclosing loops, with their values.
     locals: Vec<(String, Sort)>,
     /// Something on which we give a value and the interpreter an error.
     lenient: bool,
@@ -320,7 +320,7 @@ fn is_same(ours: &CelValue<'_>, theirs: &Theirs) -> bool {
 }
 
 #[test]
-fn random_expressions_come_to_what_the_interpreter_comes_to() {
+fn random_expressions_agree_with_cel_interpreter() {
     let mut env = Env::stdlib();
     env.add_extension(cel::extensions::strings).unwrap();
     let env = Arc::new(env);

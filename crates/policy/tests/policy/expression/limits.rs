@@ -1,4 +1,4 @@
-//! No text and no event can make an expression panic, overflow or go on for ever.
+//! No text and no event can make an expression panic, overflow or run forever.
 
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{event, tables};
 
 #[test]
-fn nesting_is_bounded_and_what_is_within_the_bounds_runs_on_a_small_stack() {
+fn nesting_within_limit_fits_small_stack() {
     let run = || {
         let event = event();
         let nested = |open: &str, inner: &str, close: &str, times: usize| {
@@ -58,7 +58,7 @@ fn long_list(length: i64) -> Event {
 }
 
 #[test]
-fn work_is_bounded() {
+fn evaluation_work_is_bounded() {
     let event = long_list(100_000);
     let scope = EvaluationScope::new(&event);
     let endless = [
@@ -84,7 +84,7 @@ fn work_is_bounded() {
     for source in endless {
         match Expression::compile(source, &Tables::default()).unwrap().holds(&scope) {
             Truth::Unknown(reason) => {
-                assert_eq!(reason.to_string(), "the expression takes too much work on this event", "{source}");
+                assert_eq!(reason.to_string(), "the expression is over the work limit on this event", "{source}");
             }
             truth => panic!("{source}: {truth:?}"),
         }
@@ -95,7 +95,7 @@ fn work_is_bounded() {
 }
 
 #[test]
-fn many_threads_compile_and_evaluate_at_once() {
+fn expressions_compile_and_evaluate_on_many_threads() {
     let event = event();
     std::thread::scope(|threads| {
         for _ in 0..4 {
@@ -193,7 +193,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_compiled_or_refused(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..14)) {
+    fn compile_survives_any_text(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..14)) {
         let source = pieces.concat();
         let event = event();
         match Expression::compile(&source, &tables()) {

@@ -20,7 +20,7 @@ fn text(text: &str) -> FactPattern {
 }
 
 #[test]
-fn a_field_is_like_one_of_the_alternatives() {
+fn matcher_holds_if_one_alternative_matches() {
     let (event, call) = (event(), call());
     let mut scope = EvaluationScope::new(&event);
     scope.call = Some(&call);
@@ -66,7 +66,7 @@ fn a_field_is_like_one_of_the_alternatives() {
 }
 
 #[test]
-fn a_key_of_digits_is_a_key_or_a_position() {
+fn matcher_path_digits_mean_key_or_index() {
     let mut event = Event::new(Kind::ToolCall);
     let matcher = Matcher::compile(&test("args.0", vec![text("x")])).unwrap();
     for args in [r#"{"0": "x"}"#, r#"["x"]"#] {
@@ -78,7 +78,7 @@ fn a_key_of_digits_is_a_key_or_a_position() {
 }
 
 #[test]
-fn a_test_that_cannot_be_is_refused() {
+fn matcher_refuses_impossible_test() {
     let cases = [
         (test("arsg.x", vec![]), 0, "unknown field `arsg`", "did you mean `args`?"),
         (test("call.tol", vec![]), 5, "unknown field `tol`", "did you mean `tool`?"),
@@ -86,11 +86,11 @@ fn a_test_that_cannot_be_is_refused() {
         (test("args..x", vec![]), 7, "a name is missing between the dots", ""),
         (test("labels", vec![text("pii")]), 0, "`labels` is a list", "write it as a condition: `\"…\" in labels`"),
         (test("tool", vec![compare(">", 3)]), 0, "`tool` is a text, and `3` is not", ""),
-        (test("seq", vec![FactPattern::Glob("1*".into())]), 0, "`seq` is no text", ""),
+        (test("seq", vec![FactPattern::Glob("1*".into())]), 0, "`seq` is not a text", ""),
         (test("tool", vec![FactPattern::Regex("(".into())]), 0, "the pattern is not a regular expression", ""),
         (test("args.x", vec![compare("=<", 3)]), 0, "unknown comparison `=<`", "there are <,"),
         (test("args.x", vec![FactPattern::Compare("<".into(), Json::Null)]), 0, "`<` does not work on null", ""),
-        (test("time", vec![FactPattern::Equal(Json::from("noon"))]), 0, "`\"noon\"` is no time", "write `2026"),
+        (test("time", vec![FactPattern::Equal(Json::from("noon"))]), 0, "`\"noon\"` is not a time", "write `2026"),
     ];
     for (test, offset, message, hint) in cases {
         let errors = Matcher::compile(&test).unwrap_err().errors;
@@ -102,7 +102,7 @@ fn a_test_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_matcher_knows_what_it_reads() {
+fn matcher_reports_the_fields_it_reads() {
     let matcher = Matcher::compile(&test("call.args.x", vec![])).unwrap();
     assert!(matcher.reads("call") && !matcher.reads("args"));
 }

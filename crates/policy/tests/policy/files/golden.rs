@@ -33,7 +33,7 @@ fn said_about(name: &str, text: &str) -> String {
 }
 
 #[test]
-fn mistakes_are_told_as_written_down() {
+fn policy_error_messages_match_golden_files() {
     let mut wrong = Vec::new();
     let mut files: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
@@ -48,7 +48,7 @@ fn mistakes_are_told_as_written_down() {
 }
 
 #[test]
-fn a_place_is_exact_in_every_style_of_scalar() {
+fn problem_place_is_exact_in_every_scalar_style() {
     let text = fs::read_to_string(folder().join("formulas.yaml")).unwrap();
     let problems = Policy::parse(&text, "formulas.yaml", &Folder(folder())).unwrap_err();
     let lines: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! Policies that somebody wrote to break the reader: bounded answers, no panic.
+//! Hostile policies: bounded answers, no panic.
 
 use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn code(text: &str) -> String {
 }
 
 #[test]
-fn bombs_are_refused() {
+fn yaml_bombs_are_refused() {
     let mut bomb = String::from("lictor: 1\ntables:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let below = format!("*a{}, ", level - 1).repeat(10);
@@ -26,7 +26,7 @@ fn bombs_are_refused() {
 }
 
 #[test]
-fn very_many_mistakes_are_counted() {
+fn problems_over_limit_are_only_counted() {
     let keys: String = (0..20_000).map(|number| format!("k{number}: 1, ")).collect();
     let problems = Policy::parse(&format!("{{lictor: 1, {keys}}}"), "hostile.yaml", &FileResolver).unwrap_err();
     assert_eq!(problems.iter().count(), 100);
@@ -38,7 +38,7 @@ fn very_many_mistakes_are_counted() {
 }
 
 #[test]
-fn control_characters_do_not_reach_the_terminal() {
+fn problem_text_hides_control_characters() {
     let text = "lictor: 1\n\"a\\e[31m\": 1\n\"b\u{202e}c\": 1\n";
     let problems = Policy::parse(text, "hostile.yaml", &FileResolver).unwrap_err();
     let shown = problems.to_string();
@@ -46,7 +46,7 @@ fn control_characters_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn files_that_use_each_other_come_to_an_end() {
+fn uses_chain_ends_at_file_limit() {
     struct Endless;
     impl lictor_policy::Resolver for Endless {
         fn file(&self, path: &str, from: &str) -> Result<lictor_policy::ResolvedFile, String> {
@@ -55,7 +55,7 @@ fn files_that_use_each_other_come_to_an_end() {
         }
     }
     let problems = Policy::parse("lictor: 1\nuses: [./a.yaml]", "x", &Endless).unwrap_err();
-    assert!(problems.to_string().contains("one file too many"), "{problems}");
+    assert!(problems.to_string().contains("is over the limit of"), "{problems}");
 }
 
 proptest! {
@@ -63,7 +63,7 @@ proptest! {
 
     /// Pieces of policies in any order: whatever comes of it, it is an answer.
     #[test]
-    fn no_text_breaks_the_reader(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
+    fn parse_survives_any_text(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
         let text: String = pieces.concat();
         if let Err(problems) = Policy::parse(&text, "x", &FileResolver) {
             prop_assert!(problems.has_errors());
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_to_a_policy_breaks_the_reader(place in 0..2000usize, piece in prop::sample::select(PIECES), cut in 0..30usize) {
+    fn parse_survives_any_edit(place in 0..2000usize, piece in prop::sample::select(PIECES), cut in 0..30usize) {
         let text = include_str!("../../golden/policy/good.yaml");
         let place = (0..=place.min(text.len())).rev().find(|place| text.is_char_boundary(*place)).unwrap();
         let after = (place + cut..=text.len()).find(|place| text.is_char_boundary(*place)).unwrap_or(text.len());

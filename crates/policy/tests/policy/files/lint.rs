@@ -11,7 +11,7 @@ use lictor_policy::{FileResolver, Policy, lint};
 use super::golden::folder;
 
 #[test]
-fn what_is_probably_not_meant_is_told_as_written_down() {
+fn lint_messages_match_golden_files() {
     let mut wrong = Vec::new();
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder().join("lint")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -30,7 +30,7 @@ fn what_is_probably_not_meant_is_told_as_written_down() {
 }
 
 #[test]
-fn packs_mean_what_they_say() {
+fn lint_finds_nothing_in_packs() {
     let mut wrong = Vec::new();
     for pack in packs() {
         for page in &pack.pages {

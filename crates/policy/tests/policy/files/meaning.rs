@@ -17,7 +17,7 @@ fn good() -> Policy {
 }
 
 #[test]
-fn every_section_is_read() {
+fn policy_sections_are_all_read() {
     let policy = good();
     assert_eq!(policy.name, "shopper");
     assert_eq!(policy.purposes.len(), 3);
@@ -50,7 +50,7 @@ fn every_section_is_read() {
 }
 
 #[test]
-fn properties_come_with_their_settings() {
+fn property_settings_are_read() {
     let policy = good();
     let property = |id: &str| policy.properties.iter().find(|property| property.id == id);
     let first = property("confirm-big-transfers").unwrap();
@@ -72,14 +72,14 @@ fn properties_come_with_their_settings() {
 }
 
 #[test]
-fn a_changed_response_also_answers_the_unknown() {
+fn changed_response_also_applies_to_unknown() {
     let text = "lictor: 1\nuses: [gdpr/data-minimisation]\nchange: {gdpr/*: {respond: block}}\n";
     let policy = load(text).policy;
     assert_eq!((policy.properties[0].respond, policy.properties[0].unknown), (Response::Block, Response::Block));
 }
 
 #[test]
-fn patterns_mean_what_they_look_like() {
+fn field_pattern_kind_follows_its_spelling() {
     let text = "lictor: 1\nfacts:\n  f:\n    where:\n      args.a: 5\n      args.b: '5'\n      args.c: true\n      \
                 args.d: [x, 'y*', /z/]\n      args.e: '>= 2.5'\n      args.f: '!= no'\n      args.g: /etc/passwd\n      \
                 args.h: '< -3'\n      args.i: '!= 4'\nproperties:\n  - {id: p, formula: always !f}\n";
@@ -103,7 +103,7 @@ fn patterns_mean_what_they_look_like() {
 }
 
 #[test]
-fn a_fingerprint_tells_meanings_apart_and_not_spellings() {
+fn fingerprint_depends_on_meaning_not_spelling() {
     let base = "lictor: 1\nname: n\nproperties:\n  - {id: p, formula: always (tool_call -> once user_message)}\n";
     let same = [
         "lictor: 1\nname: n\n# A comment.\nproperties:\n- id: p\n  formula: 'G(tool_call -> O user_message)'\n  says: >-\n    \
@@ -132,7 +132,7 @@ fn a_fingerprint_tells_meanings_apart_and_not_spellings() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_a_problem() {
+fn missing_policy_file_is_a_problem() {
     let problems = Policy::load(std::path::Path::new("no/such/policy.yaml")).unwrap_err();
     assert_eq!(
         problems.to_string(),
@@ -141,7 +141,7 @@ fn a_file_that_is_not_there_is_a_problem() {
 }
 
 #[test]
-fn files_are_found_beside_the_policy() {
+fn used_files_resolve_relative_to_policy() {
     let loaded = Policy::load(&folder().join("decided.yaml")).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(loaded.policy.facts.len(), 2);
     assert_eq!(loaded.policy.facts[0].cases[0].on[0].tool.as_deref(), Some("refund_some"));

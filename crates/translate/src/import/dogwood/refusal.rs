@@ -59,13 +59,13 @@ impl Refused {
     pub(super) fn problem(self, files: &[PolicyText]) -> Problem {
         let problem = match files.get(self.at.file) {
             Some(file) => {
-                let offset = file.outer(self.at.offset);
+                let offset = file.file_offset(self.at.offset);
                 file.problem(offset..offset + 1, self.reason, self.message)
             }
-            None => Problem::at(&Place::default(), self.reason, self.message),
+            None => Problem::new(&Place::default(), self.reason, self.message),
         };
         match self.hint {
-            Some(hint) => problem.help(hint),
+            Some(hint) => problem.with_hint(hint),
             None => problem,
         }
     }

@@ -1,6 +1,6 @@
-//! Putting lists of named things together.
+//! Merges lists of named definitions.
 
-use crate::draft::{Defined, Stated, Table};
+use crate::draft::{FactDraft, PropertyDraft, TableDraft};
 use crate::{Category, FactDefinition, Place, Purpose, Tool};
 use lictor_json::Text;
 
@@ -12,16 +12,16 @@ pub(super) struct Conflict {
     pub(super) second: Place,
 }
 
-/// What is known by a name.
-pub(super) trait Named {
+/// A definition with a name, which can be merged with others.
+pub(super) trait MergeItem {
     const WHAT: &'static str;
     fn name(&self) -> &str;
     fn place(&self) -> &Place;
     fn agrees(&self, other: &Self) -> bool;
 }
 
-/// Adds what is not there yet; the first ones are the policy's own and count in any case.
-pub(super) fn join<T: Named>(ours: &mut Vec<T>, theirs: Vec<T>, own: usize, conflicts: &mut Vec<Conflict>) {
+/// Adds the items that are missing. The first `own` items are the policy's own, which win over any other definition.
+pub(super) fn merge_items<T: MergeItem>(ours: &mut Vec<T>, theirs: Vec<T>, own: usize, conflicts: &mut Vec<Conflict>) {
     for item in theirs {
         match ours.iter().enumerate().find(|(_, other)| other.name() == item.name()) {
             None => ours.push(item),
@@ -36,7 +36,7 @@ pub(super) fn join<T: Named>(ours: &mut Vec<T>, theirs: Vec<T>, own: usize, conf
     }
 }
 
-impl Named for Purpose {
+impl MergeItem for Purpose {
     const WHAT: &'static str = "the purpose";
     fn name(&self) -> &str {
         &self.name
@@ -49,7 +49,7 @@ impl Named for Purpose {
     }
 }
 
-impl Named for Tool {
+impl MergeItem for Tool {
     const WHAT: &'static str = "the tool";
     fn name(&self) -> &str {
         &self.name
@@ -62,7 +62,7 @@ impl Named for Tool {
     }
 }
 
-impl Named for Category {
+impl MergeItem for Category {
     const WHAT: &'static str = "the category";
     fn name(&self) -> &str {
         &self.name
@@ -75,7 +75,7 @@ impl Named for Category {
     }
 }
 
-impl Named for Table {
+impl MergeItem for TableDraft {
     const WHAT: &'static str = "the table";
     fn name(&self) -> &str {
         &self.name
@@ -83,12 +83,12 @@ impl Named for Table {
     fn place(&self) -> &Place {
         &self.place
     }
-    fn agrees(&self, other: &Table) -> bool {
+    fn agrees(&self, other: &TableDraft) -> bool {
         self.value == other.value
     }
 }
 
-impl Named for Defined {
+impl MergeItem for FactDraft {
     const WHAT: &'static str = "the fact";
     fn name(&self) -> &str {
         &self.definition.name
@@ -96,12 +96,12 @@ impl Named for Defined {
     fn place(&self) -> &Place {
         &self.definition.place
     }
-    fn agrees(&self, other: &Defined) -> bool {
+    fn agrees(&self, other: &FactDraft) -> bool {
         without_places(&self.definition) == without_places(&other.definition)
     }
 }
 
-impl Named for Stated {
+impl MergeItem for PropertyDraft {
     const WHAT: &'static str = "the property";
     fn name(&self) -> &str {
         &self.property.id
@@ -109,7 +109,7 @@ impl Named for Stated {
     fn place(&self) -> &Place {
         &self.property.place
     }
-    fn agrees(&self, other: &Stated) -> bool {
+    fn agrees(&self, other: &PropertyDraft) -> bool {
         self.property == other.property
     }
 }

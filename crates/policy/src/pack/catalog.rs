@@ -8,17 +8,17 @@ macro_rules! page {
 }
 
 /// Packs with their pages.
-macro_rules! shelf {
+macro_rules! catalog {
     ($($pack:literal: [$($id:literal,)*],)*) => {
         &[$(($pack, page!($pack, "README").1, &[$(page!($pack, $id),)*]),)*]
     };
 }
 
 /// A pack: its name, its page, and the pages of its properties with their names.
-type Folder = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+type PackSource = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Every pack, by name.
-pub(super) const PACKS: &[Folder] = shelf! {
+pub(super) const PACKS: &[PackSource] = catalog! {
     "agent-safety": [
         "bounded-retries",
         "denial-is-respected",

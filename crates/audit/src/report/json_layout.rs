@@ -14,10 +14,10 @@ use super::words::is_hidden;
 
 /// How JSON is laid out.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
+pub(super) struct JsonLayout {
     /// How many levels have lines of their own.
     levels: usize,
-    /// Whether the text will stand inside an HTML page.
+    /// Whether the text will be part of an HTML page.
     is_in_page: bool,
     /// The level of the writer.
     depth: usize,
@@ -25,15 +25,15 @@ pub(super) struct Lines {
     has_elements: bool,
 }
 
-impl Lines {
-    /// Lines for the elements of this many levels.
-    pub(super) fn of(levels: usize) -> Lines {
-        Lines { levels, is_in_page: false, depth: 0, has_elements: false }
+impl JsonLayout {
+    /// Returns a layout with a line for each element of this many levels.
+    pub(super) fn with_line_levels(levels: usize) -> JsonLayout {
+        JsonLayout { levels, is_in_page: false, depth: 0, has_elements: false }
     }
 
-    /// Compact, and safe inside a script element.
-    pub(super) fn in_page() -> Lines {
-        Lines { is_in_page: true, ..Lines::of(0) }
+    /// Returns a compact layout that is safe inside a script element.
+    pub(super) fn for_page() -> JsonLayout {
+        JsonLayout { is_in_page: true, ..JsonLayout::with_line_levels(0) }
     }
 
     /// Writes a value.
@@ -43,32 +43,32 @@ impl Lines {
         out.flush()
     }
 
-    fn begin<W: Write + ?Sized>(&mut self, out: &mut W, bracket: u8) -> io::Result<()> {
+    fn open_bracket<W: Write + ?Sized>(&mut self, out: &mut W, bracket: u8) -> io::Result<()> {
         self.depth += 1;
         self.has_elements = false;
         out.write_all(&[bracket])
     }
 
-    fn end<W: Write + ?Sized>(&mut self, out: &mut W, bracket: u8) -> io::Result<()> {
+    fn close_bracket<W: Write + ?Sized>(&mut self, out: &mut W, bracket: u8) -> io::Result<()> {
         let has_line = self.has_elements && self.depth <= self.levels;
         self.depth = self.depth.saturating_sub(1);
         // Whatever ended is an element of what is still open.
         self.has_elements = true;
         if has_line {
-            self.line(out)?;
+            self.break_line(out)?;
         }
         out.write_all(&[bracket])
     }
 
-    fn element<W: Write + ?Sized>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
+    fn begin_element<W: Write + ?Sized>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
         self.has_elements = true;
         if !is_first {
             out.write_all(b",")?;
         }
-        if self.depth <= self.levels { self.line(out) } else { Ok(()) }
+        if self.depth <= self.levels { self.break_line(out) } else { Ok(()) }
     }
 
-    fn line<W: Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
+    fn break_line<W: Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
         out.write_all(b"\n")?;
         for _ in 0..self.depth {
             out.write_all(b"  ")?;
@@ -82,29 +82,29 @@ impl Lines {
     }
 }
 
-impl Formatter for Lines {
+impl Formatter for JsonLayout {
     fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.begin(out, b'[')
+        self.open_bracket(out, b'[')
     }
 
     fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.end(out, b']')
+        self.close_bracket(out, b']')
     }
 
     fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
-        self.element(out, is_first)
+        self.begin_element(out, is_first)
     }
 
     fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.begin(out, b'{')
+        self.open_bracket(out, b'{')
     }
 
     fn end_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        self.end(out, b'}')
+        self.close_bracket(out, b'}')
     }
 
     fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, is_first: bool) -> io::Result<()> {
-        self.element(out, is_first)
+        self.begin_element(out, is_first)
     }
 
     fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
@@ -113,7 +113,7 @@ impl Formatter for Lines {
 
     fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((before, character)) = split_at(rest, |character| self.must_escape(character)) {
+        while let Some((before, character)) = split_before(rest, |character| self.must_escape(character)) {
             out.write_all(before.as_bytes())?;
             for unit in character.encode_utf16(&mut [0; 2]) {
                 write!(out, "\\u{unit:04x}")?;
@@ -124,8 +124,8 @@ impl Formatter for Lines {
     }
 }
 
-/// What stands before the first such character, and the character.
-fn split_at(text: &str, is_such: impl Fn(char) -> bool) -> Option<(&str, char)> {
+/// Returns the text before the first such character, and the character.
+fn split_before(text: &str, is_such: impl Fn(char) -> bool) -> Option<(&str, char)> {
     let (place, character) = text.char_indices().find(|(_, character)| is_such(*character))?;
     Some((text.get(..place)?, character))
 }
@@ -134,24 +134,24 @@ fn split_at(text: &str, is_such: impl Fn(char) -> bool) -> Option<(&str, char)> 
 mod tests {
     use super::*;
 
-    fn written(lines: Lines, value: &serde_json::Value) -> String {
+    fn written(lines: JsonLayout, value: &serde_json::Value) -> String {
         let mut out = Vec::new();
         lines.write(value, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn outer_levels_have_lines_and_inner_ones_do_not() {
+    fn json_layout_breaks_only_outer_levels() {
         let value = serde_json::json!({"a": [], "b": [{"c": [1, 2]}, {}], "d": {}});
         let expected = "{\n  \"a\": [],\n  \"b\": [\n    {\"c\":[1,2]},\n    {}\n  ],\n  \"d\": {}\n}";
-        assert_eq!(written(Lines::of(2), &value), expected);
-        assert_eq!(written(Lines::of(0), &value), value.to_string());
+        assert_eq!(written(JsonLayout::with_line_levels(2), &value), expected);
+        assert_eq!(written(JsonLayout::with_line_levels(0), &value), value.to_string());
     }
 
     #[test]
-    fn nothing_in_a_string_ends_a_line_or_a_script() {
+    fn json_layout_escapes_line_and_script_ends() {
         let value = serde_json::json!("</script>\u{2028}&\u{85}é");
-        assert_eq!(written(Lines::in_page(), &value), r#""\u003c/script\u003e\u2028\u0026\u0085é""#);
-        assert_eq!(written(Lines::of(0), &value), r#""</script>\u2028&\u0085é""#);
+        assert_eq!(written(JsonLayout::for_page(), &value), r#""\u003c/script\u003e\u2028\u0026\u0085é""#);
+        assert_eq!(written(JsonLayout::with_line_levels(0), &value), r#""</script>\u2028&\u0085é""#);
     }
 }

@@ -6,24 +6,24 @@
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
 
-use super::pattern::Fixed;
+use super::pattern::LiteralPattern;
 
-/// From how many patterns on it is worth it.
-const WORTH: usize = 3;
+/// The number of patterns from which a prefix search pays off.
+const MIN_PATTERNS_FOR_PREFIXES: usize = 3;
 
-/// How short a beginning may be; shorter ones are everywhere.
-const SHORTEST: usize = 2;
+/// The shortest prefix, in bytes; shorter ones occur everywhere.
+const MIN_PREFIX_BYTES: usize = 2;
 
-/// Patterns of which one is enough.
+/// Patterns of which one must be found.
 #[derive(Debug)]
-pub(super) struct Patterns {
-    list: Vec<Fixed>,
-    beginnings: Option<Beginnings>,
+pub(super) struct PatternSet {
+    list: Vec<LiteralPattern>,
+    beginnings: Option<PatternPrefixes>,
 }
 
-/// The words that patterns begin with.
+/// The prefixes of patterns.
 #[derive(Debug)]
-struct Beginnings {
+struct PatternPrefixes {
     words: AhoCorasick,
     /// For each word, its pattern.
     of_pattern: Vec<usize>,
@@ -31,11 +31,11 @@ struct Beginnings {
     open: Vec<usize>,
 }
 
-impl Patterns {
-    pub(super) fn new(patterns: Vec<(Fixed, &str)>) -> Patterns {
+impl PatternSet {
+    pub(super) fn new(patterns: Vec<(LiteralPattern, &str)>) -> PatternSet {
         let written: Vec<&str> = patterns.iter().map(|(_, written)| *written).collect();
-        let beginnings = if written.len() >= WORTH { Beginnings::new(&written) } else { None };
-        Patterns { list: patterns.into_iter().map(|(pattern, _)| pattern).collect(), beginnings }
+        let beginnings = if written.len() >= MIN_PATTERNS_FOR_PREFIXES { PatternPrefixes::new(&written) } else { None };
+        PatternSet { list: patterns.into_iter().map(|(pattern, _)| pattern).collect(), beginnings }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -43,29 +43,31 @@ impl Patterns {
     }
 
     /// Whether one of them is found in a text.
-    pub(super) fn any_in(&self, text: &str) -> bool {
-        let Some(beginnings) = &self.beginnings else { return self.list.iter().any(|pattern| pattern.is_in(text)) };
+    pub(super) fn is_any_found(&self, text: &str) -> bool {
+        let Some(beginnings) = &self.beginnings else {
+            return self.list.iter().any(|pattern| pattern.is_found_in(text));
+        };
         let mut tried = Vec::new();
-        let is_in = |place: usize| {
+        let is_found = |place: usize| {
             // Most texts hold no word at all, and then there is nothing to remember.
             tried.resize(self.list.len(), false);
-            !std::mem::replace(&mut tried[place], true) && self.list[place].is_in(text)
+            !std::mem::replace(&mut tried[place], true) && self.list[place].is_found_in(text)
         };
         let found = beginnings.words.find_overlapping_iter(text).map(|word| beginnings.of_pattern[word.pattern()]);
-        beginnings.open.iter().copied().chain(found).any(is_in)
+        beginnings.open.iter().copied().chain(found).any(is_found)
     }
 }
 
-impl Beginnings {
-    /// None if the words cannot be told, or are too many.
-    fn new(patterns: &[&str]) -> Option<Beginnings> {
+impl PatternPrefixes {
+    /// Extracts the prefixes; none if a pattern cannot be parsed or there are too many prefixes.
+    fn new(patterns: &[&str]) -> Option<PatternPrefixes> {
         let mut words: Vec<Vec<u8>> = Vec::new();
         let mut of_pattern = Vec::new();
         let mut open = Vec::new();
         for (place, pattern) in patterns.iter().enumerate() {
             let hir = regex_syntax::parse(pattern).ok()?;
             let found = Extractor::new().kind(ExtractKind::Prefix).extract(&hir);
-            let literals = found.literals().filter(|list| list.iter().all(|word| word.len() >= SHORTEST));
+            let literals = found.literals().filter(|list| list.iter().all(|word| word.len() >= MIN_PREFIX_BYTES));
             let Some(literals) = literals else {
                 open.push(place);
                 continue;
@@ -82,7 +84,7 @@ impl Beginnings {
         let mut builder = AhoCorasick::builder();
         builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).prefilter(false);
         let words = builder.build(&words).ok()?;
-        Some(Beginnings { words, of_pattern, open })
+        Some(PatternPrefixes { words, of_pattern, open })
     }
 }
 
@@ -90,9 +92,9 @@ impl Beginnings {
 mod tests {
     use super::*;
 
-    /// What makes it faster changes nothing.
+    /// The prefix search is only an optimization.
     #[test]
-    fn the_same_is_found_as_by_each_pattern() {
+    fn pattern_set_agrees_with_single_patterns() {
         let written = [
             r"(?i)\b(ignore|disregard)\s+your\b",
             r"(?i)<\s*/?\s*system\s*>",
@@ -116,19 +118,19 @@ mod tests {
             "di\u{17f}regard your",
             "ignoring, overlapping: disregar, disregard your",
         ];
-        let fixed = |written: &str| Fixed::new(written).unwrap();
-        let patterns = Patterns::new(written.iter().map(|written| (fixed(written), *written)).collect());
+        let fixed = |written: &str| LiteralPattern::new(written).unwrap();
+        let patterns = PatternSet::new(written.iter().map(|written| (fixed(written), *written)).collect());
         assert!(patterns.beginnings.is_some());
         for text in texts {
-            let one_by_one = written.iter().any(|written| fixed(written).is_in(text));
-            assert_eq!(patterns.any_in(text), one_by_one, "{text:?}");
+            let one_by_one = written.iter().any(|written| fixed(written).is_found_in(text));
+            assert_eq!(patterns.is_any_found(text), one_by_one, "{text:?}");
         }
         // And with each pattern among others that are never found.
         for pattern in written {
             let among = [pattern, "zzzzzz", "yyyyyy"];
-            let patterns = Patterns::new(among.iter().map(|written| (fixed(written), *written)).collect());
+            let patterns = PatternSet::new(among.iter().map(|written| (fixed(written), *written)).collect());
             for text in texts {
-                assert_eq!(patterns.any_in(text), fixed(pattern).is_in(text), "{pattern} in {text:?}");
+                assert_eq!(patterns.is_any_found(text), fixed(pattern).is_found_in(text), "{pattern} in {text:?}");
             }
         }
     }

@@ -1,11 +1,11 @@
-//! The second reading: sessions that broke something, once more from their beginning, for the witnesses.
+//! Replays sessions with a violation from their beginning, for the witnesses.
 
 use std::collections::HashMap;
 
 use lictor_logic::Verdict;
 use rayon::prelude::*;
 
-use super::shard::{Closed, Key};
+use super::closed_session::{ClosedSession, SessionKey};
 use super::{AuditError, AuditOptions};
 use crate::report::FileReport;
 use lictor_decode::input::{Chunk, Input};
@@ -16,46 +16,46 @@ use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::Session;
 
-/// How many events are held at once, so that memory does not grow with the log.
-const MOST_EVENTS: u64 = 100_000;
+/// How many events are held in memory at once.
+const MAX_REPLAYED_EVENTS: u64 = 100_000;
 
-/// What the sessions broke, with witnesses, in the order of the sessions.
-pub(super) fn findings(
+/// Returns the findings of the sessions with their witnesses, in the order of the sessions.
+pub(super) fn find_witnesses(
     judge: &Judge,
     inputs: &[Input],
     files: &[Option<FileReport>],
-    sessions: &mut [Closed],
+    sessions: &mut [ClosedSession],
     options: &AuditOptions,
 ) -> Result<Vec<Finding>, AuditError> {
-    let mut suspects: Vec<&mut Closed> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
+    let mut suspects: Vec<&mut ClosedSession> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
     let mut findings = Vec::new();
     let mut rest = &mut suspects[..];
     while !rest.is_empty() {
         let mut events = 0;
-        let fits = |session: &&&mut Closed| {
+        let fits = |session: &&&mut ClosedSession| {
             let before = events;
             events += u64::from(session.report.steps);
-            before == 0 || events <= MOST_EVENTS
+            before == 0 || events <= MAX_REPLAYED_EVENTS
         };
         let count = rest.iter().take_while(fits).count().max(1);
         let (group, later) = rest.split_at_mut(count);
         rest = later;
-        let events = read(inputs, files, group, options)?;
+        let events = read_events(inputs, files, group, options)?;
         let found: Vec<Vec<Finding>> = group
             .par_iter_mut()
             .zip(events)
-            .map_init(|| judge.fork(), |judge, (session, events)| replay(judge, session, &events, options))
+            .map_init(|| judge.fork(), |judge, (session, events)| replay_session(judge, session, &events, options))
             .collect();
         findings.extend(found.into_iter().flatten());
     }
     Ok(findings)
 }
 
-/// The events of some sessions.
-fn read(
+/// Reads the events of some sessions.
+fn read_events(
     inputs: &[Input],
     files: &[Option<FileReport>],
-    group: &[&mut Closed],
+    group: &[&mut ClosedSession],
     options: &AuditOptions,
 ) -> Result<Vec<Vec<Event>>, AuditError> {
     // Records wanted from each file, and the sessions they belong to.
@@ -66,13 +66,13 @@ fn read(
         }
     }
     let places: HashMap<(Option<u32>, Option<&str>), usize> =
-        group.iter().enumerate().map(|(place, session)| (of(&session.key), place)).collect();
+        group.iter().enumerate().map(|(place, session)| (borrow_key(&session.key), place)).collect();
     let mut events: Vec<Vec<Event>> = group.iter().map(|_| Vec::new()).collect();
     for (file, mut indices) in wanted.into_iter().enumerate().filter(|(_, indices)| !indices.is_empty()) {
         indices.sort_unstable();
         indices.dedup();
         let Some(format) = files[file].as_ref().map(|file| file.format) else { continue };
-        for event in decode(&inputs[file], format, &indices, options)? {
+        for event in decode_records(&inputs[file], format, &indices, options)? {
             let of_file = (format != Format::Native || event.session.is_none()).then_some(file as u32);
             if let Some(place) = places.get(&(of_file, event.session.as_deref())) {
                 events[*place].push(event);
@@ -82,12 +82,17 @@ fn read(
     Ok(events)
 }
 
-fn of(key: &Key) -> (Option<u32>, Option<&str>) {
+fn borrow_key(key: &SessionKey) -> (Option<u32>, Option<&str>) {
     (key.file, key.name.as_deref())
 }
 
-/// Decodes some records of a file; where records do not stand alone, all of them.
-fn decode(input: &Input, format: Format, indices: &[u32], options: &AuditOptions) -> Result<Vec<Event>, AuditError> {
+/// Decodes some records of a file; all of them if they depend on each other.
+fn decode_records(
+    input: &Input,
+    format: Format,
+    indices: &[u32],
+    options: &AuditOptions,
+) -> Result<Vec<Event>, AuditError> {
     let mut chunks = input.chunks(&options.limits)?;
     if !format.records_stand_alone() {
         let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
@@ -97,7 +102,7 @@ fn decode(input: &Input, format: Format, indices: &[u32], options: &AuditOptions
         decoder.finish(&mut decoded);
         return Ok(decoded.events);
     }
-    let of_chunk = |chunk: Chunk| {
+    let decode_chunk = |chunk: Chunk| {
         let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
         let range = chunk.indices();
         let from = indices.partition_point(|index| *index < range.start);
@@ -112,23 +117,28 @@ fn decode(input: &Input, format: Format, indices: &[u32], options: &AuditOptions
         if round.is_empty() {
             return Ok(events);
         }
-        let decoded: Vec<Vec<Event>> = round.into_par_iter().map(of_chunk).collect();
+        let decoded: Vec<Vec<Event>> = round.into_par_iter().map(decode_chunk).collect();
         events.extend(decoded.into_iter().flatten());
     }
 }
 
-fn replay(judge: &mut Judge, closed: &mut Closed, events: &[Event], options: &AuditOptions) -> Vec<Finding> {
+fn replay_session(
+    judge: &mut Judge,
+    closed: &mut ClosedSession,
+    events: &[Event],
+    options: &AuditOptions,
+) -> Vec<Finding> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();
     }
     let mut findings = Vec::new();
-    // A session whose events are all where their numbers say is read as it stands.
+    // A session whose events are all in the order of their numbers is replayed as it is.
     let numbered = options.reorder.filter(|_| closed.is_unordered);
     match numbered {
         Some(window) => {
-            let turns = in_order(events, &window);
-            closed.compare(&turns);
+            let turns = sort_events(events, &window);
+            closed.compare_repeated(&turns);
             for (place, turn) in turns.iter().enumerate() {
                 let next = || {
                     turns[place..]
@@ -157,8 +167,8 @@ fn replay(judge: &mut Judge, closed: &mut Closed, events: &[Event], options: &Au
     findings
 }
 
-/// The events of a session as they were judged.
-fn in_order<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<Sequenced<&'e Event>> {
+/// Returns the events of a session as they were judged.
+fn sort_events<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<Sequenced<&'e Event>> {
     let (mut order, mut turns) = (ReorderBuffer::default(), Vec::with_capacity(events.len()));
     for event in events {
         match event.seq {
@@ -172,10 +182,10 @@ fn in_order<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<Sequenced<&'
     turns
 }
 
-impl Closed {
-    /// Tells events that came twice from two events with one number. Where there are some of these, nobody knows what
-    /// happened, so nothing is said to hold.
-    fn compare(&mut self, turns: &[Sequenced<&Event>]) {
+impl ClosedSession {
+    /// Separates duplicate events from different events with one number. The latter make satisfied properties
+    /// inconclusive, since it is unknown which of them happened.
+    fn compare_repeated(&mut self, turns: &[Sequenced<&Event>]) {
         let first = |number: Option<i64>| {
             turns.iter().find_map(|turn| match turn {
                 Sequenced::Event(event) | Sequenced::Late(event) if event.seq == number => Some(*event),

@@ -1,4 +1,4 @@
-//! Histories that go on across sessions: judged behind the sessions, in the order of time.
+//! Histories shared by several sessions, judged after the sessions, in the order of time.
 //!
 //! Sessions are judged side by side and files come in any order, so the events that such histories are made of are
 //! collected first. Memory grows with them: it is the price of looking beyond the session.
@@ -6,65 +6,65 @@
 use lictor_logic::{Time, Verdict};
 use rayon::prelude::*;
 
-use super::shard::Closed;
+use super::closed_session::{ClosedSession, EventPlace};
 use crate::report::SessionPlaces;
 use lictor_judge::finding::Finding;
 use lictor_judge::{HistoryEvent, Judge};
 use lictor_policy::History;
 
-/// An event of a session.
-pub(super) struct Seen {
-    /// When it was: the latest time that its session had told by then.
+/// An event of a session, or a gap, in the order of shared histories.
+pub(super) struct HistoryEntry {
+    /// Its time: the latest time in its session so far.
     pub(super) time: Option<Time>,
-    /// Where it stands: file, line, place among the events of its piece.
-    pub(super) order: (u32, u32, u32),
-    pub(super) what: What,
+    /// Its place in the logs.
+    pub(super) order: EventPlace,
+    pub(super) change: HistoryChange,
 }
 
-/// What happened to histories.
+/// A change of shared histories.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are events, and a box for each would cost more than it saves"
 )]
-pub(super) enum What {
+pub(super) enum HistoryChange {
     /// An event.
-    Happened(HistoryEvent),
-    /// So many events of a session are missing: they may have been anybody's.
-    Missed(u64),
+    Event(HistoryEvent),
+    /// So many events of a session are missing; they may belong to any history.
+    Missing(u64),
 }
 
-/// Judges the histories, and adds what they broke to the findings and to the sessions it happened in.
-pub(super) fn judge(
+/// Judges the shared histories, and adds their findings to the report and to the sessions they occurred in.
+pub(super) fn judge_histories(
     judge: &mut Judge,
-    mut seen: Vec<Seen>,
-    closed: &mut [Closed],
+    mut entries: Vec<HistoryEntry>,
+    closed: &mut [ClosedSession],
     findings: &mut Vec<Finding>,
     as_of: Option<Time>,
 ) {
-    if seen.is_empty() {
+    if entries.is_empty() {
         return;
     }
-    seen.par_sort_by_key(|seen| (seen.time, seen.order));
+    entries.par_sort_by_key(|entry| (entry.time, entry.order));
     let mut found: Vec<Finding> = Vec::new();
-    let is_torn = seen.iter().any(|seen| matches!(seen.what, What::Missed(_)));
-    for seen in seen {
-        match seen.what {
-            What::Happened(event) => found.append(&mut judge.observe_shared(event)),
-            What::Missed(count) => judge.miss_shared(count),
+    let has_gap = entries.iter().any(|entry| matches!(entry.change, HistoryChange::Missing(_)));
+    for entry in entries {
+        match entry.change {
+            HistoryChange::Event(event) => found.append(&mut judge.observe_shared(event)),
+            HistoryChange::Missing(count) => judge.miss_shared(count),
         }
     }
     if let Some(now) = as_of {
         found.append(&mut judge.tick_histories(now));
     }
-    if is_torn {
-        doubt(judge, closed);
+    if has_gap {
+        mark_inconclusive(judge, closed);
     }
-    let sessions = SessionPlaces::of(closed.iter().map(|session| &session.report));
+    let sessions = SessionPlaces::new(closed.iter().map(|session| &session.report));
     let placed = |finding: Finding| (sessions.find(&finding), finding);
     let found: Vec<(Option<usize>, Finding)> = found.into_iter().map(placed).collect();
     let mut all: Vec<(Option<usize>, Finding)> = findings.drain(..).map(placed).collect();
     for (place, finding) in &found {
-        // What a history of an earlier audit still owed may be broken in none of the sessions at hand.
+        // A deadline from an earlier audit may pass outside all sessions of this one.
         let Some(session) = place.map(|place| &mut closed[place]) else { continue };
         let number = judge.properties().iter().position(|property| property.id == finding.property.id);
         let Some(outcome) = number.and_then(|number| session.report.outcomes.get_mut(number)) else { continue };
@@ -78,12 +78,12 @@ pub(super) fn judge(
     findings.extend(all.into_iter().map(|(_, finding)| finding));
 }
 
-/// Whoever's the missing events were, no session can tell that they broke nothing.
-fn doubt(judge: &Judge, closed: &mut [Closed]) {
-    let is_wide: Vec<bool> = judge.properties().iter().map(|property| property.history != History::Session).collect();
+/// Marks satisfied shared properties as inconclusive: the missing events may have violated any of them.
+fn mark_inconclusive(judge: &Judge, closed: &mut [ClosedSession]) {
+    let is_shared: Vec<bool> = judge.properties().iter().map(|property| property.history != History::Session).collect();
     for session in closed {
-        for (outcome, is_wide) in session.report.outcomes.iter_mut().zip(&is_wide) {
-            if *is_wide && outcome.verdict == Verdict::Satisfied {
+        for (outcome, is_shared) in session.report.outcomes.iter_mut().zip(&is_shared) {
+            if *is_shared && outcome.verdict == Verdict::Satisfied {
                 outcome.verdict = Verdict::Inconclusive;
             }
         }

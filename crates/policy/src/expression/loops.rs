@@ -1,0 +1,107 @@
+//! Evaluation of macros that loop over the elements of a list or the keys of a map.
+
+use std::sync::Arc;
+
+use super::node::ExprNode;
+use super::operator::Quantifier;
+use super::reason::{NoValue, Operation, UnknownCause};
+use super::run::{LoopFrame, LoopFrames, Run};
+use super::value::{CelValue, List};
+
+/// The reason why a decision is open. Unknown outweighs absent, since the unknown value might have decided.
+#[derive(Default)]
+pub(super) struct MissingOperand(Option<NoValue>);
+
+impl MissingOperand {
+    pub(super) fn add(&mut self, no_value: NoValue) {
+        if matches!(self.0, None | Some(NoValue::Absent)) {
+            self.0 = Some(no_value);
+        }
+    }
+
+    pub(super) fn or_else(self, truth: bool) -> Result<bool, NoValue> {
+        self.0.map_or(Ok(truth), Err)
+    }
+}
+
+/// Returns what a loop iterates over: the elements of a list, the keys of a map.
+fn loop_range<'a>(
+    node: &'a ExprNode,
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    doing: Operation,
+    at: u32,
+) -> Result<List<'a>, NoValue> {
+    match node.evaluate(run, frames)? {
+        CelValue::List(list) => Ok(list),
+        CelValue::Map(map) => {
+            run.spend(map.len(), at)?;
+            Ok(List::Made(map.members().into_iter().map(|(key, _)| CelValue::Text(key)).collect()))
+        }
+        other => Err(UnknownCause::WrongType(doing, other.value_type()).to_unknown(at)),
+    }
+}
+
+/// Answers `all`, `exists` or `exists_one`.
+pub(super) fn quantify<'a>(
+    quantifier: Quantifier,
+    parts: &'a [ExprNode; 2],
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    at: u32,
+) -> Result<bool, NoValue> {
+    let [list, condition] = parts;
+    let list = loop_range(list, run, frames, Operation::Loop(quantifier), at)?;
+    let mut missing = MissingOperand::default();
+    let mut found = 0_usize;
+    for place in 0..list.len() {
+        run.spend(1, at)?;
+        let Some(value) = list.get(place) else { continue };
+        let frame = LoopFrame { value, outer: frames };
+        let truth = condition.test(run, Some(&frame), at);
+        match (quantifier, truth) {
+            (Quantifier::All, Ok(false)) => return Ok(false),
+            (Quantifier::Exists, Ok(true)) => return Ok(true),
+            (_, Ok(truth)) => found += usize::from(truth),
+            // Counting needs to know every element; one that lacks what is asked for is not it.
+            (Quantifier::One, Err(NoValue::Absent)) => {}
+            (Quantifier::One, Err(unknown)) => return Err(unknown),
+            (_, Err(no_value)) => missing.add(no_value),
+        }
+    }
+    match quantifier {
+        Quantifier::All => missing.or_else(true),
+        Quantifier::Exists => missing.or_else(false),
+        Quantifier::One => Ok(found == 1),
+    }
+}
+
+/// Makes the list of `map` or `filter`.
+pub(super) fn collect_elements<'a>(
+    (list, condition, element): &'a (ExprNode, Option<ExprNode>, ExprNode),
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    at: u32,
+) -> Result<CelValue<'a>, NoValue> {
+    let list = loop_range(list, run, frames, Operation::Collect, at)?;
+    let mut values = Vec::new();
+    for place in 0..list.len() {
+        run.spend(1, at)?;
+        let Some(value) = list.get(place) else { continue };
+        let frame = LoopFrame { value, outer: frames };
+        match condition.as_ref().map(|condition| condition.test(run, Some(&frame), at)) {
+            None | Some(Ok(true)) => {}
+            // As everywhere, a condition on something absent does not hold.
+            Some(Ok(false) | Err(NoValue::Absent)) => continue,
+            Some(Err(unknown)) => return Err(unknown),
+        }
+        match element.evaluate(run, Some(&frame)) {
+            Ok(value) => values.push(value),
+            // One element without it must not hide all the others.
+            Err(NoValue::Absent) => return Err(UnknownCause::Hole.to_unknown(at)),
+            Err(unknown) => return Err(unknown),
+        }
+    }
+    let values: Arc<[CelValue<'a>]> = values.into();
+    Ok(CelValue::List(List::Made(values)))
+}

@@ -1,0 +1,124 @@
+//! Properties: what must hold, how bad a violation is, and what to do about it.
+
+use lictor_json::Text;
+use lictor_logic::After;
+
+use crate::place::Place;
+
+/// A property: a formula that must hold, and the response when it does not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// Its name, unique in the policy; with its pack in front, as in `gdpr/consent-before-processing`.
+    pub id: Text,
+    /// What it requires, in a sentence.
+    pub says: Text,
+    /// Its formula.
+    pub formula: Text,
+    /// Where it comes from: law, contract, handbook.
+    pub source: Option<Text>,
+    /// What to do instead, in a sentence for the agent that broke it.
+    pub remedy: Option<Text>,
+    /// How bad a violation is.
+    pub severity: Severity,
+    /// What to do with a step that breaks it.
+    pub respond: Response,
+    /// What to do when it is unknown whether a step breaks it.
+    pub unknown: Response,
+    /// What happens after a violation: it is final, it is counted and the property starts anew, or each is counted.
+    pub after: After,
+    /// Whose events it is judged over.
+    pub history: History,
+    /// Whether it decides anything, or only reports.
+    pub mode: Mode,
+    /// Its place in the policy.
+    pub place: Place,
+}
+
+/// How bad a violation is.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Should be looked at some day.
+    Low,
+    /// Should be looked at.
+    Medium,
+    /// Must be looked at.
+    High,
+    /// Must be stopped.
+    Critical,
+}
+
+impl Severity {
+    /// Returns its name, as policies and reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+            Severity::Critical => "critical",
+        }
+    }
+}
+
+/// The response to a step that breaks a property.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Response {
+    /// Let it pass and write it down.
+    Observe,
+    /// Let it pass and notify the operator.
+    Warn,
+    /// Tell the model what would be right.
+    Steer,
+    /// Take out what offends and judge again.
+    Redact,
+    /// Let a person decide.
+    Ask,
+    /// Stop it.
+    Block,
+}
+
+impl Response {
+    /// Returns its name, as policies write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Response::Observe => "observe",
+            Response::Warn => "warn",
+            Response::Steer => "steer",
+            Response::Redact => "redact",
+            Response::Ask => "ask",
+            Response::Block => "block",
+        }
+    }
+}
+
+/// Whose events a property is judged over: what makes up one history.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// Those of one session.
+    #[default]
+    Session,
+    /// All that are about one person, in whatever session.
+    Subject,
+    /// All on behalf of one principal.
+    Principal,
+    /// All of one agent.
+    Agent,
+    /// All.
+    Global,
+}
+
+/// Whether a property decides anything.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// It decides.
+    Enforce,
+    /// It only reports.
+    Shadow,
+}
