@@ -9,6 +9,7 @@ mod pull;
 mod reader;
 mod scan;
 mod slots;
+mod sse;
 mod text;
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ pub use compact_str::CompactString as Text;
 pub use error::JsonError;
 pub use pull::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
+pub use sse::{SseField, SseFrame, SseFramer, write_sse_event};
 
 /// A JSON value.
 #[derive(Clone, Debug, Default, PartialEq)]
