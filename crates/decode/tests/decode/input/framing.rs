@@ -214,7 +214,10 @@ fn a_fault_tells_the_column_and_what_to_do() {
     };
     let (line, column, message) = place("{\"a\":1}\n{\"é\":1,\"é\":2}\n");
     assert_eq!((line, column), (2, Some(8)));
-    assert_eq!(message, "the key \"é\" stands twice; readers differ in which one they see, so write each key once");
+    assert_eq!(
+        message,
+        "the key \"é\" stands twice; JSON readers differ in which one they use, so write each key once"
+    );
     assert_eq!(place("[{\"a\":1},{\"b\":x}]").1, Some(15));
     assert_eq!(place("[\n{\"a\":1},\n  {\"b\":\n   x}]").0, 4);
     assert_eq!(place("[\n{\"a\":1},\n  {\"b\":\n   x}]").1, Some(4));

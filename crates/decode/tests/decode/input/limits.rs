@@ -97,7 +97,7 @@ fn what_is_no_text_is_refused_with_advice() {
         (b"PAR1\x15\x04", "JSON lines"),
         (b"PK\x03\x04abc", "unpack"),
         (&gzip(&gzip(b"{}")), "decompress"),
-        (b"\x7fELF\x02\x01\x01\0\0", "is this the log"),
+        (b"\x7fELF\x02\x01\x01\0\0", "the log you meant"),
     ];
     for (bytes, advice) in cases {
         let error = Input::from_bytes("log", bytes).chunks(&InputLimits::default()).unwrap_err().to_string();

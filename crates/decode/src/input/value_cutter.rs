@@ -1,28 +1,28 @@
 //! JSON values that span lines: documents, and the elements of a list.
 //!
-//! The scanner looks at brackets and strings only; what is between them is for the reader of JSON to judge. It finds its
-//! way again after damage: a string ends with its line at the latest, and a bracket that opens at the very beginning of
-//! a line, where none can stand, begins a new record.
+//! The scanner looks at brackets and strings only; the JSON reader judges the rest. It recovers after damage: a string
+//! ends with its line at the latest, and a bracket at the very beginning of a line, where JSON allows none, begins a new
+//! record.
 
 use memchr::memchr3;
 
-use super::chunk::{Chunk, Piece, Place, too_long};
-use super::chunks::Blocks;
+use super::blocks::Blocks;
+use super::chunk::{Chunk, ChunkEntry, RecordPlace, too_long_fault};
 
-/// Cuts where brackets close.
+/// Cuts a file where brackets close.
 #[derive(Default)]
-pub(super) struct Values {
+pub(super) struct ValueCutter {
     /// How far the buffer is scanned.
     at: usize,
-    /// How many lines are behind.
+    /// How many lines have ended.
     lines: u32,
     /// Where the line begins; before the buffer if negative.
     line_start: i64,
-    /// The record that has begun, if any.
-    record: Option<Begun>,
+    /// The record that is open, if any.
+    record: Option<OpenRecord>,
     /// Whether the list is open whose elements are the records.
     list: bool,
-    /// Whether a list has just opened, and its first element tells what it is.
+    /// Whether a list has just opened, so that its first element decides what it is.
     opening: bool,
     /// The brackets that are open in the record, and for each whether it is a brace, the innermost lowest.
     depth: u32,
@@ -31,13 +31,14 @@ pub(super) struct Values {
     escape: bool,
     /// The last byte that was not white space.
     last: u8,
-    pieces: Vec<Piece>,
-    /// The number of the first piece.
+    entries: Vec<ChunkEntry>,
+    /// The number of the first entry.
     first: u32,
 }
 
+/// A record whose end is not yet found.
 #[derive(Clone, Copy)]
-struct Begun {
+struct OpenRecord {
     start: usize,
     line: u32,
     column: u32,
@@ -45,43 +46,43 @@ struct Begun {
     skipped: bool,
 }
 
-impl Values {
+impl ValueCutter {
     pub(super) fn line(&self) -> u32 {
         self.lines.saturating_add(1)
     }
 
-    pub(super) fn next(&mut self, blocks: &mut Blocks) -> Option<Chunk> {
+    pub(super) fn next_chunk(&mut self, blocks: &mut Blocks) -> Option<Chunk> {
         loop {
-            if self.scan(blocks) {
-                return Some(self.emit(blocks));
+            if self.scan_buffer(blocks) {
+                return Some(self.take_chunk(blocks));
             }
             if blocks.ended {
-                self.end(blocks);
-                return (!self.pieces.is_empty()).then(|| self.emit(blocks));
+                self.end_file(blocks);
+                return (!self.entries.is_empty()).then(|| self.take_chunk(blocks));
             }
             match &mut self.record {
                 Some(record) if record.skipped || blocks.buffer.len() - record.start > blocks.limits.record => {
-                    if !self.pieces.is_empty() {
-                        return Some(self.emit(blocks));
+                    if !self.entries.is_empty() {
+                        return Some(self.take_chunk(blocks));
                     }
                     record.skipped = true;
-                    self.emit(blocks);
+                    self.take_chunk(blocks);
                 }
                 Some(_) => {}
                 // Between records nothing is kept.
                 None => {
-                    let chunk = self.emit(blocks);
+                    let chunk = self.take_chunk(blocks);
                     if !chunk.indices().is_empty() {
                         return Some(chunk);
                     }
                 }
             }
-            blocks.more();
+            blocks.read_more();
         }
     }
 
-    /// Takes the records so far out of the buffer, and what is scanned of one that is too long.
-    fn emit(&mut self, blocks: &mut Blocks) -> Chunk {
+    /// Takes the finished records out of the buffer, and the scanned part of one that is over the limit.
+    fn take_chunk(&mut self, blocks: &mut Blocks) -> Chunk {
         let length = match &mut self.record {
             Some(record) if !record.skipped => std::mem::take(&mut record.start),
             _ => self.at,
@@ -89,14 +90,14 @@ impl Values {
         let bytes = blocks.take(length);
         self.at -= length;
         self.line_start -= length as i64;
-        let pieces = std::mem::take(&mut self.pieces);
+        let entries = std::mem::take(&mut self.entries);
         let first = self.first;
-        self.first = first.saturating_add(pieces.len() as u32);
-        blocks.pieces(bytes, first, pieces)
+        self.first = first.saturating_add(entries.len() as u32);
+        blocks.chunk(bytes, first, entries)
     }
 
     /// Scans the buffer to its end, or until the records in it make a chunk.
-    fn scan(&mut self, blocks: &Blocks) -> bool {
+    fn scan_buffer(&mut self, blocks: &Blocks) -> bool {
         let bytes = &blocks.buffer[..];
         while let Some(&byte) = bytes.get(self.at) {
             if self.escape {
@@ -126,8 +127,8 @@ impl Values {
             }
             let ended = match byte {
                 b' ' | b'\t' | b'\r' => false,
-                b'\n' => self.line_end(blocks),
-                _ => self.solid(blocks, byte),
+                b'\n' => self.end_line(blocks),
+                _ => self.take_byte(blocks, byte),
             };
             self.at += 1;
             if ended && self.at >= blocks.limits.chunk {
@@ -137,16 +138,16 @@ impl Values {
         false
     }
 
-    /// Takes a line end; says whether a record ends with it.
-    fn line_end(&mut self, blocks: &Blocks) -> bool {
-        let ended = self.depth == 0 && !self.list && self.finish(blocks, false);
+    /// Takes a line end; returns whether a record ends with it.
+    fn end_line(&mut self, blocks: &Blocks) -> bool {
+        let ended = self.depth == 0 && !self.list && self.end_record(blocks, false);
         self.lines = self.lines.saturating_add(1);
         self.line_start = self.at as i64 + 1;
         ended
     }
 
-    /// Takes a byte outside strings; says whether a record ends before it.
-    fn solid(&mut self, blocks: &Blocks, byte: u8) -> bool {
+    /// Takes a byte outside strings; returns whether a record ends before it.
+    fn take_byte(&mut self, blocks: &Blocks, byte: u8) -> bool {
         let mut ended = false;
         if self.opening {
             self.opening = false;
@@ -156,12 +157,12 @@ impl Values {
         }
         match byte {
             b'{' | b'[' => {
-                if self.at as i64 == self.line_start && self.misplaced() {
-                    ended = self.finish(blocks, false);
+                if self.at as i64 == self.line_start && self.is_misplaced() {
+                    ended = self.end_record(blocks, false);
                     (self.list, self.depth) = (false, 0);
                 }
                 self.opening = byte == b'[' && self.record.is_none() && !self.list;
-                self.begin();
+                self.begin_record();
                 self.depth = self.depth.saturating_add(1);
                 self.braces = self.braces << 1 | u128::from(byte == b'{');
             }
@@ -170,56 +171,56 @@ impl Values {
                 self.braces >>= 1;
             }
             b']' | b',' if self.list && self.depth == 0 => {
-                ended = self.finish(blocks, false);
+                ended = self.end_record(blocks, false);
                 if !ended && (byte == b',' || self.last == b',') {
-                    let message = format!("expected a value, found {:?}; take the needless comma out", byte as char);
-                    self.pieces.push(Piece::Fault(Box::new(blocks.fault(self.line(), "json.syntax", message))));
+                    let message = format!("expected a value, found {:?}; remove the extra comma", byte as char);
+                    self.entries.push(ChunkEntry::Fault(Box::new(blocks.fault(self.line(), "json.syntax", message))));
                     ended = true;
                 }
                 self.list = byte == b',';
             }
             b'"' => {
-                self.begin();
+                self.begin_record();
                 self.string = true;
             }
-            _ => self.begin(),
+            _ => self.begin_record(),
         }
         self.last = byte;
         ended
     }
 
-    /// Whether a value cannot begin here: what is open was never closed.
-    fn misplaced(&self) -> bool {
+    /// Whether no value can begin here, so that the open record or list was never closed.
+    fn is_misplaced(&self) -> bool {
         let in_list = if self.depth > 0 { self.braces & 1 == 0 } else { self.list };
         let may_stand = self.last == b'[' || self.last == b':' || self.last == b',' && in_list;
         (self.record.is_some() || self.list) && !may_stand
     }
 
-    fn begin(&mut self) {
+    fn begin_record(&mut self) {
         if self.record.is_none() {
             let column = u32::try_from(self.at as i64 - self.line_start + 1).unwrap_or(u32::MAX);
-            self.record = Some(Begun { start: self.at, line: self.line(), column, skipped: false });
+            self.record = Some(OpenRecord { start: self.at, line: self.line(), column, skipped: false });
             (self.depth, self.braces) = (0, 0);
         }
     }
 
-    /// Ends the record before this place; says whether there was one.
-    fn finish(&mut self, blocks: &Blocks, ends: bool) -> bool {
-        let Some(Begun { start, line, column, skipped }) = self.record.take() else { return false };
-        self.pieces.push(if skipped || self.at - start > blocks.limits.record {
-            Piece::Fault(Box::new(too_long(&blocks.file, line, blocks.limits.record)))
+    /// Ends the record before the current byte; returns whether there was one.
+    fn end_record(&mut self, blocks: &Blocks, ends: bool) -> bool {
+        let Some(OpenRecord { start, line, column, skipped }) = self.record.take() else { return false };
+        self.entries.push(if skipped || self.at - start > blocks.limits.record {
+            ChunkEntry::Fault(Box::new(too_long_fault(&blocks.file, line, blocks.limits.record)))
         } else {
-            Piece::Record(Place { bytes: start..self.at, line, column, ends })
+            ChunkEntry::Record(RecordPlace { bytes: start..self.at, line, column, ends })
         });
         true
     }
 
-    /// Ends with the file.
-    fn end(&mut self, blocks: &Blocks) {
-        self.finish(blocks, true);
+    /// Ends the record and the list that the file ends in.
+    fn end_file(&mut self, blocks: &Blocks) {
+        self.end_record(blocks, true);
         if std::mem::take(&mut self.list) {
-            let message = "the file ends inside a list; its writer is still at work, or died";
-            self.pieces.push(Piece::Fault(Box::new(blocks.fault(self.line(), "torn_tail", message))));
+            let message = "the file ends inside a list: its writer is still writing, or crashed";
+            self.entries.push(ChunkEntry::Fault(Box::new(blocks.fault(self.line(), "torn_tail", message))));
         }
     }
 }

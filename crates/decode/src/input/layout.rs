@@ -1,13 +1,12 @@
-//! What a file is, by its first bytes.
+//! How a file is laid out, by its first bytes.
 
-use super::http::is_first;
 use lictor_json as json;
 
-/// How many bytes of a line show what it is.
-const GLANCE: usize = 4096;
+/// How many bytes of a line are looked at to tell JSON from text.
+const MAX_GLANCE_BYTES: usize = 4096;
 
-/// How many bytes of a stream of events hold data for sure.
-const STREAM: usize = 1 << 16;
+/// How many bytes are searched for the first data of an event stream.
+const MAX_STREAM_GLANCE_BYTES: usize = 1 << 16;
 
 /// Where the records of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,30 +22,30 @@ pub(super) enum Layout {
     Lines,
 }
 
-/// What is wrong with a file that is no text, and what to do about it.
-pub(super) fn binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+/// Returns why a file is not text, and a hint; none if it may be text.
+pub(super) fn detect_binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let head = &bytes[..bytes.len().min(512)];
     match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, b'{' | b'[' | b'<', ..] | [b'{' | b'[' | b'<', 0, ..] => {
             Some(("is in UTF-16", "convert it to UTF-8, for instance with `iconv -f UTF-16 -t UTF-8`"))
         }
         [b'P', b'A', b'R', b'1', ..] => Some(("is a Parquet file", "export it as JSON lines")),
-        [b'P', b'K', 3, 4, ..] => Some(("is a zip archive", "unpack it and name what is in it")),
+        [b'P', b'K', 3, 4, ..] => Some(("is a zip archive", "unpack it and name the files in it")),
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(("is compressed twice", "decompress it once")),
-        _ if head.contains(&0) => Some(("is not a text", "is this the log you meant?")),
+        _ if head.contains(&0) => Some(("is binary, not text", "check that this is the log you meant")),
         _ => None,
     }
 }
 
-/// Where the records of a file are that begins with these bytes; none if more bytes are needed and there are some.
-pub(super) fn layout(bytes: &[u8], enough: bool) -> Option<Layout> {
-    let mut lines = Lines { rest: bytes, enough };
+/// Detects the layout of a file by its first bytes; none if more bytes are needed. With `enough` there are no more.
+pub(super) fn detect_layout(bytes: &[u8], enough: bool) -> Option<Layout> {
+    let mut lines = NonBlankLines { rest: bytes, enough };
     let Some(first) = lines.next() else { return enough.then_some(Layout::Lines) };
-    let glance = &first.text[..first.text.len().min(GLANCE)];
+    let glance = &first.text[..first.text.len().min(MAX_GLANCE_BYTES)];
     match glance[0] {
         b'<' => return Some(Layout::Whole),
-        _ if is_first(glance) => return Some(Layout::Http),
-        _ if is_stream(&bytes[..bytes.len().min(STREAM)]) => return Some(Layout::Events),
+        _ if is_http_start(glance) => return Some(Layout::Http),
+        _ if is_event_stream(&bytes[..bytes.len().min(MAX_STREAM_GLANCE_BYTES)]) => return Some(Layout::Events),
         b'{' | b'[' | b'"' if begins_json(glance) => {}
         _ => {
             // A log that was cut at its beginning has half a record first.
@@ -63,7 +62,7 @@ pub(super) fn layout(bytes: &[u8], enough: bool) -> Option<Layout> {
         return None;
     }
     let first = first.text;
-    if closes(first) {
+    if is_balanced(first) {
         let element = first[1..].trim_ascii_start().first();
         let is_list = first[0] == b'[' && matches!(element, Some(b'{' | b'[' | b']'));
         return Some(if is_list && second.is_none() { Layout::Values } else { Layout::JsonLines });
@@ -76,14 +75,15 @@ pub(super) fn layout(bytes: &[u8], enough: bool) -> Option<Layout> {
     }
 }
 
-/// The lines that are not blank.
-struct Lines<'a> {
+/// Iterates over the lines that are not blank.
+struct NonBlankLines<'a> {
     rest: &'a [u8],
     enough: bool,
 }
 
-struct Line<'a> {
-    /// What it says, without white space around; not empty.
+/// A line with something on it.
+struct NonBlankLine<'a> {
+    /// Its content without white space around it; not empty.
     text: &'a [u8],
     /// Whether it begins without white space.
     at_margin: bool,
@@ -91,10 +91,10 @@ struct Line<'a> {
     complete: bool,
 }
 
-impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
+impl<'a> Iterator for NonBlankLines<'a> {
+    type Item = NonBlankLine<'a>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<NonBlankLine<'a>> {
         loop {
             if self.rest.is_empty() {
                 return None;
@@ -105,19 +105,19 @@ impl<'a> Iterator for Lines<'a> {
             let text = line.trim_ascii();
             if !text.is_empty() {
                 let at_margin = text.len() == line.trim_ascii_end().len();
-                return Some(Line { text, at_margin, complete: end.is_some() || self.enough });
+                return Some(NonBlankLine { text, at_margin, complete: end.is_some() || self.enough });
             }
         }
     }
 }
 
-impl Line<'_> {
+impl NonBlankLine<'_> {
     /// Whether it is one object from its beginning to its end; none if its end is not yet seen.
     fn is_whole_object(&self) -> Option<bool> {
         if self.text[0] != b'{' {
             return Some(false);
         }
-        self.complete.then(|| closes(self.text))
+        self.complete.then(|| is_balanced(self.text))
     }
 }
 
@@ -126,7 +126,7 @@ fn begins_json(glance: &[u8]) -> bool {
     if glance[0] == b'{' || glance.starts_with(b"[{") || glance.starts_with(b"[\"") {
         return true;
     }
-    // A glance may end inside a character.
+    // The bytes may end inside a character.
     let text = match std::str::from_utf8(glance) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&glance[..error.valid_up_to()]).unwrap_or_default(),
@@ -134,8 +134,8 @@ fn begins_json(glance: &[u8]) -> bool {
     json::parse_str(text).map_or_else(|error| error.code != "json.syntax" && error.code != "json.trailing", |_| true)
 }
 
-/// Whether the brackets of a line close exactly at its end.
-fn closes(line: &[u8]) -> bool {
+/// Whether the brackets of a line balance exactly at its end.
+fn is_balanced(line: &[u8]) -> bool {
     let (mut depth, mut string, mut escape) = (0usize, false, false);
     for (place, &byte) in line.iter().enumerate() {
         match byte {
@@ -154,10 +154,22 @@ fn closes(line: &[u8]) -> bool {
 }
 
 /// Whether a text is a stream of events: fields of events first, and data among them.
-fn is_stream(bytes: &[u8]) -> bool {
+fn is_event_stream(bytes: &[u8]) -> bool {
     let fields = ["data:", "event:", "id:", "retry:"];
     let mut lines = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).filter(|line| !line.is_empty());
     let begins = lines.clone().find(|line| !line.starts_with(b":"));
     begins.is_some_and(|line| fields.iter().any(|field| line.starts_with(field.as_bytes())))
         && lines.any(|line| line.starts_with(b"data:"))
+}
+
+/// Whether a line begins an HTTP message: `POST /path HTTP/1.1` or `HTTP/1.1 200 OK`.
+pub(super) fn is_http_start(line: &[u8]) -> bool {
+    let mut words = line.trim_ascii_end().split(|&byte| byte == b' ');
+    let is_version = |word: &[u8]| matches!(word, [b'H', b'T', b'T', b'P', b'/', b'1'..=b'3', ..]) && word.len() <= 8;
+    let first = words.next().unwrap_or_default();
+    if is_version(first) {
+        return words.next().is_some_and(|status| status.len() == 3 && status.iter().all(u8::is_ascii_digit));
+    }
+    let is_method = (3..=10).contains(&first.len()) && first.iter().all(u8::is_ascii_uppercase);
+    is_method && words.next().is_some() && words.next().is_some_and(is_version) && words.next().is_none()
 }
