@@ -12,7 +12,7 @@ use super::chat::{copy_server, refuse, said, tool_call};
 use super::content::Content;
 use super::openai_chat::failure;
 use super::{DecodedEvents, Decoder, LogRecord, unknown};
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Text};
 
@@ -135,7 +135,7 @@ impl AnthropicAgentsDecoder {
     fn send(&mut self, value: &Json, record: &LogRecord, out: &mut DecodedEvents) {
         match self.event(value, record) {
             Some(Some(event)) => {
-                let print = print::after(&[0; 32], &event);
+                let print = content_hash::extend_hash(&[0; 32], &event);
                 self.sent.push(Sent { session: self.session.clone(), print, event: Some(event) });
             }
             Some(None) => {}
@@ -152,7 +152,7 @@ impl AnthropicAgentsDecoder {
         let is_new = value.text("id").is_none_or(|id| self.told.insert(id.into()));
         let Some(event) = known.filter(|_| is_new) else { return };
         if name.starts_with("user.") {
-            let print = print::after(&[0; 32], &event);
+            let print = content_hash::extend_hash(&[0; 32], &event);
             let place = self.sent.iter().position(|sent| sent.session == self.session && sent.print == print);
             match place.map(|place| self.sent.remove(place)) {
                 // It was told before it came back.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use lictor_logic::Time;
 
 use super::{DecodedEvents, LogRecord};
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
 
@@ -127,7 +127,7 @@ impl Conversations {
                 false => 0,
             };
             for event in &events[..instructions] {
-                conversation.preamble = print::after(&conversation.preamble, event);
+                conversation.preamble = content_hash::extend_hash(&conversation.preamble, event);
             }
             let chain = chain_of(before, &events[instructions..]);
             match number {
@@ -248,7 +248,7 @@ impl Conversations {
             return;
         };
         let conversation = &mut self.all[index];
-        let print = print::of(tools);
+        let print = content_hash::hash_json(tools);
         if conversation.definitions != Some(print) {
             conversation.definitions = Some(print);
             let mut event = Event::new(Kind::ToolDefinitions);
@@ -312,12 +312,12 @@ fn leading_instructions(events: &[Event]) -> usize {
 }
 
 fn print_of(events: &[Event]) -> ContentHash {
-    events.iter().fold(NOTHING, |print, event| print::after(&print, event))
+    events.iter().fold(NOTHING, |print, event| content_hash::extend_hash(&print, event))
 }
 
 fn chain_of(start: ContentHash, events: &[Event]) -> Vec<ContentHash> {
     let next = |print: &mut ContentHash, event: &Event| {
-        *print = print::after(print, event);
+        *print = content_hash::extend_hash(print, event);
         Some(*print)
     };
     events.iter().scan(start, next).collect()

@@ -8,7 +8,7 @@ use crate::chat::said;
 use crate::content::Content;
 use crate::conversation::Stamp;
 use crate::openai_chat::truncated;
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -149,7 +149,7 @@ impl Tasks {
         let mut event = artifact.event;
         artifact.content.fill(&mut event);
         let task = self.all.entry(artifact.task).or_default();
-        let print = print::after(&[0; 32], &event);
+        let print = content_hash::extend_hash(&[0; 32], &event);
         if task.made.insert(event.id.clone().unwrap_or_default(), print) != Some(print) {
             push(event, task.context.clone(), &artifact.stamp, out);
         }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -293,7 +293,7 @@ impl History {
     fn content(&self, event: &Event, trace: Option<&Text>) -> u64 {
         // Pictures beside the words may be recorded in one place and left out in another.
         let text = event.text.as_deref().map(str::trim);
-        let more = text.is_none().then(|| print::of(&Json::Object(event.more.clone())));
+        let more = text.is_none().then(|| content_hash::hash_json(&Json::Object(event.more.clone())));
         self.hash.hash_one((&event.kind, text, more, trace))
     }
 
@@ -317,7 +317,7 @@ pub(super) fn same_arguments(left: &Arguments, right: &Arguments) -> bool {
 
 fn print_of(payload: &Arguments) -> ContentHash {
     match payload {
-        Arguments::Value(value) => print::of(value),
-        Arguments::Unparsed(text) => print::of(&Json::String(text.trim().into())),
+        Arguments::Value(value) => content_hash::hash_json(value),
+        Arguments::Unparsed(text) => content_hash::hash_json(&Json::String(text.trim().into())),
     }
 }

@@ -91,7 +91,7 @@ fn a_format_that_is_not_known_is_an_error_that_lists_those_that_are() {
     let error = detected("").unwrap_err().to_string();
     assert!(error.contains("holds no records"), "{error}");
     let error = detected("{\"kind\":\"a\",\"kind\":\"b\"}\n").unwrap_err().to_string();
-    assert!(error.contains("line 1, column 13: the key \"kind\" stands twice"), "{error}");
+    assert!(error.contains("line 1, column 13: duplicate key \"kind\""), "{error}");
 }
 
 /// Reads examples of many formats where they lie beside the project.

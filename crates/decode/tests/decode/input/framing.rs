@@ -216,7 +216,7 @@ fn a_fault_tells_the_column_and_what_to_do() {
     assert_eq!((line, column), (2, Some(8)));
     assert_eq!(
         message,
-        "the key \"é\" stands twice; JSON readers differ in which one they use, so write each key once"
+        "duplicate key \"é\"; JSON readers differ in which one they use, so write each key once"
     );
     assert_eq!(place("[{\"a\":1},{\"b\":x}]").1, Some(15));
     assert_eq!(place("[\n{\"a\":1},\n  {\"b\":\n   x}]").0, 4);

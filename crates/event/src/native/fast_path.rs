@@ -1,124 +1,124 @@
-//! Lines that are as they should be, read straight into their event.
+//! The fast path for well-formed lines: read straight into their event.
 //!
-//! Nearly all are. Any other, were it only for a `null` or an escape in a key, is left to the careful way, which says
-//! what is wrong or comes to the same event.
+//! Nearly all lines are. Any other, be it only for a `null` or an escape in a key, is left to the full decoder, which
+//! reports the mistake or returns the same event.
 
 use crate::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, MemberReader, Object};
 
-/// The session of a line; none if it stands behind something that is not skipped in a moment.
-pub(super) fn session(text: &str) -> Option<&str> {
-    let mut line = MemberReader::object(text)?;
+/// Returns the session of a line; none if a list, an object or an escape comes before it.
+pub(super) fn read_session(text: &str) -> Option<&str> {
+    let mut line = MemberReader::open(text)?;
     loop {
-        if line.key()? == "session" {
-            return line.plain();
+        if line.read_key()? == "session" {
+            return line.read_plain_text();
         }
-        line.skip()?;
-        if !line.goes_on()? {
+        line.skip_value()?;
+        if !line.has_next()? {
             return None;
         }
     }
 }
 
-/// A line with more members that have no field is unusual.
-const MOST_OTHERS: usize = 32;
+/// How many members without a field the fast path reads.
+const MAX_OTHER_MEMBERS: usize = 32;
 
-/// Reads a line into an empty event; none if something about it is unusual, and then the event is not to be used.
-pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
-    let mut line = MemberReader::object(text)?;
+/// Reads a line into an empty event. On none the line needs the full decoder, and the event must not be used.
+pub(super) fn read_event(text: &str, event: &mut Event) -> Option<()> {
+    let mut line = MemberReader::open(text)?;
     let mut seen: u32 = 0;
     let (mut has_kind, mut result) = (false, None);
     let mut more: Vec<_> = Vec::new();
     loop {
-        let key = line.key()?;
+        let key = line.read_key()?;
         let field: u32 = match key {
             "v" => {
-                (line.integer()? == super::VERSION).then_some(())?;
+                (line.read_integer()? == super::LINE_VERSION).then_some(())?;
                 1 << 0
             }
             "kind" => {
-                event.kind = Kind::named(line.plain()?);
+                event.kind = Kind::named(line.read_plain_text()?);
                 has_kind = true;
                 1 << 1
             }
             "session" => {
-                event.session = Some(line.text()?);
+                event.session = Some(line.read_text()?);
                 1 << 2
             }
             "seq" => {
-                event.seq = Some(line.integer()?);
+                event.seq = Some(line.read_integer()?);
                 1 << 3
             }
             "time" => {
-                event.time = Some(parse_time(line.plain()?)?);
+                event.time = Some(parse_time(line.read_plain_text()?)?);
                 1 << 4
             }
             "agent" => {
-                event.agent = Some(line.text()?);
+                event.agent = Some(line.read_text()?);
                 1 << 5
             }
             "id" => {
-                event.id = Some(line.text()?);
+                event.id = Some(line.read_text()?);
                 1 << 6
             }
             "tool" => {
-                event.tool = Some(line.text()?);
+                event.tool = Some(line.read_text()?);
                 1 << 7
             }
             "text" => {
-                event.text = Some(line.text()?);
+                event.text = Some(line.read_text()?);
                 1 << 8
             }
             "to" => {
-                event.to = Some(line.text()?);
+                event.to = Some(line.read_text()?);
                 1 << 9
             }
             "purposes" => {
-                event.purposes = Some(line.texts()?);
+                event.purposes = Some(line.read_texts()?);
                 1 << 10
             }
             "categories" => {
-                event.categories = Some(line.texts()?);
+                event.categories = Some(line.read_texts()?);
                 1 << 11
             }
             "subjects" => {
-                event.subjects = Some(line.texts()?);
+                event.subjects = Some(line.read_texts()?);
                 1 << 12
             }
             "labels" => {
-                event.labels = line.texts()?;
+                event.labels = line.read_texts()?;
                 1 << 13
             }
             "args" => {
-                let args = line.value().filter(|args| matches!(args, Json::Object(_)))?;
+                let args = line.read_value().filter(|args| matches!(args, Json::Object(_)))?;
                 event.args = Some(Arguments::Value(args));
                 1 << 14
             }
             "failed" => {
-                event.failed = line.truth()?;
+                event.failed = line.read_bool()?;
                 1 << 15
             }
             "result" => {
-                result = Some(line.value().filter(|result| !result.is_null())?);
+                result = Some(line.read_value().filter(|result| !result.is_null())?);
                 1 << 16
             }
             "principal" => {
-                event.principal = Some(line.text()?);
+                event.principal = Some(line.read_text()?);
                 1 << 17
             }
             "facts" => return None,
-            _ if more.len() == MOST_OTHERS => return None,
+            _ if more.len() == MAX_OTHER_MEMBERS => return None,
             _ => {
-                more.push((key.into(), line.value()?));
+                more.push((key.into(), line.read_value()?));
                 0
             }
         };
-        // A key that stands twice.
+        // A duplicate key.
         if seen & field != 0 {
             return None;
         }
         seen |= field;
-        if !line.goes_on()? {
+        if !line.has_next()? {
             break;
         }
     }
@@ -135,7 +135,7 @@ pub(super) fn read(text: &str, event: &mut Event) -> Option<()> {
     }
     let is_nameless = event.kind == Kind::ToolCall && event.tool.is_none();
     let is_plain = match &event.kind {
-        Kind::Other(name) => super::misspelt(name).is_none(),
+        Kind::Other(name) => super::find_misspelling(name).is_none(),
         Kind::Approval | Kind::Denial => event.more.get("granted").is_none(),
         _ => true,
     };

@@ -1,25 +1,25 @@
-//! Values back to JSON text.
+//! Writes values as JSON text.
 
 use std::fmt::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::{Json, Number, wide};
+use super::{Json, Number, join_halves};
 
 /// Writes a value as compact JSON.
-pub(super) fn write(value: &Json, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn write_json(value: &Json, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     match value {
         Json::Null => out.write_str("null"),
         Json::Bool(value) => write!(out, "{value}"),
         Json::Number(number) => write!(out, "{number}"),
-        Json::String(text) => quote(text, out),
+        Json::String(text) => write_string(text, out),
         Json::Array(items) => {
             out.write_char('[')?;
             for (place, item) in items.iter().enumerate() {
                 if place > 0 {
                     out.write_char(',')?;
                 }
-                write(item, out)?;
+                write_json(item, out)?;
             }
             out.write_char(']')
         }
@@ -29,16 +29,16 @@ pub(super) fn write(value: &Json, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 if place > 0 {
                     out.write_char(',')?;
                 }
-                quote(key, out)?;
+                write_string(key, out)?;
                 out.write_char(':')?;
-                write(value, out)?;
+                write_json(value, out)?;
             }
             out.write_char('}')
         }
     }
 }
 
-fn quote(text: &str, out: &mut impl Write) -> fmt::Result {
+fn write_string(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')?;
     for character in text.chars() {
         match character {
@@ -60,7 +60,7 @@ impl Serialize for Json {
             Json::Null => serializer.serialize_unit(),
             Json::Bool(value) => serializer.serialize_bool(*value),
             Json::Number(Number::Integer(value)) => serializer.serialize_i64(*value),
-            Json::Number(Number::Wide(high, low)) => serializer.serialize_i128(wide(*high, *low)),
+            Json::Number(Number::Wide(high, low)) => serializer.serialize_i128(join_halves(*high, *low)),
             Json::Number(Number::Float(value)) => serializer.serialize_f64(*value),
             Json::String(text) => serializer.serialize_str(text),
             Json::Array(items) => {
