@@ -487,7 +487,7 @@ fn attachments(content: &Json) -> Option<ContentHash> {
 fn file(part: &Json) -> Option<Json> {
     let mut texts = Vec::new();
     collect(part, Vec::new(), "", &mut texts);
-    let is_beside = |said: &Said| piece::beside(part).iter().any(|key| said.at == at![*key]);
+    let is_beside = |said: &Said| piece::leading_fields(part).iter().any(|key| said.at == at![*key]);
     if !texts.iter().all(is_beside) {
         return None;
     }
@@ -506,7 +506,7 @@ fn collect(value: &Json, at: Path, joint: &'static str, texts: &mut Vec<Said>) {
             }
         }
         Json::Object(_) => {
-            for key in piece::beside(value) {
+            for key in piece::leading_fields(value) {
                 if let Some(beside) = value.get(key).filter(|beside| beside.as_str().is_some()) {
                     collect(beside, join(&at, [(*key).into()]), joint, texts);
                 }

@@ -18,7 +18,7 @@ pub(crate) struct RawSpan {
     pub(crate) start: Option<Time>,
     pub(crate) end: Option<Time>,
     pub(crate) attributes: Object,
-    /// What went wrong, where the span says that something did.
+    /// The reason of the failure, if the span failed.
     pub(crate) failure: Option<Text>,
     pub(crate) events: Vec<RawEvent>,
 }
@@ -56,13 +56,13 @@ impl RawSpan {
             events,
         };
         if is_failure(&span) {
-            read.failure = Some(read.reason(&span));
+            read.failure = Some(read.failure_reason(&span));
         }
         read
     }
 
-    /// Why a span failed, in the words of the best place that says it.
-    fn reason(&self, span: &Object) -> Text {
+    /// Returns why a span failed, from the most specific attribute.
+    fn failure_reason(&self, span: &Object) -> Text {
         let status = span.get("status").and_then(Json::as_object);
         let said = status.and_then(|status| first_text(status, &["message", "description"]));
         let exception = || {
@@ -82,7 +82,7 @@ impl RawEvent {
         let Json::Object(mut event) = event else { return None };
         let attributes = read_attributes(event.remove("attributes"));
         let body = match event.remove("body") {
-            Some(Json::Object(body)) if is_typed_value(&body) => typed_value(Json::Object(body)),
+            Some(Json::Object(body)) if is_typed_value(&body) => unwrap_typed_value(Json::Object(body)),
             Some(body) => body,
             None => Json::Null,
         };
@@ -111,19 +111,19 @@ pub(crate) fn has_attribute(record: &Json, prefixes: &[&str]) -> bool {
     }
 }
 
-/// Attributes as an object, from either shape.
+/// Reads attributes of either shape as an object.
 pub(crate) fn read_attributes(attributes: Option<Json>) -> Object {
     match attributes {
         Some(Json::Object(attributes)) => attributes,
-        Some(Json::Array(list)) => key_values(list),
+        Some(Json::Array(list)) => read_key_values(list),
         _ => Object::new(),
     }
 }
 
-fn key_values(list: Vec<Json>) -> Object {
+fn read_key_values(list: Vec<Json>) -> Object {
     let pair = |entry: Json| match entry {
         Json::Object(mut entry) => match (entry.remove("key"), entry.remove("value")) {
-            (Some(Json::String(key)), value) => Some((key, value.map_or(Json::Null, typed_value))),
+            (Some(Json::String(key)), value) => Some((key, value.map_or(Json::Null, unwrap_typed_value))),
             _ => None,
         },
         _ => None,
@@ -131,7 +131,8 @@ fn key_values(list: Vec<Json>) -> Object {
     list.into_iter().filter_map(pair).collect()
 }
 
-const TYPED: [&str; 14] = [
+/// The members that wrap a typed value of OTLP.
+const TYPED_VALUE_KEYS: [&str; 14] = [
     "stringValue",
     "string_value",
     "intValue",
@@ -149,11 +150,11 @@ const TYPED: [&str; 14] = [
 ];
 
 fn is_typed_value(value: &Object) -> bool {
-    value.len() == 1 && value.iter().all(|(key, _)| TYPED.contains(&key.as_str()))
+    value.len() == 1 && value.iter().all(|(key, _)| TYPED_VALUE_KEYS.contains(&key.as_str()))
 }
 
-/// The value inside `{"stringValue": …}` and its likes.
-fn typed_value(value: Json) -> Json {
+/// Unwraps a typed value such as `{"stringValue": …}`.
+fn unwrap_typed_value(value: Json) -> Json {
     let Json::Object(value) = value else { return value };
     let Some((sort, inner)) = value.into_members().into_iter().next() else { return Json::Null };
     match (sort.as_str(), inner) {
@@ -163,11 +164,11 @@ fn typed_value(value: Json) -> Json {
             Err(_) => Json::String(digits),
         },
         ("arrayValue" | "array_value", Json::Object(mut list)) => match list.remove("values") {
-            Some(Json::Array(values)) => Json::Array(values.into_iter().map(typed_value).collect()),
+            Some(Json::Array(values)) => Json::Array(values.into_iter().map(unwrap_typed_value).collect()),
             _ => Json::Array(Vec::new()),
         },
         ("kvlistValue" | "kvlist_value", Json::Object(mut list)) => match list.remove("values") {
-            Some(Json::Array(values)) => Json::Object(key_values(values)),
+            Some(Json::Array(values)) => Json::Object(read_key_values(values)),
             _ => Json::Object(Object::new()),
         },
         (_, inner) => inner,
@@ -189,23 +190,25 @@ fn is_failure(span: &Object) -> bool {
     codes.into_iter().flatten().any(is_error)
 }
 
-/// The first of these members that is a text with something in it.
+/// Returns the first of these members that is a text and not empty.
 fn first_text(object: &Object, keys: &[&str]) -> Option<Text> {
     keys.iter().find_map(|key| object.get(key)?.as_str().filter(|text| !text.is_empty()).map(Text::from))
 }
 
-/// The first of these members that names a moment: nanoseconds, or an RFC 3339 text.
+/// Returns the first of these members that is a time: nanoseconds, or an RFC 3339 text.
 fn first_time(object: &Object, keys: &[&str]) -> Option<Time> {
     keys.iter().find_map(|key| match object.get(key)? {
-        Json::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => nanoseconds(key, text.parse().ok()?),
+        Json::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            read_nanoseconds(key, text.parse().ok()?)
+        }
         Json::String(text) => parse_time(text),
-        number => nanoseconds(key, number.as_i64()?),
+        number => read_nanoseconds(key, number.as_i64()?),
     })
 }
 
-/// A number is a moment in nanoseconds if its name says so, or if it would be nonsense in any other unit. Zero is how
+/// Returns a number as a time in nanoseconds if its key names the unit, or if it is too large for any other. Zero is how
 /// protobuf leaves a time out.
-fn nanoseconds(key: &str, value: i64) -> Option<Time> {
+fn read_nanoseconds(key: &str, value: i64) -> Option<Time> {
     let is_named = key.ends_with("Nano") || key.ends_with("_nano");
     (value > 0 && (is_named || value > 100_000_000_000_000_000)).then_some(Time(value))
 }

@@ -1,4 +1,4 @@
-//! What the messages of the protocol look like, and the envelopes in which they are logged.
+//! The shapes of the protocol's messages, and of the log lines that hold them.
 
 use lictor_logic::Time;
 
@@ -7,7 +7,7 @@ use lictor_event::parse_time;
 use lictor_json::Json;
 
 /// Methods that make events, or whose answers do.
-const TELLING: [&str; 11] = [
+const EVENT_METHODS: [&str; 11] = [
     "initialize",
     "server/discover",
     "tools/list",
@@ -21,8 +21,8 @@ const TELLING: [&str; 11] = [
     "tasks/update",
 ];
 
-/// Methods that only keep client and server going.
-const QUIET: [&str; 12] = [
+/// Methods that make no events.
+const SILENT_METHODS: [&str; 12] = [
     "ping",
     "logging/setLevel",
     "completion/complete",
@@ -37,8 +37,8 @@ const QUIET: [&str; 12] = [
     "tasks/cancel",
 ];
 
-/// What results of the protocol hold, one of these at least.
-const RESULTS: [&str; 13] = [
+/// Members of results, one of which each has.
+const RESULT_KEYS: [&str; 13] = [
     "content",
     "contents",
     "tools",
@@ -57,7 +57,7 @@ const RESULTS: [&str; 13] = [
 /// Whether a value is a message of the protocol.
 pub(super) fn is_message(value: &Json) -> bool {
     let result = |result: &Json| match result.as_object() {
-        Some(object) => object.is_empty() || RESULTS.iter().any(|key| object.get(key).is_some()),
+        Some(object) => object.is_empty() || RESULT_KEYS.iter().any(|key| object.get(key).is_some()),
         None => false,
     };
     value.text("jsonrpc") == Some("2.0")
@@ -69,11 +69,11 @@ pub(super) fn is_message(value: &Json) -> bool {
 
 /// Whether a method is one of the protocol's.
 pub(super) fn is_method(name: &str) -> bool {
-    TELLING.contains(&name) || QUIET.contains(&name) || name.starts_with("notifications/")
+    EVENT_METHODS.contains(&name) || SILENT_METHODS.contains(&name) || name.starts_with("notifications/")
 }
 
-/// The message within a line of somebody's log, with its session and time.
-pub(super) fn envelope(value: &Json) -> Option<(&Json, Option<&str>, Option<Time>)> {
+/// Returns the message in a log line, with its session and time.
+pub(super) fn open_log_line(value: &Json) -> Option<(&Json, Option<&str>, Option<Time>)> {
     let message = ["message", "payload", "data", "body"].iter().find_map(|key| value.get(key))?;
     message.get("jsonrpc")?;
     let session = ["session_id", "sessionId", "mcp_session_id", "session"].iter().find_map(|key| value.text(key));

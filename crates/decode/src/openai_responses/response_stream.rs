@@ -1,20 +1,19 @@
-//! Streamed responses: items by their place in the output, texts and arguments from their pieces.
+//! Joins streamed responses: items by their place in the output, texts and arguments from their pieces.
 //!
-//! What is put together is an item like any other, so a streamed response and a plain one give the same events by
-//! construction. The last payload repeats the whole output; where it does, it counts, and the pieces are only needed
-//! where the stream was cut.
+//! The joined item is one like any other, so a streamed response and a plain one make the same events by construction.
+//! The last payload repeats the whole output and wins; the pieces are needed only for a truncated stream.
 
 use std::collections::BTreeMap;
 
-use super::item::{events_of, unknown_arguments};
+use super::item::{mark_unknown_arguments, read_item};
 use crate::Fault;
 use crate::conversation::Stamp;
-use crate::openai_chat::truncated;
+use crate::openai_chat::truncation_fault;
 use lictor_event::Event;
 use lictor_json::{Json, Object};
 
-/// Payloads that tell how far something is, or repeat what others say.
-const PROGRESS: [&str; 13] = [
+/// Payloads that report progress, or repeat other payloads.
+const PROGRESS_PREFIXES: [&str; 13] = [
     "response.in_progress",
     "response.queued",
     "response.content_part.",
@@ -30,9 +29,9 @@ const PROGRESS: [&str; 13] = [
     "response.compaction",
 ];
 
-/// A response that is coming.
+/// A response that is being streamed.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct ResponseStream {
     /// The conversation in which it began.
     conversation: usize,
     items: BTreeMap<i64, Piece>,
@@ -42,38 +41,38 @@ pub(super) struct Stream {
     line: u32,
 }
 
-/// An item that is coming, put together from the payloads about it.
+/// A streamed item, joined from the payloads about it.
 #[derive(Clone, Debug, Default)]
 pub struct Piece {
     /// The item as it was announced, or as it is when done.
     item: Object,
     /// The parts of a message, by their place.
-    parts: BTreeMap<i64, Part>,
+    parts: BTreeMap<i64, StreamedPart>,
     /// Arguments, the input of a custom tool, or code.
     arguments: String,
     is_done: bool,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct StreamedPart {
     text: String,
     is_refusal: bool,
 }
 
-impl Stream {
-    /// A stream that begins here.
-    pub(super) fn new(conversation: usize, stamp: &Stamp) -> Stream {
-        Stream { conversation, items: BTreeMap::new(), stamp: stamp.clone(), line: stamp.source.line }
+impl ResponseStream {
+    /// Returns a stream that begins here.
+    pub(super) fn new(conversation: usize, stamp: &Stamp) -> ResponseStream {
+        ResponseStream { conversation, items: BTreeMap::new(), stamp: stamp.clone(), line: stamp.source.line }
     }
 
-    /// Takes the next payload; false if its kind is not known.
-    pub(super) fn take(&mut self, payload: &Json, stamp: &Stamp) -> bool {
+    /// Takes the next payload; returns whether its type is known.
+    pub(super) fn take_payload(&mut self, payload: &Json, stamp: &Stamp) -> bool {
         self.line = stamp.source.line;
         let Some(name) = payload.text("type") else { return false };
-        if PROGRESS.iter().any(|known| name.starts_with(known)) {
+        if PROGRESS_PREFIXES.iter().any(|known| name.starts_with(known)) {
             return true;
         }
-        // The item itself, when it is done, says these.
+        // The finished item repeats these.
         if name.starts_with("response.shell_call_") {
             return true;
         }
@@ -86,13 +85,13 @@ impl Stream {
         is_known
     }
 
-    /// The conversation, the items in their order, and where the response began.
-    pub(super) fn end(self) -> (usize, Vec<Json>, Stamp) {
+    /// Returns the conversation, the items in their order, and where the response began.
+    pub(super) fn into_items(self) -> (usize, Vec<Json>, Stamp) {
         (self.conversation, self.items.into_values().map(Piece::json).collect(), self.stamp)
     }
 
-    /// The events of what has come of a stream that was cut.
-    pub(super) fn events(self) -> (usize, Vec<Event>, Stamp) {
+    /// Returns the conversation, the events of what has arrived, and where the response began.
+    pub(super) fn into_events(self) -> (usize, Vec<Event>, Stamp) {
         let mut events = Vec::new();
         for piece in self.items.into_values() {
             events.extend(piece.events().unwrap_or_default());
@@ -100,14 +99,14 @@ impl Stream {
         (self.conversation, events, self.stamp)
     }
 
-    /// That the stream has no end.
-    pub(super) fn truncated(&self) -> Fault {
-        truncated(&self.stamp.source.file, self.line)
+    /// Returns the fault of a stream without an end.
+    pub(super) fn truncation_fault(&self) -> Fault {
+        truncation_fault(&self.stamp.source.file, self.line)
     }
 }
 
 impl Piece {
-    /// Takes what a payload of this name says about the item; false if it says nothing that is known.
+    /// Takes a payload about the item, by its type; returns whether the type is known.
     pub fn take(&mut self, name: &str, payload: &Json) -> bool {
         let part = payload.get("content_index").and_then(Json::as_i64).unwrap_or(0);
         let text = |key: &str| payload.text(key).unwrap_or_default();
@@ -116,10 +115,10 @@ impl Piece {
                 self.item = payload.get("item").and_then(Json::as_object).cloned().unwrap_or_default();
                 self.is_done = name.ends_with("done");
             }
-            "output_text.delta" => self.part(part, false).text.push_str(text("delta")),
-            "output_text.done" => self.part(part, false).text = text("text").to_owned(),
-            "refusal.delta" => self.part(part, true).text.push_str(text("delta")),
-            "refusal.done" => self.part(part, true).text = text("refusal").to_owned(),
+            "output_text.delta" => self.part_mut(part, false).text.push_str(text("delta")),
+            "output_text.done" => self.part_mut(part, false).text = text("text").to_owned(),
+            "refusal.delta" => self.part_mut(part, true).text.push_str(text("delta")),
+            "refusal.done" => self.part_mut(part, true).text = text("refusal").to_owned(),
             "function_call_arguments.delta"
             | "mcp_call_arguments.delta"
             | "custom_tool_call_input.delta"
@@ -132,13 +131,13 @@ impl Piece {
         true
     }
 
-    /// The events of the item; none if its kind is not known. Of an item that was cut, arguments of which nothing has
-    /// come are not known, rather than none.
+    /// Returns the events of the item; none if its type is unknown. In a truncated item, arguments of which nothing
+    /// arrived are unknown, not empty.
     pub fn events(self) -> Option<Vec<Event>> {
         let is_silent = !self.is_done && self.arguments.is_empty();
-        let mut said = events_of(&self.json())?;
+        let mut said = read_item(&self.json())?;
         if is_silent {
-            said.iter_mut().for_each(unknown_arguments);
+            said.iter_mut().for_each(mark_unknown_arguments);
         }
         Some(said)
     }
@@ -147,19 +146,19 @@ impl Piece {
         !self.item.is_empty() || !self.parts.is_empty() || !self.arguments.is_empty()
     }
 
-    fn part(&mut self, place: i64, is_refusal: bool) -> &mut Part {
+    fn part_mut(&mut self, place: i64, is_refusal: bool) -> &mut StreamedPart {
         let part = self.parts.entry(place).or_default();
         part.is_refusal = is_refusal;
         part
     }
 
-    /// The item as a plain response has it.
+    /// Returns the item as a plain response has it.
     pub fn json(mut self) -> Json {
         if self.is_done {
             return self.item.into();
         }
         if !self.parts.is_empty() {
-            let parts = self.parts.into_values().map(Part::json).collect::<Vec<Json>>();
+            let parts = self.parts.into_values().map(StreamedPart::json).collect::<Vec<Json>>();
             self.item.insert("content", parts);
             self.item.insert("role", "assistant");
         }
@@ -179,7 +178,7 @@ impl Piece {
     }
 }
 
-impl Part {
+impl StreamedPart {
     fn json(self) -> Json {
         let (name, key) = match self.is_refusal {
             true => ("refusal", "refusal"),

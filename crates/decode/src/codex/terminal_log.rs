@@ -1,14 +1,14 @@
-//! What a Codex session shows twice: as items of the model interface, and as events of the terminal.
+//! Events of the terminal, which repeat the items of the model interface: each becomes one event.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::DecodedEvents;
-use crate::flattened::opened;
+use crate::attributes::parse_embedded;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
-/// Events that are neither said nor done, or say in pieces what is told whole. Those that end in `_delta` as well.
-const SILENT: [&str; 44] = [
+/// Events that make no event here, or repeat in pieces what comes whole. So do those that end in `_delta`.
+const SILENT_EVENTS: [&str; 44] = [
     "agent_reasoning",
     "agent_reasoning_raw_content",
     "agent_reasoning_section_break",
@@ -55,36 +55,36 @@ const SILENT: [&str; 44] = [
     "hook_completed",
 ];
 
-/// What was told so far.
+/// The messages and calls that items or the terminal have shown so far.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
-    /// Messages that one side has told and the other has not: above zero by items, below by events.
+pub(super) struct TerminalLog {
+    /// Messages that only one side has shown: above zero by items, below by the terminal.
     messages: HashMap<(Kind, Text), i32>,
-    /// Calls that items have told, with their tools.
+    /// Calls that items have shown, with their tools.
     calls: HashMap<Text, Option<Text>>,
-    /// Calls that only events have told.
-    begun: HashSet<Text>,
-    /// Calls that events say failed.
+    /// Calls that only the terminal has shown.
+    terminal_calls: HashSet<Text>,
+    /// Calls that failed, by the terminal.
     failed: HashSet<Text>,
     denied: HashSet<Text>,
 }
 
-impl Shown {
-    /// Whether an event of an item is new; completes it by what the terminal showed.
+impl TerminalLog {
+    /// Whether an event of an item is new; completes it with what the terminal showed.
     pub(super) fn is_new(&mut self, event: &mut Event) -> bool {
         match event.kind {
             Kind::UserMessage | Kind::AssistantMessage => self.is_new_message(event, 1),
             Kind::ToolCall => {
                 let Some(id) = event.id.clone() else { return true };
                 self.calls.insert(id.clone(), event.tool.clone());
-                !self.begun.contains(&id)
+                !self.terminal_calls.contains(&id)
             }
             Kind::ToolResult => {
                 let id = event.id.clone().unwrap_or_default();
                 if event.tool.is_none() {
                     event.tool = self.calls.get(&id).cloned().flatten();
                 }
-                unpack(event);
+                unwrap_output(event);
                 event.failed |= self.failed.contains(&id);
                 true
             }
@@ -92,8 +92,8 @@ impl Shown {
         }
     }
 
-    /// Takes an event of the terminal, and says whether its kind is known.
-    pub(super) fn event(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
+    /// Takes an event of the terminal; returns whether its type is known.
+    pub(super) fn take_event(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
         let Some(sort) = payload.text("type") else { return false };
         let id = payload.text("call_id").map(Text::from);
         match sort {
@@ -117,13 +117,14 @@ impl Shown {
             "exec_approval_request" | "apply_patch_approval_request" | "request_permissions" => {
                 let mut event = Event { id, ..Event::new(Kind::Other(Text::from("approval_request"))) };
                 event.tool = Some(Text::from(if sort == "exec_approval_request" { "shell" } else { "apply_patch" }));
-                event.args = Some(Arguments::Value(kept(payload, &["command", "cwd", "changes", "permissions"])));
+                event.args =
+                    Some(Arguments::Value(pick_members(payload, &["command", "cwd", "changes", "permissions"])));
                 event.text = payload.text("reason").map(Text::from);
                 out.events.push(event);
             }
-            _ if sort.ends_with("_begin") && !SILENT.contains(&sort) => self.begin(sort, id, payload, out),
-            _ if sort.ends_with("_end") => self.end(sort, id, payload, out),
-            _ => return SILENT.contains(&sort) || sort.ends_with("_delta"),
+            _ if sort.ends_with("_begin") && !SILENT_EVENTS.contains(&sort) => self.begin_call(sort, id, payload, out),
+            _ if sort.ends_with("_end") => self.end_call(sort, id, payload, out),
+            _ => return SILENT_EVENTS.contains(&sort) || sort.ends_with("_delta"),
         }
         true
     }
@@ -131,17 +132,17 @@ impl Shown {
     fn is_new_message(&mut self, event: &Event, side: i32) -> bool {
         let text = event.text.as_deref().unwrap_or_default().trim();
         let key = (event.kind.clone(), Text::from(text));
-        let told = self.messages.get(&key).copied().unwrap_or(0);
-        let is_new = told * side >= 0;
-        // Both sides tell a message at about the same time: when the user goes on, old ones no longer count.
+        let balance = self.messages.get(&key).copied().unwrap_or(0);
+        let is_new = balance * side >= 0;
+        // Both sides show a message at about the same time: with the next user message, old ones no longer count.
         if is_new && event.kind == Kind::UserMessage {
             self.messages.clear();
         }
-        self.messages.insert(key, told + side);
+        self.messages.insert(key, balance + side);
         is_new
     }
 
-    fn begin(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut DecodedEvents) {
+    fn begin_call(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut DecodedEvents) {
         let Some(id) = id.filter(|id| !self.calls.contains_key(id)) else { return };
         let invoked = payload.get("invocation").unwrap_or(payload);
         let mut event = Event::new(Kind::ToolCall);
@@ -154,19 +155,19 @@ impl Shown {
         let arguments = invoked.get("arguments").cloned();
         event.args = Some(match arguments {
             Some(arguments) => Arguments::from_json(arguments),
-            None => Arguments::Value(kept(payload, &["command", "cwd", "changes", "query", "prompt"])),
+            None => Arguments::Value(pick_members(payload, &["command", "cwd", "changes", "query", "prompt"])),
         });
         if let Some(server) = invoked.text("server") {
             event.more.insert("server", server);
         }
-        // What the user typed into the terminal is no act of the agent.
+        // A command that the user typed is no act of the agent.
         event.agent = payload.text("source").filter(|source| source.starts_with("user")).map(|_| Text::from("user"));
-        self.begun.insert(id.clone());
+        self.terminal_calls.insert(id.clone());
         event.id = Some(id);
         out.events.push(event);
     }
 
-    fn end(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut DecodedEvents) {
+    fn end_call(&mut self, sort: &str, id: Option<Text>, payload: &Json, out: &mut DecodedEvents) {
         let Some(id) = id else { return };
         let status = payload.text("status").unwrap_or_default();
         let code = payload.get("exit_code").and_then(Json::as_i64).unwrap_or(0);
@@ -185,7 +186,7 @@ impl Shown {
             self.failed.insert(id.clone());
         }
         // The item that answers a call of the model comes by itself.
-        if !self.calls.contains_key(&id) && self.begun.contains(&id) {
+        if !self.calls.contains_key(&id) && self.terminal_calls.contains(&id) {
             let mut event = Event { id: Some(id), tool, failed, ..Event::new(Kind::ToolResult) };
             let said = ["aggregated_output", "stdout", "error"].iter().find_map(|key| payload.text(key));
             event.text = said.map(Text::from);
@@ -197,13 +198,13 @@ impl Shown {
     }
 }
 
-/// Older sessions wrap the output of a command: `{"output": …, "metadata": {"exit_code": 1}}`.
-fn unpack(event: &mut Event) {
+/// Unwraps the output of a command in older sessions: `{"output": …, "metadata": {"exit_code": 1}}`.
+fn unwrap_output(event: &mut Event) {
     let wrapped = event.text.as_ref().is_some_and(|text| text.starts_with("{\"output\""));
     if !wrapped {
         return;
     }
-    if let Some(Json::Object(mut outer)) = event.text.clone().map(|text| opened(Json::String(text))) {
+    if let Some(Json::Object(mut outer)) = event.text.clone().map(|text| parse_embedded(Json::String(text))) {
         let code = outer.get("metadata").and_then(|metadata| metadata.get("exit_code")).and_then(Json::as_i64);
         if let (Some(code), Some(Json::String(output))) = (code, outer.remove("output")) {
             event.failed |= code != 0;
@@ -212,7 +213,7 @@ fn unpack(event: &mut Event) {
     }
 }
 
-fn kept(payload: &Json, keys: &[&str]) -> Json {
+fn pick_members(payload: &Json, keys: &[&str]) -> Json {
     let member = |key: &&str| Some((Text::from(*key), payload.get(key).filter(|value| !value.is_null())?.clone()));
     Json::Object(keys.iter().filter_map(member).collect::<Object>())
 }

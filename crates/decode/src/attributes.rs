@@ -1,37 +1,37 @@
-//! Attributes by their dotted names, however a span keeps them.
+//! Finds attributes by their dotted names, in any of three spellings.
 //!
 //! OpenTelemetry attributes are flat, so lists and objects are written as many attributes (`llm.tools.0.tool.name`), as
 //! one attribute that holds JSON text, or, once exported, as nested objects. All three read the same here.
 
 use lictor_json::{Json, Object, Text};
 
-/// How many steps of a dotted name are followed; what lies deeper stays one name.
+/// How many steps of a dotted name are followed; the rest stays one name.
 const MAX_STEPS: usize = 32;
 
-/// The value of an attribute: under its own name, under nested names, or put together from flattened ones.
+/// Returns the value of an attribute: under its own name, under nested names, or joined from flattened ones.
 pub(super) fn attribute(attributes: &Object, name: &str) -> Option<Json> {
-    if let Some(value) = attributes.get(name).or_else(|| nested(attributes, name)) {
+    if let Some(value) = attributes.get(name).or_else(|| find_nested(attributes, name)) {
         return (!value.is_null()).then(|| value.clone());
     }
-    gathered(attributes, name)
+    collect_flattened(attributes, name)
 }
 
-/// The text of an attribute, where it is a text that is not empty.
+/// Returns the text of an attribute; none if it is empty or no text.
 pub(super) fn text_attribute(attributes: &Object, name: &str) -> Option<Text> {
-    match attributes.get(name).or_else(|| nested(attributes, name))? {
+    match attributes.get(name).or_else(|| find_nested(attributes, name))? {
         Json::String(text) if !text.is_empty() => Some(text.clone()),
         Json::Number(number) => Some(Text::from(number.to_string())),
         _ => None,
     }
 }
 
-/// The value of an attribute that holds a structure, or a JSON text of one.
+/// Returns the value of an attribute that holds a structure, or a JSON text of one.
 pub(super) fn structure(attributes: &Object, name: &str) -> Option<Json> {
-    attribute(attributes, name).map(opened)
+    attribute(attributes, name).map(parse_embedded)
 }
 
-/// The structure that a JSON text holds; any other value as it is.
-pub(super) fn opened(value: Json) -> Json {
+/// Parses a string that holds JSON; returns any other value unchanged.
+pub(super) fn parse_embedded(value: Json) -> Json {
     match value {
         Json::String(text) if looks_structured(&text) => match lictor_json::parse_str(&text) {
             Ok(inner) => inner,
@@ -46,73 +46,73 @@ fn looks_structured(text: &str) -> bool {
 }
 
 /// Follows a dotted name through nested objects. Each object may itself hold the rest of the name under one key.
-fn nested<'a>(attributes: &'a Object, name: &str) -> Option<&'a Json> {
+fn find_nested<'a>(attributes: &'a Object, name: &str) -> Option<&'a Json> {
     let mut object = attributes;
     let mut rest = name;
     for _ in 0..MAX_STEPS {
-        let (step, behind) = rest.split_once('.')?;
+        let (step, after) = rest.split_once('.')?;
         object = object.get(step)?.as_object()?;
-        if let Some(value) = object.get(behind) {
+        if let Some(value) = object.get(after) {
             return Some(value);
         }
-        rest = behind;
+        rest = after;
     }
     None
 }
 
-/// A value in the making: the leaf of a flattened name, or what several names share.
-enum Node {
+/// A value that is being joined: the leaf of a flattened name, or a branch that several names share.
+enum AttributeNode {
     Leaf(Json),
-    Branch(Vec<(Text, Node)>),
+    Branch(Vec<(Text, AttributeNode)>),
 }
 
-fn gathered(attributes: &Object, name: &str) -> Option<Json> {
+fn collect_flattened(attributes: &Object, name: &str) -> Option<Json> {
     let mut root = Vec::new();
     for (key, value) in attributes.iter() {
         if let Some(path) = key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')) {
-            place(&mut root, path, value);
+            insert_path(&mut root, path, value);
         }
     }
-    (!root.is_empty()).then(|| Node::Branch(root).into_json())
+    (!root.is_empty()).then(|| AttributeNode::Branch(root).into_json())
 }
 
-fn place(mut branch: &mut Vec<(Text, Node)>, path: &str, value: &Json) {
+fn insert_path(mut branch: &mut Vec<(Text, AttributeNode)>, path: &str, value: &Json) {
     let mut steps = path.splitn(MAX_STEPS, '.').peekable();
     while let Some(step) = steps.next() {
         // Attributes come in order, so the place is nearly always the last one.
         let at = match branch.iter().rposition(|(key, _)| key == step) {
             Some(at) => at,
             None => {
-                branch.push((Text::from(step), Node::Branch(Vec::new())));
+                branch.push((Text::from(step), AttributeNode::Branch(Vec::new())));
                 branch.len() - 1
             }
         };
         if steps.peek().is_none() {
-            if matches!(&branch[at].1, Node::Branch(inner) if inner.is_empty()) {
-                branch[at].1 = Node::Leaf(value.clone());
+            if matches!(&branch[at].1, AttributeNode::Branch(inner) if inner.is_empty()) {
+                branch[at].1 = AttributeNode::Leaf(value.clone());
             }
             return;
         }
-        // Where a name is both a value and the beginning of others, the others say more.
-        if let Node::Leaf(_) = branch[at].1 {
-            branch[at].1 = Node::Branch(Vec::new());
+        // Where a name is both a value and the beginning of others, the others win.
+        if let AttributeNode::Leaf(_) = branch[at].1 {
+            branch[at].1 = AttributeNode::Branch(Vec::new());
         }
-        let Node::Branch(inner) = &mut branch[at].1 else { return };
+        let AttributeNode::Branch(inner) = &mut branch[at].1 else { return };
         branch = inner;
     }
 }
 
-impl Node {
-    /// Names that are all numbers make a list, in the order of the numbers.
+impl AttributeNode {
+    /// Returns the value; names that are all numbers make a list, in the order of the numbers.
     fn into_json(self) -> Json {
         let members = match self {
-            Node::Leaf(value) => return value,
-            Node::Branch(members) => members,
+            AttributeNode::Leaf(value) => return value,
+            AttributeNode::Branch(members) => members,
         };
         let numbers: Option<Vec<u32>> = members.iter().map(|(key, _)| key.parse().ok()).collect();
         match numbers {
             Some(numbers) => {
-                let mut items: Vec<(u32, Node)> =
+                let mut items: Vec<(u32, AttributeNode)> =
                     numbers.into_iter().zip(members).map(|(number, (_, node))| (number, node)).collect();
                 items.sort_by_key(|(number, _)| *number);
                 Json::Array(items.into_iter().map(|(_, node)| node.into_json()).collect())
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn three_spellings_of_one_attribute_read_the_same() {
+    fn attribute_spellings_read_the_same() {
         let flat = attributes(r#"{"m.0.message.role":"user","m.1.message.role":"tool","m.10.message.role":"ai"}"#);
         let nested =
             attributes(r#"{"m":[{"message":{"role":"user"}},{"message":{"role":"tool"}},{"message":{"role":"ai"}}]}"#);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dotted_name_is_found_through_any_mixture_of_objects() {
+    fn attribute_is_found_through_nested_objects() {
         let mixed = attributes(r#"{"llm":{"model":{"name":"x"},"a.b":1},"tool.name":"t"}"#);
         assert_eq!(text_attribute(&mixed, "llm.model.name").as_deref(), Some("x"));
         assert_eq!(attribute(&mixed, "llm.a.b"), Some(Json::from(1)));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_endless_steps_is_cut_off() {
+    fn attribute_path_over_limit_is_cut() {
         let key = format!("a{}", ".b".repeat(100_000));
         let mut object = Object::new();
         object.insert(key, true);

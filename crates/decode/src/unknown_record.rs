@@ -1,29 +1,29 @@
-//! Records of a shape that nobody knows: told, never dropped in silence.
+//! Records of unknown shape: reported as faults, never dropped silently.
 
 use super::{Fault, LogRecord};
 use lictor_json::Json;
 
-/// How many keys of a record are named.
-const KEYS: usize = 8;
+/// How many keys of a record a message lists.
+const MAX_SHOWN_KEYS: usize = 8;
 
-/// A fault that says what was seen of a record that is no event.
-pub(super) fn fault(record: &LogRecord, value: &Json) -> Fault {
+/// Returns the fault of a record of unknown type, with its type and keys.
+pub(super) fn describe(record: &LogRecord, value: &Json) -> Fault {
     record.fault(
         "decode.unknown_record",
         format!(
-            "a record of a kind that is not known, {}: it gives no event; if the file is of another format, name that one",
-            seen(value)
+            "unknown record type, {}: no event is made of it; if the file is in another format, name it with --input-format",
+            list_keys(value)
         ),
     )
 }
 
-fn seen(value: &Json) -> String {
+fn list_keys(value: &Json) -> String {
     match value {
         Json::Object(object) => {
             let named =
                 ["type", "object", "method", "role"].iter().find_map(|key| Some((key, object.get(key)?.as_str()?)));
-            let keys: Vec<&str> = object.iter().take(KEYS).map(|(key, _)| key.as_str()).collect();
-            let more = if object.len() > KEYS { ", …" } else { "" };
+            let keys: Vec<&str> = object.iter().take(MAX_SHOWN_KEYS).map(|(key, _)| key.as_str()).collect();
+            let more = if object.len() > MAX_SHOWN_KEYS { ", …" } else { "" };
             match named {
                 Some((key, name)) => format!("with {key} `{name}` and keys `{}`{more}", keys.join("`, `")),
                 None => format!("with keys `{}`{more}", keys.join("`, `")),

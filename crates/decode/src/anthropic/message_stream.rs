@@ -1,20 +1,19 @@
-//! Streamed answers, put together again: blocks by their index, texts and arguments from their pieces.
+//! Joins streamed answers: blocks by their index, texts and arguments from their pieces.
 //!
-//! What is put together is a message like any other, so a streamed answer and a plain one give the same events by
-//! construction.
+//! The joined message is one like any other, so a streamed answer and a plain one make the same events by construction.
 
 use std::collections::BTreeMap;
 
-use super::response_events;
+use super::read_response;
 use crate::conversation::{Conversations, Stamp};
-use crate::openai_chat::truncated;
+use crate::openai_chat::truncation_fault;
 use crate::{DecodedEvents, Fault};
 use lictor_event::{Arguments, Kind};
 use lictor_json::{Json, Object, Text};
 
-/// A message that is coming.
+/// A message that is being streamed.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct MessageStream {
     /// The conversation in which it began.
     conversation: usize,
     message: Object,
@@ -25,7 +24,7 @@ pub(super) struct Stream {
     line: u32,
 }
 
-/// A block of a message that is coming, put together from its pieces.
+/// A block of a streamed message, joined from its pieces.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The block as it was announced.
@@ -36,17 +35,17 @@ pub struct Block {
     is_whole: bool,
 }
 
-impl Stream {
-    /// The stream that a `message_start` begins.
-    pub(super) fn new(start: &Json, conversation: usize, stamp: &Stamp) -> Stream {
+impl MessageStream {
+    /// Returns the stream that a `message_start` begins.
+    pub(super) fn new(start: &Json, conversation: usize, stamp: &Stamp) -> MessageStream {
         let message = start.get("message").and_then(Json::as_object).cloned().unwrap_or_default();
         let given = message.get("content").and_then(Json::as_array).unwrap_or_default();
         let blocks = given.iter().enumerate().map(|(index, block)| (index as i64, Block::new(block, true))).collect();
-        Stream { conversation, message, blocks, stamp: stamp.clone(), line: stamp.source.line }
+        MessageStream { conversation, message, blocks, stamp: stamp.clone(), line: stamp.source.line }
     }
 
-    /// Takes the next piece; false if its kind is not known.
-    pub(super) fn take(&mut self, piece: &Json, stamp: &Stamp) -> bool {
+    /// Takes the next piece; returns whether its type is known.
+    pub(super) fn take_piece(&mut self, piece: &Json, stamp: &Stamp) -> bool {
         self.line = stamp.source.line;
         let index = piece.get("index").and_then(Json::as_i64).unwrap_or(0);
         match piece.text("type") {
@@ -75,36 +74,36 @@ impl Stream {
         }
     }
 
-    /// Tells the events of what has come. In a stream that was cut, arguments of which nothing has come are not known,
-    /// rather than none.
-    pub(super) fn end(mut self, is_whole: bool, conversations: &mut Conversations, out: &mut DecodedEvents) {
+    /// Emits the events of what has arrived. In a truncated stream, arguments of which nothing arrived are unknown, not
+    /// empty.
+    pub(super) fn finish(mut self, is_whole: bool, conversations: &mut Conversations, out: &mut DecodedEvents) {
         let silent: Vec<bool> = self.blocks.values().filter(|block| block.is_call()).map(Block::is_silent).collect();
         let blocks: Vec<Json> = self.blocks.into_values().map(Block::json).collect();
         self.message.insert("role", "assistant");
         self.message.insert("content", blocks);
-        let mut events = response_events(&self.message.into()).unwrap_or_default();
+        let mut events = read_response(&self.message.into()).unwrap_or_default();
         let calls = events.iter_mut().filter(|event| event.kind == Kind::ToolCall);
         for (event, _) in calls.zip(silent).filter(|(_, silent)| !is_whole && *silent) {
             event.args = Some(Arguments::Unparsed(Text::default()));
         }
-        conversations.answer(self.conversation, vec![events], &self.stamp, out);
+        conversations.take_answer(self.conversation, vec![events], &self.stamp, out);
     }
 
-    /// That the stream has no end.
-    pub(super) fn truncated(&self) -> Fault {
-        truncated(&self.stamp.source.file, self.line)
+    /// Returns the fault of a stream without an end.
+    pub(super) fn truncation_fault(&self) -> Fault {
+        truncation_fault(&self.stamp.source.file, self.line)
     }
 }
 
 impl Block {
-    /// A block as it is announced; a whole one gets no more pieces.
+    /// Returns a block as it is announced; a whole one gets no more pieces.
     pub fn new(start: &Json, is_whole: bool) -> Block {
         let start = start.as_object().cloned().unwrap_or_default();
         let text = start.get("text").and_then(Json::as_str).unwrap_or_default().to_owned();
         Block { start, text, input: String::new(), is_whole }
     }
 
-    /// Takes the next piece; false if its kind is not known.
+    /// Takes the next piece; returns whether its type is known.
     pub fn take(&mut self, delta: &Json) -> bool {
         match delta.text("type") {
             Some("text_delta") => self.text.push_str(delta.text("text").unwrap_or_default()),
@@ -115,7 +114,7 @@ impl Block {
         true
     }
 
-    /// Says that there are no more pieces.
+    /// Marks the block as complete.
     pub fn close(&mut self) {
         self.is_whole = true;
     }
@@ -124,12 +123,12 @@ impl Block {
         self.start.get("type").and_then(Json::as_str).is_some_and(|name| name.ends_with("tool_use"))
     }
 
-    /// Whether nothing is known of the arguments.
+    /// Whether no part of the arguments has arrived.
     pub fn is_silent(&self) -> bool {
         self.input.is_empty() && !self.is_whole
     }
 
-    /// The block as a plain answer has it.
+    /// Returns the block as a plain answer has it.
     pub fn json(mut self) -> Json {
         if self.start.get("type").is_none() {
             self.start.insert("type", "text");

@@ -1,21 +1,21 @@
-//! What the results of the protocol say.
+//! Reads the results of the protocol as events.
 
-use super::Asked;
+use super::PendingRequest;
 use crate::content::Content;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
-/// The events of a result, by the method that it answers or, where the request is not in the log, by what it holds.
-/// None if nobody could say.
-pub(super) fn events(
+/// Returns the events of a result, by the method that it answers or, where the request is not in the log, by its
+/// content. None if the method is unknown.
+pub(super) fn read_result(
     result: &Json,
     method: Option<&str>,
-    asked: Option<&Asked>,
+    asked: Option<&PendingRequest>,
     id: Option<Text>,
 ) -> Option<Vec<Event>> {
-    let mut event = match method.or_else(|| method_of(result))? {
+    let mut event = match method.or_else(|| guess_method(result))? {
         "tools/call" => {
-            let mut event = tool_result(result);
+            let mut event = tool_result_event(result);
             event.tool = asked.and_then(|asked| asked.params.text("name")).map(Text::from);
             event
         }
@@ -24,14 +24,14 @@ pub(super) fn events(
             event.more.insert("tools", result.get("tools").cloned().unwrap_or(Json::Array(Vec::new())));
             return Some(vec![event]);
         }
-        name @ ("resources/read" | "prompts/get") => retrieval(name, result, asked),
-        "elicitation/create" => input(result),
+        name @ ("resources/read" | "prompts/get") => retrieval_event(name, result, asked),
+        "elicitation/create" => read_input(result),
         "sampling/createMessage" => {
             let mut event = Event::new(Kind::Other("sampling_result".into()));
-            Content::of(result.get("content").unwrap_or(&Json::Null), "\n").fill(&mut event);
+            Content::from_json(result.get("content").unwrap_or(&Json::Null), "\n").fill(&mut event);
             event
         }
-        // What a server tells all its clients about itself, for their models to read.
+        // Instructions of the server for the models of all its clients.
         "initialize" | "server/discover" => {
             let words = result.text("instructions").filter(|text| !text.is_empty());
             let instructions =
@@ -44,8 +44,8 @@ pub(super) fn events(
     Some(vec![event])
 }
 
-/// The method that a result looks like an answer to.
-fn method_of(result: &Json) -> Option<&'static str> {
+/// Guesses the method that a result answers by its members.
+fn guess_method(result: &Json) -> Option<&'static str> {
     let shapes = [
         ("content", "tools/call"),
         ("structuredContent", "tools/call"),
@@ -71,16 +71,16 @@ fn method_of(result: &Json) -> Option<&'static str> {
     known.or(is_empty.then_some("ping"))
 }
 
-/// Whether a result is one that only clients give.
-pub(super) fn is_of_client(result: &Json) -> bool {
+/// Whether a result is one that only clients send.
+pub(super) fn is_client_result(result: &Json) -> bool {
     ["action", "roots"].iter().any(|key| result.get(key).is_some())
         || result.get("role").is_some() && result.get("model").is_some()
 }
 
-/// The answer of a tool.
-pub(super) fn tool_result(result: &Json) -> Event {
+/// Returns the event of a tool's answer.
+pub(super) fn tool_result_event(result: &Json) -> Event {
     let mut event = Event::new(Kind::ToolResult);
-    Content::of(result.get("content").unwrap_or(&Json::Null), "\n").fill(&mut event);
+    Content::from_json(result.get("content").unwrap_or(&Json::Null), "\n").fill(&mut event);
     let values: Vec<Json> =
         ["structuredContent", "toolResult"].iter().filter_map(|key| result.get(key)).cloned().collect();
     event.result = match &values[..] {
@@ -92,8 +92,8 @@ pub(super) fn tool_result(result: &Json) -> Event {
     event
 }
 
-/// What a server gave to read.
-fn retrieval(method: &str, result: &Json, asked: Option<&Asked>) -> Event {
+/// Returns the event of a resource or prompt that the server returned.
+fn retrieval_event(method: &str, result: &Json, asked: Option<&PendingRequest>) -> Event {
     let mut event = Event::new(Kind::Retrieval);
     event.tool = Some(method.into());
     event.args = asked.map(|asked| Arguments::Value(asked.params.clone()));
@@ -108,8 +108,8 @@ fn retrieval(method: &str, result: &Json, asked: Option<&Asked>) -> Event {
     event
 }
 
-/// The server needs input before it goes on.
-pub(super) fn input_required(result: &Json, asked: Option<&Asked>, id: Option<Text>) -> Event {
+/// Returns the event of a server that needs input before it continues.
+pub(super) fn input_required_event(result: &Json, asked: Option<&PendingRequest>, id: Option<Text>) -> Event {
     let mut event = Event::new(Kind::Other("input_required".into()));
     event.id = id;
     event.tool = asked.and_then(|asked| asked.params.text("name")).map(Text::from);
@@ -123,8 +123,8 @@ pub(super) fn input_required(result: &Json, asked: Option<&Asked>, id: Option<Te
     event
 }
 
-/// What came back for a wish of the server: a yes or a no of the user, or something else.
-pub(super) fn input(response: &Json) -> Event {
+/// Returns the event of a response to a request for input: an approval, a denial, or something else.
+pub(super) fn read_input(response: &Json) -> Event {
     let kind = match response.text("action") {
         Some("accept") => Kind::Approval,
         Some(_) => Kind::Denial,
@@ -136,14 +136,14 @@ pub(super) fn input(response: &Json) -> Event {
         event.more.insert("action", action);
     }
     match (is_other, response.get("content")) {
-        (true, Some(content)) => Content::of(content, "\n").fill(&mut event),
+        (true, Some(content)) => Content::from_json(content, "\n").fill(&mut event),
         (_, content) => event.result = content.filter(|content| !content.is_null()).cloned(),
     }
     event
 }
 
-/// The server asks the client's model something.
-pub(super) fn sampling(params: &Json) -> Event {
+/// Returns the event of a server that asks the client's model.
+pub(super) fn sampling_event(params: &Json) -> Event {
     let mut event = Event::new(Kind::Other("sampling".into()));
     let mut content = Content::default();
     if let Some(system) = params.get("systemPrompt") {
