@@ -173,7 +173,9 @@ pub(crate) fn other(kind: &str, key: &str, value: &Json, at: Path) -> Segment {
 pub(crate) fn hash(event: &Event) -> ContentHash {
     match event.kind {
         // What these say is beside their texts.
-        Kind::ToolDefinitions | Kind::Other(_) => content_hash::extend_hash(&content_hash::hash_json(&Json::Object(event.more.clone())), event),
+        Kind::ToolDefinitions | Kind::Other(_) => {
+            content_hash::extend_hash(&content_hash::hash_json(&Json::Object(event.more.clone())), event)
+        }
         _ => content_hash::extend_hash(&[0; 32], event),
     }
 }

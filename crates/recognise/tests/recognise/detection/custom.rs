@@ -1,4 +1,4 @@
-//! Categories that a policy brings along.
+//! Custom categories of a policy.
 
 use lictor_json::{Text, parse_str};
 
@@ -16,7 +16,7 @@ fn found(own: &[CustomCategory], text: &str) -> Recognised {
 }
 
 #[test]
-fn patterns_find_values_and_persons() {
+fn custom_pattern_finds_values_and_persons() {
     let own =
         [category("loyalty", Some(r"\bLC-\d{6}\b"), &[], true), category("locker", Some(r"locker (\d+)"), &[], true)];
     let both = found(&own, "LC-123456 and LC-123456, then LC-654321, locker 12");
@@ -26,7 +26,7 @@ fn patterns_find_values_and_persons() {
 }
 
 #[test]
-fn words_are_whole_and_of_any_case_and_script() {
+fn custom_words_match_whole_in_any_script() {
     let own = [category("religion", None, &["catholic", "Église", "P45", "Ислам", "仏教"], false)];
     for text in [
         "I am Catholic.",
@@ -47,19 +47,19 @@ fn words_are_whole_and_of_any_case_and_script() {
 }
 
 #[test]
-fn words_of_a_category_that_identifies_name_persons() {
+fn custom_identifying_words_are_subjects() {
     let own = [category("staff", None, &["Alice Smith"], true)];
     assert_eq!(found(&own, "ask ALICE  smith").subjects, ["alice smith"]);
 }
 
 #[test]
-fn a_built_in_category_can_be_widened() {
+fn custom_category_extends_builtin() {
     let own = [category("health", None, &["homesick"], false), category("order_id", Some("Z{5}"), &[], false)];
     assert_eq!(found(&own, "homesick ZZZZZ").categories, ["health", "order_id"]);
 }
 
 #[test]
-fn patterns_see_the_original_and_what_is_read() {
+fn custom_pattern_sees_original_and_folded() {
     let own = [category("code", Some("ß{3}|abc"), &[], false)];
     assert_eq!(found(&own, "ßßß").categories, ["code"]);
     assert_eq!(found(&own, "a\u{200b}bc").categories, ["code"]);
@@ -67,7 +67,7 @@ fn patterns_see_the_original_and_what_is_read() {
 }
 
 #[test]
-fn the_name_of_a_category_is_a_key() {
+fn custom_category_name_is_key() {
     let own = [category("loyalty_id", None, &[], true)];
     let mut found = Recognised::default();
     Recogniser::new(&own).unwrap().value(&parse_str(r#"{"customerLoyaltyId": "any", "x": 1}"#).unwrap(), &mut found);
@@ -75,7 +75,7 @@ fn the_name_of_a_category_is_a_key() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_with_its_place() {
+fn custom_category_error_has_index() {
     let good = category("good", Some("x"), &[], false);
     let cases = [
         (category("bad", Some("("), &[], false), "cannot be used"),
@@ -90,7 +90,7 @@ fn what_cannot_be_used_is_refused_with_its_place() {
 }
 
 #[test]
-fn the_names_are_those_that_are_found() {
+fn builtin_category_names_are_complete() {
     let recogniser = Recogniser::builtin();
     assert!(BUILTIN_CATEGORIES.windows(2).all(|pair| pair[0] < pair[1]));
     for name in BUILTIN_CATEGORIES {

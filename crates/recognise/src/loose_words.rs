@@ -1,4 +1,4 @@
-//! Words that the lexicon cannot hold: other scripts, and what starts with a digit or with fewer than three letters.
+//! Words that the lexicon cannot hold: other scripts, and words that start with a digit or have fewer than three letters.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -12,8 +12,8 @@ pub(super) struct LooseWords {
 }
 
 impl LooseWords {
-    /// An automaton of these words; none if there are none. A word is found in lower case, in capitals, and with one
-    /// capital.
+    /// Returns an automaton of these words; none if there are none. A word is found in lower case, in capitals, and with
+    /// one capital.
     pub(super) fn new<'a>(words: impl Iterator<Item = (&'a str, Cue)>) -> Result<Option<LooseWords>, String> {
         let mut spellings = Vec::new();
         let mut cues = Vec::new();
@@ -35,33 +35,33 @@ impl LooseWords {
         let words = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .build(&spellings)
-            .map_err(|error| format!("the words are too many: {error}"))?;
+            .map_err(|error| format!("too many words: {error}"))?;
         Ok(Some(LooseWords { words, cues }))
     }
 
-    /// Every place where one of the words stands by itself, with its cue and the word.
+    /// Returns every place where one of the words occurs as a whole, with its cue and the word.
     pub(super) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (std::ops::Range<usize>, Cue, &'t str)> {
         self.words.find_overlapping_iter(text).filter_map(move |place| {
             let (cue, word) = &self.cues[place.pattern().as_usize()];
             let before = text[..place.start()].chars().next_back();
             let after = text[place.end()..].chars().next();
             let inside = &text[place.start()..place.end()];
-            let stands_alone = parts(before, inside.chars().next()) && parts(inside.chars().next_back(), after);
+            let stands_alone =
+                is_word_boundary(before, inside.chars().next()) && is_word_boundary(inside.chars().next_back(), after);
             stands_alone.then_some((place.start()..place.end(), *cue, word.as_str()))
         })
     }
 }
 
 /// Whether a word may end between these characters.
-fn parts(left: Option<char>, right: Option<char>) -> bool {
+fn is_word_boundary(left: Option<char>, right: Option<char>) -> bool {
     let is_of_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
-    let needs_blank =
-        |character: Option<char>| !character.is_some_and(|character| is_of_dense_script(character as u32));
+    let needs_blank = |character: Option<char>| !character.is_some_and(|character| is_dense_script(character as u32));
     !(is_of_word(left) && is_of_word(right) && needs_blank(left) && needs_blank(right))
 }
 
-/// Scripts that put no blanks between words.
-fn is_of_dense_script(code: u32) -> bool {
+/// Whether a character is of a script without blanks between words.
+fn is_dense_script(code: u32) -> bool {
     matches!(code, 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0xA4CF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loose_words_stand_alone_where_their_script_parts_words() {
+    fn loose_words_match_whole_words_by_script() {
         let words = LooseWords::new([("7b", Cue::Order), ("диабет", Cue::Order), ("糖尿病", Cue::Order)].into_iter());
         let words = words.unwrap().unwrap();
         let found = |text: &str| words.find(&fold(text, false).text).count();
