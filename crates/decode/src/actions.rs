@@ -6,7 +6,7 @@
 //! start over within a file.
 
 use super::conversation::Stamp;
-use super::{DecodedEvents, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -22,12 +22,12 @@ pub(super) struct ActionsDecoder {}
 impl Decoder for ActionsDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let Some(text) = record.value.as_str() else {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         };
         let stamp = Stamp::new(&record, None);
         // A file that was not cut into lines comes whole.
         for (line, below) in text.lines().zip(0..) {
-            if let Some((number, action)) = read(line) {
+            if let Some((number, action)) = parse_action(line) {
                 let mut event = stamp.mark(Event::new(Kind::Other(Text::from("action"))));
                 event.text = Some(Text::from(action));
                 event.seq = number;
@@ -38,30 +38,30 @@ impl Decoder for ActionsDecoder {
     }
 }
 
-/// The number and the words of an action; none for a line that is no action.
-fn read(line: &str) -> Option<(Option<i64>, &str)> {
+/// Returns the number and the text of an action; none for a line that is no action.
+fn parse_action(line: &str) -> Option<(Option<i64>, &str)> {
     let line = line.trim();
     if line.starts_with("```") || line.starts_with('#') || line.chars().all(|mark| "-=*_ ".contains(mark)) {
         return None;
     }
-    let (number, rest) = numbered(line);
-    let action = stripped(rest);
+    let (number, rest) = take_number(line);
+    let action = strip_marks(rest);
     let announces = number.is_none() && action.ends_with(':');
     (!action.is_empty() && !announces).then_some((number, action))
 }
 
 /// Takes the number off a line.
-fn numbered(line: &str) -> (Option<i64>, &str) {
+fn take_number(line: &str) -> (Option<i64>, &str) {
     let unstarred = line.trim_start_matches(['*', '_']);
     for word in ["step", "action"] {
-        let Some(rest) = without_word(unstarred, word) else { continue };
+        let Some(rest) = strip_word(unstarred, word) else { continue };
         if let (Some(number), rest) = leading_number(rest.trim_start_matches([':', '#', ' '])) {
             let rest = rest.trim_start_matches(['*', '_', '.', ')', ':', '-', ' ']);
-            let rest = without_word(rest, "action").filter(|rest| rest.starts_with(':')).unwrap_or(rest);
+            let rest = strip_word(rest, "action").filter(|rest| rest.starts_with(':')).unwrap_or(rest);
             return (Some(number), rest.trim_start_matches([':', ' ']));
         }
     }
-    // A number alone is a list's if a mark stands behind it: "3 apples" is no third line.
+    // A bare number is a list's only with a mark after it: "3 apples" is no third line.
     if let (Some(number), rest) = leading_number(line)
         && let Some(rest) = rest.strip_prefix(['.', ')', ':'])
         && !rest.starts_with(|next: char| next.is_ascii_digit())
@@ -71,8 +71,8 @@ fn numbered(line: &str) -> (Option<i64>, &str) {
     (None, line)
 }
 
-/// What follows a word at the beginning of a line, in whichever case it is written.
-fn without_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+/// Returns the rest of a line after a word at its beginning, in any case.
+fn strip_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let (head, rest) = line.split_at_checked(word.len())?;
     (head.eq_ignore_ascii_case(word) && !rest.starts_with(char::is_alphabetic)).then_some(rest)
 }
@@ -84,7 +84,7 @@ fn leading_number(line: &str) -> (Option<i64>, &str) {
 }
 
 /// Takes bullets and the marks of Markdown off an action.
-fn stripped(text: &str) -> &str {
+fn strip_marks(text: &str) -> &str {
     let mut text = text.trim();
     loop {
         let before = text;
@@ -105,10 +105,10 @@ fn stripped(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::parse_action;
 
     #[test]
-    fn numbers_bullets_and_markdown_are_taken_off() {
+    fn action_line_loses_number_bullet_and_markdown() {
         let cases = [
             ("1. **LOAD crate1 into a1**  ", Some((Some(1), "LOAD crate1 into a1"))),
             ("2.*DRIVE(van1, l3, to-l1) [Time: 1]", Some((Some(2), "DRIVE(van1, l3, to-l1) [Time: 1]"))),
@@ -132,7 +132,7 @@ mod tests {
             ("4.", None),
         ];
         for (line, action) in cases {
-            assert_eq!(read(line), action, "{line}");
+            assert_eq!(parse_action(line), action, "{line}");
         }
     }
 }

@@ -1,18 +1,18 @@
 //! AgentDojo runs: one benchmark run a record.
 //!
-//! A run begins with a `session_start` that carries what the benchmark says of it (suite, tasks, attack, utility,
-//! security), so that findings can be compared with it. Where a text of the run's `injections` stands in the answer of a
-//! tool, the answer has the label `injection_detected`: that is the run file's own record of the attack, not a guess.
+//! A run begins with a `session_start` that has the benchmark's metadata (suite, tasks, attack, utility, security), so
+//! that findings can be compared with it. Where the answer of a tool contains a text of the run's `injections`, it has
+//! the label `injection_detected`: that is the run file's own record of the attack, not a guess.
 //! Tools print what they return as YAML, with their own line breaks and escapes, so only letters and digits are compared.
 
+use super::call_pairing::CallPairing;
 use super::conversation::Stamp;
-use super::pairs::Pairs;
-use super::{DecodedEvents, Decoder, LogRecord, dialect, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, dialect, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Object, Text};
 
-/// What the benchmark says of a run.
-const SAID: [&str; 8] =
+/// Members with the benchmark's metadata of a run.
+const METADATA_KEYS: [&str; 8] =
     ["suite_name", "pipeline_name", "user_task_id", "injection_task_id", "attack_type", "utility", "security", "error"];
 
 /// Whether a record is of this format.
@@ -28,28 +28,28 @@ pub(super) struct AgentdojoDecoder {}
 impl Decoder for AgentdojoDecoder {
     fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let stamp = Stamp::new(&record, None);
         let Json::Object(mut run) = record.value.take() else { return };
-        let session = session(&run);
+        let session = session_name(&run);
         let first = out.events.len();
         let mut start = Event::new(Kind::SessionStart);
-        for key in SAID {
+        for key in METADATA_KEYS {
             if let Some(value) = run.remove(key) {
                 start.more.insert(key, value);
             }
         }
         out.events.push(start);
-        let injections = injections(&run);
-        let mut pairs = Pairs::default();
+        let injections = injected_texts(&run);
+        let mut pairing = CallPairing::default();
         let messages = match run.remove("messages") {
             Some(Json::Array(messages)) => messages,
             _ => Vec::new(),
         };
         for message in messages {
             let before = out.events.len();
-            if !dialect::read(message, &mut out.events) {
+            if !dialect::read_message(message, &mut out.events) {
                 out.faults.push(record.fault(
                     "decode.unknown_record",
                     format!("the run `{session}` holds a message of an unknown shape, which is not judged"),
@@ -57,10 +57,10 @@ impl Decoder for AgentdojoDecoder {
             }
             for event in &mut out.events[before..] {
                 match event.kind {
-                    Kind::ToolCall => pairs.call(event),
+                    Kind::ToolCall => pairing.add_call(event),
                     Kind::ToolResult => {
-                        pairs.answer(event);
-                        if holds_any(event, &injections) {
+                        pairing.match_answer(event);
+                        if contains_any(event, &injections) {
                             event.labels.push(Text::from("injection_detected"));
                         }
                     }
@@ -75,8 +75,8 @@ impl Decoder for AgentdojoDecoder {
     }
 }
 
-/// The path of the run, or one made of what a path is made of.
-fn session(run: &Object) -> Text {
+/// Returns the path of the run, or one made of its parts.
+fn session_name(run: &Object) -> Text {
     let part = |key: &str| run.get(key).and_then(Json::as_str).unwrap_or("none");
     match run.get("path").and_then(Json::as_str) {
         Some(path) => Text::from(path),
@@ -87,29 +87,29 @@ fn session(run: &Object) -> Text {
     }
 }
 
-fn holds_any(answer: &Event, injections: &[String]) -> bool {
+fn contains_any(answer: &Event, injections: &[String]) -> bool {
     if injections.is_empty() {
         return false;
     }
-    let text = answer.text.as_deref().map(letters).unwrap_or_default();
+    let text = answer.text.as_deref().map(normalize_letters).unwrap_or_default();
     injections.iter().any(|injection| text.contains(injection.as_str()))
 }
 
-/// The letters of each text that was injected; a text without any is nowhere.
-fn injections(run: &Object) -> Vec<String> {
+/// Returns the letters of each injected text; a text without letters is left out.
+fn injected_texts(run: &Object) -> Vec<String> {
     let slots = run.get("injections").and_then(Json::as_object).into_iter().flat_map(Object::iter);
-    slots.filter_map(|(_, text)| text.as_str()).map(letters).filter(|text| !text.is_empty()).collect()
+    slots.filter_map(|(_, text)| text.as_str()).map(normalize_letters).filter(|text| !text.is_empty()).collect()
 }
 
-/// The letters and digits of a text, words apart; what the text escapes (`\n`, `\u2019`) is apart as well.
-fn letters(text: &str) -> String {
+/// Returns the letters and digits of a text, words apart; what the text escapes (`\n`, `\u2019`) is apart as well.
+fn normalize_letters(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut apart = false;
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
         rest = &rest[character.len_utf8()..];
         if character == '\\' {
-            rest = &rest[escape(rest)..];
+            rest = &rest[escape_length(rest)..];
         }
         if character.is_ascii_alphanumeric() {
             if apart && !plain.is_empty() {
@@ -122,8 +122,8 @@ fn letters(text: &str) -> String {
     plain
 }
 
-/// How many bytes behind a backslash belong to it.
-fn escape(rest: &str) -> usize {
+/// Returns how many bytes after a backslash belong to it.
+fn escape_length(rest: &str) -> usize {
     let digits = match rest.as_bytes().first() {
         Some(b'n' | b't' | b'r') => return 1,
         Some(b'x') => 2,
@@ -137,12 +137,12 @@ fn escape(rest: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::letters;
+    use super::normalize_letters;
 
     #[test]
-    fn texts_are_compared_by_their_letters() {
-        assert_eq!(letters("  Pay now:\n\n  to\\nme\\u2019s 5\\\n  x "), "Pay now to me s 5 x");
-        assert_eq!(letters("it''s \u{e9}t\u{e9} \\xe9t\\xe9 \\q \\u12"), "it s t t q u12");
-        assert_eq!(letters("\\"), "");
+    fn injection_texts_are_compared_by_letters() {
+        assert_eq!(normalize_letters("  Pay now:\n\n  to\\nme\\u2019s 5\\\n  x "), "Pay now to me s 5 x");
+        assert_eq!(normalize_letters("it''s \u{e9}t\u{e9} \\xe9t\\xe9 \\q \\u12"), "it s t t q u12");
+        assert_eq!(normalize_letters("\\"), "");
     }
 }

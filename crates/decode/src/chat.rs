@@ -1,9 +1,8 @@
-//! One message of a chat, as the model interfaces of OpenAI and Anthropic have it, and as those write it who copied
-//! them.
+//! Reads one message of a chat, in the shapes of OpenAI, Anthropic and their imitators.
 //!
-//! Both vendors say `{role, content}`, and many logs mix their habits, so there is one reader for both: tool calls are
+//! Both vendors write `{role, content}`, and many logs mix their habits, so there is one reader for both: tool calls are
 //! beside the content (`tool_calls`, `function_call`) or blocks within it (`tool_use`), answers are messages of their
-//! own (`role: tool`) or blocks (`tool_result`). What the model thinks is not an event.
+//! own (`role: tool`) or blocks (`tool_result`). Reasoning is not an event.
 
 use super::content::Content;
 use lictor_event::{Arguments, Event, Kind};
@@ -13,12 +12,12 @@ use lictor_json::{Json, Object, Text};
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// Blocks that only an Anthropic message has.
-const BLOCKS: [&str; 5] = ["tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"];
+const ANTHROPIC_BLOCKS: [&str; 5] = ["tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"];
 
 /// The fact that a model declined to answer.
 pub(super) const REFUSAL: &str = "refusal";
 
-/// Whether a value is a chat message: it has a role, and something that the role says.
+/// Whether a value is a chat message: it has a role and content or calls.
 pub(super) fn is_message(value: &Json) -> bool {
     let said = ["content", "tool_calls", "function_call", "refusal"].iter().any(|key| value.get(key).is_some());
     value.text("role").is_some_and(|role| ROLES.contains(&role))
@@ -30,37 +29,38 @@ pub(super) fn is_message(value: &Json) -> bool {
 /// Whether a value is a message with blocks that only Anthropic has.
 pub(super) fn has_blocks(value: &Json) -> bool {
     let blocks = value.get("content").and_then(Json::as_array).unwrap_or_default();
-    let telling = |name: &str| BLOCKS.contains(&name) || name.ends_with("_tool_result") || name == "mcp_tool_use";
+    let telling =
+        |name: &str| ANTHROPIC_BLOCKS.contains(&name) || name.ends_with("_tool_result") || name == "mcp_tool_use";
     is_message(value) && blocks.iter().any(|block| block.text("type").is_some_and(telling))
 }
 
-/// The events of a message; none if its role is not known.
-pub(super) fn events_of(message: &Json) -> Option<Vec<Event>> {
+/// Returns the events of a message; none if its role is unknown.
+pub(super) fn read_message(message: &Json) -> Option<Vec<Event>> {
     let null = Json::Null;
     let content = message.get("content").unwrap_or(&null);
     match message.text("role")? {
-        "system" | "developer" => Some(vec![said(Kind::SystemMessage, Content::of(content, "\n"))]),
-        "user" => Some(user(content)),
-        "assistant" => Some(assistant(message, content)),
-        "tool" | "function" => Some(vec![answer(message, content)]),
+        "system" | "developer" => Some(vec![message_event(Kind::SystemMessage, Content::from_json(content, "\n"))]),
+        "user" => Some(read_user(content)),
+        "assistant" => Some(read_assistant(message, content)),
+        "tool" | "function" => Some(vec![read_answer(message, content)]),
         _ => None,
     }
 }
 
-/// An event that says a content.
-pub(super) fn said(kind: Kind, content: Content) -> Event {
+/// Returns an event of a kind with a content.
+pub(super) fn message_event(kind: Kind, content: Content) -> Event {
     let mut event = Event::new(kind);
     content.fill(&mut event);
     event
 }
 
-fn user(content: &Json) -> Vec<Event> {
+fn read_user(content: &Json) -> Vec<Event> {
     let mut events = Vec::new();
     let mut open = Content::default();
     for block in content.as_array().unwrap_or(std::slice::from_ref(content)) {
-        match block_event(block) {
+        match read_block(block) {
             Some(event) => {
-                close(&mut open, Kind::UserMessage, &mut events);
+                flush_content(&mut open, Kind::UserMessage, &mut events);
                 events.push(event);
             }
             None => open.add(block, "\n"),
@@ -68,19 +68,19 @@ fn user(content: &Json) -> Vec<Event> {
     }
     // A user who sends nothing still took a turn; one who sends the answers of tools did not.
     if !open.is_empty() || events.is_empty() {
-        events.push(said(Kind::UserMessage, open));
+        events.push(message_event(Kind::UserMessage, open));
     }
     events
 }
 
-fn assistant(message: &Json, content: &Json) -> Vec<Event> {
+fn read_assistant(message: &Json, content: &Json) -> Vec<Event> {
     let mut events = Vec::new();
     let mut open = Content::default();
     let mut refused = false;
     for block in content.as_array().unwrap_or(std::slice::from_ref(content)) {
-        match (block_event(block), block.text("type")) {
+        match (read_block(block), block.text("type")) {
             (Some(event), _) => {
-                close(&mut open, Kind::AssistantMessage, &mut events);
+                flush_content(&mut open, Kind::AssistantMessage, &mut events);
                 events.push(event);
             }
             (None, Some("thinking" | "redacted_thinking" | "reasoning" | "fallback" | "compaction")) => {}
@@ -97,12 +97,12 @@ fn assistant(message: &Json, content: &Json) -> Vec<Event> {
         open.add(&refusal.into(), "\n");
         refused = true;
     }
-    close(&mut open, Kind::AssistantMessage, &mut events);
+    flush_content(&mut open, Kind::AssistantMessage, &mut events);
     if refused {
-        refuse(&mut events);
+        mark_refusal(&mut events);
     }
     let calls = message.get("tool_calls").and_then(Json::as_array).unwrap_or_default();
-    events.extend(calls.iter().map(call));
+    events.extend(calls.iter().map(read_call));
     if let Some(legacy) = message.get("function_call").filter(|call| !call.is_null()) {
         events.push(tool_call(None, legacy.text("name"), legacy.get("arguments")));
     }
@@ -112,16 +112,16 @@ fn assistant(message: &Json, content: &Json) -> Vec<Event> {
     events
 }
 
-/// Ends a run of blocks that say something.
-fn close(open: &mut Content, kind: Kind, events: &mut Vec<Event>) {
+/// Adds an event for the content so far, unless it is empty.
+fn flush_content(open: &mut Content, kind: Kind, events: &mut Vec<Event>) {
     let content = std::mem::take(open);
     if !content.is_empty() {
-        events.push(said(kind, content));
+        events.push(message_event(kind, content));
     }
 }
 
-/// Marks what the agent said as a refusal; a refusal without words is a message without words.
-pub(super) fn refuse(events: &mut Vec<Event>) {
+/// Labels the agent's last message as a refusal; without one, adds an empty message.
+pub(super) fn mark_refusal(events: &mut Vec<Event>) {
     match events.iter_mut().rfind(|event| event.kind == Kind::AssistantMessage) {
         Some(event) => event.labels.push(REFUSAL.into()),
         None => {
@@ -132,7 +132,7 @@ pub(super) fn refuse(events: &mut Vec<Event>) {
     }
 }
 
-/// A call of a tool.
+/// Returns the event of a tool call.
 pub(super) fn tool_call(id: Option<&str>, name: Option<&str>, arguments: Option<&Json>) -> Event {
     Event {
         id: id.map(Text::from),
@@ -142,40 +142,40 @@ pub(super) fn tool_call(id: Option<&str>, name: Option<&str>, arguments: Option<
     }
 }
 
-/// A call of a tool that takes free text: its arguments are an object with that text as `input`.
-pub(super) fn text_call(id: Option<&str>, name: Option<&str>, input: Option<&Json>) -> Event {
+/// Returns the event of a call of a tool that takes free text: its arguments are an object with that text as `input`.
+pub(super) fn tool_call_of_text(id: Option<&str>, name: Option<&str>, input: Option<&Json>) -> Event {
     let mut arguments = Object::new();
     arguments.insert("input", input.cloned().unwrap_or(Json::Null));
     tool_call(id, name, Some(&arguments.into()))
 }
 
-/// An entry of `tool_calls`.
-fn call(entry: &Json) -> Event {
+/// Reads an entry of `tool_calls`.
+fn read_call(entry: &Json) -> Event {
     let id = entry.text("id");
     if let Some(function) = entry.get("function").filter(|function| function.as_object().is_some()) {
         return tool_call(id, function.text("name"), function.get("arguments"));
     }
     if let Some(custom) = entry.get("custom") {
-        return text_call(id, custom.text("name"), custom.get("input"));
+        return tool_call_of_text(id, custom.text("name"), custom.get("input"));
     }
     let arguments = ["args", "arguments", "input"].iter().find_map(|key| entry.get(key));
     match entry.text("name").or_else(|| entry.text("function")) {
         Some(name) => tool_call(id, Some(name), arguments),
-        // A call in a shape that nobody knows is still a call, and all of it is its arguments.
+        // A call of unknown shape is still a call, and all of it is its arguments.
         None => tool_call(id, None, Some(entry)),
     }
 }
 
-/// The answer of a tool as a message of its own.
-fn answer(message: &Json, content: &Json) -> Event {
-    let mut event = said(Kind::ToolResult, Content::of(content, "\n"));
+/// Reads the answer of a tool that is a message of its own.
+fn read_answer(message: &Json, content: &Json) -> Event {
+    let mut event = message_event(Kind::ToolResult, Content::from_json(content, "\n"));
     event.id = message.text("tool_call_id").map(Text::from);
     event.tool = message.text("name").map(Text::from);
     event
 }
 
-/// The call or the answer that a block is.
-fn block_event(block: &Json) -> Option<Event> {
+/// Reads a block that is a call or an answer; none for other blocks.
+fn read_block(block: &Json) -> Option<Event> {
     let name = block.text("type")?;
     match name {
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
@@ -184,7 +184,8 @@ fn block_event(block: &Json) -> Option<Event> {
             Some(event)
         }
         "tool_result" | "mcp_tool_result" => {
-            let mut event = said(Kind::ToolResult, Content::of(block.get("content").unwrap_or(&Json::Null), "\n"));
+            let mut event =
+                message_event(Kind::ToolResult, Content::from_json(block.get("content").unwrap_or(&Json::Null), "\n"));
             event.id = block.text("tool_use_id").map(Text::from);
             event.failed = block.get("is_error").and_then(Json::as_bool).unwrap_or(false);
             Some(event)
@@ -195,12 +196,12 @@ fn block_event(block: &Json) -> Option<Event> {
             copy_server(block, "mcp_server_name", &mut event);
             Some(event)
         }
-        _ => name.strip_suffix("_tool_result").map(|tool| server_answer(tool, block)),
+        _ => name.strip_suffix("_tool_result").map(|tool| read_server_answer(tool, block)),
     }
 }
 
-/// The answer of a tool that the vendor runs: a value, and a failure if the value says so.
-fn server_answer(tool: &str, block: &Json) -> Event {
+/// Reads the answer of a tool that the vendor runs: a value, which may report a failure.
+fn read_server_answer(tool: &str, block: &Json) -> Event {
     let mut event = Event::new(Kind::ToolResult);
     event.tool = Some(tool.into());
     event.id = block.text("tool_use_id").map(Text::from);
@@ -210,7 +211,7 @@ fn server_answer(tool: &str, block: &Json) -> Event {
     event
 }
 
-/// Keeps the name of the server that offers the tool.
+/// Copies the name of the server that offers the tool.
 pub(super) fn copy_server(from: &Json, key: &str, event: &mut Event) {
     if let Some(server) = from.text(key) {
         event.more.insert("server", server);

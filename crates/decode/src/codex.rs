@@ -1,23 +1,23 @@
 //! Codex session files (rollouts).
 //!
-//! What the model said and called is in `response_item` records, in the shape of the Responses API. `event_msg` records
-//! tell much of it again as the terminal showed it: a message of the same text, and the begin and end of a call that
-//! the items hold, are told once. Instructions that Codex puts into user messages are system messages here.
+//! Messages and calls of the model are in `response_item` records, in the shape of the Responses API. `event_msg` records
+//! repeat much of it as the terminal showed it: a message of the same text, and the begin and end of a call that the items
+//! hold, become one event. Instructions that Codex inserts into user messages are system messages here.
 
-mod shown;
+mod terminal_log;
 
-use shown::Shown;
+use terminal_log::TerminalLog;
 
 use super::conversation::Stamp;
-use super::{DecodedEvents, Decoder, LogRecord, openai_responses, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, openai_responses, unknown_record};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
-/// Records that are neither said nor done.
-const SILENT: [&str; 4] = ["turn_context", "compacted", "world_state", "inter_agent_communication_metadata"];
+/// Records that make no event.
+const SILENT_TYPES: [&str; 4] = ["turn_context", "compacted", "world_state", "inter_agent_communication_metadata"];
 
-/// How user messages begin that Codex wrote itself.
-const INSERTED: [&str; 9] = [
+/// The beginnings of user messages that Codex wrote itself.
+const INSERTED_PREFIXES: [&str; 9] = [
     "<environment_context>",
     "<user_instructions>",
     "# AGENTS.md instructions",
@@ -33,14 +33,14 @@ const INSERTED: [&str; 9] = [
 pub(super) fn recognises(value: &Json) -> bool {
     let sort = value.text("type").unwrap_or_default();
     let known = matches!(sort, "session_meta" | "response_item" | "event_msg" | "inter_agent_communication");
-    (known || SILENT.contains(&sort)) && value.get("payload").is_some_and(|payload| payload.as_object().is_some())
+    (known || SILENT_TYPES.contains(&sort)) && value.get("payload").is_some_and(|payload| payload.as_object().is_some())
 }
 
 /// Decodes the records of one file.
 #[derive(Debug, Default)]
 pub(super) struct CodexDecoder {
     session: Option<Text>,
-    shown: Shown,
+    terminal: TerminalLog,
 }
 
 impl Decoder for CodexDecoder {
@@ -48,9 +48,9 @@ impl Decoder for CodexDecoder {
         let first = out.events.len();
         let payload = record.value.get("payload").unwrap_or(&Json::Null);
         let known = match record.value.text("type") {
-            Some("session_meta") => self.start(payload, out),
-            Some("response_item") => self.item(payload, out),
-            Some("event_msg") => self.shown.event(payload, out),
+            Some("session_meta") => self.start_session(payload, out),
+            Some("response_item") => self.take_item(payload, out),
+            Some("event_msg") => self.terminal.take_event(payload, out),
             Some("inter_agent_communication") => {
                 let mut event = Event::new(Kind::Handoff);
                 event.to = payload.text("recipient").or_else(|| payload.text("to")).map(Text::from);
@@ -58,12 +58,12 @@ impl Decoder for CodexDecoder {
                 out.events.push(event);
                 true
             }
-            Some(sort) => SILENT.contains(&sort),
+            Some(sort) => SILENT_TYPES.contains(&sort),
             None => false,
         };
         if !known {
             let value = if payload.text("type").is_some() { payload } else { &record.value };
-            out.faults.push(unknown::fault(&record, value));
+            out.faults.push(unknown_record::describe(&record, value));
         }
         let stamp = Stamp::new(&record, record.value.text("timestamp").and_then(parse_time));
         for event in &mut out.events[first..] {
@@ -74,7 +74,7 @@ impl Decoder for CodexDecoder {
 }
 
 impl CodexDecoder {
-    fn start(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
+    fn start_session(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
         let session = payload.text("session_id").or_else(|| payload.text("id")).map(Text::from);
         // A forked session begins with the words of the one it was forked from.
         if self.session.is_some() {
@@ -82,7 +82,7 @@ impl CodexDecoder {
         }
         self.session = session;
         let mut start = Event::new(Kind::SessionStart);
-        start.more = kept(payload, &["cwd", "originator", "cli_version", "source", "model_provider"]);
+        start.more = pick_members(payload, &["cwd", "originator", "cli_version", "source", "model_provider"]);
         out.events.push(start);
         let instructions = payload.text("instructions").or_else(|| payload.at("base_instructions.text")?.as_str());
         if let Some(text) = instructions.filter(|text| !text.is_empty()) {
@@ -91,18 +91,19 @@ impl CodexDecoder {
         true
     }
 
-    fn item(&mut self, item: &Json, out: &mut DecodedEvents) -> bool {
+    fn take_item(&mut self, item: &Json, out: &mut DecodedEvents) -> bool {
         // Beside the items of the interface there are a few of Codex's own.
         if matches!(item.text("type"), Some("ghost_snapshot" | "other" | "context_compaction")) {
             return true;
         }
-        let Some(events) = openai_responses::item_events(item) else { return false };
+        let Some(events) = openai_responses::read_item(item) else { return false };
         for mut event in events {
             let words = event.text.as_deref().unwrap_or_default().trim_start();
-            if event.kind == Kind::UserMessage && INSERTED.iter().any(|beginning| words.starts_with(beginning)) {
+            if event.kind == Kind::UserMessage && INSERTED_PREFIXES.iter().any(|beginning| words.starts_with(beginning))
+            {
                 event.kind = Kind::SystemMessage;
             }
-            if self.shown.is_new(&mut event) {
+            if self.terminal.is_new(&mut event) {
                 out.events.push(event);
             }
         }
@@ -110,7 +111,7 @@ impl CodexDecoder {
     }
 }
 
-fn kept(payload: &Json, keys: &[&str]) -> Object {
+fn pick_members(payload: &Json, keys: &[&str]) -> Object {
     let member = |key: &&str| Some((Text::from(*key), payload.get(key).filter(|value| !value.is_null())?.clone()));
     keys.iter().filter_map(member).collect()
 }

@@ -1,40 +1,40 @@
-//! What was said, in the shapes in which agents log it: a text, nothing, or a list of parts.
+//! The content of a message as agents log it: a text, nothing, or a list of parts.
 
 use lictor_event::Event;
 use lictor_json::{Json, Text};
 
-/// A content taken apart.
+/// The texts and attachments of a message.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Content {
     /// The texts of all parts; none where there is no text at all.
     pub text: Option<Text>,
-    /// What is not text, by its type: `image`, `input_audio`.
+    /// The parts that are not text, by their type: `image`, `input_audio`.
     pub attachments: Vec<Text>,
 }
 
 impl Content {
-    /// The content of a message, with `joint` between the texts of its parts.
-    pub(super) fn of(value: &Json, joint: &str) -> Content {
+    /// Reads the content of a message, with `joint` between the texts of its parts.
+    pub(super) fn from_json(value: &Json, joint: &str) -> Content {
         let mut content = Content::default();
         content.add(value, joint);
         content
     }
 
-    /// Takes one more part, or several.
+    /// Adds one more part, or several.
     pub(super) fn add(&mut self, part: &Json, joint: &str) {
         match part {
             Json::Null => {}
             Json::String(text) => self.add_text(text, joint),
             Json::Array(parts) => parts.iter().for_each(|part| self.add(part, joint)),
             Json::Object(_) => {
-                for text in beside(part).iter().filter_map(|key| part.text(key)) {
+                for text in leading_fields(part).iter().filter_map(|key| part.text(key)) {
                     self.add_text(text, joint);
                 }
-                match text_of(part) {
-                    Some(Said::Text(text)) => self.add_text(text, joint),
-                    Some(Said::Parts(parts)) => self.add(parts, joint),
-                    Some(Said::Data(value)) => self.add_text(&value.to_string(), joint),
-                    None => self.attachments.push(type_of(part).into()),
+                match find_content(part) {
+                    Some(PartContent::Text(text)) => self.add_text(text, joint),
+                    Some(PartContent::Parts(parts)) => self.add(parts, joint),
+                    Some(PartContent::Data(value)) => self.add_text(&value.to_string(), joint),
+                    None => self.attachments.push(part_type(part).into()),
                 }
             }
             other => self.add_text(&other.to_string(), joint),
@@ -68,44 +68,44 @@ impl Content {
     }
 }
 
-/// Where the words of a part are.
-enum Said<'a> {
+/// The content of one part.
+enum PartContent<'a> {
     Text(&'a str),
     Parts(&'a Json),
     Data(&'a Json),
 }
 
-fn text_of(part: &Json) -> Option<Said<'_>> {
+fn find_content(part: &Json) -> Option<PartContent<'_>> {
     let direct = ["text", "refusal", "transcript"].iter().find_map(|key| part.text(key));
     if let Some(text) = direct {
-        return Some(Said::Text(text));
+        return Some(PartContent::Text(text));
     }
-    match type_of(part) {
+    match part_type(part) {
         // A document may hold its text in the open, or as parts.
         "document" => match part.at("source.type").and_then(Json::as_str) {
-            Some("text") => part.at("source.data").and_then(Json::as_str).map(Said::Text),
-            Some("content") => part.at("source.content").map(Said::Parts),
+            Some("text") => part.at("source.data").and_then(Json::as_str).map(PartContent::Text),
+            Some("content") => part.at("source.content").map(PartContent::Parts),
             _ => None,
         },
-        "search_result" => part.get("content").map(Said::Parts),
-        "resource" => part.at("resource.text").and_then(Json::as_str).map(Said::Text),
-        "resource_link" => part.text("description").map(Said::Text),
-        "data" => part.get("data").map(Said::Data),
+        "search_result" => part.get("content").map(PartContent::Parts),
+        "resource" => part.at("resource.text").and_then(Json::as_str).map(PartContent::Text),
+        "resource_link" => part.text("description").map(PartContent::Text),
+        "data" => part.get("data").map(PartContent::Data),
         _ => None,
     }
 }
 
-/// Where a part says something before what it holds: a title, a source.
-pub(super) fn beside(part: &Json) -> &'static [&'static str] {
-    match type_of(part) {
+/// Returns the keys of texts that come before the content of a part: a title, a source.
+pub(super) fn leading_fields(part: &Json) -> &'static [&'static str] {
+    match part_type(part) {
         "document" => &["title", "context"],
         "search_result" => &["title", "source"],
         _ => &[],
     }
 }
 
-/// The type of a part, by whatever name its format gives to it.
-fn type_of(part: &Json) -> &str {
+/// Returns the type of a part, by the key that its format uses.
+fn part_type(part: &Json) -> &str {
     if let Some(name) = part.text("type").or_else(|| part.text("kind")) {
         return name;
     }
@@ -118,7 +118,7 @@ mod tests {
     use lictor_json as json;
 
     #[test]
-    fn a_content_is_a_text_or_nothing_or_parts() {
+    fn content_is_read_from_text_null_or_parts() {
         let cases = [
             (r#""hello""#, Some("hello"), ""),
             ("null", None, ""),
@@ -134,7 +134,7 @@ mod tests {
             (r#"[{"data":{"n":1}},{"url":"u"}]"#, Some(r#"{"n":1}"#), "url"),
         ];
         for (written, text, attachments) in cases {
-            let content = Content::of(&json::parse_str(written).unwrap(), "|");
+            let content = Content::from_json(&json::parse_str(written).unwrap(), "|");
             assert_eq!(content.text.as_deref(), text, "{written}");
             assert_eq!(content.attachments.join(","), attachments, "{written}");
         }

@@ -1,25 +1,24 @@
 //! Conversations whose history is sent again with every request.
 //!
-//! A model interface keeps no state: each request carries all that was said before. Here a request is compared with
-//! the conversations already seen, by what its events say, and only what is new becomes events. The longest known
-//! history wins. A request that goes on from no known history begins a conversation of its own, as a session of its
-//! own: the first of a file has the file's session, the next ones are `FILE#2`, `FILE#3`.
+//! A model interface keeps no state: each request repeats the whole history. Here a request is compared with the
+//! conversations already seen, by the content of its events, and only new content becomes events. The longest known
+//! history wins. A request that continues no known history begins a conversation, which is a session of its own: the
+//! first of a file has the file's session, the next ones are `FILE#2`, `FILE#3`.
 //!
-//! The instructions before the first message often change from request to request (they tell the time, say). They are
-//! no part of the history that is compared, as long as the agent has acted in it; when they change, the new ones are
-//! an event.
+//! The instructions before the first message often change from request to request (with the time, say). They are not
+//! part of the compared history, once the agent has acted in it; changed instructions are an event.
 
 use std::collections::HashMap;
 
 use lictor_logic::Time;
 
 use super::{DecodedEvents, LogRecord};
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
 
-/// The print of a history in which nothing was said.
-const NOTHING: ContentHash = [0; 32];
+/// The hash of an empty history.
+const EMPTY_HISTORY: ContentHash = [0; 32];
 
 /// Where and when events were read.
 #[derive(Clone, Debug)]
@@ -28,7 +27,7 @@ pub(super) struct Stamp {
     pub time: Option<Time>,
 }
 
-/// What a request says.
+/// The content of a request.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     /// The session, where the log names it.
@@ -43,7 +42,7 @@ pub(super) struct Request {
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
     all: Vec<Conversation>,
-    /// Which conversation has said exactly this so far.
+    /// The conversation whose history has exactly this hash.
     ends: HashMap<ContentHash, usize>,
     /// The conversations of sessions that the log names.
     named: HashMap<Text, usize>,
@@ -55,27 +54,27 @@ struct Conversation {
     session: Option<Text>,
     /// Whether the log names the session.
     is_named: bool,
-    /// The print of the history up to each of its events.
+    /// The hash of the history up to each of its events.
     chain: Vec<ContentHash>,
     /// The keys under which the conversation is found; several where the model gave several answers.
     ends: Vec<ContentHash>,
-    /// The print of the instructions before the first message.
+    /// The hash of the instructions before the first message.
     preamble: ContentHash,
     /// Whether the agent has said or done anything.
     acted: bool,
     /// The tool of each call.
     tools: HashMap<Text, Text>,
-    /// The print of the tools on offer.
+    /// The hash of the tools on offer.
     definitions: Option<ContentHash>,
 }
 
 impl Stamp {
-    /// The place of a record, and the time it states.
+    /// Returns the source of a record, and the time it states.
     pub(super) fn new(record: &LogRecord, time: Option<Time>) -> Stamp {
         Stamp { source: record.source(), time }
     }
 
-    /// Marks an event with the place and the time.
+    /// Returns an event with this source, and with this time if it has none.
     pub(super) fn mark(&self, mut event: Event) -> Event {
         event.source = self.source.clone();
         event.time = event.time.or(self.time);
@@ -84,52 +83,64 @@ impl Stamp {
 }
 
 impl Conversations {
-    /// Takes a request: tells what is new in it.
-    pub(super) fn request(&mut self, mut request: Request, stamp: &Stamp, out: &mut DecodedEvents) {
-        let mut body = request.events.split_off(leading_instructions(&request.events));
-        let preamble = print_of(&request.events);
-        let chain = chain_of(NOTHING, &body);
+    /// Takes a request and emits its new events.
+    pub(super) fn take_request(&mut self, mut request: Request, stamp: &Stamp, out: &mut DecodedEvents) {
+        let mut body = request.events.split_off(count_instructions(&request.events));
+        let preamble = hash_events(&request.events);
+        let chain = hash_chain(EMPTY_HISTORY, &body);
         let (index, known) = match &request.session {
             Some(session) => self.find_named(session, &chain),
             None => self.find(preamble, &chain).unwrap_or_else(|| (self.begin(None, &stamp.source), 0)),
         };
         self.current = index;
-        self.offer(index, request.definitions.as_ref(), stamp, out);
-        self.instruct(index, preamble, request.events, stamp, out);
+        self.emit_definitions(index, request.definitions.as_ref(), stamp, out);
+        self.emit_instructions(index, preamble, request.events, stamp, out);
         let conversation = &mut self.all[index];
         conversation.chain = chain;
         conversation.name_tools(&mut body);
         conversation.acted |= body.iter().any(is_act);
-        push(body.split_off(known), conversation.session.clone(), stamp, out);
-        self.moved(index, Vec::new());
+        push_events(body.split_off(known), conversation.session.clone(), stamp, out);
+        self.index_end(index, Vec::new());
     }
 
-    /// Takes a request that names what it goes on from, so that all of it is new.
-    pub(super) fn request_in(&mut self, index: usize, mut request: Request, stamp: &Stamp, out: &mut DecodedEvents) {
-        let body = request.events.split_off(leading_instructions(&request.events));
+    /// Takes a request that names the conversation it continues, so that all of it is new.
+    pub(super) fn take_continuation(
+        &mut self,
+        index: usize,
+        mut request: Request,
+        stamp: &Stamp,
+        out: &mut DecodedEvents,
+    ) {
+        let body = request.events.split_off(count_instructions(&request.events));
         self.current = index;
-        self.offer(index, request.definitions.as_ref(), stamp, out);
-        self.instruct(index, print_of(&request.events), request.events, stamp, out);
-        self.answer(index, vec![body], stamp, out);
+        self.emit_definitions(index, request.definitions.as_ref(), stamp, out);
+        self.emit_instructions(index, hash_events(&request.events), request.events, stamp, out);
+        self.take_answer(index, vec![body], stamp, out);
     }
 
-    /// Takes what follows in a conversation: a message, or the answers of a model, of which the first is taken as the
-    /// one that counts until a request says otherwise.
-    pub(super) fn answer(&mut self, index: usize, choices: Vec<Vec<Event>>, stamp: &Stamp, out: &mut DecodedEvents) {
-        let index = self.existing(index, stamp);
+    /// Takes the next message of a conversation, or the choices of a model. The first choice counts until a request
+    /// repeats another one.
+    pub(super) fn take_answer(
+        &mut self,
+        index: usize,
+        choices: Vec<Vec<Event>>,
+        stamp: &Stamp,
+        out: &mut DecodedEvents,
+    ) {
+        let index = self.ensure(index, stamp);
         let conversation = &mut self.all[index];
-        let before = conversation.end();
+        let before = conversation.last_hash();
         let mut others = Vec::new();
         for (number, mut events) in choices.into_iter().enumerate() {
-            // Instructions before all else stand apart, as they do in a request.
+            // Leading instructions are kept apart, as in a request.
             let instructions = match conversation.chain.is_empty() {
-                true => leading_instructions(&events),
+                true => count_instructions(&events),
                 false => 0,
             };
             for event in &events[..instructions] {
-                conversation.preamble = print::after(&conversation.preamble, event);
+                conversation.preamble = content_hash::extend_hash(&conversation.preamble, event);
             }
-            let chain = chain_of(before, &events[instructions..]);
+            let chain = hash_chain(before, &events[instructions..]);
             match number {
                 0 => conversation.chain.extend(chain),
                 _ => {
@@ -139,24 +150,24 @@ impl Conversations {
             }
             conversation.name_tools(&mut events);
             conversation.acted |= events.iter().any(is_act);
-            push(events, conversation.session.clone(), stamp, out);
+            push_events(events, conversation.session.clone(), stamp, out);
         }
-        self.moved(index, others);
+        self.index_end(index, others);
     }
 
-    /// Takes what follows in the conversation of the last request.
-    pub(super) fn add(&mut self, events: Vec<Event>, stamp: &Stamp, out: &mut DecodedEvents) {
-        self.answer(self.current, vec![events], stamp, out);
+    /// Appends events to the conversation of the last request.
+    pub(super) fn append(&mut self, events: Vec<Event>, stamp: &Stamp, out: &mut DecodedEvents) {
+        self.take_answer(self.current, vec![events], stamp, out);
     }
 
-    /// Tells an event that is no part of the history, such as a failure.
-    pub(super) fn note(&mut self, index: usize, event: Event, stamp: &Stamp, out: &mut DecodedEvents) {
-        let index = self.existing(index, stamp);
-        push(vec![event], self.all[index].session.clone(), stamp, out);
+    /// Emits an event that is not part of the history, such as a failure.
+    pub(super) fn add_event(&mut self, index: usize, event: Event, stamp: &Stamp, out: &mut DecodedEvents) {
+        let index = self.ensure(index, stamp);
+        push_events(vec![event], self.all[index].session.clone(), stamp, out);
     }
 
     /// Takes the instructions and tools that an answer repeats from its request, unless they are known.
-    pub(super) fn repeat(
+    pub(super) fn take_repeated(
         &mut self,
         index: usize,
         instructions: Vec<Event>,
@@ -164,29 +175,29 @@ impl Conversations {
         stamp: &Stamp,
         out: &mut DecodedEvents,
     ) {
-        let index = self.existing(index, stamp);
+        let index = self.ensure(index, stamp);
         if self.all[index].definitions.is_none() {
-            self.offer(index, definitions, stamp, out);
+            self.emit_definitions(index, definitions, stamp, out);
         }
-        if self.all[index].preamble == NOTHING {
-            self.instruct(index, print_of(&instructions), instructions, stamp, out);
+        if self.all[index].preamble == EMPTY_HISTORY {
+            self.emit_instructions(index, hash_events(&instructions), instructions, stamp, out);
         }
     }
 
-    /// The conversation of the last request.
+    /// Returns the conversation of the last request.
     pub(super) fn current(&self) -> usize {
         self.current
     }
 
-    /// Goes back to the conversation of a named session, or begins it.
-    pub(super) fn enter(&mut self, session: &str, stamp: &Stamp) {
+    /// Returns to the conversation of a named session, or begins it.
+    pub(super) fn enter_session(&mut self, session: &str, stamp: &Stamp) {
         self.current = match self.named.get(session) {
             Some(&index) => index,
             None => self.begin(Some(session.into()), &stamp.source),
         };
     }
 
-    /// The conversation of a named session, and how much of a history it already holds.
+    /// Returns the conversation of a named session, and how many events of a history it holds.
     fn find_named(&mut self, session: &Text, chain: &[ContentHash]) -> (usize, usize) {
         let Some(&index) = self.named.get(session) else {
             return (self.begin(Some(session.clone()), &Source::default()), 0);
@@ -195,18 +206,18 @@ impl Conversations {
         (index, known)
     }
 
-    /// The conversation that a history goes on from, and how much of the history it already holds.
+    /// Returns the conversation that a history continues, and how many of its events that holds.
     fn find(&self, preamble: ContentHash, chain: &[ContentHash]) -> Option<(usize, usize)> {
-        let prefixes = chain.iter().enumerate().rev().map(|(place, print)| (place + 1, print));
-        prefixes.chain([(0, &NOTHING)]).find_map(|(known, print)| {
-            let &index = self.ends.get(print)?;
+        let prefixes = chain.iter().enumerate().rev().map(|(place, hash)| (place + 1, hash));
+        prefixes.chain([(0, &EMPTY_HISTORY)]).find_map(|(known, hash)| {
+            let &index = self.ends.get(hash)?;
             let conversation = &self.all[index];
-            let goes_on = conversation.acted || conversation.preamble == preamble || conversation.is_fresh();
-            goes_on.then_some((index, known))
+            let continues = conversation.acted || conversation.preamble == preamble || conversation.is_fresh();
+            continues.then_some((index, known))
         })
     }
 
-    fn existing(&mut self, index: usize, stamp: &Stamp) -> usize {
+    fn ensure(&mut self, index: usize, stamp: &Stamp) -> usize {
         match index < self.all.len() {
             true => index,
             false => self.begin(None, &stamp.source),
@@ -222,12 +233,12 @@ impl Conversations {
         };
         self.all.push(Conversation { session, is_named: named.is_some(), ..Conversation::default() });
         self.named.extend(named.map(|name| (name, index)));
-        self.moved(index, Vec::new());
+        self.index_end(index, Vec::new());
         index
     }
 
-    /// Notes what a conversation has said by now, and what it would have said with another of the answers.
-    fn moved(&mut self, index: usize, others: Vec<ContentHash>) {
+    /// Indexes a conversation by the hash of its history, and by the hashes it would have with other choices.
+    fn index_end(&mut self, index: usize, others: Vec<ContentHash>) {
         let conversation = &mut self.all[index];
         for end in conversation.ends.drain(..) {
             if self.ends.get(&end) == Some(&index) {
@@ -237,28 +248,28 @@ impl Conversations {
         // A session that the log names is found by its name only.
         if !conversation.is_named {
             conversation.ends = others;
-            conversation.ends.push(conversation.end());
+            conversation.ends.push(conversation.last_hash());
             self.ends.extend(conversation.ends.iter().map(|end| (*end, index)));
         }
     }
 
-    /// Tells the tools on offer, unless they are the same as before.
-    fn offer(&mut self, index: usize, definitions: Option<&Json>, stamp: &Stamp, out: &mut DecodedEvents) {
+    /// Emits the tools on offer, unless they are unchanged.
+    fn emit_definitions(&mut self, index: usize, definitions: Option<&Json>, stamp: &Stamp, out: &mut DecodedEvents) {
         let Some(tools) = definitions.filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty())) else {
             return;
         };
         let conversation = &mut self.all[index];
-        let print = print::of(tools);
-        if conversation.definitions != Some(print) {
-            conversation.definitions = Some(print);
+        let hash = content_hash::hash_json(tools);
+        if conversation.definitions != Some(hash) {
+            conversation.definitions = Some(hash);
             let mut event = Event::new(Kind::ToolDefinitions);
             event.more.insert("tools", tools.clone());
-            push(vec![event], conversation.session.clone(), stamp, out);
+            push_events(vec![event], conversation.session.clone(), stamp, out);
         }
     }
 
-    /// Tells the instructions, unless they are the same as before.
-    fn instruct(
+    /// Emits the instructions, unless they are unchanged.
+    fn emit_instructions(
         &mut self,
         index: usize,
         preamble: ContentHash,
@@ -269,22 +280,22 @@ impl Conversations {
         let conversation = &mut self.all[index];
         if conversation.preamble != preamble {
             conversation.preamble = preamble;
-            push(events, conversation.session.clone(), stamp, out);
+            push_events(events, conversation.session.clone(), stamp, out);
         }
     }
 }
 
 impl Conversation {
-    /// The print of all that was said.
-    fn end(&self) -> ContentHash {
-        self.chain.last().copied().unwrap_or(NOTHING)
+    /// Returns the hash of the whole history.
+    fn last_hash(&self) -> ContentHash {
+        self.chain.last().copied().unwrap_or(EMPTY_HISTORY)
     }
 
     fn is_fresh(&self) -> bool {
-        self.chain.is_empty() && self.preamble == NOTHING
+        self.chain.is_empty() && self.preamble == EMPTY_HISTORY
     }
 
-    /// Notes the tool of each call, and says it with each answer to a call.
+    /// Notes the tool of each call, and sets it in each answer to a call.
     fn name_tools(&mut self, events: &mut [Event]) {
         for event in events {
             let Some(id) = &event.id else { continue };
@@ -306,23 +317,23 @@ fn is_act(event: &Event) -> bool {
     !matches!(event.kind, Kind::UserMessage | Kind::SystemMessage)
 }
 
-/// How many events come before the first message.
-fn leading_instructions(events: &[Event]) -> usize {
+/// Returns how many instructions come before the first message.
+fn count_instructions(events: &[Event]) -> usize {
     events.iter().take_while(|event| event.kind == Kind::SystemMessage).count()
 }
 
-fn print_of(events: &[Event]) -> ContentHash {
-    events.iter().fold(NOTHING, |print, event| print::after(&print, event))
+fn hash_events(events: &[Event]) -> ContentHash {
+    events.iter().fold(EMPTY_HISTORY, |hash, event| content_hash::extend_hash(&hash, event))
 }
 
-fn chain_of(start: ContentHash, events: &[Event]) -> Vec<ContentHash> {
-    let next = |print: &mut ContentHash, event: &Event| {
-        *print = print::after(print, event);
-        Some(*print)
+fn hash_chain(start: ContentHash, events: &[Event]) -> Vec<ContentHash> {
+    let next = |hash: &mut ContentHash, event: &Event| {
+        *hash = content_hash::extend_hash(hash, event);
+        Some(*hash)
     };
     events.iter().scan(start, next).collect()
 }
 
-fn push(events: Vec<Event>, session: Option<Text>, stamp: &Stamp, out: &mut DecodedEvents) {
+fn push_events(events: Vec<Event>, session: Option<Text>, stamp: &Stamp, out: &mut DecodedEvents) {
     out.events.extend(events.into_iter().map(|event| Event { session: session.clone(), ..stamp.mark(event) }));
 }

@@ -1,8 +1,8 @@
 //! Messages in the dialects of tracing tools.
 //!
-//! A tracing tool copies messages from the library it watches: LangChain's own and serialised messages, the parts of
+//! A tracing tool copies messages from the library it watches: LangChain's own and serialized messages, the parts of
 //! OpenTelemetry (`tool_call`, `tool_call_response`), OpenInference's wrappers, items of the Responses API. Here they
-//! are put into the plain shape that [`chat`] reads, and their answers, which may be values, are read at once.
+//! are put into the plain shape that [`chat`] reads; answers, which may be values, are read directly.
 
 use super::content::Content;
 use super::{chat, openai_responses};
@@ -12,22 +12,22 @@ use lictor_json::{Json, Object, Text};
 /// Where a call may keep its arguments.
 const ARGUMENTS: [&str; 4] = ["arguments", "args", "input", "parameters"];
 
-/// Adds the events of a message, and says whether its shape is known.
-pub(super) fn read(message: Json, events: &mut Vec<Event>) -> bool {
+/// Adds the events of a message; returns whether its shape is known.
+pub(super) fn read_message(message: Json, events: &mut Vec<Event>) -> bool {
     match message {
         Json::Object(message) => read_object(message, events),
         // A list of alternatives, or a batch of conversations.
-        Json::Array(messages) => each(messages, |message| read(message, events)),
+        Json::Array(messages) => read_each(messages, |message| read_message(message, events)),
         _ => false,
     }
 }
 
-/// Reads every one of several things, and says whether all of them are known.
-pub(super) fn each(items: impl IntoIterator<Item = Json>, read: impl FnMut(Json) -> bool) -> bool {
+/// Reads each of several values; returns whether all of them are known.
+pub(super) fn read_each(items: impl IntoIterator<Item = Json>, read: impl FnMut(Json) -> bool) -> bool {
     items.into_iter().map(read).filter(|known| !known).count() == 0
 }
 
-/// Adds the events of what somebody said: one message, several, or a bare text.
+/// Adds the events of a speaker: one message, several, or a bare text. Returns whether the shape is known.
 pub(super) fn read_said(said: Json, speaker: Kind, events: &mut Vec<Event>) -> bool {
     match said {
         Json::Null => true,
@@ -37,12 +37,12 @@ pub(super) fn read_said(said: Json, speaker: Kind, events: &mut Vec<Event>) -> b
             }
             true
         }
-        said => read(said, events),
+        said => read_message(said, events),
     }
 }
 
-/// The role that a message of this name or class has.
-fn role_of(name: &str) -> Option<&'static str> {
+/// Returns the role of a message by its role, type or class.
+fn find_role(name: &str) -> Option<&'static str> {
     Some(match name {
         "user" | "human" | "HumanMessage" | "HumanMessageChunk" => "user",
         "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" => "assistant",
@@ -53,20 +53,20 @@ fn role_of(name: &str) -> Option<&'static str> {
 }
 
 fn read_object(mut message: Object, events: &mut Vec<Event>) -> bool {
-    if let Some(inner) = unwrapped(&mut message) {
+    if let Some(inner) = unwrap_envelope(&mut message) {
         return read_object(inner, events);
     }
     let named = message.get("role").or_else(|| message.get("type")).and_then(Json::as_str);
-    match named.and_then(role_of) {
+    match named.and_then(find_role) {
         Some("tool") => read_answer(message, events),
         Some(role) => read_speech(message, role, events),
         None => read_item(message, events),
     }
 }
 
-/// What is inside an envelope: `{"message": …}`, `{"type": "human", "data": …}`, `{"lc": 1, "id": […, "AIMessage"],
-/// "kwargs": …}`.
-fn unwrapped(message: &mut Object) -> Option<Object> {
+/// Takes the message out of an envelope: `{"message": …}`, `{"type": "human", "data": …}`,
+/// `{"lc": 1, "id": […, "AIMessage"], "kwargs": …}`.
+fn unwrap_envelope(message: &mut Object) -> Option<Object> {
     let (key, role) = if message.get("message").is_some_and(|inner| inner.as_object().is_some()) {
         // A choice of a model may leave out whose it is.
         ("message", Some(Text::from("assistant")))
@@ -88,10 +88,10 @@ fn unwrapped(message: &mut Object) -> Option<Object> {
     Some(inner)
 }
 
-/// What a user, a model or an operator said and called.
+/// Reads the message and the calls of a user, a model or an operator.
 fn read_speech(mut message: Object, role: &'static str, events: &mut Vec<Event>) -> bool {
     let content = take_any(&mut message, &["parts", "content", "contents"]).unwrap_or(Json::Null);
-    let mut calls = calls_of(&mut message);
+    let mut calls = take_calls(&mut message);
     let mut blocks = Vec::new();
     let plain = match content {
         Json::Array(parts) => {
@@ -106,17 +106,17 @@ fn read_speech(mut message: Object, role: &'static str, events: &mut Vec<Event>)
     };
     let mut run = Vec::new();
     for block in blocks {
-        match native_part(block) {
-            Part::Said(part) => {
+        match read_part(block) {
+            MessagePart::Block(part) => {
                 // The list of calls repeats those that are blocks.
                 if part.text("type") == Some("tool_use") {
                     calls.clear();
                 }
                 run.push(part);
             }
-            Part::Answered(answer) => {
+            MessagePart::Answer(answer) => {
                 if !run.is_empty() {
-                    speak(role, Json::Array(std::mem::take(&mut run)), &mut Object::new(), Vec::new(), events);
+                    add_message(role, Json::Array(std::mem::take(&mut run)), &mut Object::new(), Vec::new(), events);
                 }
                 events.push(*answer);
             }
@@ -126,13 +126,13 @@ fn read_speech(mut message: Object, role: &'static str, events: &mut Vec<Event>)
     let silent = content.is_null() || content.as_array().is_some_and(<[Json]>::is_empty);
     let known = calls.iter().all(|call| call.as_object().is_some());
     if !silent || !calls.is_empty() || message.get("function_call").is_some() || message.get("refusal").is_some() {
-        speak(role, content, &mut message, calls, events);
+        add_message(role, content, &mut message, calls, events);
     }
     known
 }
 
-/// Passes a message on in its plain shape.
-fn speak(role: &'static str, content: Json, from: &mut Object, calls: Vec<Json>, events: &mut Vec<Event>) {
+/// Adds the events of a message in its plain shape.
+fn add_message(role: &'static str, content: Json, from: &mut Object, calls: Vec<Json>, events: &mut Vec<Event>) {
     let mut plain = Object::new();
     plain.insert("role", role);
     plain.insert("content", content);
@@ -144,12 +144,12 @@ fn speak(role: &'static str, content: Json, from: &mut Object, calls: Vec<Json>,
     if !calls.is_empty() {
         plain.insert("tool_calls", calls);
     }
-    events.extend(chat::events_of(&Json::Object(plain)).unwrap_or_default());
+    events.extend(chat::read_message(&Json::Object(plain)).unwrap_or_default());
 }
 
-/// The calls beside the content of a message. LangChain keeps a second copy of them, and apart from them those that it
-/// could not read.
-fn calls_of(message: &mut Object) -> Vec<Json> {
+/// Takes the calls beside the content of a message. LangChain keeps a second copy of them, and a list of those that it
+/// could not parse.
+fn take_calls(message: &mut Object) -> Vec<Json> {
     let mut extra = match message.remove("additional_kwargs") {
         Some(Json::Object(extra)) => extra,
         _ => Object::new(),
@@ -179,16 +179,16 @@ fn calls_of(message: &mut Object) -> Vec<Json> {
     calls.into_iter().map(unwrap).collect()
 }
 
-/// A part of a content, once it is understood.
-enum Part {
+/// A part of a content.
+enum MessagePart {
     /// A block that [`chat`] reads.
-    Said(Json),
-    /// What a tool answered.
-    Answered(Box<Event>),
+    Block(Json),
+    /// The answer of a tool.
+    Answer(Box<Event>),
 }
 
-fn native_part(part: Json) -> Part {
-    let Json::Object(mut part) = part else { return Part::Said(part) };
+fn read_part(part: Json) -> MessagePart {
+    let Json::Object(mut part) = part else { return MessagePart::Block(part) };
     // OpenInference wraps each part once more.
     if let Some(Json::Object(inner)) = part.remove("message_content") {
         part = inner;
@@ -205,22 +205,25 @@ fn native_part(part: Json) -> Part {
                     block.insert(key, value);
                 }
             }
-            Part::Said(Json::Object(block))
+            MessagePart::Block(Json::Object(block))
         }
         Some("tool_call_response" | "tool-result" | "tool_result") => {
             let mut event = Event::new(Kind::ToolResult);
             event.id = take_text(&mut part, &["tool_use_id", "tool_call_id", "toolCallId", "id"]);
             event.tool = take_text(&mut part, &["name", "toolName"]);
             event.failed = part.get("is_error").and_then(Json::as_bool) == Some(true);
-            answer(&mut event, take_any(&mut part, &["response", "result", "content", "output"]).unwrap_or(Json::Null));
-            Part::Answered(Box::new(event))
+            fill_answer(
+                &mut event,
+                take_any(&mut part, &["response", "result", "content", "output"]).unwrap_or(Json::Null),
+            );
+            MessagePart::Answer(Box::new(event))
         }
-        _ => Part::Said(Json::Object(with_text(part))),
+        _ => MessagePart::Block(Json::Object(rename_content(part))),
     }
 }
 
-/// OpenTelemetry and AgentDojo keep the words of a part under `content`.
-fn with_text(mut part: Object) -> Object {
+/// Renames `content` to `text` in a part, as OpenTelemetry and AgentDojo write it.
+fn rename_content(mut part: Object) -> Object {
     if part.get("text").is_none()
         && let Some(Json::String(_)) = part.get("content")
         && let Some(text) = part.remove("content")
@@ -230,7 +233,7 @@ fn with_text(mut part: Object) -> Object {
     part
 }
 
-/// What a tool answered, as a message.
+/// Reads the answer of a tool that is a message.
 fn read_answer(mut message: Object, events: &mut Vec<Event>) -> bool {
     let mut event = Event::new(Kind::ToolResult);
     event.id = take_text(&mut message, &["tool_call_id", "call_id", "id"]);
@@ -246,7 +249,7 @@ fn read_answer(mut message: Object, events: &mut Vec<Event>) -> bool {
     {
         return read_speech([("content".into(), content)].into_iter().collect(), "user", events);
     }
-    answer(&mut event, content);
+    fill_answer(&mut event, content);
     if event.text.as_ref().is_none_or(|text| text.is_empty())
         && event.result.is_none()
         && let Some(Json::String(error)) = error
@@ -257,9 +260,9 @@ fn read_answer(mut message: Object, events: &mut Vec<Event>) -> bool {
     true
 }
 
-/// An item of the Responses API.
+/// Reads an item of the Responses API.
 fn read_item(item: Object, events: &mut Vec<Event>) -> bool {
-    match openai_responses::item_events(&Json::Object(item)) {
+    match openai_responses::read_item(&Json::Object(item)) {
         Some(read) => {
             events.extend(read);
             true
@@ -268,18 +271,18 @@ fn read_item(item: Object, events: &mut Vec<Event>) -> bool {
     }
 }
 
-/// Puts what a tool answered into its event: text as text, any other value as a value.
-pub(super) fn answer(event: &mut Event, value: Json) {
+/// Puts the answer of a tool into its event: text as text, any other value as a value.
+pub(super) fn fill_answer(event: &mut Event, value: Json) {
     match value {
         Json::Null => {}
         Json::String(text) => event.text = Some(text),
-        Json::Array(parts) if is_parts(&parts) => fill(event, parts),
+        Json::Array(parts) if is_parts(&parts) => fill_parts(event, parts),
         Json::Object(mut result) if result.get("content").and_then(Json::as_array).is_some_and(is_parts) => {
             // The answer of an MCP server.
             event.failed |= result.get("isError").and_then(Json::as_bool) == Some(true);
             event.result = result.remove("structuredContent").filter(|content| !content.is_null());
             if let Some(Json::Array(parts)) = result.remove("content") {
-                fill(event, parts);
+                fill_parts(event, parts);
             }
         }
         value => event.result = Some(value),
@@ -288,17 +291,17 @@ pub(super) fn answer(event: &mut Event, value: Json) {
 
 /// Whether a list holds parts of a content rather than values of any kind.
 fn is_parts(parts: &[Json]) -> bool {
-    const SORTS: [&str; 8] =
+    const PART_TYPES: [&str; 8] =
         ["text", "input_text", "output_text", "image", "image_url", "audio", "resource", "document"];
-    !parts.is_empty() && parts.iter().all(|part| part.text("type").is_some_and(|sort| SORTS.contains(&sort)))
+    !parts.is_empty() && parts.iter().all(|part| part.text("type").is_some_and(|sort| PART_TYPES.contains(&sort)))
 }
 
-fn fill(event: &mut Event, parts: Vec<Json>) {
+fn fill_parts(event: &mut Event, parts: Vec<Json>) {
     let native = |part: Json| match part {
-        Json::Object(part) => Json::Object(with_text(part)),
+        Json::Object(part) => Json::Object(rename_content(part)),
         part => part,
     };
-    Content::of(&Json::Array(parts.into_iter().map(native).collect()), "\n").fill(event);
+    Content::from_json(&Json::Array(parts.into_iter().map(native).collect()), "\n").fill(event);
 }
 
 /// Takes out the first of these members that is a text with something in it.

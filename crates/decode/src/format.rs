@@ -1,4 +1,4 @@
-//! The formats that are known, and how to tell them apart.
+//! The formats that Lictor reads, and how it detects them.
 
 use std::fmt;
 
@@ -33,31 +33,31 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// All formats, in the order in which a log is compared with them: the more telling shapes first.
+            /// All formats, in the order of detection: the more specific shapes first.
             pub const ALL: &'static [Format] = &[$(Format::$variant,)*];
 
-            /// The name of the format, as `--input-format` takes it.
+            /// Returns the name of the format, as `--input-format` takes it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Format::$variant => $name,)*
                 }
             }
 
-            /// What the format is, in a line.
+            /// Describes the format in one line.
             pub fn describe(self) -> &'static str {
                 match self {
                     $(Format::$variant => concat!($($doc),+).trim_ascii(),)*
                 }
             }
 
-            /// A decoder for one file.
+            /// Returns a decoder for one file.
             pub fn decoder(self) -> Box<dyn Decoder> {
                 match self {
                     $(Format::$variant => Box::new($module::$decoder::default()),)*
                 }
             }
 
-            /// Whether each record says by itself which events it is, so that a file may be decoded in pieces.
+            /// Whether each record is decoded on its own, so that a file may be decoded in chunks.
             pub fn records_stand_alone(self) -> bool {
                 match self {
                     $(Format::$variant => $alone,)*
@@ -115,12 +115,12 @@ formats! {
 }
 
 impl Format {
-    /// The format of that name.
+    /// Returns the format of a name.
     pub fn named(name: &str) -> Option<Format> {
         Format::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// The format that the first records of a file are of: the first that knows most of them.
+    /// Detects the format of a file by its first records: the first format that recognises most of them.
     pub fn detect(records: &[Json]) -> Option<Format> {
         let known = |format: Format| records.iter().filter(|record| format.recognises(record)).count();
         let mut best = None;

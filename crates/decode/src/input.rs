@@ -1,11 +1,11 @@
-//! From what the user names to records.
+//! Files, directories, globs and standard input, read as records.
 //!
 //! [`find`] turns paths, directories, globs and `-` into [`Input`]s. An input is read as [`Chunks`]: blocks of some tens of
-//! kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded side by side. A
-//! [`Chunk`] gives its [`LogRecords`], and beside them the places that could not be read: a mistake costs its record, never
-//! the rest of the file.
+//! kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded in parallel. A [`Chunk`]
+//! returns its [`LogRecords`], and a fault for each place that could not be read: a mistake costs its record, never the
+//! rest of the file.
 //!
-//! What a file is shows in its content, not in its name:
+//! The first bytes of a file decide how it is read, not its name:
 //!
 //! | first bytes | framing | records |
 //! |---|---|---|
@@ -18,20 +18,24 @@
 //!
 //! JSON comes as one value a line, as elements of one list, or as documents that span lines. If the first line is a
 //! whole value, each line is a record: strictly, so that a torn line costs one line. Otherwise a record ends with the
-//! line on which its brackets close. A list is a record of its own where more lines follow it, or where it begins with
-//! something other than an object or a list (`["tool_call"]` is a step with one fact); otherwise its elements are the
-//! records. A list of nothing has no records. Two values on one line are a mistake in either case.
+//! line on which its brackets close. A list is one record where more lines follow it, or where it begins with something
+//! other than an object or a list (`["tool_call"]` is a step with one fact); otherwise its elements are the records. An
+//! empty list has no records. Two values on one line are a mistake in either case.
 
+mod blocks;
+mod byte_source;
 mod chunk;
 mod chunks;
 mod error;
-mod events;
-mod find;
-mod framing;
-mod http;
-mod lines;
-mod source;
-mod values;
+mod event_cutter;
+mod http_cutter;
+mod input_finder;
+mod layout;
+mod limits;
+mod line_cutter;
+mod line_reader;
+mod payloads;
+mod value_cutter;
 
 use std::fmt;
 use std::fs::File;
@@ -39,92 +43,64 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use chunk::ChunkLine;
-pub use chunk::{Chunk, LogRecords};
+pub use chunk::{Chunk, ChunkLine, LogRecords};
 pub use chunks::Chunks;
 pub use error::InputError;
-pub use find::find;
+pub use input_finder::find;
+pub use limits::InputLimits;
 
 use crate::{Format, Framing};
 
-/// How many records show the format of a file.
-const TELLING: usize = 50;
+/// How many records a format is detected by.
+const DETECTION_RECORDS: usize = 50;
 
-/// What an input may cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputLimits {
-    /// The longest record, in bytes: 64 MiB. A longer one is skipped and reported.
-    pub record: usize,
-    /// The longest file that is one text, in bytes: 1 GiB.
-    pub whole: usize,
-    /// The longest file after decompression, in bytes: 64 GiB.
-    pub file: u64,
-    /// How many bytes one compressed byte may become: 1000.
-    pub ratio: u64,
-    /// From how many decompressed bytes on the ratio counts: 64 MiB.
-    pub ratio_from: u64,
-    /// How long a chunk is, about, in bytes: 64 KiB, so that what is made of it is still in the cache when it is judged.
-    pub chunk: usize,
-}
-
-impl Default for InputLimits {
-    fn default() -> InputLimits {
-        const MEBI: usize = 1 << 20;
-        InputLimits {
-            record: 64 * MEBI,
-            whole: 1024 * MEBI,
-            file: 64 << 30,
-            ratio: 1000,
-            ratio_from: 64 << 20,
-            chunk: MEBI / 16,
-        }
-    }
-}
-
-/// Something to read: a file, standard input, or bytes at hand. It can be read any number of times.
+/// A file, standard input, or bytes in memory. It can be read any number of times.
 #[derive(Clone)]
 pub struct Input {
     name: Arc<str>,
-    content: Content,
+    content: InputContent,
 }
 
+/// Where the bytes of an input are.
 #[derive(Clone)]
-enum Content {
+enum InputContent {
     File(PathBuf),
-    /// What came through a pipe, kept in a file without a name.
+    /// The bytes of a pipe, kept in a temporary file without a name.
     Spooled(Arc<Mutex<File>>),
     Bytes(Arc<[u8]>),
 }
 
 impl Input {
-    /// An input of bytes at hand.
+    /// Returns an input of bytes in memory.
     pub fn from_bytes(name: impl Into<Arc<str>>, bytes: impl Into<Arc<[u8]>>) -> Input {
-        Input { name: name.into(), content: Content::Bytes(bytes.into()) }
+        Input { name: name.into(), content: InputContent::Bytes(bytes.into()) }
     }
 
-    /// The name by which the user knows it.
+    /// Returns the name by which the user knows it.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// How many bytes it has as it lies there, compressed or not; none where that cannot be told.
+    /// Returns its stored size in bytes, compressed or not; none where that is unknown.
     pub fn size(&self) -> Option<u64> {
         match &self.content {
-            Content::File(path) => path.metadata().ok().map(|data| data.len()),
-            Content::Spooled(file) => {
+            InputContent::File(path) => path.metadata().ok().map(|data| data.len()),
+            InputContent::Spooled(file) => {
                 let file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.metadata().ok().map(|data| data.len())
             }
-            Content::Bytes(bytes) => Some(bytes.len() as u64),
+            InputContent::Bytes(bytes) => Some(bytes.len() as u64),
         }
     }
 
-    /// Reads it from the beginning.
+    /// Reads the input from the beginning.
     pub fn chunks(&self, limits: &InputLimits) -> Result<Chunks, InputError> {
         let opened = match &self.content {
-            Content::File(path) => File::open(path).map(|file| Box::new(file) as Box<dyn Read + Send>),
-            Content::Spooled(file) => Ok(Box::new(Spooled { file: Arc::clone(file), at: 0 }) as Box<dyn Read + Send>),
-            Content::Bytes(bytes) => Ok(Box::new(io::Cursor::new(Arc::clone(bytes))) as Box<dyn Read + Send>),
+            InputContent::File(path) => File::open(path).map(|file| Box::new(file) as Box<dyn Read + Send>),
+            InputContent::Spooled(file) => {
+                Ok(Box::new(SpoolReader { file: Arc::clone(file), position: 0 }) as Box<dyn Read + Send>)
+            }
+            InputContent::Bytes(bytes) => Ok(Box::new(io::Cursor::new(Arc::clone(bytes))) as Box<dyn Read + Send>),
         };
         match opened {
             Ok(reader) => Chunks::open(Arc::clone(&self.name), reader, limits.clone()),
@@ -139,14 +115,14 @@ impl fmt::Debug for Input {
     }
 }
 
-/// How an input is framed and which format it has, by its first records.
+/// Detects how an input is framed and which format it has, by its first records.
 pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), InputError> {
     let chunks = input.chunks(limits)?;
     let framing = chunks.framing();
     let mut records = Vec::new();
     let mut fault = None;
     for chunk in chunks {
-        for record in chunk.records().take(TELLING - records.len()) {
+        for record in chunk.records().take(DETECTION_RECORDS - records.len()) {
             match record {
                 Ok(record) => records.push(record.value),
                 Err(found) => fault = fault.or(Some(found)),
@@ -158,31 +134,31 @@ pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), 
     }
     match (Format::detect(&records), fault) {
         (Some(format), _) => Ok((framing, format)),
-        (None, Some(fault)) if records.is_empty() => Err(InputError::unreadable(&input.name, &fault)),
+        (None, Some(fault)) if records.is_empty() => Err(InputError::from_fault(&input.name, &fault)),
         (None, _) if records.is_empty() => {
-            Err(InputError::new(&input.name, "holds no records").hint("is this the log you meant?"))
+            Err(InputError::new(&input.name, "holds no records").with_hint("check that this is the log you meant"))
         }
         (None, _) => {
             let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-            Err(InputError::new(&input.name, "is in no format that is known here")
-                .hint(format!("name the format with --input-format, one of: {}", names.join(", "))))
+            Err(InputError::new(&input.name, "the format is unknown")
+                .with_hint(format!("name the format with --input-format, one of: {}", names.join(", "))))
         }
     }
 }
 
-/// A reader of its own over a spooled file that others read too.
-struct Spooled {
+/// Reads a spooled file from its own position, while others read it too.
+struct SpoolReader {
     file: Arc<Mutex<File>>,
-    at: u64,
+    position: u64,
 }
 
-impl Read for Spooled {
+impl Read for SpoolReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // The position is set before every read, so one that panicked elsewhere has spoiled nothing.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(self.at))?;
+        file.seek(SeekFrom::Start(self.position))?;
         let count = file.read(buffer)?;
-        self.at += count as u64;
+        self.position += count as u64;
         Ok(count)
     }
 }

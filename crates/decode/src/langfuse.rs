@@ -1,21 +1,21 @@
 //! Langfuse: observations as its API and exports give them, and batches as its libraries send them.
 //!
-//! In a batch an observation is created and then updated by its id; what an update leaves out stays. A generation is a
-//! call of a model; a tool, a retriever and a check are what they are called. A plain span is anything a program wanted
-//! to time: it is taken as a call of a tool if it has an input and no observation below it, else as a frame. An event is
-//! told as it is, under the kind `event`.
+//! In a batch an observation is created and then updated by its id; an update changes only the members it has. A
+//! generation is a call of a model; a tool, a retriever and a check are what they are called. A plain span is any timed
+//! work: it counts as a tool call if it has an input and no observation below it, else as a frame. An event becomes an
+//! event of the kind `event`.
 
 use std::collections::{HashMap, HashSet};
 
+use super::attributes::parse_embedded;
 use super::dialect::{self, take_any};
-use super::flattened::opened;
 use super::spans::{self, Span, Spans, Work};
-use super::{DecodedEvents, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// The types of observations.
-const TYPES: [&str; 10] =
+const OBSERVATION_TYPES: [&str; 10] =
     ["SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"];
 
 /// Whether a record is an observation, a trace, or a batch of events about them.
@@ -31,20 +31,21 @@ pub(super) fn recognises(value: &Json) -> bool {
 }
 
 fn is_observation(value: &Json) -> bool {
-    value.text("type").is_some_and(|sort| TYPES.contains(&sort))
+    value.text("type").is_some_and(|sort| OBSERVATION_TYPES.contains(&sort))
         && ["traceId", "startTime"].iter().all(|key| value.get(key).is_some())
 }
 
 fn is_ingestion(value: &Json) -> bool {
     value.get("body").is_some_and(|body| body.as_object().is_some())
-        && value.text("type").is_some_and(|sort| ingested(sort).is_some())
+        && value.text("type").is_some_and(|sort| ingestion_type(sort).is_some())
 }
 
-/// The type of what an event of a batch is about: `GENERATION` for `generation-update`.
-fn ingested(sort: &str) -> Option<String> {
+/// Returns the observation type of a batch event: `GENERATION` for `generation-update`.
+fn ingestion_type(sort: &str) -> Option<String> {
     let (name, change) = sort.rsplit_once('-')?;
     let name = name.to_ascii_uppercase();
-    let known = TYPES.contains(&name.as_str()) || matches!(name.as_str(), "TRACE" | "SCORE" | "OBSERVATION" | "SDK");
+    let known = OBSERVATION_TYPES.contains(&name.as_str())
+        || matches!(name.as_str(), "TRACE" | "SCORE" | "OBSERVATION" | "SDK");
     (known && matches!(change, "create" | "update" | "log")).then_some(name)
 }
 
@@ -60,45 +61,45 @@ pub(super) struct LangfuseDecoder {
 impl Decoder for LangfuseDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let source = record.source();
         let Json::Object(mut value) = record.value else { return };
         let list = match take_any(&mut value, &["batch", "observations", "data"]) {
             Some(Json::Array(list)) => {
-                self.trace(&value);
+                self.note_session(&value);
                 list
             }
             _ => vec![Json::Object(value)],
         };
         for item in list {
             match item {
-                Json::Object(item) if is_ingestion(&Json::Object(item.clone())) => self.ingest(item, &source),
-                Json::Object(item) => self.observe(item, &source),
-                _ => out.faults.push(spans::fault(&source, "an element of a batch is no object".to_owned())),
+                Json::Object(item) if is_ingestion(&Json::Object(item.clone())) => self.take_ingestion(item, &source),
+                Json::Object(item) => self.merge_observation(item, &source),
+                _ => out.faults.push(spans::span_fault(&source, "an element of a batch is no object".to_owned())),
             }
         }
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         let observations = std::mem::take(&mut self.observations);
-        let above = |(observation, _): &(Object, Source)| text(observation, "parentObservationId");
+        let above = |(observation, _): &(Object, Source)| read_text(observation, "parentObservationId");
         let parents: HashSet<Text> = observations.iter().filter_map(above).collect();
-        let mut told = Spans::default();
+        let mut spans = Spans::default();
         for (mut observation, source) in observations {
-            let id = text(&observation, "id");
-            let trace = text(&observation, "traceId");
+            let id = read_text(&observation, "id");
+            let trace = read_text(&observation, "traceId");
             let is_parent = id.as_ref().is_some_and(|id| parents.contains(id));
-            let session = text(&observation, "sessionId");
+            let session = read_text(&observation, "sessionId");
             let session = session.or_else(|| trace.as_ref().and_then(|trace| self.sessions.get(trace).cloned()));
-            let sort = text(&observation, "type").unwrap_or_default();
+            let sort = read_text(&observation, "type").unwrap_or_default();
             let time = |key: &str| observation.get(key).and_then(Json::as_str).and_then(parse_time);
             let (start, end) = (time("startTime"), time("endTime"));
             let mut unread = Vec::new();
             let span = Span {
-                parent: text(&observation, "parentObservationId"),
-                agent: text(&observation, "name").filter(|_| sort == "AGENT"),
-                work: work(&sort, &mut observation, is_parent, &mut unread),
+                parent: read_text(&observation, "parentObservationId"),
+                agent: read_text(&observation, "name").filter(|_| sort == "AGENT"),
+                work: read_work(&sort, &mut observation, is_parent, &mut unread),
                 // An event has no end, and needs none.
                 end: end.or(start.filter(|_| sort == "EVENT")),
                 id,
@@ -107,20 +108,20 @@ impl Decoder for LangfuseDecoder {
                 start,
                 source: source.clone(),
             };
-            out.faults.extend(unread.into_iter().map(|message| spans::fault(&source, message)));
-            told.push(span);
+            out.faults.extend(unread.into_iter().map(|message| spans::span_fault(&source, message)));
+            spans.push(span);
         }
-        told.tell(out);
+        spans.emit(out);
     }
 }
 
 impl LangfuseDecoder {
-    fn ingest(&mut self, mut item: Object, source: &Source) {
-        let sort = text(&item, "type").and_then(|sort| ingested(&sort)).unwrap_or_default();
+    fn take_ingestion(&mut self, mut item: Object, source: &Source) {
+        let sort = read_text(&item, "type").and_then(|sort| ingestion_type(&sort)).unwrap_or_default();
         let time = item.remove("timestamp");
         let Some(Json::Object(mut body)) = item.remove("body") else { return };
         match sort.as_str() {
-            "TRACE" => self.trace(&body),
+            "TRACE" => self.note_session(&body),
             "SCORE" | "SDK" => {}
             sort => {
                 if sort != "OBSERVATION" {
@@ -131,14 +132,14 @@ impl LangfuseDecoder {
                 {
                     body.insert("startTime", time);
                 }
-                self.observe(body, source);
+                self.merge_observation(body, source);
             }
         }
     }
 
-    /// Takes an observation, or an update of one.
-    fn observe(&mut self, observation: Object, source: &Source) {
-        let id = text(&observation, "id");
+    /// Adds an observation, or merges an update into one.
+    fn merge_observation(&mut self, observation: Object, source: &Source) {
+        let id = read_text(&observation, "id");
         if let Some(&place) = id.as_ref().and_then(|id| self.places.get(id)) {
             let known = &mut self.observations[place].0;
             for (key, value) in observation.into_members() {
@@ -154,28 +155,28 @@ impl LangfuseDecoder {
         self.observations.push((observation, source.clone()));
     }
 
-    fn trace(&mut self, trace: &Object) {
-        if let (Some(id), Some(session)) = (text(trace, "id"), text(trace, "sessionId")) {
+    fn note_session(&mut self, trace: &Object) {
+        if let (Some(id), Some(session)) = (read_text(trace, "id"), read_text(trace, "sessionId")) {
             self.sessions.insert(id, session);
         }
     }
 }
 
-fn text(object: &Object, key: &str) -> Option<Text> {
+fn read_text(object: &Object, key: &str) -> Option<Text> {
     object.get(key)?.as_str().filter(|text| !text.is_empty()).map(Text::from)
 }
 
-/// What an observation shows. What cannot be read is told.
-fn work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut Vec<String>) -> Work {
-    let name = text(observation, "name").unwrap_or_default();
-    let failure = (text(observation, "level").as_deref() == Some("ERROR"))
-        .then(|| text(observation, "statusMessage").unwrap_or_else(|| Text::from("failed")));
+/// Returns the work of an observation. Unreadable parts go to `unread`.
+fn read_work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut Vec<String>) -> Work {
+    let name = read_text(observation, "name").unwrap_or_default();
+    let failure = (read_text(observation, "level").as_deref() == Some("ERROR"))
+        .then(|| read_text(observation, "statusMessage").unwrap_or_else(|| Text::from("failed")));
     let input = observation.remove("input").unwrap_or(Json::Null);
     let output = observation.remove("output").unwrap_or(Json::Null);
     match sort {
-        "GENERATION" => model(&name, observation, (input, output), failure, unread),
-        "TOOL" => tool(name, observation, (input, output), failure),
-        "SPAN" if !is_parent && !input.is_null() => tool(name, observation, (input, output), failure),
+        "GENERATION" => read_model(&name, observation, (input, output), failure, unread),
+        "TOOL" => read_tool(name, observation, (input, output), failure),
+        "SPAN" if !is_parent && !input.is_null() => read_tool(name, observation, (input, output), failure),
         "RETRIEVER" => {
             let mut event = Event { tool: Some(name), failed: failure.is_some(), ..Event::new(Kind::Retrieval) };
             event.text = Some(match input {
@@ -193,7 +194,7 @@ fn work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut Vec<
         }
         "EVENT" => {
             let mut event = Event { text: Some(name), ..Event::new(Kind::Other(Text::from("event"))) };
-            event.args = (!input.is_null()).then(|| Arguments::Value(opened(input)));
+            event.args = (!input.is_null()).then(|| Arguments::Value(parse_embedded(input)));
             event.result = (!output.is_null()).then_some(output);
             event.failed = failure.is_some();
             Work::Start(Box::new(event))
@@ -206,7 +207,7 @@ fn work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut Vec<
     }
 }
 
-fn model(
+fn read_model(
     name: &str,
     observation: &mut Object,
     (asked, said): (Json, Json),
@@ -214,7 +215,7 @@ fn model(
     unread: &mut Vec<String>,
 ) -> Work {
     let (mut input, mut output) = (Vec::new(), Vec::new());
-    let mut asked = opened(asked);
+    let mut asked = parse_embedded(asked);
     let mut tools = observation.remove("toolDefinitions").filter(|tools| !tools.is_null());
     if let Json::Object(request) = &mut asked {
         tools = request.remove("tools").filter(|tools| !tools.is_null()).or(tools);
@@ -222,9 +223,9 @@ fn model(
             asked = messages;
         }
     }
-    input.extend(tools.map(opened).map(spans::definitions));
+    input.extend(tools.map(parse_embedded).map(spans::definitions));
     let mut known = dialect::read_said(asked, Kind::UserMessage, &mut input);
-    let mut said = opened(said);
+    let mut said = parse_embedded(said);
     if let Json::Object(response) = &mut said
         && let Some(messages) = take_any(response, &["choices", "output", "messages"])
     {
@@ -252,7 +253,7 @@ fn model(
     Work::Model { input, output }
 }
 
-/// What a model says may leave out that it does.
+/// Adds the role to a model's message that leaves it out.
 fn with_role(said: Json) -> Json {
     match said {
         Json::Object(mut message) if message.get("role").is_none() && message.get("message").is_none() => {
@@ -263,10 +264,10 @@ fn with_role(said: Json) -> Json {
     }
 }
 
-fn tool(name: Text, observation: &Object, (input, output): (Json, Json), failure: Option<Text>) -> Work {
+fn read_tool(name: Text, observation: &Object, (input, output): (Json, Json), failure: Option<Text>) -> Work {
     let mut call = Event { tool: Some(name), ..Event::new(Kind::ToolCall) };
     let metadata = observation.get("metadata").and_then(Json::as_object);
-    call.id = metadata.and_then(|metadata| text(metadata, "tool_call_id"));
+    call.id = metadata.and_then(|metadata| read_text(metadata, "tool_call_id"));
     call.args = Some(match input {
         Json::String(words) if !words.trim_start().starts_with(['{', '[']) => Arguments::Value(Json::String(words)),
         input => Arguments::from_json(input),
@@ -274,7 +275,7 @@ fn tool(name: Text, observation: &Object, (input, output): (Json, Json), failure
     let ended = observation.get("endTime").is_some_and(|time| !time.is_null());
     let answered = ended || failure.is_some() || !output.is_null();
     let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
-    dialect::answer(&mut answer, output);
+    dialect::fill_answer(&mut answer, output);
     answer.failed = failure.is_some();
     if answer.text.is_none() && answer.result.is_none() {
         answer.text = failure;

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
+use super::attributes::parse_embedded;
 use super::dialect::{self, take_any};
-use super::flattened::opened;
 use super::spans::{self, Span, Spans, Work};
-use super::{DecodedEvents, Decoder, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Object, Text};
 
@@ -41,7 +41,7 @@ pub(super) struct LangsmithDecoder {
 impl Decoder for LangsmithDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) && !is_patch(&record.value) {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let source = record.source();
         let Json::Object(mut value) = record.value else { return };
@@ -58,45 +58,45 @@ impl Decoder for LangsmithDecoder {
         waiting.reverse();
         while let Some(run) = waiting.pop() {
             let Json::Object(mut run) = run else {
-                out.faults.push(spans::fault(&source, "a run of a batch is no object".to_owned()));
+                out.faults.push(spans::span_fault(&source, "a run of a batch is no object".to_owned()));
                 continue;
             };
             if let Some(Json::Array(mut below)) = run.remove("child_runs") {
                 below.reverse();
                 waiting.append(&mut below);
             }
-            self.merge(run, &source);
+            self.merge_run(run, &source);
         }
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         let mut runs = std::mem::take(&mut self.runs);
-        runs.sort_by_cached_key(|(run, _)| text(run, "dotted_order"));
-        let mut told = Spans::default();
+        runs.sort_by_cached_key(|(run, _)| read_text(run, "dotted_order"));
+        let mut spans = Spans::default();
         for (mut run, source) in runs {
             let mut unread = Vec::new();
-            let work = work(&mut run, &mut unread);
-            out.faults.extend(unread.into_iter().map(|message| spans::fault(&source, message)));
-            told.push(Span {
-                id: identity(&run),
-                parent: text(&run, "parent_run_id").or_else(|| step(&run, 1)),
-                trace: text(&run, "trace_id"),
-                session: metadata(&run, &["thread_id", "session_id", "conversation_id"]),
-                agent: metadata(&run, &["agent_name", "lc_agent_name"]),
-                start: time(&run, "start_time"),
-                end: time(&run, "end_time"),
+            let work = read_work(&mut run, &mut unread);
+            out.faults.extend(unread.into_iter().map(|message| spans::span_fault(&source, message)));
+            spans.push(Span {
+                id: run_id(&run),
+                parent: read_text(&run, "parent_run_id").or_else(|| dotted_order_id(&run, 1)),
+                trace: read_text(&run, "trace_id"),
+                session: find_metadata(&run, &["thread_id", "session_id", "conversation_id"]),
+                agent: find_metadata(&run, &["agent_name", "lc_agent_name"]),
+                start: read_time(&run, "start_time"),
+                end: read_time(&run, "end_time"),
                 work,
                 source,
             });
         }
-        told.tell(out);
+        spans.emit(out);
     }
 }
 
 impl LangsmithDecoder {
-    /// Takes a run, or what a patch says of a run.
-    fn merge(&mut self, run: Object, source: &Source) {
-        let id = identity(&run);
+    /// Adds a run, or merges a patch into one.
+    fn merge_run(&mut self, run: Object, source: &Source) {
+        let id = run_id(&run);
         if let Some(&place) = id.as_ref().and_then(|id| self.places.get(id)) {
             let known = &mut self.runs[place].0;
             for (key, value) in run.into_members() {
@@ -113,49 +113,52 @@ impl LangsmithDecoder {
     }
 }
 
-fn text(object: &Object, key: &str) -> Option<Text> {
+fn read_text(object: &Object, key: &str) -> Option<Text> {
     object.get(key)?.as_str().filter(|text| !text.is_empty()).map(Text::from)
 }
 
-fn identity(run: &Object) -> Option<Text> {
-    text(run, "id").or_else(|| step(run, 0))
+fn run_id(run: &Object) -> Option<Text> {
+    read_text(run, "id").or_else(|| dotted_order_id(run, 0))
 }
 
-/// The run that the dotted order has so many steps above its end: `20260801T100000000000ZID.20260801T100001000000ZID`.
-fn step(run: &Object, above: usize) -> Option<Text> {
+/// Returns the run id in the dotted order, `above` steps from its end:
+/// `20260801T100000000000ZID.20260801T100001000000ZID`.
+fn dotted_order_id(run: &Object, above: usize) -> Option<Text> {
     let order = run.get("dotted_order")?.as_str()?;
     let (_, id) = order.rsplit('.').nth(above)?.split_once('Z')?;
     Some(Text::from(id))
 }
 
-fn metadata(run: &Object, keys: &[&str]) -> Option<Text> {
+fn find_metadata(run: &Object, keys: &[&str]) -> Option<Text> {
     let metadata = run.get("extra")?.get("metadata")?.as_object()?;
-    keys.iter().find_map(|key| text(metadata, key))
+    keys.iter().find_map(|key| read_text(metadata, key))
 }
 
-/// Times are texts, in UTC where they say nothing else, or milliseconds.
-fn time(run: &Object, key: &str) -> Option<Time> {
+/// Reads a time: a text, in UTC unless it has an offset, or milliseconds.
+fn read_time(run: &Object, key: &str) -> Option<Time> {
     match run.get(key)? {
         Json::String(text) => parse_time(text).or_else(|| parse_time(&format!("{text}Z"))),
         number => number.as_i64()?.checked_mul(1_000_000).map(Time),
     }
 }
 
-/// What a run shows. What cannot be read is told.
-fn work(run: &mut Object, unread: &mut Vec<String>) -> Work {
-    let name = text(run, "name").unwrap_or_default();
-    let failure = text(run, "error");
+/// Returns the work of a run. Unreadable parts go to `unread`.
+fn read_work(run: &mut Object, unread: &mut Vec<String>) -> Work {
+    let name = read_text(run, "name").unwrap_or_default();
+    let failure = read_text(run, "error");
     let inputs = run.remove("inputs").unwrap_or(Json::Null);
     let outputs = run.remove("outputs").unwrap_or(Json::Null);
-    match text(run, "run_type").as_deref() {
-        Some("tool") => tool(name, (inputs, outputs), failure, run.get("end_time").is_some_and(|time| !time.is_null())),
+    match read_text(run, "run_type").as_deref() {
+        Some("tool") => {
+            read_tool(name, (inputs, outputs), failure, run.get("end_time").is_some_and(|time| !time.is_null()))
+        }
         Some("llm") => {
             let (mut input, mut output) = (Vec::new(), Vec::new());
             let parameters = run.get("extra").and_then(|extra| extra.get("invocation_params"));
             let tools = inputs.get("tools").or_else(|| parameters.and_then(|parameters| parameters.get("tools")));
             input.extend(tools.filter(|tools| !tools.is_null()).cloned().map(spans::definitions));
-            let mut known = said(inputs, Kind::UserMessage, &mut input);
-            known &= said(outputs, Kind::AssistantMessage, &mut output);
+            let mut known = read_said(inputs, Kind::UserMessage, &mut input);
+            known &= read_said(outputs, Kind::AssistantMessage, &mut output);
             if let Some(reason) = failure {
                 output.push(Event { text: Some(reason), failed: true, ..Event::new(Kind::Error) });
             }
@@ -179,38 +182,38 @@ fn work(run: &mut Object, unread: &mut Vec<String>) -> Work {
     }
 }
 
-/// Adds what went into a model or came out of it: messages, choices, generations, a prompt, or a bare value.
-fn said(value: Json, speaker: Kind, events: &mut Vec<Event>) -> bool {
-    let mut body = match opened(value) {
+/// Adds the events of a model's input or output: messages, choices, generations, a prompt, or a bare value.
+fn read_said(value: Json, speaker: Kind, events: &mut Vec<Event>) -> bool {
+    let mut body = match parse_embedded(value) {
         Json::Object(body) => body,
         other => return dialect::read_said(other, speaker, events),
     };
     if let Some(Json::Array(generations)) = body.remove("generations") {
-        return dialect::each(generations, |generation| generated(generation, events));
+        return dialect::read_each(generations, |generation| read_generation(generation, events));
     }
     if let Some(Json::Array(prompts)) = body.remove("prompts") {
-        return dialect::each(prompts, |prompt| dialect::read_said(prompt, speaker.clone(), events));
+        return dialect::read_each(prompts, |prompt| dialect::read_said(prompt, speaker.clone(), events));
     }
     let asks_or_answers = ["messages", "choices", "input", "output", "prompt", "text"];
     let is_message = ["role", "lc", "data"].iter().any(|key| body.get(key).is_some());
     match take_any(&mut body, if is_message { &[] } else { &asks_or_answers }) {
         Some(inner) => dialect::read_said(inner, speaker, events),
-        None if is_message => dialect::read(Json::Object(body), events),
+        None if is_message => dialect::read_message(Json::Object(body), events),
         None if body.is_empty() => true,
         None => {
             if body.get("content").is_some() {
                 body.insert("role", if speaker == Kind::UserMessage { "user" } else { "assistant" });
-                return dialect::read(Json::Object(body), events);
+                return dialect::read_message(Json::Object(body), events);
             }
             false
         }
     }
 }
 
-/// What LangChain calls a generation: a message, or a text where the model knows no messages.
-fn generated(generation: Json, events: &mut Vec<Event>) -> bool {
+/// Reads a generation of LangChain: a message, or a text where the model knows no messages.
+fn read_generation(generation: Json, events: &mut Vec<Event>) -> bool {
     match generation {
-        Json::Array(generations) => dialect::each(generations, |generation| generated(generation, events)),
+        Json::Array(generations) => dialect::read_each(generations, |generation| read_generation(generation, events)),
         Json::Object(mut generation) => match generation.remove("message").or_else(|| generation.remove("text")) {
             Some(said) => dialect::read_said(said, Kind::AssistantMessage, events),
             None => false,
@@ -219,9 +222,9 @@ fn generated(generation: Json, events: &mut Vec<Event>) -> bool {
     }
 }
 
-fn tool(name: Text, (inputs, outputs): (Json, Json), failure: Option<Text>, ended: bool) -> Work {
+fn read_tool(name: Text, (inputs, outputs): (Json, Json), failure: Option<Text>, ended: bool) -> Work {
     let mut call = Event { tool: Some(name), ..Event::new(Kind::ToolCall) };
-    call.args = Some(arguments(inputs));
+    call.args = Some(read_arguments(inputs));
     let mut answer = Event { tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
     let answered = ended || failure.is_some() || !outputs.is_null();
     let output = match outputs {
@@ -230,14 +233,14 @@ fn tool(name: Text, (inputs, outputs): (Json, Json), failure: Option<Text>, ende
         }
         outputs => outputs,
     };
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let is_message = output.get("lc").is_some() || output.get("tool_call_id").is_some();
-    if is_message && dialect::read(output.clone(), &mut told) && told.len() == 1 {
+    if is_message && dialect::read_message(output.clone(), &mut messages) && messages.len() == 1 {
         // The answer as LangChain's message, which knows the call.
-        answer = Event { tool: answer.tool, ..told.remove(0) };
+        answer = Event { tool: answer.tool, ..messages.remove(0) };
         call.id.clone_from(&answer.id);
     } else {
-        dialect::answer(&mut answer, output);
+        dialect::fill_answer(&mut answer, output);
     }
     if let Some(reason) = failure {
         answer.failed = true;
@@ -248,8 +251,8 @@ fn tool(name: Text, (inputs, outputs): (Json, Json), failure: Option<Text>, ende
     Work::Tool { call: Box::new(call), answer: answered.then(|| Box::new(answer)) }
 }
 
-/// LangChain writes the arguments of a tool as one text, in JSON or in the notation of Python.
-fn arguments(inputs: Json) -> Arguments {
+/// Reads the arguments of a tool, which LangChain writes as one text, in JSON or in Python's notation.
+fn read_arguments(inputs: Json) -> Arguments {
     match inputs {
         Json::Object(mut inputs)
             if inputs.len() == 1 && inputs.get("input").is_some_and(|input| input.as_str().is_some()) =>

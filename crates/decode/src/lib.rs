@@ -1,23 +1,24 @@
-//! From anybody's log to events.
+//! Decodes logs of many formats into events.
 //!
 //! A file is cut into records by its [`Framing`] (see [`input`](crate::input)), and each record is a JSON value: a line
 //! of JSONL, an element of an array, the payload of a server-sent event, or a plain text as a JSON string. A
-//! [`Decoder`] takes the records of one file in order and says which events they are. Formats are told apart by
-//! content, never by file name.
+//! [`Decoder`] turns the records of one file, in order, into events. Formats are detected by content, never by file
+//! name.
 
 mod a2a;
 mod actions;
 mod agentdojo;
 mod anthropic;
 mod anthropic_agents;
+mod attributes;
+mod call_pairing;
 mod chat;
 mod claude_code;
 mod codex;
 mod content;
 mod conversation;
 mod dialect;
-mod exchange;
-mod flattened;
+mod envelope;
 mod format;
 pub mod input;
 mod langfuse;
@@ -28,12 +29,11 @@ mod openai_chat;
 mod openai_responses;
 mod openinference;
 mod otlp;
-mod pairs;
 pub mod piece;
 mod spans;
 mod tau_bench;
 mod toolemu;
-mod unknown;
+mod unknown_record;
 mod xes;
 
 pub use format::{Format, Framing};

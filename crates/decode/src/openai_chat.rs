@@ -1,21 +1,21 @@
 //! OpenAI Chat Completions: bare messages, requests, responses, both in one envelope, and recorded streams.
 
-mod stream;
+mod choice_stream;
 
 use lictor_logic::Time;
 
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
-use super::{DecodedEvents, Decoder, LogRecord, chat, exchange, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
+pub use choice_stream::Choice;
+use choice_stream::ChoiceStreams;
+pub(super) use choice_stream::truncation_fault;
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
-pub use stream::Choice;
-use stream::Streams;
-pub(super) use stream::truncated;
 
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
-    is_part(value) || exchange::open(value).is_some_and(|exchange| exchange.parts().any(is_part))
+    is_part(value) || envelope::open_envelope(value).is_some_and(|exchange| exchange.parts().any(is_part))
 }
 
 fn is_part(value: &Json) -> bool {
@@ -55,35 +55,36 @@ fn is_chunk(value: &Json) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct OpenaiChatDecoder {
     conversations: Conversations,
-    streams: Streams,
+    streams: ChoiceStreams,
 }
 
 impl Decoder for OpenaiChatDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
-        match exchange::open(&record.value) {
+        match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
-                    self.part(request, exchange.session, &record, out);
+                    self.take_part(request, exchange.session, &record, out);
                 }
                 match exchange.response {
                     // A log that keeps the text of an answer only.
                     Some(Json::String(text)) => {
-                        let said = chat::said(Kind::AssistantMessage, Content::of(&text.clone().into(), ""));
-                        self.conversations.add(vec![said], &Stamp::new(&record, None), out);
+                        let said =
+                            chat::message_event(Kind::AssistantMessage, Content::from_json(&text.clone().into(), ""));
+                        self.conversations.append(vec![said], &Stamp::new(&record, None), out);
                     }
                     Some(Json::Array(chunks)) if chunks.iter().all(is_chunk) => {
                         for chunk in chunks {
-                            self.part(chunk, None, &record, out);
+                            self.take_part(chunk, None, &record, out);
                         }
                         self.streams.close(&mut self.conversations, out);
                     }
                     Some(response) => {
-                        self.part(response, exchange.session.filter(|_| exchange.request.is_none()), &record, out)
+                        self.take_part(response, exchange.session.filter(|_| exchange.request.is_none()), &record, out)
                     }
                     None => {}
                 }
             }
-            _ => self.part(&record.value, None, &record, out),
+            _ => self.take_part(&record.value, None, &record, out),
         }
     }
 
@@ -93,63 +94,63 @@ impl Decoder for OpenaiChatDecoder {
 }
 
 impl OpenaiChatDecoder {
-    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
-        let stamp = Stamp::new(record, time_of(value));
-        // The mark at the end of a stream. Whether it is whole, its chunks say themselves.
+    fn take_part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
+        let stamp = Stamp::new(record, read_time(value));
+        // The mark at the end of a stream. Its chunks show whether it is complete.
         if value.as_str() == Some("[DONE]") {
             return;
         }
         if is_chunk(value) {
-            return self.streams.chunk(value, self.conversations.current(), &stamp);
+            return self.streams.take_chunk(value, self.conversations.current(), &stamp);
         }
         self.streams.close(&mut self.conversations, out);
         if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
-            let mut request = request(value, messages, record, out);
+            let mut request = read_request(value, messages, record, out);
             request.session = session.map(Into::into);
-            return self.conversations.request(request, &stamp, out);
+            return self.conversations.take_request(request, &stamp, out);
         }
         if let Some(session) = session {
-            self.conversations.enter(session, &stamp);
+            self.conversations.enter_session(session, &stamp);
         }
         if let Some(choices) = value.get("choices").and_then(Json::as_array) {
-            let choices = choices.iter().map(|choice| choice_events(choice, record, out)).collect();
-            self.conversations.answer(self.conversations.current(), choices, &stamp, out);
-        } else if let Some(events) = chat::events_of(value) {
-            self.conversations.add(events, &stamp, out);
+            let choices = choices.iter().map(|choice| read_choice(choice, record, out)).collect();
+            self.conversations.take_answer(self.conversations.current(), choices, &stamp, out);
+        } else if let Some(events) = chat::read_message(value) {
+            self.conversations.append(events, &stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.note(self.conversations.current(), failure(error), &stamp, out);
+            self.conversations.add_event(self.conversations.current(), failure_event(error), &stamp, out);
         } else {
-            out.faults.push(unknown::fault(record, value));
+            out.faults.push(unknown_record::describe(record, value));
         }
     }
 }
 
-/// What a request says: its instructions and messages, and the tools it offers.
-pub(super) fn request(value: &Json, messages: &[Json], record: &LogRecord, out: &mut DecodedEvents) -> Request {
+/// Reads a request: its instructions and messages, and the tools it offers.
+pub(super) fn read_request(value: &Json, messages: &[Json], record: &LogRecord, out: &mut DecodedEvents) -> Request {
     let mut events = Vec::new();
     if let Some(system) = value.get("system").filter(|system| !system.is_null()) {
-        events.push(chat::said(Kind::SystemMessage, Content::of(system, "\n")));
+        events.push(chat::message_event(Kind::SystemMessage, Content::from_json(system, "\n")));
     }
     for written in messages {
-        match chat::events_of(written) {
+        match chat::read_message(written) {
             Some(said) => events.extend(said),
-            None => out.faults.push(unknown::fault(record, written)),
+            None => out.faults.push(unknown_record::describe(record, written)),
         }
     }
     let definitions = value.get("tools").or_else(|| value.get("functions")).cloned();
     Request { session: None, definitions, events }
 }
 
-fn choice_events(choice: &Json, record: &LogRecord, out: &mut DecodedEvents) -> Vec<Event> {
-    let events = choice.get("message").and_then(chat::events_of);
+fn read_choice(choice: &Json, record: &LogRecord, out: &mut DecodedEvents) -> Vec<Event> {
+    let events = choice.get("message").and_then(chat::read_message);
     events.unwrap_or_else(|| {
-        out.faults.push(unknown::fault(record, choice));
+        out.faults.push(unknown_record::describe(record, choice));
         Vec::new()
     })
 }
 
-/// A failure that the service reports.
-pub(super) fn failure(error: &Json) -> Event {
+/// Returns the event of a failure that the service reports.
+pub(super) fn failure_event(error: &Json) -> Event {
     let mut event = Event::new(Kind::Error);
     event.failed = true;
     event.text = Some(match error.text("message").or(error.as_str()) {
@@ -162,6 +163,6 @@ pub(super) fn failure(error: &Json) -> Event {
     event
 }
 
-fn time_of(value: &Json) -> Option<Time> {
+fn read_time(value: &Json) -> Option<Time> {
     value.get("created").and_then(Json::as_i64).filter(|seconds| *seconds > 0).map(Time::from_seconds)
 }

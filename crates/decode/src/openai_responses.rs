@@ -1,10 +1,10 @@
 //! OpenAI Responses: items, requests, responses, both in one envelope, and recorded streams.
 //!
-//! A request either carries the whole history again, which is folded, or names the response or the conversation it
-//! goes on from, and then all of it is new.
+//! A request either repeats the whole history, which is folded, or names the response or the conversation it continues,
+//! and then all of it is new.
 
 mod item;
-mod stream;
+mod response_stream;
 
 use std::collections::HashMap;
 
@@ -12,29 +12,29 @@ use lictor_logic::Time;
 
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
-use super::openai_chat::failure;
-use super::{DecodedEvents, Decoder, LogRecord, chat, exchange, unknown};
-pub(super) use item::events_of as item_events;
+use super::openai_chat::failure_event;
+use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use item::is_item;
+pub(super) use item::read_item;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Number, Text};
-pub use stream::Piece;
-use stream::Stream;
+pub use response_stream::Piece;
+use response_stream::ResponseStream;
 
 /// Members that a request may have, beside its input.
-const ASKED: [&str; 8] =
+const REQUEST_KEYS: [&str; 8] =
     ["model", "instructions", "previous_response_id", "conversation", "prompt", "max_output_tokens", "tools", "store"];
 
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
-    is_part(value) || exchange::open(value).is_some_and(|exchange| exchange.parts().any(is_part))
+    is_part(value) || envelope::open_envelope(value).is_some_and(|exchange| exchange.parts().any(is_part))
 }
 
 fn is_part(value: &Json) -> bool {
     let items = |list: &[Json]| list.iter().any(is_item);
     is_item(value)
         || is_response(value)
-        || is_streamed(value)
+        || is_stream_payload(value)
         || is_request(value)
         || value.as_array().is_some_and(items)
 }
@@ -43,7 +43,7 @@ fn is_response(value: &Json) -> bool {
     value.text("object") == Some("response") && value.get("output").is_some()
 }
 
-fn is_streamed(value: &Json) -> bool {
+fn is_stream_payload(value: &Json) -> bool {
     let failed = value.text("type") == Some("error") && value.text("message").is_some();
     value.text("type").is_some_and(|name| name.starts_with("response.")) || failed
 }
@@ -57,7 +57,7 @@ fn is_request(value: &Json) -> bool {
     // Requests for embeddings have an input as well; answers and observations have an output.
     let other = ["encoding_format", "dimensions", "output", "messages", "kind", "type"];
     input
-        && ASKED.iter().any(|key| value.get(key).is_some_and(|member| !member.is_null()))
+        && REQUEST_KEYS.iter().any(|key| value.get(key).is_some_and(|member| !member.is_null()))
         && other.iter().all(|key| value.get(key).is_none())
 }
 
@@ -67,68 +67,70 @@ pub(super) struct OpenaiResponsesDecoder {
     conversations: Conversations,
     /// The conversation of each response.
     responses: HashMap<Text, usize>,
-    /// The events of each item that has an id, for those who send it again by that id.
+    /// The events of each item that has an id, for requests that refer to it.
     items: HashMap<Text, Vec<Event>>,
-    stream: Option<Stream>,
+    stream: Option<ResponseStream>,
 }
 
 impl Decoder for OpenaiResponsesDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
-        match exchange::open(&record.value) {
+        match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
-                    self.part(request, exchange.session, &record, out);
+                    self.take_part(request, exchange.session, &record, out);
                 }
                 let session = exchange.session.filter(|_| exchange.request.is_none());
                 match exchange.response {
-                    Some(Json::Array(parts)) => parts.iter().for_each(|part| self.part(part, session, &record, out)),
-                    Some(response) => self.part(response, session, &record, out),
+                    Some(Json::Array(parts)) => {
+                        parts.iter().for_each(|part| self.take_part(part, session, &record, out))
+                    }
+                    Some(response) => self.take_part(response, session, &record, out),
                     None => {}
                 }
             }
-            _ => self.part(&record.value, None, &record, out),
+            _ => self.take_part(&record.value, None, &record, out),
         }
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
-        self.cut(out);
+        self.end_stream(out);
     }
 }
 
 impl OpenaiResponsesDecoder {
-    fn part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
-        let stamp = Stamp::new(record, time_of(value));
+    fn take_part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
+        let stamp = Stamp::new(record, read_time(value));
         if value.as_str() == Some("[DONE]") {
             return;
         }
-        if is_streamed(value) {
-            return self.streamed(value, record, out);
+        if is_stream_payload(value) {
+            return self.take_streamed(value, record, out);
         }
-        self.cut(out);
+        self.end_stream(out);
         if let Some(items) = value.as_array() {
-            let events = self.events_of(items, record, out);
+            let events = self.read_items(items, record, out);
             let request = Request { session: session.map(Text::from), definitions: None, events };
-            return self.conversations.request(request, &stamp, out);
+            return self.conversations.take_request(request, &stamp, out);
         }
         if is_request(value) {
-            return self.request(value, session, &stamp, record, out);
+            return self.take_request(value, session, &stamp, record, out);
         }
         if let Some(session) = session {
-            self.conversations.enter(session, &stamp);
+            self.conversations.enter_session(session, &stamp);
         }
         if is_response(value) {
             let index = self.conversations.current();
-            self.response(value, index, Vec::new(), &stamp, record, out);
-        } else if let Some(events) = self.item(value) {
-            self.conversations.add(events, &stamp, out);
+            self.take_response(value, index, Vec::new(), &stamp, record, out);
+        } else if let Some(events) = self.read_item(value) {
+            self.conversations.append(events, &stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.note(self.conversations.current(), failure(error), &stamp, out);
+            self.conversations.add_event(self.conversations.current(), failure_event(error), &stamp, out);
         } else {
-            out.faults.push(unknown::fault(record, value));
+            out.faults.push(unknown_record::describe(record, value));
         }
     }
 
-    fn request(
+    fn take_request(
         &mut self,
         value: &Json,
         session: Option<&str>,
@@ -137,30 +139,40 @@ impl OpenaiResponsesDecoder {
         out: &mut DecodedEvents,
     ) {
         let mut events = Vec::new();
-        if let Some(instructions) = instructions(value) {
+        if let Some(instructions) = read_instructions(value) {
             events.push(instructions);
         }
         match value.get("input") {
-            Some(Json::String(text)) => events.push(item::spoken(text)),
-            Some(Json::Array(items)) => events.extend(self.events_of(items, record, out)),
+            Some(Json::String(text)) => events.push(item::user_message(text)),
+            Some(Json::Array(items)) => events.extend(self.read_items(items, record, out)),
             _ => {}
         }
         let definitions = value.get("tools").cloned();
         let before = value.text("previous_response_id").and_then(|id| self.responses.get(id).copied());
         if let (Some(index), None) = (before, session) {
-            return self.conversations.request_in(index, Request { session: None, definitions, events }, stamp, out);
+            return self.conversations.take_continuation(
+                index,
+                Request { session: None, definitions, events },
+                stamp,
+                out,
+            );
         }
         // What the service keeps for a conversation is not sent again.
-        if let Some(name) = conversation(value) {
-            self.conversations.enter(name, stamp);
+        if let Some(name) = find_conversation(value) {
+            self.conversations.enter_session(name, stamp);
             let index = self.conversations.current();
-            return self.conversations.request_in(index, Request { session: None, definitions, events }, stamp, out);
+            return self.conversations.take_continuation(
+                index,
+                Request { session: None, definitions, events },
+                stamp,
+                out,
+            );
         }
-        self.conversations.request(Request { session: session.map(Text::from), definitions, events }, stamp, out);
+        self.conversations.take_request(Request { session: session.map(Text::from), definitions, events }, stamp, out);
     }
 
-    /// Takes a response. Of the items that it does not hold, those that were streamed count.
-    fn response(
+    /// Takes a response. Streamed items fill in for those that it lacks.
+    fn take_response(
         &mut self,
         value: &Json,
         index: usize,
@@ -172,88 +184,88 @@ impl OpenaiResponsesDecoder {
         if let Some(id) = value.text("id") {
             self.responses.insert(id.into(), index);
         }
-        let told: Vec<Event> = instructions(value).into_iter().collect();
-        self.conversations.repeat(index, told, value.get("tools"), stamp, out);
+        let told: Vec<Event> = read_instructions(value).into_iter().collect();
+        self.conversations.take_repeated(index, told, value.get("tools"), stamp, out);
         let mut items = value.get("output").and_then(Json::as_array).unwrap_or_default().to_vec();
         let missing = items.len().min(streamed.len());
         items.extend(streamed.into_iter().skip(missing));
-        let events = self.events_of(&items, record, out);
-        self.conversations.answer(index, vec![events], stamp, out);
+        let events = self.read_items(&items, record, out);
+        self.conversations.take_answer(index, vec![events], stamp, out);
         if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.note(index, failure(error), stamp, out);
+            self.conversations.add_event(index, failure_event(error), stamp, out);
         }
         if let Some(reason) = value.at("incomplete_details.reason").and_then(Json::as_str) {
             let mut event = Event::new(Kind::Other("incomplete".into()));
             event.text = Some(reason.into());
-            self.conversations.note(index, event, stamp, out);
+            self.conversations.add_event(index, event, stamp, out);
         }
     }
 
-    fn streamed(&mut self, value: &Json, record: &LogRecord, out: &mut DecodedEvents) {
-        let stamp = Stamp::new(record, value.get("response").and_then(time_of));
+    fn take_streamed(&mut self, value: &Json, record: &LogRecord, out: &mut DecodedEvents) {
+        let stamp = Stamp::new(record, value.get("response").and_then(read_time));
         match value.text("type").unwrap_or_default() {
             "response.created" => {
-                self.cut(out);
-                self.stream = Some(Stream::new(self.conversations.current(), &stamp));
+                self.end_stream(out);
+                self.stream = Some(ResponseStream::new(self.conversations.current(), &stamp));
             }
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {
                 let (index, items, mut stamp) = match self.stream.take() {
-                    Some(stream) => stream.end(),
+                    Some(stream) => stream.into_items(),
                     None => (self.conversations.current(), Vec::new(), stamp.clone()),
                 };
-                stamp.time = stamp.time.or(value.get("response").and_then(time_of));
+                stamp.time = stamp.time.or(value.get("response").and_then(read_time));
                 let response = value.get("response").unwrap_or(&Json::Null);
-                self.response(response, index, items, &stamp, record, out);
+                self.take_response(response, index, items, &stamp, record, out);
             }
             "error" => {
                 let index = self.conversations.current();
                 self.flush(out);
-                self.conversations.note(index, failure(value), &stamp, out);
+                self.conversations.add_event(index, failure_event(value), &stamp, out);
             }
             _ => {
                 let index = self.conversations.current();
-                let stream = self.stream.get_or_insert_with(|| Stream::new(index, &stamp));
-                if !stream.take(value, &stamp) {
-                    out.faults.push(unknown::fault(record, value));
+                let stream = self.stream.get_or_insert_with(|| ResponseStream::new(index, &stamp));
+                if !stream.take_payload(value, &stamp) {
+                    out.faults.push(unknown_record::describe(record, value));
                 }
             }
         }
     }
 
-    /// Ends a stream that has no end.
-    fn cut(&mut self, out: &mut DecodedEvents) {
+    /// Ends a truncated stream.
+    fn end_stream(&mut self, out: &mut DecodedEvents) {
         if let Some(stream) = &self.stream {
-            out.faults.push(stream.truncated());
+            out.faults.push(stream.truncation_fault());
             self.flush(out);
         }
     }
 
-    /// Tells what has come of a stream.
+    /// Emits the events of what has arrived of a stream.
     fn flush(&mut self, out: &mut DecodedEvents) {
         if let Some(stream) = self.stream.take() {
-            let (index, events, stamp) = stream.events();
-            self.conversations.answer(index, vec![events], &stamp, out);
+            let (index, events, stamp) = stream.into_events();
+            self.conversations.take_answer(index, vec![events], &stamp, out);
         }
     }
 
-    fn events_of(&mut self, items: &[Json], record: &LogRecord, out: &mut DecodedEvents) -> Vec<Event> {
+    fn read_items(&mut self, items: &[Json], record: &LogRecord, out: &mut DecodedEvents) -> Vec<Event> {
         let mut events = Vec::new();
         for item in items {
-            match self.item(item) {
+            match self.read_item(item) {
                 Some(said) => events.extend(said),
-                None => out.faults.push(unknown::fault(record, item)),
+                None => out.faults.push(unknown_record::describe(record, item)),
             }
         }
         events
     }
 
-    /// The events of an item, or of the one that it refers to.
-    fn item(&mut self, item: &Json) -> Option<Vec<Event>> {
+    /// Returns the events of an item, or of the one that it refers to.
+    fn read_item(&mut self, item: &Json) -> Option<Vec<Event>> {
         let id = item.text("id");
         if item.text("type") == Some("item_reference") {
             return Some(id.and_then(|id| self.items.get(id)).cloned().unwrap_or_default());
         }
-        let events = item::events_of(item)?;
+        let events = item::read_item(item)?;
         if let Some(id) = id.filter(|_| !events.is_empty()) {
             self.items.insert(id.into(), events.clone());
         }
@@ -261,22 +273,22 @@ impl OpenaiResponsesDecoder {
     }
 }
 
-/// The instructions of a request, which its response repeats.
-fn instructions(value: &Json) -> Option<Event> {
+/// Returns the instructions of a request, which its response repeats.
+fn read_instructions(value: &Json) -> Option<Event> {
     match value.get("instructions")? {
         Json::Null => None,
         Json::String(text) if text.is_empty() => None,
-        instructions => Some(chat::said(Kind::SystemMessage, Content::of(instructions, "\n"))),
+        instructions => Some(chat::message_event(Kind::SystemMessage, Content::from_json(instructions, "\n"))),
     }
 }
 
-/// The conversation that the service keeps.
-fn conversation(value: &Json) -> Option<&str> {
+/// Returns the conversation that the service keeps.
+fn find_conversation(value: &Json) -> Option<&str> {
     let conversation = value.get("conversation")?;
     conversation.as_str().or_else(|| conversation.text("id"))
 }
 
-fn time_of(value: &Json) -> Option<Time> {
+fn read_time(value: &Json) -> Option<Time> {
     match value.get("created_at")? {
         Json::Number(Number::Integer(seconds)) => Some(Time::from_seconds(*seconds)),
         Json::Number(Number::Float(seconds)) => Some(Time((seconds * 1e9) as i64)),

@@ -1,25 +1,27 @@
 //! OpenTelemetry traces and logs with GenAI conventions.
 //!
 //! OTLP/JSON as collectors write it (`resourceSpans`, `resourceLogs`), and single spans and events as exporters print
-//! them. Spans that follow OpenInference inside OTLP are read by those conventions; spans of other work (HTTP, data
-//! bases) are passed over. The conventions have changed their names often, and all of them are in use: see [`genai`].
+//! them. Spans that follow OpenInference inside OTLP are read by those conventions (see [`openinference`]); spans of
+//! other work (HTTP, databases) are skipped. The GenAI conventions have changed their names often, and all of them are in
+//! use: see [`genai`].
 //!
-//! Spans come in any order, so all is told at the end of the file; see [`spans`](super::spans).
+//! Spans come in any order, so all events are emitted at the end of the file; see [`spans`](super::spans).
 
 mod genai;
+pub(super) mod openinference;
 
 use std::collections::HashMap;
 
-use super::spans::otel::{RawEvent, RawSpan, has_attribute};
-use super::spans::{Span, Spans};
-use super::{DecodedEvents, Decoder, LogRecord, openinference, spans, unknown};
+use super::spans::raw_span::{RawEvent, RawSpan, has_attribute};
+use super::spans::{Span, Spans, span_fault};
+use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::Source;
 use lictor_json::{Json, Object, Text};
 
-/// How the names of attributes that matter here begin.
+/// The prefixes of the attributes that matter here.
 const PREFIXES: [&str; 4] = ["gen_ai.", "mcp.", "traceloop.", "llm.request."];
 
-/// The members of a document that hold spans or log records, each with the way down to them.
+/// The members of a document that hold spans or log records, each with the keys of the level below.
 const SPANS: [(&str, &[&str]); 2] = [
     ("resourceSpans", &["scopeSpans", "instrumentationLibrarySpans"]),
     ("resource_spans", &["scope_spans", "instrumentation_library_spans"]),
@@ -64,24 +66,24 @@ impl Decoder for OtlpDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let source = record.source();
         if !recognises(&record.value) {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let Json::Object(mut document) = record.value else { return };
         for (key, scopes) in SPANS {
-            for span in below(&mut document, key, scopes, &["spans"]) {
+            for span in take_nested(&mut document, key, scopes, &["spans"]) {
                 self.spans.push((RawSpan::read(span), source.clone()));
             }
         }
         for (key, scopes) in LOGS {
-            for log in below(&mut document, key, scopes, &["logRecords", "log_records"]) {
+            for log in take_nested(&mut document, key, scopes, &["logRecords", "log_records"]) {
                 self.logs.extend(RawEvent::read(Json::Object(log)).map(|event| (event, source.clone())));
             }
         }
-        self.loose(document, &source);
+        self.take_loose(document, &source);
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
-        let mut told = Spans::default();
+        let mut spans = Spans::default();
         let mut logs = std::mem::take(&mut self.logs);
         // The events of a span may be written as log records beside it.
         let places: HashMap<Text, usize> =
@@ -97,12 +99,12 @@ impl Decoder for OtlpDecoder {
             let mut unread = Vec::new();
             let is_openinference = openinference::is_span(&span.attributes);
             let (work, agent) = match is_openinference {
-                true => (openinference::work(&mut span, &mut unread), openinference::agent(&span)),
-                false => (genai::work(&mut span, &mut unread), genai::agent(&span.attributes)),
+                true => (openinference::read_work(&mut span, &mut unread), openinference::find_agent(&span)),
+                false => (genai::read_work(&mut span, &mut unread), genai::find_agent(&span.attributes)),
             };
-            out.faults.extend(unread.into_iter().map(|message| spans::fault(&source, message)));
-            told.push(Span {
-                session: genai::session(&span),
+            out.faults.extend(unread.into_iter().map(|message| span_fault(&source, message)));
+            spans.push(Span {
+                session: genai::find_session(&span),
                 agent,
                 id: span.id,
                 parent: span.parent,
@@ -113,21 +115,21 @@ impl Decoder for OtlpDecoder {
                 source,
             });
         }
-        for span in genai::exchanges(alone, out) {
-            told.push(span);
+        for span in genai::read_exchanges(alone, out) {
+            spans.push(span);
         }
-        told.tell(out);
+        spans.emit(out);
     }
 }
 
 impl OtlpDecoder {
-    /// Takes one span.
-    pub(super) fn span(&mut self, span: RawSpan, source: Source) {
+    /// Adds one span.
+    pub(super) fn add_span(&mut self, span: RawSpan, source: Source) {
         self.spans.push((span, source));
     }
 
     /// Takes spans and events that are not wrapped in a document of OTLP.
-    fn loose(&mut self, mut document: Object, source: &Source) {
+    fn take_loose(&mut self, mut document: Object, source: &Source) {
         if let Some(Json::Object(span)) = document.remove("span") {
             self.spans.push((RawSpan::read(span), source.clone()));
         }
@@ -154,19 +156,19 @@ impl OtlpDecoder {
     }
 }
 
-/// The objects two lists down: `resourceSpans[].scopeSpans[].spans[]`.
-fn below(document: &mut Object, key: &str, scopes: &[&str], leaves: &[&str]) -> Vec<Object> {
-    let mut level = list(document, key);
+/// Takes the objects two lists down: `resourceSpans[].scopeSpans[].spans[]`.
+fn take_nested(document: &mut Object, key: &str, scopes: &[&str], leaves: &[&str]) -> Vec<Object> {
+    let mut level = take_list(document, key);
     for keys in [scopes, leaves] {
         level = level
             .iter_mut()
-            .flat_map(|inner| keys.iter().flat_map(|key| list(inner, key)).collect::<Vec<_>>())
+            .flat_map(|inner| keys.iter().flat_map(|key| take_list(inner, key)).collect::<Vec<_>>())
             .collect();
     }
     level
 }
 
-fn list(object: &mut Object, key: &str) -> Vec<Object> {
+fn take_list(object: &mut Object, key: &str) -> Vec<Object> {
     let objects = |item: Json| match item {
         Json::Object(object) => Some(object),
         _ => None,

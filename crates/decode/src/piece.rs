@@ -1,7 +1,6 @@
-//! Messages, items and streamed pieces one by one, for those who have them in hand rather than in a log.
+//! Reads messages, items and streamed pieces one by one, for callers on the wire.
 //!
-//! These are the readers that the decoders of logs use, so whoever stands on the wire and whoever reads the log
-//! afterwards see the same events.
+//! The decoders of logs use the same readers, so a proxy on the wire and an audit of the log see the same events.
 
 pub use super::anthropic::Block;
 use super::content::Content;
@@ -11,32 +10,32 @@ use super::{anthropic, chat, content, openai_chat, openai_responses};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
 
-/// The events of a message of a chat, as OpenAI and Anthropic have it; none if its role is not known.
+/// Returns the events of a chat message of OpenAI or Anthropic; none if its role is unknown.
 pub fn message(message: &Json) -> Option<Vec<Event>> {
-    chat::events_of(message)
+    chat::read_message(message)
 }
 
-/// The events of a whole answer of Anthropic's, which says beside its content why it stopped.
+/// Returns the events of a whole Anthropic response, its stop reason included.
 pub fn answer(answer: &Json) -> Option<Vec<Event>> {
-    anthropic::response_events(answer)
+    anthropic::read_response(answer)
 }
 
-/// The events of an item of the Responses interface; none if its kind is not known.
+/// Returns the events of an item of the Responses API; none if its type is unknown.
 pub fn item(item: &Json) -> Option<Vec<Event>> {
-    openai_responses::item_events(item)
+    openai_responses::read_item(item)
 }
 
-/// Where a part of a content says something before what it holds, in the order in which it is read.
-pub fn beside(part: &Json) -> &'static [&'static str] {
-    content::beside(part)
+/// Returns the keys of texts that come before the content of a part, in reading order.
+pub fn leading_fields(part: &Json) -> &'static [&'static str] {
+    content::leading_fields(part)
 }
 
-/// Instructions, as a text or as parts.
+/// Returns the event of instructions, given as a text or as parts.
 pub fn instructions(content: &Json) -> Event {
-    chat::said(Kind::SystemMessage, Content::of(content, "\n"))
+    chat::message_event(Kind::SystemMessage, Content::from_json(content, "\n"))
 }
 
-/// A failure that the service reports.
+/// Returns the event of a failure that the service reports.
 pub fn failure(error: &Json) -> Event {
-    openai_chat::failure(error)
+    openai_chat::failure_event(error)
 }

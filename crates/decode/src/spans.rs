@@ -1,16 +1,16 @@
-//! Spans of a trace, told as a session.
+//! Spans of a trace as the events of a session.
 //!
 //! Tracing tools write a span for each call of a model or a tool, children before parents or after, and each call of a
-//! model repeats the conversation so far. Here the spans of a file are gathered, and [`tell`](Spans::tell) says what
-//! happened in the order of time: a model's input when its span starts, its output when it ends, a tool's call and
-//! answer likewise. What an input repeats is told once (see [`history`]), and so is a call that several spans show: the
-//! model that asked for it, the framework that ran it, the protocol that carried it.
+//! model repeats the conversation so far. Here the spans of a file are gathered, and [`emit`](Spans::emit) adds the
+//! events in the order of time: a model's input when its span starts, its output when it ends, a tool's call and answer
+//! likewise. A repeated input becomes one event (see [`history`]), and so does a call that several spans show: the model
+//! that asked for it, the framework that ran it, the protocol that carried it.
 //!
 //! A span belongs to the session that it or its nearest ancestor names, else to the only session its trace names, else
 //! to the session of its trace. The agent is found in the same way.
 
 mod history;
-pub(super) mod otel;
+pub(super) mod raw_span;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use super::{DecodedEvents, Fault};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
 
-/// How many spans of other work may stand between two that show the same call.
-const MAX_LAYERS: usize = 4;
+/// How many spans of other work may be between two that show the same call.
+const MAX_FRAME_LAYERS: usize = 4;
 
-/// One span, whichever tool wrote it.
+/// One span of any tracing tool.
 #[derive(Debug, Default)]
 pub(super) struct Span {
     pub(super) id: Option<Text>,
@@ -41,7 +41,7 @@ pub(super) struct Span {
     pub(super) source: Source,
 }
 
-/// What a span shows.
+/// The work that a span shows.
 #[derive(Debug, Default)]
 pub(super) enum Work {
     /// A frame around other spans.
@@ -57,19 +57,19 @@ pub(super) enum Work {
     End(Box<Event>),
 }
 
-/// A fault of a span whose place is all that is left of its record.
-pub(super) fn fault(source: &Source, message: String) -> Fault {
+/// Returns a fault at the source of a span.
+pub(super) fn span_fault(source: &Source, message: String) -> Fault {
     Fault { file: Arc::clone(&source.file), line: source.line, column: None, code: "decode.unknown_record", message }
 }
 
-/// The tools on offer.
+/// Returns the event of the tools on offer.
 pub(super) fn definitions(tools: Json) -> Event {
     let mut event = Event::new(Kind::ToolDefinitions);
     event.more.insert("tools", tools);
     event
 }
 
-/// What another program judged: `check` is its name.
+/// Returns the event of another program's check, by the name of the check.
 pub(super) fn policy_check(check: Option<Text>, triggered: bool) -> Event {
     let mut event = Event::new(Kind::Other(Text::from("policy_check")));
     if let Some(check) = check {
@@ -87,8 +87,8 @@ pub(super) struct Spans {
     spans: Vec<Span>,
 }
 
-/// A step of the tale: when, and what of which span.
-struct Step {
+/// The start or the end of a span, with its place in time.
+struct SpanStep {
     /// When it happened; then the start of its span; then the place of the span in the file.
     order: (Time, Time, usize),
     late: bool,
@@ -96,37 +96,37 @@ struct Step {
 }
 
 impl Spans {
-    /// Takes one more span.
+    /// Adds a span.
     pub(super) fn push(&mut self, span: Span) {
         self.spans.push(span);
     }
 
-    /// Says what happened, and forgets it.
-    pub(super) fn tell(&mut self, out: &mut DecodedEvents) {
+    /// Emits the events of all spans, and forgets the spans.
+    pub(super) fn emit(&mut self, out: &mut DecodedEvents) {
         let mut spans = std::mem::take(&mut self.spans);
-        let parents = parents(&spans);
+        let parents = find_parents(&spans);
         fold_frames(&mut spans, &parents);
-        inherit(&mut spans, &parents);
+        inherit_sessions(&mut spans, &parents);
         let mut histories: HashMap<Option<Text>, History> = HashMap::new();
         let mut answered: HashMap<usize, usize> = HashMap::new();
-        for step in steps(&spans) {
+        for step in order_steps(&spans) {
             let span = &mut spans[step.span];
             let history = histories.entry(span.session.clone()).or_default();
             let first = out.events.len();
             match (&mut span.work, step.late) {
                 (Work::Model { input, .. }, false) => {
-                    history.input(std::mem::take(input), span.trace.as_ref(), &mut out.events);
+                    history.take_input(std::mem::take(input), span.trace.as_ref(), &mut out.events);
                 }
                 (Work::Model { output, .. }, true) => {
-                    history.output(std::mem::take(output), span.trace.as_ref(), &mut out.events);
+                    history.take_output(std::mem::take(output), span.trace.as_ref(), &mut out.events);
                 }
                 (Work::Tool { call, .. }, false) => {
                     let call = std::mem::take(call.as_mut());
-                    answered.insert(step.span, history.call(call, span.id.as_ref(), &mut out.events));
+                    answered.insert(step.span, history.take_call(call, span.id.as_ref(), &mut out.events));
                 }
                 (Work::Tool { answer, .. }, true) => {
                     if let (Some(answer), Some(&call)) = (answer.take(), answered.get(&step.span)) {
-                        history.answer(call, *answer, &mut out.events);
+                        history.take_answer(call, *answer, &mut out.events);
                     }
                 }
                 (Work::Start(event), false) | (Work::End(event), true) => {
@@ -147,8 +147,8 @@ impl Spans {
     }
 }
 
-/// The place of each span's parent.
-fn parents(spans: &[Span]) -> Vec<Option<usize>> {
+/// Returns the index of each span's parent.
+fn find_parents(spans: &[Span]) -> Vec<Option<usize>> {
     let places: HashMap<&Text, usize> =
         spans.iter().enumerate().filter_map(|(place, span)| Some((span.id.as_ref()?, place))).collect();
     let parent = |(place, span): (usize, &Span)| {
@@ -191,7 +191,7 @@ fn fold_frames(spans: &mut [Span], parents: &[Option<usize>]) {
 fn fold_call(spans: &mut [Span], parents: &[Option<usize>], place: usize) {
     let is_frame = |place: usize| matches!(spans[place].work, Work::Frame);
     let mut above = parents[place];
-    for _ in 0..MAX_LAYERS {
+    for _ in 0..MAX_FRAME_LAYERS {
         above = above.and_then(|frame| if is_frame(frame) { parents[frame] } else { Some(frame) });
     }
     let Some(above) = above.filter(|above| *above != place) else { return };
@@ -202,13 +202,13 @@ fn fold_call(spans: &mut [Span], parents: &[Option<usize>], place: usize) {
     };
     let same = inner.tool == outer.tool
         && match (&inner.args, &outer.args) {
-            (Some(inner), Some(outer)) => history::same_arguments(inner, outer),
+            (Some(inner), Some(outer)) => history::have_same_arguments(inner, outer),
             _ => true,
         };
     if !same {
         return;
     }
-    // The outer span goes on for both, with what only the inner one recorded.
+    // The outer span remains for both, with what only the inner one recorded.
     let is_empty = answer.as_ref().is_none_or(|answer| answer.text.is_none() && answer.result.is_none());
     let (args, answer) = (inner.args.clone(), inner_answer.clone().filter(|_| is_empty));
     let end = spans[place].end;
@@ -225,7 +225,7 @@ fn fold_call(spans: &mut [Span], parents: &[Option<usize>], place: usize) {
 }
 
 /// Gives every span its session and its agent.
-fn inherit(spans: &mut [Span], parents: &[Option<usize>]) {
+fn inherit_sessions(spans: &mut [Span], parents: &[Option<usize>]) {
     let mut only: HashMap<Text, Option<Text>> = HashMap::new();
     for span in spans.iter() {
         if let (Some(trace), Some(session)) = (&span.trace, &span.session) {
@@ -258,8 +258,8 @@ fn inherit(spans: &mut [Span], parents: &[Option<usize>]) {
     }
 }
 
-/// The steps of all spans in the order of time. A span without a time stands where the file has it.
-fn steps(spans: &[Span]) -> Vec<Step> {
+/// Returns the steps of all spans in the order of time. A span without a time keeps its place in the file.
+fn order_steps(spans: &[Span]) -> Vec<SpanStep> {
     let mut steps = Vec::with_capacity(spans.len() * 2);
     let mut before = Time(i64::MIN);
     for (place, span) in spans.iter().enumerate() {
@@ -267,8 +267,8 @@ fn steps(spans: &[Span]) -> Vec<Step> {
         before = start;
         let end = span.end.unwrap_or(start).max(start);
         if !matches!(span.work, Work::Frame) {
-            steps.push(Step { order: (start, start, place), late: false, span: place });
-            steps.push(Step { order: (end, start, place), late: true, span: place });
+            steps.push(SpanStep { order: (start, start, place), late: false, span: place });
+            steps.push(SpanStep { order: (end, start, place), late: true, span: place });
         }
     }
     steps.sort_by_key(|step| (step.order, step.late));
@@ -286,55 +286,61 @@ mod tests {
         Span { id: named(id), parent: named(parent), trace: named("t"), work, ..Span::default() }
     }
 
-    fn said(kind: Kind, text: &str) -> Vec<Event> {
+    fn messages(kind: Kind, text: &str) -> Vec<Event> {
         vec![Event { text: Some(Text::from(text)), ..Event::new(kind) }]
     }
 
-    fn asked(text: &str) -> Work {
-        Work::Model { input: said(Kind::UserMessage, text), output: said(Kind::AssistantMessage, text) }
+    fn model_work(text: &str) -> Work {
+        Work::Model { input: messages(Kind::UserMessage, text), output: messages(Kind::AssistantMessage, text) }
     }
 
-    fn called(tool: &str) -> Work {
+    fn tool_work(tool: &str) -> Work {
         let mut call = Event { tool: Some(Text::from(tool)), ..Event::new(Kind::ToolCall) };
         call.args = Some(Arguments::Value(Json::Object(Object::new())));
         Work::Tool { call: Box::new(call), answer: None }
     }
 
-    fn told(spans: Vec<Span>) -> Vec<String> {
+    fn emitted(spans: Vec<Span>) -> Vec<String> {
         let mut out = DecodedEvents::default();
-        Spans { spans }.tell(&mut out);
+        Spans { spans }.emit(&mut out);
         let words = |event: &Event| event.text.clone().or(event.tool.clone()).unwrap_or_default();
         out.events.iter().map(|event| format!("{} {}", event.kind, words(event))).collect()
     }
 
     #[test]
-    fn a_circle_of_parents_ends() {
-        let circle = vec![span("a", "b", Work::Frame), span("b", "c", called("f")), span("c", "a", asked("x"))];
-        assert_eq!(told(circle), ["tool_call f", "user_message x", "assistant_message x"]);
-        assert_eq!(told(vec![span("a", "a", called("f"))]), ["tool_call f"]);
+    fn spans_with_circular_parents_are_read() {
+        let circle = vec![span("a", "b", Work::Frame), span("b", "c", tool_work("f")), span("c", "a", model_work("x"))];
+        assert_eq!(emitted(circle), ["tool_call f", "user_message x", "assistant_message x"]);
+        assert_eq!(emitted(vec![span("a", "a", tool_work("f"))]), ["tool_call f"]);
     }
 
     #[test]
-    fn a_tower_of_spans_costs_no_more_than_its_height() {
+    fn spans_nested_deeply_take_linear_time() {
         let height = 100_000;
         let floor = |at: usize| span(&at.to_string(), &(at + 1).to_string(), Work::Frame);
         let mut tower: Vec<Span> = (0..height).map(floor).collect();
         tower.push(Span { session: Some(Text::from("s")), ..span(&height.to_string(), "", Work::Frame) });
-        tower[0].work = called("f");
+        tower[0].work = tool_work("f");
         let mut out = DecodedEvents::default();
-        Spans { spans: tower }.tell(&mut out);
+        Spans { spans: tower }.emit(&mut out);
         assert_eq!(out.events[0].session.as_deref(), Some("s"));
     }
 
     #[test]
-    fn a_call_of_a_model_around_the_same_call_is_a_frame_unless_a_tool_stands_between() {
-        let layers =
-            vec![span("outer", "", asked("x")), span("http", "outer", Work::Frame), span("inner", "http", asked("y"))];
-        assert_eq!(told(layers), ["user_message y", "assistant_message y"]);
-        let agents =
-            vec![span("outer", "", asked("x")), span("tool", "outer", called("f")), span("inner", "tool", asked("y"))];
+    fn spans_fold_nested_model_calls_without_tool() {
+        let layers = vec![
+            span("outer", "", model_work("x")),
+            span("http", "outer", Work::Frame),
+            span("inner", "http", model_work("y")),
+        ];
+        assert_eq!(emitted(layers), ["user_message y", "assistant_message y"]);
+        let agents = vec![
+            span("outer", "", model_work("x")),
+            span("tool", "outer", tool_work("f")),
+            span("inner", "tool", model_work("y")),
+        ];
         assert_eq!(
-            told(agents),
+            emitted(agents),
             ["user_message x", "assistant_message x", "tool_call f", "user_message y", "assistant_message y"]
         );
     }

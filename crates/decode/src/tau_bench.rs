@@ -1,11 +1,11 @@
 //! tau-bench runs: one run a record, its messages in the OpenAI shape.
 //!
-//! A run begins with a `session_start` that carries its task, trial and reward. The models of these runs give one id to
-//! several calls, so calls get ids of their own; see [`pairs`](super::pairs).
+//! A run begins with a `session_start` that has its task, trial and reward. The models of these runs use one id for
+//! several calls, so calls get unique ids; see [`call_pairing`](super::call_pairing).
 
+use super::call_pairing::CallPairing;
 use super::conversation::Stamp;
-use super::pairs::Pairs;
-use super::{DecodedEvents, Decoder, LogRecord, chat, unknown};
+use super::{DecodedEvents, Decoder, LogRecord, chat, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -21,7 +21,7 @@ pub(super) struct TauBenchDecoder {}
 impl Decoder for TauBenchDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         if !recognises(&record.value) {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let stamp = Stamp::new(&record, None);
         let run = &record.value;
@@ -33,17 +33,17 @@ impl Decoder for TauBenchDecoder {
                 events[0].more.insert(key, value.clone());
             }
         }
-        let mut pairs = Pairs::default();
+        let mut pairing = CallPairing::default();
         for message in run.get("traj").and_then(Json::as_array).unwrap_or_default() {
-            let Some(said) = chat::events_of(message) else {
-                out.faults.push(unknown::fault(&record, message));
+            let Some(said) = chat::read_message(message) else {
+                out.faults.push(unknown_record::describe(&record, message));
                 continue;
             };
             for mut event in said {
                 match event.kind {
-                    Kind::ToolCall => pairs.call(&mut event),
+                    Kind::ToolCall => pairing.add_call(&mut event),
                     Kind::ToolResult => {
-                        pairs.answer(&mut event);
+                        pairing.match_answer(&mut event);
                         // The environment answers a call that it refuses with these words.
                         event.failed = event.text.as_ref().is_some_and(|text| text.starts_with("Error:"));
                     }

@@ -12,20 +12,20 @@ use std::sync::Arc;
 use quick_xml::events::{BytesStart, Event as Xml};
 use quick_xml::{Reader, XmlVersion};
 
-use super::{DecodedEvents, Decoder, Fault, LogRecord, unknown};
+use super::{DecodedEvents, Decoder, Fault, LogRecord, unknown_record};
 use lictor_event::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// How deep elements may nest: a list in a list in an event is as much as anybody writes.
 const MAX_DEPTH: usize = 64;
 
-/// How the attributes of standard extensions begin that say something of a call and are no arguments of it.
-const EXTENSIONS: [&str; 7] = ["lifecycle:", "org:", "time:", "concept:", "identity:", "cost:", "semantic:"];
+/// The prefixes of attributes of standard extensions, which describe a call and are no arguments of it.
+const EXTENSION_PREFIXES: [&str; 7] = ["lifecycle:", "org:", "time:", "concept:", "identity:", "cost:", "semantic:"];
 
 /// Whether a record is a document of this format.
 pub(super) fn recognises(value: &Json) -> bool {
     let mut text = value.as_str().unwrap_or_default().trim_start_matches('\u{feff}').trim_start();
-    // The log stands behind a declaration and any comments.
+    // The log comes after a declaration and any comments.
     for (open, close) in [("<?", "?>"), ("<!--", "-->"), ("<!--", "-->"), ("<!--", "-->")] {
         if let Some((_, rest)) = text.strip_prefix(open).and_then(|rest| rest.split_once(close)) {
             text = rest.trim_start();
@@ -43,19 +43,20 @@ pub(super) struct XesDecoder {}
 impl Decoder for XesDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let Some(text) = record.value.as_str() else {
-            return out.faults.push(unknown::fault(&record, &record.value));
+            return out.faults.push(unknown_record::describe(&record, &record.value));
         };
-        let mut log = Log { record: &record, text, read_to: 0, line: record.line, trace: None, traces: 0, begun: 0 };
-        if let Err(fault) = log.read(out) {
-            // The events of a trace that breaks off are told, and so is that it does.
+        let mut log =
+            LogReader { record: &record, text, read_to: 0, line: record.line, trace: None, traces: 0, event_line: 0 };
+        if let Err(fault) = log.read_document(out) {
+            // The events of a truncated trace are kept, with a fault.
             log.end_trace(out);
             out.faults.push(fault);
         }
     }
 }
 
-/// A document while it is read.
-struct Log<'a> {
+/// The state of a document while it is read.
+struct LogReader<'a> {
     record: &'a LogRecord,
     text: &'a str,
     /// How far lines have been counted.
@@ -65,11 +66,11 @@ struct Log<'a> {
     trace: Option<(usize, Option<Text>)>,
     traces: u32,
     /// The line on which the open event begins.
-    begun: u32,
+    event_line: u32,
 }
 
 /// An element that is open.
-struct Element {
+struct OpenElement {
     name: Text,
     key: Option<Text>,
     value: Option<Text>,
@@ -77,38 +78,38 @@ struct Element {
     inside: Object,
 }
 
-impl Log<'_> {
-    fn read(&mut self, out: &mut DecodedEvents) -> Result<(), Fault> {
+impl LogReader<'_> {
+    fn read_document(&mut self, out: &mut DecodedEvents) -> Result<(), Fault> {
         let mut reader = Reader::from_str(self.text);
         reader.config_mut().expand_empty_elements = true;
-        let mut open: Vec<Element> = Vec::new();
+        let mut open: Vec<OpenElement> = Vec::new();
         loop {
             let event = reader.read_event().map_err(|error| {
                 let place = usize::try_from(reader.error_position()).unwrap_or(usize::MAX);
-                self.fault(place, format!("the XML is broken: {error}"))
+                self.fault(place, format!("the XML is malformed: {error}"))
             })?;
             let place = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
             match event {
                 Xml::Eof if open.is_empty() => return Ok(()),
-                Xml::Eof => return Err(self.fault(place, "the XML is broken: it ends within an element".to_owned())),
+                Xml::Eof => return Err(self.fault(place, "the XML is malformed: it ends inside an element".to_owned())),
                 Xml::Start(start) => {
                     if open.len() >= MAX_DEPTH {
-                        return Err(self.fault(place, format!("elements nest deeper than {MAX_DEPTH}")));
+                        return Err(self.fault(place, format!("elements nest deeper than {MAX_DEPTH} levels")));
                     }
-                    let element = Element::read(&start).map_err(|message| self.fault(place, message))?;
+                    let element = OpenElement::read(&start).map_err(|message| self.fault(place, message))?;
                     match element.name.as_str() {
                         "trace" => {
                             self.trace = Some((out.events.len(), None));
                             self.traces += 1;
                         }
-                        "event" => self.begun = self.line_at(place),
+                        "event" => self.event_line = self.advance_line(place),
                         _ => {}
                     }
                     open.push(element);
                 }
                 Xml::End(_) => {
                     if let Some(element) = open.pop() {
-                        self.close(element, &mut open, out);
+                        self.close_element(element, &mut open, out);
                     }
                 }
                 _ => {}
@@ -116,9 +117,9 @@ impl Log<'_> {
         }
     }
 
-    fn close(&mut self, element: Element, open: &mut [Element], out: &mut DecodedEvents) {
+    fn close_element(&mut self, element: OpenElement, open: &mut [OpenElement], out: &mut DecodedEvents) {
         match element.name.as_str() {
-            "event" => self.tell(element.inside, out),
+            "event" => self.emit_event(element.inside, out),
             "trace" => self.end_trace(out),
             "log" | "global" | "classifier" | "extension" => {}
             _ => {
@@ -134,14 +135,16 @@ impl Log<'_> {
         }
     }
 
-    fn tell(&self, mut attributes: Object, out: &mut DecodedEvents) {
+    fn emit_event(&self, mut attributes: Object, out: &mut DecodedEvents) {
         let mut take = |key: &str| match attributes.remove(key) {
             Some(Json::String(text)) => Some(text),
             _ => None,
         };
         let Some(tool) = take("concept:name") else {
-            let message = "an event has no `concept:name`, so what was done is not known".to_owned();
-            return out.faults.push(Fault { line: self.begun, ..self.record.fault("xes.nameless_event", message) });
+            let message = "an event has no `concept:name`, so its action is unknown".to_owned();
+            return out
+                .faults
+                .push(Fault { line: self.event_line, ..self.record.fault("xes.nameless_event", message) });
         };
         let mut event = Event::new(Kind::ToolCall);
         event.tool = Some(tool);
@@ -154,16 +157,16 @@ impl Log<'_> {
         }
         let mut args = Object::new();
         for (key, value) in attributes.into_members() {
-            let is_kept = EXTENSIONS.iter().any(|beginning| key.starts_with(beginning));
+            let is_kept = EXTENSION_PREFIXES.iter().any(|beginning| key.starts_with(beginning));
             if is_kept { &mut event.more } else { &mut args }.insert(key, value);
         }
         event.args = Some(Arguments::Value(Json::Object(args)));
         event.source = self.record.source();
-        event.source.line = self.begun;
+        event.source.line = self.event_line;
         out.events.push(event);
     }
 
-    /// Gives the events of a trace their session: its name, or its number where it has none.
+    /// Sets the session of a trace's events: its name, or its number where it has none.
     fn end_trace(&mut self, out: &mut DecodedEvents) {
         let Some((first, name)) = self.trace.take() else { return };
         let name = name.unwrap_or_else(|| Text::from(format!("trace-{}", self.traces)));
@@ -172,8 +175,8 @@ impl Log<'_> {
         }
     }
 
-    /// The line of a place. Places come in order, so lines are counted once.
-    fn line_at(&mut self, place: usize) -> u32 {
+    /// Returns the line of a position. Positions come in order, so lines are counted once.
+    fn advance_line(&mut self, place: usize) -> u32 {
         let place = place.min(self.text.len());
         let passed = self.text.as_bytes().get(self.read_to..place).unwrap_or_default();
         self.line += memchr::memchr_iter(b'\n', passed).count() as u32;
@@ -182,17 +185,21 @@ impl Log<'_> {
     }
 
     fn fault(&mut self, place: usize, message: String) -> Fault {
-        let line = self.line_at(place);
+        let line = self.advance_line(place);
         Fault { file: Arc::clone(&self.record.file), line, column: None, code: "xes.broken", message }
     }
 }
 
-impl Element {
-    fn read(start: &BytesStart<'_>) -> Result<Element, String> {
-        let mut element =
-            Element { name: Text::from(start.local_name().as_ref()), key: None, value: None, inside: Object::new() };
+impl OpenElement {
+    fn read(start: &BytesStart<'_>) -> Result<OpenElement, String> {
+        let mut element = OpenElement {
+            name: Text::from(start.local_name().as_ref()),
+            key: None,
+            value: None,
+            inside: Object::new(),
+        };
         for attribute in start.attributes() {
-            let attribute = attribute.map_err(|error| format!("the XML is broken: {error}"))?;
+            let attribute = attribute.map_err(|error| format!("the XML is malformed: {error}"))?;
             let place = match attribute.key.as_ref() {
                 "key" => &mut element.key,
                 "value" => &mut element.value,
@@ -206,7 +213,7 @@ impl Element {
         Ok(element)
     }
 
-    /// The element as an attribute of the one around it. What has no key, such as a list of values, gets its number.
+    /// Returns the element as an attribute of the one around it. One without a key, such as a list, gets its number.
     fn into_member(self, number: usize) -> (Text, Json) {
         let value = self.value.unwrap_or_default();
         let value = match self.name.as_str() {

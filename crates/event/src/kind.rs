@@ -1,17 +1,17 @@
-//! The sorts of events.
+//! The kinds of events.
 
 use std::fmt;
 
 use lictor_json::Text;
 
-/// What sort of thing an event is.
+/// The kind of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The user said something.
     UserMessage,
     /// The agent said something.
     AssistantMessage,
-    /// An instruction of whoever runs the agent.
+    /// An instruction of the agent's operator.
     SystemMessage,
     /// The agent called a tool.
     ToolCall,
@@ -64,7 +64,7 @@ const NAMED: [(Kind, &str); 15] = [
 ];
 
 impl Kind {
-    /// The kind of that name.
+    /// Returns the kind of a name.
     pub fn named(name: &str) -> Kind {
         match NAMED.iter().find(|(_, known)| *known == name) {
             Some((kind, _)) => kind.clone(),
@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         match self {
             Kind::Facts => "facts",
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// The names of all kinds that Lictor knows.
+    /// Returns the names of all kinds that Lictor knows.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(|(_, name)| *name)
     }

@@ -1,4 +1,4 @@
-//! What an agent did, one step at a time.
+//! Events: what an agent did, one step at a time.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use lictor_json::{Json, Object, Text};
 
 pub mod annotator;
 mod answer;
+pub mod content_hash;
 mod kind;
 mod line;
 pub mod native;
 pub mod order;
-pub mod print;
 pub mod record;
 mod time;
 
@@ -20,7 +20,7 @@ pub use answer::{Answer, Says};
 pub use kind::Kind;
 pub use time::{parse_time, write_time};
 
-/// The text that takes the place of what is redacted.
+/// The text that replaces a redacted part.
 pub const MASK: &str = "[redacted]";
 
 /// The JSON Schema of Lictor's own event lines.
@@ -32,7 +32,7 @@ pub const SCHEMA: &str = include_str!("../schema/event.schema.json");
 /// is absent (`None`) is computed later, while one that is given, even as an empty list, is trusted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Event {
-    /// What sort of thing it was.
+    /// The kind of event.
     pub kind: Kind,
     /// The session it belongs to; none is the session of its file.
     pub session: Option<Text>,
@@ -42,7 +42,7 @@ pub struct Event {
     pub time: Option<Time>,
     /// The agent that acted.
     pub agent: Option<Text>,
-    /// On whose behalf it acts.
+    /// The principal on whose behalf the agent acts.
     pub principal: Option<Text>,
     /// The id that pairs a call with its result, an approval with what it approves.
     pub id: Option<Text>,
@@ -52,11 +52,11 @@ pub struct Event {
     pub args: Option<Arguments>,
     /// The answer of a tool, where the log holds it as a value; as text it is in [`text`](Event::text).
     pub result: Option<Json>,
-    /// What was said or returned, as text.
+    /// The message or the answer, as text.
     pub text: Option<Text>,
     /// Whether a call failed or an answer reports an error.
     pub failed: bool,
-    /// To whom: the agent handed to, the recipient of a disclosure.
+    /// The recipient: the agent that takes over, or the one to whom data is disclosed.
     pub to: Option<Text>,
     /// The purposes it serves.
     pub purposes: Option<Vec<Text>>,
@@ -64,7 +64,7 @@ pub struct Event {
     pub categories: Option<Vec<Text>>,
     /// The persons it is about.
     pub subjects: Option<Vec<Text>>,
-    /// What others found out about it: names of facts that hold.
+    /// Names of facts that other tools found to hold for it.
     pub labels: Vec<Text>,
     /// What labelers say about it, and who said so.
     pub answers: Vec<Answer>,
@@ -81,7 +81,7 @@ pub struct Event {
 pub enum Arguments {
     /// A JSON value.
     Value(Json),
-    /// A text that should have been JSON and is not: whatever it says is unknown, never absent.
+    /// A text that should have been JSON and is not: its content is unknown, never absent.
     Unparsed(Text),
 }
 
@@ -97,8 +97,8 @@ pub struct Source {
 }
 
 impl Arguments {
-    /// Arguments as agents log them: an object, or a string that holds one. A string is parsed once; one that is empty
-    /// stands for no arguments.
+    /// Reads arguments as agents log them: an object, or a string that holds one. A string is parsed once; an empty one
+    /// means no arguments.
     pub fn from_json(value: Json) -> Arguments {
         match value {
             Json::String(text) if text.trim().is_empty() => Arguments::Value(Json::Object(Object::new())),
@@ -111,7 +111,7 @@ impl Arguments {
         }
     }
 
-    /// The value, unless it could not be read.
+    /// Returns the value, unless it could not be parsed.
     pub fn value(&self) -> Option<&Json> {
         match self {
             Arguments::Value(value) => Some(value),
@@ -127,7 +127,7 @@ impl From<&Event> for Event {
 }
 
 impl Event {
-    /// An event of a kind, empty otherwise.
+    /// Returns an event of a kind without any other field.
     pub fn new(kind: Kind) -> Event {
         Event { kind, ..Event::default() }
     }

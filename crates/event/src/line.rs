@@ -1,13 +1,13 @@
-//! An event as a line of Lictor's own format.
+//! Writes an event as a line of Lictor's own format.
 
 use super::{Answer, Arguments, Event, Kind, write_time};
 use lictor_json::{Json, Number, Object, Text};
 
 impl Event {
-    /// The event as an object that the native decoder reads back; its `to_string` is the line.
+    /// Returns the event as an object that the native decoder reads back; its `to_string` is the line.
     ///
-    /// Fields that are empty are left out. Where the event was read is written as its `source`, unless the log said
-    /// where it had it from.
+    /// Empty fields are left out. The source of the event is written as `source`, unless the log has a `source` of its
+    /// own.
     pub fn to_json(&self) -> Json {
         let mut line = vec![(Text::const_new("v"), Json::from(1))];
         let mut add = |key: &'static str, value: Json| line.push((Text::const_new(key), value));
@@ -60,7 +60,7 @@ impl Event {
 }
 
 impl Arguments {
-    /// The arguments as [`from_json`](Arguments::from_json) takes them.
+    /// Returns the arguments as [`from_json`](Arguments::from_json) reads them.
     fn to_json(&self) -> Json {
         match self {
             Arguments::Value(value @ Json::Object(_)) => value.clone(),

@@ -7,31 +7,31 @@
 //! ["tool_call"]
 //! ```
 //!
-//! Only `kind` or `facts` is required, and `null` is the same as absent. What is of no field here is kept in
+//! Only `kind` or `facts` is required, and `null` is the same as absent. Members without a field are kept in
 //! [`more`](Event::more): so the `granted` of a consent, whose `false` is a refusal or a withdrawal.
 //!
 //! A time is written as RFC 3339, or as a number since 1970. A number below 100,000,000,000 counts seconds, which lasts
-//! until the year 5138, and one from there to 100,000,000,000,000 counts milliseconds, which begins in 1973; nothing
-//! larger is taken.
+//! until the year 5138, and one from there to 100,000,000,000,000 counts milliseconds, which begins in 1973; larger
+//! numbers are refused.
 
+mod fast_path;
 mod fields;
-mod usual;
 
 use std::collections::HashMap;
 use std::mem;
 
 use lictor_logic::Fact;
 
-use self::fields::{Field, Wrong};
-use crate::record::{DecodedEvents, Decoder, LogRecord};
+use self::fields::{Field, FieldError};
+use crate::record::{DecodedEvents, Decoder, Fault, LogRecord};
 use crate::{Answer, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
 /// The version of the line.
-const VERSION: i64 = 1;
+const LINE_VERSION: i64 = 1;
 
-/// How many facts a decoder remembers by their spelling.
-const REMEMBERED: usize = 4096;
+/// How many parsed facts a decoder remembers by their spelling.
+const MAX_REMEMBERED_FACTS: usize = 4096;
 
 /// Whether a record is of this format.
 pub fn recognises(value: &Json) -> bool {
@@ -48,41 +48,42 @@ pub fn recognises(value: &Json) -> bool {
 /// Decodes the records of one file.
 #[derive(Debug, Default)]
 pub struct NativeDecoder {
-    /// Facts that were read before, since a log says the same ones over and over.
+    /// Facts that were parsed before, since a log repeats the same ones.
     facts: HashMap<Text, Fact>,
-    /// Whether Lictor wrote the records itself: events of other formats may be as nobody should write them.
-    is_own: bool,
+    /// Whether Lictor wrote the records itself, so that events of other formats are accepted as they are.
+    is_trusted: bool,
 }
 
 impl NativeDecoder {
-    /// A decoder of what Lictor wrote itself.
-    pub fn of_own() -> NativeDecoder {
-        NativeDecoder { is_own: true, ..NativeDecoder::default() }
+    /// Returns a decoder of records that Lictor wrote itself.
+    pub fn trusted() -> NativeDecoder {
+        NativeDecoder { is_trusted: true, ..NativeDecoder::default() }
     }
 }
 
 impl Decoder for NativeDecoder {
     fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
         let mut event = Event { source: record.source(), ..Event::default() };
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         match mem::take(&mut record.value) {
-            Json::Object(object) => self.object(object, &mut event, &mut wrong),
-            list @ Json::Array(_) => self.facts_of(list, "a list", &mut event, &mut wrong),
-            _ => {
-                wrong.push(Wrong { code: "native.record", message: "expected an object or a list of facts".to_owned() })
-            }
+            Json::Object(object) => self.read_object(object, &mut event, &mut errors),
+            list @ Json::Array(_) => self.read_facts(list, "a list", &mut event, &mut errors),
+            _ => errors.push(FieldError {
+                code: "native.record",
+                message: "expected an object or a list of facts".to_owned(),
+            }),
         }
-        if wrong.is_empty() {
+        if errors.is_empty() {
             out.events.push(event);
         } else {
-            out.faults.extend(wrong.into_iter().map(|wrong| record.fault(wrong.code, wrong.message)));
+            out.faults.extend(errors.into_iter().map(|error| record.fault(error.code, error.message)));
         }
     }
 
     fn text(&mut self, text: &str, source: &Source, out: &mut DecodedEvents) -> bool {
-        // Filled in where it stays, for an event is a large thing to move.
+        // Filled in place, because an event is large to move.
         out.events.push(Event { source: source.clone(), ..Event::default() });
-        let is_read = out.events.last_mut().and_then(|event| usual::read(text, event)).is_some();
+        let is_read = out.events.last_mut().and_then(|event| fast_path::read_event(text, event)).is_some();
         if !is_read {
             out.events.pop();
         }
@@ -90,12 +91,12 @@ impl Decoder for NativeDecoder {
     }
 
     fn session<'a>(&self, text: &'a str) -> Option<&'a str> {
-        usual::session(text)
+        fast_path::read_session(text)
     }
 }
 
-/// What is wrong with a kind that is nearly one that Lictor knows, and would be taken for one of somebody's own.
-fn misspelt(kind: &str) -> Option<String> {
+/// Returns the message for a kind that differs from a known one only in spelling, or is empty.
+fn find_misspelling(kind: &str) -> Option<String> {
     if kind.is_empty() {
         return Some("the `kind` is empty; an event needs one, such as \"tool_call\"".to_owned());
     }
@@ -103,7 +104,7 @@ fn misspelt(kind: &str) -> Option<String> {
         |name: &str| name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     let meant: String = folded(kind);
     let known = Kind::names().find(|known| *known != kind && folded(known) == meant)?;
-    Some(format!("the kind `{kind}` is not known; write `{known}`"))
+    Some(format!("unknown kind `{kind}`; write `{known}`"))
 }
 
 /// Whether a member called `answers` holds answers of labelers. Logs have members of that name with other things in them,
@@ -113,17 +114,17 @@ fn is_answers(value: &Json) -> bool {
     value.as_array().is_some_and(|list| list.iter().any(is_one))
 }
 
-fn read_answers(answers: &Json, event: &mut Event) -> Result<(), Wrong> {
+fn read_answers(answers: &Json, event: &mut Event) -> Result<(), FieldError> {
     for (place, answer) in answers.as_array().unwrap_or_default().iter().enumerate() {
-        let wrong = |reason| Wrong { code: "native.field", message: format!("`answers.{place}`: {reason}") };
+        let wrong = |reason| FieldError { code: "native.field", message: format!("`answers.{place}`: {reason}") };
         event.answers.push(Answer::from_json(answer).map_err(wrong)?);
     }
     Ok(())
 }
 
 impl NativeDecoder {
-    /// Moves the members of a line into the event, and keeps those that have no field.
-    fn object(&mut self, object: Object, event: &mut Event, wrong: &mut Vec<Wrong>) {
+    /// Moves the members of a line into the event; those without a field go to `more`.
+    fn read_object(&mut self, object: Object, event: &mut Event, errors: &mut Vec<FieldError>) {
         let (mut kind, mut facts, mut result) = (None, false, None);
         let mut more = Vec::new();
         for (key, mut value) in object.into_members() {
@@ -131,29 +132,29 @@ impl NativeDecoder {
             let has_answers = key == "answers" && is_answers(value);
             let field = Field { name: key, value };
             let read = match key.as_str() {
-                "v" => field.version(VERSION),
-                "kind" => field.text(&mut kind),
-                "session" => field.text(&mut event.session),
-                "seq" => field.whole(&mut event.seq),
-                "time" => field.time(&mut event.time),
-                "agent" => field.text(&mut event.agent),
-                "principal" => field.text(&mut event.principal),
-                "id" => field.text(&mut event.id),
-                "tool" => field.text(&mut event.tool),
-                "text" => field.text(&mut event.text),
-                "to" => field.text(&mut event.to),
-                "failed" => field.truth(&mut event.failed),
-                "purposes" => field.texts(&mut event.purposes),
-                "categories" => field.texts(&mut event.categories),
-                "subjects" => field.texts(&mut event.subjects),
+                "v" => field.check_version(LINE_VERSION),
+                "kind" => field.read_text(&mut kind),
+                "session" => field.read_text(&mut event.session),
+                "seq" => field.read_integer(&mut event.seq),
+                "time" => field.read_time(&mut event.time),
+                "agent" => field.read_text(&mut event.agent),
+                "principal" => field.read_text(&mut event.principal),
+                "id" => field.read_text(&mut event.id),
+                "tool" => field.read_text(&mut event.tool),
+                "text" => field.read_text(&mut event.text),
+                "to" => field.read_text(&mut event.to),
+                "failed" => field.read_bool(&mut event.failed),
+                "purposes" => field.read_texts(&mut event.purposes),
+                "categories" => field.read_texts(&mut event.categories),
+                "subjects" => field.read_texts(&mut event.subjects),
                 "labels" => {
                     let mut labels = None;
-                    let read = field.texts(&mut labels);
+                    let read = field.read_texts(&mut labels);
                     event.labels = labels.unwrap_or_default();
                     read
                 }
                 "answers" if has_answers => read_answers(field.value, event),
-                "args" => field.arguments(&mut event.args),
+                "args" => field.read_arguments(&mut event.args),
                 "result" => {
                     result = Some(value.take()).filter(|result| !result.is_null());
                     Ok(())
@@ -161,7 +162,7 @@ impl NativeDecoder {
                 "facts" => {
                     facts = !value.is_null();
                     if facts {
-                        self.facts_of(value.take(), "`facts`", event, wrong);
+                        self.read_facts(value.take(), "`facts`", event, errors);
                     }
                     Ok(())
                 }
@@ -170,7 +171,7 @@ impl NativeDecoder {
                     Ok(())
                 }
             };
-            wrong.extend(read.err());
+            errors.extend(read.err());
         }
         if !more.is_empty() {
             event.more = Object::from_members(more);
@@ -182,61 +183,87 @@ impl NativeDecoder {
         match kind {
             Some(kind) => {
                 event.kind = Kind::named(&kind);
-                let misspelt = misspelt(&kind).filter(|_| !self.is_own);
-                wrong.extend(misspelt.map(|message| Wrong { code: "native.kind", message }));
+                let misspelt = find_misspelling(&kind).filter(|_| !self.is_trusted);
+                errors.extend(misspelt.map(|message| FieldError { code: "native.kind", message }));
             }
-            None if facts || !wrong.is_empty() => {}
+            None if facts || !errors.is_empty() => {}
             None => {
                 let message = "an event needs a `kind`, such as \"tool_call\", or `facts`".to_owned();
-                wrong.push(Wrong { code: "native.kind", message });
+                errors.push(FieldError { code: "native.kind", message });
             }
         }
         let denies = event.more.get("granted").and_then(Json::as_bool) == Some(event.kind == Kind::Denial);
-        if matches!(event.kind, Kind::Approval | Kind::Denial) && denies && !self.is_own {
+        if matches!(event.kind, Kind::Approval | Kind::Denial) && denies && !self.is_trusted {
             let message =
                 "`granted` contradicts the kind: a refusal is a `denial`, an allowance an `approval`".to_owned();
-            wrong.push(Wrong { code: "native.granted", message });
+            errors.push(FieldError { code: "native.granted", message });
         }
-        // Nothing that is said of a tool would ever be about it.
-        if event.kind == Kind::ToolCall && event.tool.is_none() && !facts && !self.is_own {
+        // No property about a tool could ever match it.
+        if event.kind == Kind::ToolCall && event.tool.is_none() && !facts && !self.is_trusted {
             let message = "a `tool_call` needs the name of its `tool`".to_owned();
-            wrong.push(Wrong { code: "native.tool", message });
+            errors.push(FieldError { code: "native.tool", message });
         }
     }
 
-    fn facts_of(&mut self, facts: Json, place: &str, event: &mut Event, wrong: &mut Vec<Wrong>) {
+    fn read_facts(&mut self, facts: Json, place: &str, event: &mut Event, errors: &mut Vec<FieldError>) {
         let expected = |found: &Json| {
-            let message = format!("{place} must be a list of facts as strings, found {}", fields::describe(found));
-            Wrong { code: "native.field", message }
+            let message =
+                format!("{place} must be a list of facts as strings, found {}", fields::describe_value(found));
+            FieldError { code: "native.field", message }
         };
-        let Json::Array(facts) = facts else { return wrong.push(expected(&facts)) };
+        let Json::Array(facts) = facts else { return errors.push(expected(&facts)) };
         event.facts.reserve_exact(facts.len());
         for fact in facts {
             match fact {
-                Json::String(text) => match self.fact(text) {
+                Json::String(text) => match self.parse_fact(text) {
                     Ok(fact) => event.facts.push(fact),
-                    Err(message) => wrong.push(Wrong { code: "native.fact", message }),
+                    Err(message) => errors.push(FieldError { code: "native.fact", message }),
                 },
-                other => wrong.push(expected(&other)),
+                other => errors.push(expected(&other)),
             }
         }
     }
 
-    fn fact(&mut self, text: Text) -> Result<Fact, String> {
+    fn parse_fact(&mut self, text: Text) -> Result<Fact, String> {
         if let Some(fact) = self.facts.get(&text) {
             return Ok(fact.clone());
         }
         let fact = Fact::parse(&text).map_err(|errors| {
             let reasons: Vec<_> = errors.iter().map(|error| error.message()).collect();
             format!(
-                "{:?} is no fact: {}; a fact is a name with values, such as `paid(\"alice\",3)`",
+                "{:?} is not a fact: {}; write a name with values, such as `paid(\"alice\",3)`",
                 text,
                 reasons.join("; ")
             )
         })?;
-        if self.facts.len() < REMEMBERED {
+        if self.facts.len() < MAX_REMEMBERED_FACTS {
             self.facts.insert(text, fact.clone());
         }
         Ok(fact)
+    }
+}
+
+impl LogRecord {
+    /// Returns the event of a record in Lictor's own format, or its first fault.
+    pub fn native_event(self) -> Result<Event, Fault> {
+        self.decode_single(&mut NativeDecoder::default())
+    }
+
+    /// Returns the event of a record that Lictor wrote itself, or its first fault.
+    ///
+    /// Unlike [`native_event`](LogRecord::native_event) it accepts events of other formats, which may lack what a
+    /// native line must have.
+    pub fn stored_event(self) -> Result<Event, Fault> {
+        self.decode_single(&mut NativeDecoder::trusted())
+    }
+
+    fn decode_single(self, decoder: &mut dyn Decoder) -> Result<Event, Fault> {
+        let missing = self.fault("native.record", "the record is not an event");
+        let mut decoded = DecodedEvents::default();
+        decoder.record(self, &mut decoded);
+        match (decoded.events.pop(), decoded.faults.into_iter().next()) {
+            (Some(event), None) => Ok(event),
+            (_, fault) => Err(fault.unwrap_or(missing)),
+        }
     }
 }

@@ -1,9 +1,8 @@
-//! The order of events that are numbered: put right within a window, and where some are missing, told.
+//! Puts numbered events in order within a window, and reports missing ones.
 //!
-//! The numbers of a session are those that whoever wrote the log gave its events, counted from 1, or from 0 if the log
-//! begins with that. An event that comes too early waits for those before it, but not for ever: when more events wait
-//! than the window allows, or when they have waited for too long by their own times, what is before them is missing.
-//! Nothing waits in a session whose events come as they are numbered.
+//! The log's writer numbers the events of a session from 1, or from 0 if the log begins with that. An event that comes
+//! early waits for those before it. When more events wait than the window allows, or when they have waited too long by
+//! their own times, the events before them are reported missing. In a session whose events come in order nothing waits.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,9 +15,9 @@ use crate::Source;
 /// How far events may come out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReorderWindow {
-    /// How many events wait at most for one before them.
+    /// How many events may wait for one before them.
     pub events: usize,
-    /// For how long they wait at most, by the times of the events; none is without an end.
+    /// How long they may wait, by the times of the events; none is without limit.
     pub time: Option<Span>,
 }
 
@@ -31,22 +30,22 @@ impl Default for ReorderWindow {
 /// Events of a session that could not be judged in their place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gap {
-    /// What was the matter with them.
+    /// Why they could not be judged in their place.
     pub cause: GapCause,
     /// The number of the first one.
     pub first: i64,
     /// The number of the last one.
     pub last: i64,
-    /// The event at which that was found out.
+    /// The event at which that was noticed.
     pub source: Source,
 }
 
-/// Why events could not be judged in their place.
+/// The reason why events could not be judged in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GapCause {
-    /// They never came, or not in time.
+    /// They never came, or not within the window.
     Missing,
-    /// One came when its place had been given up. It is left out: its place was judged as one of which nothing is known.
+    /// One came after it was reported missing. It is left out: its place was judged as unknown.
     Late,
     /// One came twice. The second is left out.
     Repeated,
@@ -55,7 +54,7 @@ pub enum GapCause {
 }
 
 impl GapCause {
-    /// Its name.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             GapCause::Missing => "missing",
@@ -72,7 +71,7 @@ impl GapCause {
 }
 
 impl Gap {
-    /// How many events there are in it.
+    /// Returns the number of events in it.
     pub fn count(&self) -> u64 {
         self.last.abs_diff(self.first).saturating_add(1)
     }
@@ -91,136 +90,136 @@ impl fmt::Display for Gap {
     }
 }
 
-/// How many ranges of missing numbers are kept, to tell what comes late from what comes twice.
-const MOST_RANGES: usize = 1024;
+/// How many ranges of missing numbers are kept, to tell late events from duplicates.
+const MAX_MISSING_RANGES: usize = 1024;
 
-/// No number is before it: that of the first event is 1, or 0.
-const BEFORE: i64 = i64::MIN;
+/// The next number before the first event, which may be 0 or 1.
+const BEFORE_FIRST: i64 = i64::MIN;
 
-/// Where a session stands with its numbers.
+/// The numbered events of one session that wait for those before them.
 #[derive(Clone, Debug)]
 pub struct ReorderBuffer<T> {
-    /// The number of the next event; before the first one, [`BEFORE`].
+    /// The number of the next event; before the first one, [`BEFORE_FIRST`].
     next: i64,
-    rest: Option<Box<Rest<T>>>,
+    state: Option<Box<ReorderState<T>>>,
 }
 
-/// What is kept of a session whose events did not come as they are numbered.
+/// The state of a session whose events came out of order.
 #[derive(Clone, Debug)]
-struct Rest<T> {
+struct ReorderState<T> {
     /// Those that came too early.
     waiting: BTreeMap<i64, (Option<Time>, T)>,
     /// The latest time of any that came.
     latest: Option<Time>,
-    /// The numbers that were given up, as ranges.
+    /// The numbers that were reported missing, as ranges.
     missing: Vec<(i64, i64)>,
 }
 
-/// What happens next in a session.
+/// The next step of a session, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sequenced<T> {
     /// An event, in its place.
     Event(T),
-    /// Numbers from one to another are missing; an event behind them comes next.
+    /// Numbers from one to another are missing; an event after them comes next.
     Missing(i64, i64),
-    /// An event whose place was given up.
+    /// An event that was reported missing before.
     Late(T),
-    /// An event whose number was there before.
+    /// An event whose number came before.
     Again(T),
 }
 
 impl<T> Default for ReorderBuffer<T> {
     fn default() -> ReorderBuffer<T> {
-        ReorderBuffer { next: BEFORE, rest: None }
+        ReorderBuffer { next: BEFORE_FIRST, state: None }
     }
 }
 
-impl<T> Default for Rest<T> {
-    fn default() -> Rest<T> {
-        Rest { waiting: BTreeMap::new(), latest: None, missing: Vec::new() }
+impl<T> Default for ReorderState<T> {
+    fn default() -> ReorderState<T> {
+        ReorderState { waiting: BTreeMap::new(), latest: None, missing: Vec::new() }
     }
 }
 
 impl<T> ReorderBuffer<T> {
-    /// Whether the event of a number is the next one and nothing waits for it; it has come then.
+    /// Whether the event of a number is simply the next one; then it counts as arrived.
     #[inline]
     pub fn admits(&mut self, number: i64) -> bool {
-        let is_next = number == self.next || self.next == BEFORE && (0..=1).contains(&number);
-        let is_next = is_next && self.rest.as_ref().is_none_or(|rest| rest.waiting.is_empty());
+        let is_next = number == self.next || self.next == BEFORE_FIRST && (0..=1).contains(&number);
+        let is_next = is_next && self.state.as_ref().is_none_or(|state| state.waiting.is_empty());
         if is_next {
             self.next = number.saturating_add(1);
         }
         is_next
     }
 
-    /// Takes the event of a number that is not simply the next one, and says what happens.
+    /// Takes an event whose number is not simply the next one, and returns the steps that follow.
     pub fn take(&mut self, number: i64, time: Option<Time>, event: T, window: &ReorderWindow) -> Vec<Sequenced<T>> {
-        let rest = self.rest.get_or_insert_default();
-        rest.latest = rest.latest.max(time);
-        if number == 0 && self.next == BEFORE {
+        let state = self.state.get_or_insert_default();
+        state.latest = state.latest.max(time);
+        if number == 0 && self.next == BEFORE_FIRST {
             self.next = 0;
         }
         let mut turns = Vec::new();
-        if number < first_or(self.next) {
-            turns.push(if rest.give_up(number) { Sequenced::Late(event) } else { Sequenced::Again(event) });
+        if number < next_number(self.next) {
+            turns.push(if state.close_missing(number) { Sequenced::Late(event) } else { Sequenced::Again(event) });
         } else {
-            match rest.waiting.entry(number) {
+            match state.waiting.entry(number) {
                 Entry::Vacant(place) => {
                     place.insert((time, event));
                 }
                 Entry::Occupied(_) => turns.push(Sequenced::Again(event)),
             }
         }
-        self.release(&mut turns, |rest| rest.is_too_much(window));
+        self.release(&mut turns, |state| state.is_over_window(window));
         turns
     }
 
-    /// The end of the session: nothing waits any more.
+    /// Ends the session and returns the events that still wait.
     pub fn finish(&mut self) -> Vec<Sequenced<T>> {
         let mut turns = Vec::new();
         self.release(&mut turns, |_| true);
         turns
     }
 
-    /// Lets go what is in its place, and what has waited for too long.
-    fn release(&mut self, turns: &mut Vec<Sequenced<T>>, is_over: impl Fn(&Rest<T>) -> bool) {
-        let Some(rest) = &mut self.rest else { return };
-        while let Some((&number, _)) = rest.waiting.first_key_value() {
-            let next = first_or(self.next);
+    /// Releases the events that are next, and those that have waited too long.
+    fn release(&mut self, turns: &mut Vec<Sequenced<T>>, is_over: impl Fn(&ReorderState<T>) -> bool) {
+        let Some(state) = &mut self.state else { return };
+        while let Some((&number, _)) = state.waiting.first_key_value() {
+            let next = next_number(self.next);
             if number > next {
-                if !is_over(rest) {
+                if !is_over(state) {
                     return;
                 }
                 turns.push(Sequenced::Missing(next, number - 1));
-                rest.missing.push((next, number - 1));
-                if rest.missing.len() > MOST_RANGES {
-                    rest.missing.remove(0);
+                state.missing.push((next, number - 1));
+                if state.missing.len() > MAX_MISSING_RANGES {
+                    state.missing.remove(0);
                 }
             }
-            turns.extend(rest.waiting.pop_first().map(|(_, (_, event))| Sequenced::Event(event)));
+            turns.extend(state.waiting.pop_first().map(|(_, (_, event))| Sequenced::Event(event)));
             self.next = number.saturating_add(1);
         }
-        if rest.missing.is_empty() {
-            self.rest = None;
+        if state.missing.is_empty() {
+            self.state = None;
         }
     }
 }
 
-/// The number that is next, or that of a first event.
-fn first_or(next: i64) -> i64 {
-    if next == BEFORE { 1 } else { next }
+/// Returns the next number; 1 before the first event.
+fn next_number(next: i64) -> i64 {
+    if next == BEFORE_FIRST { 1 } else { next }
 }
 
-impl<T> Rest<T> {
-    fn is_too_much(&self, window: &ReorderWindow) -> bool {
+impl<T> ReorderState<T> {
+    fn is_over_window(&self, window: &ReorderWindow) -> bool {
         let first = self.waiting.values().find_map(|(time, _)| *time);
         let waited = first.zip(self.latest).map(|(first, latest)| latest.since(first));
         let is_old = window.time.zip(waited).is_some_and(|(most, waited)| waited > most);
         self.waiting.len() > window.events || is_old
     }
 
-    /// Whether a number was missing; it is not any more.
-    fn give_up(&mut self, number: i64) -> bool {
+    /// Whether a number was missing; from now on it is not.
+    fn close_missing(&mut self, number: i64) -> bool {
         let Some(place) = self.missing.iter().position(|(first, last)| (*first..=*last).contains(&number)) else {
             return false;
         };
@@ -239,8 +238,8 @@ impl<T> Rest<T> {
 mod tests {
     use super::*;
 
-    /// What becomes of numbers, in words.
-    fn told(numbers: &[i64], events: usize) -> String {
+    /// The steps for a sequence of numbers, in words.
+    fn replay(numbers: &[i64], events: usize) -> String {
         let (mut order, window) = (ReorderBuffer::default(), ReorderWindow { events, time: None });
         let mut turns = Vec::new();
         for number in numbers {
@@ -260,29 +259,29 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_within_the_window_is_put_in_order() {
-        assert_eq!(told(&[1, 2, 3], 0), "1 2 3");
-        assert_eq!(told(&[0, 1, 2], 0), "0 1 2");
-        assert_eq!(told(&[3, 2, 1, 4], 2), "1 2 3 4");
-        assert_eq!(told(&[2, 0, 1, 3], 2), "0 1 2 3");
-        assert_eq!(told(&[0, 0, 1], 2), "0 again0 1");
+    fn reorder_puts_early_events_in_place() {
+        assert_eq!(replay(&[1, 2, 3], 0), "1 2 3");
+        assert_eq!(replay(&[0, 1, 2], 0), "0 1 2");
+        assert_eq!(replay(&[3, 2, 1, 4], 2), "1 2 3 4");
+        assert_eq!(replay(&[2, 0, 1, 3], 2), "0 1 2 3");
+        assert_eq!(replay(&[0, 0, 1], 2), "0 again0 1");
     }
 
     #[test]
-    fn what_comes_too_late_or_never_or_twice_is_told() {
-        assert_eq!(told(&[3, 2, 1, 4], 1), "(1-1) 2 3 late1 4");
-        assert_eq!(told(&[1, 5, 6], 9), "1 (2-4) 5 6");
-        assert_eq!(told(&[1, 5, 3, 6, 3, 2], 0), "1 (2-4) 5 late3 6 again3 late2");
-        assert_eq!(told(&[1, 3, 3, 2, 1], 9), "1 again3 2 3 again1");
-        assert_eq!(told(&[7, 8], 1), "(1-6) 7 8");
+    fn reorder_reports_missing_late_and_repeated_events() {
+        assert_eq!(replay(&[3, 2, 1, 4], 1), "(1-1) 2 3 late1 4");
+        assert_eq!(replay(&[1, 5, 6], 9), "1 (2-4) 5 6");
+        assert_eq!(replay(&[1, 5, 3, 6, 3, 2], 0), "1 (2-4) 5 late3 6 again3 late2");
+        assert_eq!(replay(&[1, 3, 3, 2, 1], 9), "1 again3 2 3 again1");
+        assert_eq!(replay(&[7, 8], 1), "(1-6) 7 8");
         assert_eq!(
-            told(&[i64::MAX, i64::MIN], 0),
+            replay(&[i64::MAX, i64::MIN], 0),
             "(1-9223372036854775806) 9223372036854775807 again-9223372036854775808"
         );
     }
 
     #[test]
-    fn nothing_waits_longer_than_the_window_says() {
+    fn reorder_releases_events_after_window_time() {
         let window = ReorderWindow { events: 9, time: Some(Span::from_seconds(5)) };
         let mut order = ReorderBuffer::default();
         let at = |second| Some(Time::from_seconds(second));

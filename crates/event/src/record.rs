@@ -1,10 +1,9 @@
-//! Records of a log, and what decoders make of them: events, and faults with their places.
+//! Records of a log, and the output of decoders: events, and faults with their places.
 
 use std::sync::Arc;
 
 use lictor_json::Json;
 
-use crate::native::NativeDecoder;
 use crate::{Event, Source};
 
 /// One record of a file.
@@ -20,7 +19,7 @@ pub struct LogRecord {
     pub index: u32,
 }
 
-/// A place in a log that could not be taken as an event.
+/// A place in a log that could not be read as an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The file, as the user named it.
@@ -35,7 +34,7 @@ pub struct Fault {
     pub message: String,
 }
 
-/// What came out of a file so far.
+/// The events and faults of a file so far.
 #[derive(Clone, Debug, Default)]
 pub struct DecodedEvents {
     /// The events, in the order of the log.
@@ -46,50 +45,30 @@ pub struct DecodedEvents {
 
 /// Turns the records of one file into events.
 pub trait Decoder: Send {
-    /// Takes the next record.
+    /// Decodes the next record.
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents);
 
-    /// Takes the next record as it is written, if it can do so faster; false asks for the value instead.
+    /// Decodes the next record from its text, if that is faster; returns false to get the parsed value instead.
     fn text(&mut self, _text: &str, _source: &Source, _out: &mut DecodedEvents) -> bool {
         false
     }
 
-    /// The session of a record as it is written, if that shows at a glance.
+    /// Returns the session of a record from its text, if that is quick to find.
     fn session<'a>(&self, _text: &'a str) -> Option<&'a str> {
         None
     }
 
-    /// Says what only the end of the file shows, such as spans that had to be put in order.
+    /// Adds the events that only the end of the file shows, such as spans that had to be sorted.
     fn finish(&mut self, _out: &mut DecodedEvents) {}
 }
 
 impl LogRecord {
-    /// The one event that a record of Lictor's own format is, or the first thing that is wrong with it.
-    pub fn native_event(self) -> Result<Event, Fault> {
-        self.event_by(&mut NativeDecoder::default())
-    }
-
-    /// The same of an event that Lictor wrote itself. It may come from a format that says less than ours asks for.
-    pub fn kept_event(self) -> Result<Event, Fault> {
-        self.event_by(&mut NativeDecoder::of_own())
-    }
-
-    fn event_by(self, decoder: &mut dyn Decoder) -> Result<Event, Fault> {
-        let nothing = self.fault("native.record", "this is no event");
-        let mut decoded = DecodedEvents::default();
-        decoder.record(self, &mut decoded);
-        match (decoded.events.pop(), decoded.faults.into_iter().next()) {
-            (Some(event), None) => Ok(event),
-            (_, fault) => Err(fault.unwrap_or(nothing)),
-        }
-    }
-
-    /// Where events of this record were read.
+    /// Returns the source of events of this record.
     pub fn source(&self) -> Source {
         Source { file: Arc::clone(&self.file), line: self.line, record: self.index }
     }
 
-    /// A fault of this record.
+    /// Returns a fault of this record.
     pub fn fault(&self, code: &'static str, message: impl Into<String>) -> Fault {
         Fault { file: Arc::clone(&self.file), line: self.line, column: None, code, message: message.into() }
     }

@@ -1,57 +1,62 @@
-//! Moments as logs write them.
+//! Times as logs write them.
 //!
-//! Nearly every log writes `2026-05-01T10:00:03.25Z`; that shape is read in a few nanoseconds. Whatever looks different
-//! goes to a full parser, which agrees with the short way on all that both read.
+//! Nearly every log writes `2026-05-01T10:00:03.25Z`; that shape is parsed in a few nanoseconds. Any other goes to a full
+//! parser, which agrees with the fast one on all that both read.
 
 use lictor_logic::Time;
 
 /// Nanoseconds in a second.
-const SECOND: i64 = 1_000_000_000;
+const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
-/// The moment that an RFC 3339 text names. One without an offset from UTC names none: which clock it means is anybody's
-/// guess.
+/// Returns the time that an RFC 3339 text names. None without an offset from UTC, since the clock is unknown then.
 pub fn parse_time(text: &str) -> Option<Time> {
-    usual(text.as_bytes()).or_else(|| {
+    parse_common(text.as_bytes()).or_else(|| {
         let moment: jiff::Timestamp = text.trim().parse().ok()?;
         i64::try_from(moment.as_nanosecond()).ok().map(Time)
     })
 }
 
-/// A moment in RFC 3339, in UTC.
+/// Returns a time in RFC 3339, in UTC.
 pub fn write_time(time: Time) -> String {
     let moment = jiff::Timestamp::from_nanosecond(i128::from(time.0));
     moment.map_or_else(|_| time.0.to_string(), |moment| moment.to_string())
 }
 
-/// `YYYY-MM-DDThh:mm:ss`, up to nine decimals, and `Z` or `+hh:mm`.
-fn usual(text: &[u8]) -> Option<Time> {
+/// Parses `YYYY-MM-DDThh:mm:ss`, up to nine decimals, and `Z` or `+hh:mm`.
+fn parse_common(text: &[u8]) -> Option<Time> {
     let (moment, rest) = text.split_first_chunk::<19>()?;
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     if marks.iter().any(|&(place, mark)| moment[place] != mark) {
         return None;
     }
-    let two = |place: usize| pair(moment[place], moment[place + 1]);
+    let two = |place: usize| parse_two_digits(moment[place], moment[place + 1]);
     let (year, month, day) = (two(0)? * 100 + two(2)?, two(5)?, two(8)?);
     let (hour, minute, second) = (two(11)?, two(14)?, two(17)?);
-    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) || hour > 23 || minute > 59 || second > 59 {
+    if !(1..=12).contains(&month)
+        || day < 1
+        || day > days_in_month(year, month)
+        || hour > 23
+        || minute > 59
+        || second > 59
+    {
         return None;
     }
     let (fraction, zone) = match rest.split_first()? {
-        (b'.', decimals) => fraction(decimals)?,
+        (b'.', decimals) => parse_fraction(decimals)?,
         _ => (0, rest),
     };
-    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset(zone)?;
-    seconds.checked_mul(SECOND)?.checked_add(fraction).map(Time)
+    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - parse_offset(zone)?;
+    seconds.checked_mul(NANOSECONDS_PER_SECOND)?.checked_add(fraction).map(Time)
 }
 
-/// The number that two digits write.
-fn pair(tens: u8, ones: u8) -> Option<i64> {
+/// Returns the number of two digits.
+fn parse_two_digits(tens: u8, ones: u8) -> Option<i64> {
     let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
     (tens <= 9 && ones <= 9).then(|| i64::from(tens) * 10 + i64::from(ones))
 }
 
-/// The nanoseconds that up to nine decimals write, and what follows them.
-fn fraction(decimals: &[u8]) -> Option<(i64, &[u8])> {
+/// Returns the nanoseconds of up to nine decimals, and the bytes after them.
+fn parse_fraction(decimals: &[u8]) -> Option<(i64, &[u8])> {
     let length = decimals.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if length == 0 || length > 9 {
         return None;
@@ -61,12 +66,12 @@ fn fraction(decimals: &[u8]) -> Option<(i64, &[u8])> {
     Some(((length..9).fold(value, |value, _| value * 10), rest))
 }
 
-/// How many seconds a clock is ahead of UTC.
-fn offset(zone: &[u8]) -> Option<i64> {
+/// Returns how many seconds a clock is ahead of UTC.
+fn parse_offset(zone: &[u8]) -> Option<i64> {
     match *zone {
         [b'Z'] => Some(0),
         [sign @ (b'+' | b'-'), h, hh, b':', m, mm] => {
-            let (hours, minutes) = (pair(h, hh)?, pair(m, mm)?);
+            let (hours, minutes) = (parse_two_digits(h, hh)?, parse_two_digits(m, mm)?);
             let seconds = hours * 3600 + minutes * 60;
             (hours <= 23 && minutes <= 59).then_some(if sign == b'-' { -seconds } else { seconds })
         }
@@ -74,7 +79,7 @@ fn offset(zone: &[u8]) -> Option<i64> {
     }
 }
 
-fn days_in(year: i64, month: i64) -> i64 {
+fn days_in_month(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,
@@ -83,7 +88,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from the first of January 1970, by Hinnant's algorithm: years begin in March, so that the leap day is last.
+/// Returns the days since the first of January 1970, by Hinnant's algorithm: years begin in March, so that the leap day
+/// is last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -97,41 +103,41 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn by_jiff(text: &str) -> Option<Time> {
+    fn parse_by_jiff(text: &str) -> Option<Time> {
         let moment: jiff::Timestamp = text.parse().ok()?;
         i64::try_from(moment.as_nanosecond()).ok().map(Time)
     }
 
     proptest! {
         #[test]
-        fn the_short_way_agrees_with_the_full_parser(
+        fn time_fast_parser_agrees_with_full_parser(
             year in 0..2400u32, month in 0..14u32, day in 0..33u32, hour in 0..25u32, minute in 0..61u32,
             second in 0..61u32, decimals in "(\\.[0-9]{1,9})?", zone in "Z|[+-](0[0-9]|1[0-9]|2[0-5]):[0-6][0-9]",
         ) {
             let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{decimals}{zone}");
-            if let Some(time) = usual(text.as_bytes()) {
-                prop_assert_eq!(Some(time), by_jiff(&text));
+            if let Some(time) = parse_common(text.as_bytes()) {
+                prop_assert_eq!(Some(time), parse_by_jiff(&text));
             } else {
-                prop_assert_eq!(parse_time(&text), by_jiff(&text));
+                prop_assert_eq!(parse_time(&text), parse_by_jiff(&text));
             }
         }
 
         #[test]
-        fn a_written_moment_reads_back(nanoseconds in any::<i64>()) {
+        fn time_written_reads_back(nanoseconds in any::<i64>()) {
             prop_assert_eq!(parse_time(&write_time(Time(nanoseconds))), Some(Time(nanoseconds)));
         }
     }
 
     #[test]
-    fn usual_and_unusual_spellings_are_read() {
+    fn time_accepts_rfc3339_spellings() {
         assert_eq!(parse_time("1970-01-01T00:00:01Z"), Some(Time::from_seconds(1)));
-        assert_eq!(parse_time("1970-01-01T01:00:00.5+01:00"), Some(Time(SECOND / 2)));
+        assert_eq!(parse_time("1970-01-01T01:00:00.5+01:00"), Some(Time(NANOSECONDS_PER_SECOND / 2)));
         assert_eq!(parse_time("1970-01-01 00:00:01z"), Some(Time::from_seconds(1)));
         assert_eq!(parse_time("2000-02-29T00:00:00Z"), Some(Time::from_seconds(951_782_400)));
     }
 
     #[test]
-    fn what_names_no_moment_is_none() {
+    fn time_without_offset_or_date_is_none() {
         for text in
             ["", "yesterday", "2026-05-01", "2026-05-01T10:00:03", "2026-02-30T00:00:00Z", "9999-01-01T00:00:00Z"]
         {

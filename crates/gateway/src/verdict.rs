@@ -120,5 +120,5 @@ pub(crate) fn can_be_withheld(kind: &Kind) -> bool {
 
 /// An event as a line of Lictor's own format says it.
 pub(crate) fn event(value: &Json) -> Option<Event> {
-    LogRecord { value: value.clone(), file: "-".into(), line: 0, index: 0 }.kept_event().ok()
+    LogRecord { value: value.clone(), file: "-".into(), line: 0, index: 0 }.stored_event().ok()
 }

@@ -135,7 +135,7 @@ impl Ruling {
             None => {
                 let line = json::parse_str(&answer.line).unwrap_or_default();
                 let rewritten = line.get("rewritten").cloned().and_then(|value| {
-                    lictor_decode::LogRecord { value, file: "-".into(), line: 1, index: 0 }.kept_event().ok()
+                    lictor_decode::LogRecord { value, file: "-".into(), line: 1, index: 0 }.stored_event().ok()
                 });
                 // What cannot be read is not a yes.
                 (line.text("action").unwrap_or("block").into(), line.text("message").map(str::to_owned), rewritten)

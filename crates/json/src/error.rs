@@ -1,22 +1,22 @@
-//! Why a text is not taken as JSON.
+//! The error of a text that is not accepted as JSON.
 
 use std::fmt;
 use std::str::Utf8Error;
 
-/// Why a text is not taken as JSON.
+/// The reason why a text is not accepted as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     /// The kind of mistake, for programs: `json.duplicate_key`. A text that only ends too early is `json.torn`.
     pub code: &'static str,
-    /// The byte at which it was noticed.
+    /// The offset of the byte at which it was noticed.
     pub offset: usize,
     /// What is wrong, in words.
     pub message: String,
 }
 
 impl JsonError {
-    /// The bytes are no text at all.
-    pub fn utf8(error: Utf8Error) -> JsonError {
+    /// Returns the error of bytes that are not UTF-8.
+    pub fn from_utf8(error: Utf8Error) -> JsonError {
         let (code, message) = match error.error_len() {
             Some(_) => ("json.utf8", "the bytes are not UTF-8"),
             None => ("json.torn", "the text ends inside a character"),

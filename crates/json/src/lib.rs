@@ -1,15 +1,21 @@
-//! JSON as an agent's log may hold it, read strictly: what two readers could understand differently is refused.
+//! Strict JSON for logs of agents: a text that two readers could understand differently is refused.
 //!
-//! A log is evidence, and whoever wrote it may not be a friend. So a key that stands twice in one object is an error
-//! (readers differ in which one they see), and so are a lone surrogate, a raw control character, a nesting deeper than
-//! [`MAX_DEPTH`], a second value behind the first. Whole numbers are exact. Nothing recurses on the input's say.
+//! A log is evidence, and its writer may be an attacker. So a duplicate key in one object is an error (readers differ in
+//! which one they use), and so are a lone surrogate, a raw control character, nesting deeper than [`MAX_DEPTH`] and a
+//! second value after the first. Whole numbers are exact. The parser does not recurse.
+//!
+//! [`SseFramer`] cuts server-sent events out of a stream of bytes, for every crate that reads them.
 
+mod cursor;
 mod error;
-mod pull;
+mod member_reader;
+mod number;
 mod reader;
 mod scan;
 mod slots;
-mod text;
+mod sse;
+mod string;
+mod write;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,8 +23,9 @@ use std::fmt;
 
 pub use compact_str::CompactString as Text;
 pub use error::JsonError;
-pub use pull::MemberReader;
+pub use member_reader::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
+pub use sse::{SseField, SseFrame, SseFramer, write_sse_event};
 
 /// A JSON value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,12 +56,12 @@ pub enum Number {
     Float(f64),
 }
 
-/// The members of a JSON object, in the order in which they were written; no key stands twice.
+/// The members of a JSON object, in the order in which they were written. INVARIANT: no duplicate keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object(Vec<(Text, Json)>);
 
 impl Json {
-    /// The string, if it is one.
+    /// Returns the string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
@@ -62,7 +69,7 @@ impl Json {
         }
     }
 
-    /// The truth value, if it is one.
+    /// Returns the boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Json::Bool(value) => Some(*value),
@@ -70,7 +77,7 @@ impl Json {
         }
     }
 
-    /// The whole number, if it is one that fits 64 bits.
+    /// Returns the whole number, if it is one that fits 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Json::Number(Number::Integer(value)) => Some(*value),
@@ -78,7 +85,7 @@ impl Json {
         }
     }
 
-    /// The object, if it is one.
+    /// Returns the object, if it is one.
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Json::Object(object) => Some(object),
@@ -86,7 +93,7 @@ impl Json {
         }
     }
 
-    /// The elements, if it is an array.
+    /// Returns the elements, if it is an array.
     pub fn as_array(&self) -> Option<&[Json]> {
         match self {
             Json::Array(items) => Some(items),
@@ -99,17 +106,17 @@ impl Json {
         matches!(self, Json::Null)
     }
 
-    /// The member of an object; none for anything else.
+    /// Returns a member of an object; none for any other value.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.as_object()?.get(key)
     }
 
-    /// The string under a key of an object.
+    /// Returns the string under a key of an object.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
-    /// The value that a dotted path leads to: keys of objects and positions in arrays.
+    /// Returns the value at a dotted path: keys of objects and positions in arrays.
     pub fn at(&self, path: &str) -> Option<&Json> {
         let mut value = self;
         for step in path.split('.') {
@@ -129,12 +136,12 @@ impl Json {
 }
 
 impl Object {
-    /// An object without members.
+    /// Returns an object without members.
     pub fn new() -> Object {
         Object::default()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
@@ -154,41 +161,41 @@ impl Object {
         }
     }
 
-    /// The members in their order.
+    /// Returns the members in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&Text, &Json)> {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// An object of members whose keys differ.
+    /// Returns an object of members whose keys differ.
     pub fn from_members(members: Vec<(Text, Json)>) -> Object {
         Object(members)
     }
 
-    /// The members, to be taken apart.
+    /// Returns the members by value.
     pub fn into_members(self) -> Vec<(Text, Json)> {
         self.0
     }
 }
 
-/// Up to so many members are looked through for a key that stands twice.
-const FEW: usize = 16;
+/// Up to this many members are searched for a duplicate key; more are hashed.
+const MAX_SEARCHED_MEMBERS: usize = 16;
 
 impl FromIterator<(Text, Json)> for Object {
-    /// Of a key that stands twice the later value counts.
+    /// Of duplicate keys the later value wins.
     fn from_iter<I: IntoIterator<Item = (Text, Json)>>(members: I) -> Object {
         let mut members = members.into_iter();
         let mut object = Object::new();
-        for (key, value) in members.by_ref().take(FEW) {
+        for (key, value) in members.by_ref().take(MAX_SEARCHED_MEMBERS) {
             object.insert(key, value);
         }
         let Some(next) = members.next() else { return object };
@@ -208,7 +215,7 @@ impl FromIterator<(Text, Json)> for Object {
 }
 
 impl Number {
-    /// A whole number of any size up to 128 bits.
+    /// Returns a whole number of up to 128 bits.
     pub fn whole(value: i128) -> Number {
         match i64::try_from(value) {
             Ok(value) => Number::Integer(value),
@@ -216,17 +223,17 @@ impl Number {
         }
     }
 
-    /// The number as a float; large whole numbers lose their last digits.
+    /// Returns the number as a float; large whole numbers lose their last digits.
     pub fn as_f64(self) -> f64 {
         match self {
             Number::Integer(value) => value as f64,
-            Number::Wide(high, low) => wide(high, low) as f64,
+            Number::Wide(high, low) => join_halves(high, low) as f64,
             Number::Float(value) => value,
         }
     }
 }
 
-fn wide(high: i64, low: u64) -> i128 {
+fn join_halves(high: i64, low: u64) -> i128 {
     (i128::from(high) << 64) | i128::from(low)
 }
 
@@ -234,7 +241,7 @@ impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Number::Integer(value) => write!(f, "{value}"),
-            Number::Wide(high, low) => write!(f, "{}", wide(high, low)),
+            Number::Wide(high, low) => write!(f, "{}", join_halves(high, low)),
             // As JSON writers do: a whole float keeps its point.
             Number::Float(value) => write!(f, "{value:?}"),
         }
@@ -283,9 +290,9 @@ impl From<Vec<Json>> for Json {
     }
 }
 
-/// Compact JSON text.
+/// Writes compact JSON text.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::write(self, f)
+        write::write_json(self, f)
     }
 }

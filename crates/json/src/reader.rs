@@ -1,40 +1,35 @@
-//! From bytes to a value, in one pass and without recursion.
+//! Parses a JSON text into a value, in one pass and without recursion.
 //!
 //! Finished values wait on two stacks, and a list or an object that closes takes its own from the top in one exact
-//! allocation. So nothing is sized by a guess, which a text of many small objects could turn against us, and each thread
-//! keeps its stacks from text to text.
+//! allocation. So nothing is sized by a guess, which a text of many small objects could exploit, and each thread keeps
+//! its stacks from text to text.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use super::cursor::{Cursor, ReadResult};
 use super::error::JsonError;
 use super::slots::{Slots, fill};
-use super::{Json, Object, Text, scan};
+use super::{Json, Object, Text};
 
-/// How deep values may nest.
+/// How many levels deep values may nest.
 pub const MAX_DEPTH: usize = 128;
 
 /// How many values one text may hold.
 pub const MAX_VALUES: usize = 2_000_000;
 
-/// From how many keys on repeated ones are found by hashing.
-const MANY_KEYS: usize = 24;
+/// From how many keys on duplicates are found by hashing.
+const MIN_HASHED_KEYS: usize = 24;
 
-/// How many bytes a text holds without memory of its own.
-const SHORT: usize = 24;
-
-/// What a step of the reader gives; the error is rare and boxed so that the rest stays small.
-pub(super) type Step<T> = Result<T, Box<JsonError>>;
-
-/// Reads one value that fills the whole text.
+/// Parses bytes that are one JSON value.
 pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => parse_str(text),
-        Err(error) => Err(JsonError::utf8(error)),
+        Err(error) => Err(JsonError::from_utf8(error)),
     }
 }
 
-/// Reads one value that fills the whole text.
+/// Parses a text that is one JSON value.
 pub fn parse_str(text: &str) -> Result<Json, JsonError> {
     READER.with_borrow_mut(|reader| reader.parse(text)).map_err(|error| *error)
 }
@@ -43,32 +38,32 @@ thread_local! {
     static READER: RefCell<Reader> = const { RefCell::new(Reader::new()) };
 }
 
-/// Reads the value at a place, which is nested so many levels deep, and goes behind it.
-pub(super) fn value_at(cursor: &mut Cursor<'_>, depth: usize) -> Step<Json> {
+/// Reads the value at the cursor, which is nested `depth` levels deep, and moves the cursor past it.
+pub(super) fn read_value(cursor: &mut Cursor<'_>, depth: usize) -> ReadResult<Json> {
     READER.with_borrow_mut(|reader| {
-        let result = reader.value(cursor, depth);
+        let result = reader.read_value(cursor, depth);
         reader.clear();
         result
     })
 }
 
-/// Reads text after text and keeps its working memory between them.
+/// A reader that keeps its working memory from text to text.
 struct Reader {
     /// Members of all objects that are open; the last of each waits for its value.
     members: Slots<(Text, Json)>,
     /// Elements of all lists that are open; the whole text is a list of one.
     items: Slots<Json>,
-    /// What is open around the innermost.
-    around: Vec<Open>,
+    /// The containers around the innermost one.
+    around: Vec<OpenContainer>,
 }
 
 /// A list or an object that is still open.
-struct Open {
-    /// Which of the two it is.
+struct OpenContainer {
+    /// Whether it is an object.
     object: bool,
     /// Where its own values begin on their stack.
     start: usize,
-    /// A bit for each key so far, by a rough hash: a key whose bit is not set cannot be a repeated one.
+    /// A bit for each key so far, by a rough hash: a key whose bit is not set cannot be a duplicate.
     rough: u64,
     /// All keys, once they are many.
     seen: Option<HashSet<Text>>,
@@ -79,11 +74,11 @@ impl Reader {
         Reader { members: Slots::new(), items: Slots::new(), around: Vec::new() }
     }
 
-    fn parse(&mut self, text: &str) -> Step<Json> {
+    fn parse(&mut self, text: &str) -> ReadResult<Json> {
         let mut cursor = Cursor::new(text);
-        let result = self.value(&mut cursor, 0);
+        let result = self.read_value(&mut cursor, 0);
         self.clear();
-        result.and_then(|value| cursor.end().map(|()| value))
+        result.and_then(|value| cursor.expect_end().map(|()| value))
     }
 
     fn clear(&mut self) {
@@ -92,65 +87,67 @@ impl Reader {
         self.around.clear();
     }
 
-    fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Step<Json> {
-        let mut inner = Open::new(false, 0);
+    fn read_value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> ReadResult<Json> {
+        let mut inner = OpenContainer::new(false, 0);
         let mut values = 0;
         loop {
             // Here a value begins.
             values += 1;
             if values > MAX_VALUES {
-                return Err(cursor.error("json.too_many_values", format!("more than {MAX_VALUES} values")));
+                return Err(
+                    cursor.error("json.too_many_values", format!("the text holds more than {MAX_VALUES} values"))
+                );
             }
-            let first = cursor.solid();
+            let first = cursor.peek_solid();
             if first == b'{' || first == b'[' {
                 if self.around.len() + depth >= MAX_DEPTH {
-                    return Err(cursor.error("json.too_deep", format!("values nest deeper than {MAX_DEPTH}")));
+                    return Err(cursor.error("json.too_deep", format!("values nest deeper than {MAX_DEPTH} levels")));
                 }
                 cursor.at += 1;
                 let object = first == b'{';
-                let empty = cursor.solid() == first + 2;
+                let empty = cursor.peek_solid() == first + 2;
                 if !empty {
                     let start = if object { self.members.top } else { self.items.top };
-                    self.around.push(std::mem::replace(&mut inner, Open::new(object, start)));
+                    self.around.push(std::mem::replace(&mut inner, OpenContainer::new(object, start)));
                     if object {
-                        self.key(cursor, &mut inner)?;
+                        self.read_key(cursor, &mut inner)?;
                     }
                     continue;
                 }
                 cursor.at += 1;
-                let slot = self.slot(&inner);
+                let slot = self.next_slot(&inner);
                 fill(slot, if object { Json::Object(Object::new()) } else { Json::Array(Vec::new()) });
             } else {
-                let slot = self.slot(&inner);
+                let slot = self.next_slot(&inner);
                 match first {
                     b'"' => {
                         // A blank slot is an empty string, so this is always so.
                         if let Json::String(text) = slot {
-                            cursor.string(text)?;
+                            cursor.read_string(text)?;
                         }
                     }
-                    b'-' | b'0'..=b'9' => cursor.number(slot)?,
-                    b't' => cursor.word("true", slot, Json::Bool(true))?,
-                    b'f' => cursor.word("false", slot, Json::Bool(false))?,
-                    b'n' => cursor.word("null", slot, Json::Null)?,
-                    _ => return Err(cursor.unexpected("a value")),
+                    b'-' | b'0'..=b'9' => cursor.read_number(slot)?,
+                    b't' => cursor.read_word("true", slot, Json::Bool(true))?,
+                    b'f' => cursor.read_word("false", slot, Json::Bool(false))?,
+                    b'n' => cursor.read_word("null", slot, Json::Null)?,
+                    _ => return Err(cursor.unexpected_error("a value")),
                 }
             }
             // Here it ended; close what ends with it.
             loop {
-                let next = cursor.solid();
+                let next = cursor.peek_solid();
                 if inner.object {
                     match next {
                         b',' => {
                             cursor.at += 1;
-                            self.key(cursor, &mut inner)?;
+                            self.read_key(cursor, &mut inner)?;
                             break;
                         }
                         b'}' => {}
-                        _ => return Err(cursor.unexpected("`,` or `}`")),
+                        _ => return Err(cursor.unexpected_error("`,` or `}`")),
                     }
                 } else if self.around.is_empty() {
-                    return self.items.take_from(0).pop().ok_or_else(|| cursor.unexpected("a value"));
+                    return self.items.take_from(0).pop().ok_or_else(|| cursor.unexpected_error("a value"));
                 } else {
                     match next {
                         b',' => {
@@ -158,7 +155,7 @@ impl Reader {
                             break;
                         }
                         b']' => {}
-                        _ => return Err(cursor.unexpected("`,` or `]`")),
+                        _ => return Err(cursor.unexpected_error("`,` or `]`")),
                     }
                 }
                 cursor.at += 1;
@@ -170,62 +167,62 @@ impl Reader {
                 if let Some(outer) = self.around.pop() {
                     inner = outer;
                 }
-                fill(self.slot(&inner), value);
+                fill(self.next_slot(&inner), value);
             }
         }
     }
 
-    /// The place for the next value of what is open: behind its key, or behind the elements so far.
+    /// Returns the slot for the next value of a container: after its key, or after the elements so far.
     #[inline(always)]
-    fn slot(&mut self, inner: &Open) -> &mut Json {
-        if inner.object { &mut self.members.last().1 } else { self.items.next() }
+    fn next_slot(&mut self, inner: &OpenContainer) -> &mut Json {
+        if inner.object { &mut self.members.last_mut().1 } else { self.items.claim() }
     }
 
-    /// A key, which is not to stand twice in its object, and the colon behind it.
+    /// Reads a key and the colon after it; a duplicate key is an error.
     #[inline(always)]
-    fn key(&mut self, cursor: &mut Cursor<'_>, open: &mut Open) -> Step<()> {
-        if cursor.solid() != b'"' {
-            return Err(cursor.unexpected("a key in double quotes"));
+    fn read_key(&mut self, cursor: &mut Cursor<'_>, open: &mut OpenContainer) -> ReadResult<()> {
+        if cursor.peek_solid() != b'"' {
+            return Err(cursor.unexpected_error("a key in double quotes"));
         }
         let place = cursor.at;
-        let (key, _) = self.members.next();
-        let plain = cursor.string(key)?;
+        let (key, _) = self.members.claim();
+        let plain = cursor.read_string(key)?;
         let written = &cursor.bytes[place + 1..cursor.at - 1];
         let bit = 1 << rough_hash(if plain { written } else { key.as_bytes() });
-        if open.rough & bit != 0 && repeated(self.members.from(open.start), open) {
+        if open.rough & bit != 0 && is_repeated_key(self.members.values_from(open.start), open) {
             cursor.at = place;
-            let key = &self.members.last().0;
-            return Err(cursor.error("json.duplicate_key", format!("the key {key:?} stands twice")));
+            let key = &self.members.last_mut().0;
+            return Err(cursor.error("json.duplicate_key", format!("duplicate key {key:?}")));
         }
         open.rough |= bit;
         if let Some(seen) = &mut open.seen {
-            seen.insert(self.members.last().0.clone());
+            seen.insert(self.members.last_mut().0.clone());
         }
-        if cursor.solid() != b':' {
-            return Err(cursor.unexpected("`:`"));
+        if cursor.peek_solid() != b':' {
+            return Err(cursor.unexpected_error("`:`"));
         }
         cursor.at += 1;
         Ok(())
     }
 }
 
-impl Open {
-    fn new(object: bool, start: usize) -> Open {
-        Open { object, start, rough: 0, seen: None }
+impl OpenContainer {
+    fn new(object: bool, start: usize) -> OpenContainer {
+        OpenContainer { object, start, rough: 0, seen: None }
     }
 }
 
-/// Whether the last key of an object stands before too. Short objects are searched, long ones hashed with a random seed.
+/// Whether the last key of an object is a duplicate. Short objects are searched, long ones hashed with a random seed.
 #[cold]
-fn repeated(members: &[(Text, Json)], open: &mut Open) -> bool {
+fn is_repeated_key(members: &[(Text, Json)], open: &mut OpenContainer) -> bool {
     let Some(((key, _), before)) = members.split_last() else { return false };
-    if before.len() < MANY_KEYS {
+    if before.len() < MIN_HASHED_KEYS {
         return before.iter().any(|(name, _)| name == key);
     }
     open.seen.get_or_insert_with(|| before.iter().map(|(name, _)| name.clone()).collect()).contains(key)
 }
 
-/// A number below 64 that is the same for the same key and rarely for others of its object.
+/// Returns a number below 64 that is equal for equal keys and rarely for others of the object.
 #[inline(always)]
 fn rough_hash(bytes: &[u8]) -> u32 {
     let ends = match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
@@ -233,87 +230,4 @@ fn rough_hash(bytes: &[u8]) -> u32 {
         _ => bytes.iter().fold(0, |hash, &byte| hash << 8 | u64::from(byte)),
     };
     ((ends ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32
-}
-
-/// A place in a text.
-#[derive(Debug)]
-pub(super) struct Cursor<'a> {
-    pub(super) text: &'a str,
-    pub(super) bytes: &'a [u8],
-    pub(super) at: usize,
-}
-
-impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str) -> Cursor<'a> {
-        Cursor { text, bytes: text.as_bytes(), at: 0 }
-    }
-
-    /// Nothing may follow.
-    pub(super) fn end(&self) -> Step<()> {
-        match self.at < self.bytes.len() {
-            true => Err(self.error("json.trailing", "something follows the value".to_owned())),
-            false => Ok(()),
-        }
-    }
-
-    /// The next byte that is not white space, or zero at the end; a zero is nowhere right in JSON.
-    #[inline(always)]
-    pub(super) fn solid(&mut self) -> u8 {
-        loop {
-            match self.bytes.get(self.at) {
-                Some(&byte) if byte > b' ' => return byte,
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
-                _ => return 0,
-            }
-        }
-    }
-
-    pub(super) fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    /// Reads a string into an empty text; says whether it is written as it is meant, without escapes.
-    #[inline(always)]
-    fn string(&mut self, into: &mut Text) -> Step<bool> {
-        let start = self.at + 1;
-        let end = scan::plain(self.bytes, start);
-        if self.bytes.get(end) != Some(&b'"') {
-            *into = self.escaped(start, end)?;
-            return Ok(false);
-        }
-        self.at = end + 1;
-        let plain = &self.text[start..end];
-        if plain.len() <= SHORT {
-            into.push_str(plain);
-        } else {
-            *into = Text::new(plain);
-        }
-        Ok(true)
-    }
-
-    fn word(&mut self, word: &str, slot: &mut Json, value: Json) -> Step<()> {
-        let rest = &self.bytes[self.at..];
-        if rest.starts_with(word.as_bytes()) {
-            self.at += word.len();
-            fill(slot, value);
-            return Ok(());
-        }
-        if word.as_bytes().starts_with(rest) {
-            self.at = self.bytes.len();
-        }
-        Err(self.unexpected("a value"))
-    }
-
-    #[cold]
-    pub(super) fn unexpected(&self, wanted: &str) -> Box<JsonError> {
-        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some(found) => self.error("json.syntax", format!("expected {wanted}, found {found:?}")),
-            None => self.error("json.torn", format!("the text ends where {wanted} was expected")),
-        }
-    }
-
-    #[cold]
-    pub(super) fn error(&self, code: &'static str, message: String) -> Box<JsonError> {
-        Box::new(JsonError { code, offset: self.at, message })
-    }
 }

@@ -1,15 +1,15 @@
-//! Places for values that are being read.
+//! Slots for values that are being read.
 //!
-//! A short text lies inside its 24 bytes, and a processor waits when it has to move bytes that were just written in
-//! other portions. So values are written where they stay until what holds them closes: a stack whose free slots are
-//! blank values, ready to be written into.
+//! A short text is stored inside its 24 bytes, and a processor stalls when it moves bytes that were just written in
+//! other portions. So a value is written where it stays until its container closes: a stack whose free slots are blank
+//! values, ready to be written into.
 
 use super::{Json, Text};
 
 /// How many blank slots are kept between texts.
-const KEPT: usize = 4096;
+const MAX_KEPT_SLOTS: usize = 4096;
 
-/// A value whose slot can be written into. It is a constant so that a blank is copied, never put together.
+/// A value whose slot can be written into. It is a constant so that a blank is copied, never built.
 pub(super) trait Blank {
     const BLANK: Self;
 }
@@ -33,9 +33,9 @@ impl<T: Blank> Slots<T> {
         Slots { slots: Vec::new(), top: 0 }
     }
 
-    /// The next free slot.
+    /// Claims the next free slot.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> &mut T {
+    pub(super) fn claim(&mut self) -> &mut T {
         if self.top == self.slots.len() {
             self.grow();
         }
@@ -43,18 +43,18 @@ impl<T: Blank> Slots<T> {
         &mut self.slots[self.top - 1]
     }
 
-    /// The slot that was given out last.
+    /// Returns the slot that was claimed last.
     #[inline(always)]
-    pub(super) fn last(&mut self) -> &mut T {
+    pub(super) fn last_mut(&mut self) -> &mut T {
         &mut self.slots[self.top - 1]
     }
 
-    /// The values from a place on.
-    pub(super) fn from(&self, start: usize) -> &[T] {
+    /// Returns the values from a position on.
+    pub(super) fn values_from(&self, start: usize) -> &[T] {
         &self.slots[start..self.top]
     }
 
-    /// Takes out the values from a place on.
+    /// Takes out the values from a position on.
     #[inline(always)]
     pub(super) fn take_from(&mut self, start: usize) -> Vec<T> {
         let taken = &mut self.slots[start..self.top];
@@ -66,8 +66,8 @@ impl<T: Blank> Slots<T> {
     pub(super) fn clear(&mut self) {
         self.slots[..self.top].fill_with(|| T::BLANK);
         self.top = 0;
-        if self.slots.len() > KEPT {
-            self.slots.truncate(KEPT);
+        if self.slots.len() > MAX_KEPT_SLOTS {
+            self.slots.truncate(MAX_KEPT_SLOTS);
             self.slots.shrink_to_fit();
         }
     }

@@ -1,12 +1,12 @@
-//! Numbers of payment cards.
+//! Payment card numbers.
 
 use super::bytes::is_alnum;
-use super::check::is_card;
+use super::check::is_card_number;
 use super::groups::Groups;
 
-/// Where the card ends whose number these groups start with, by its check digit and the way it is grouped: whole, in
-/// fours, as on a card of another length, or digit by digit.
-pub(super) fn card(bytes: &[u8], groups: &Groups) -> Option<usize> {
+/// Returns the end of the card number that these groups start with, by its check digit and grouping: whole, in fours, as
+/// on a card of another length, or digit by digit.
+pub(super) fn find_card(bytes: &[u8], groups: &Groups) -> Option<usize> {
     const SHAPES: &[&[usize]] = &[
         &[4, 4, 4, 4],
         &[4, 4, 4, 4, 3],
@@ -20,8 +20,9 @@ pub(super) fn card(bytes: &[u8], groups: &Groups) -> Option<usize> {
     ];
     let is_whole = |count: usize| {
         let end = groups.end(count);
-        let fits =
-            matches!(groups.digits(count).len(), 13..=19) && is_card(groups.digits(count)) && groups.is_even(count);
+        let fits = matches!(groups.digits(count).len(), 13..=19)
+            && is_card_number(groups.digits(count))
+            && groups.has_same_marks(count);
         (fits && !bytes.get(end).is_some_and(|byte| is_alnum(*byte))).then_some(end)
     };
     if matches!(groups.length(0), 13..=19) {
@@ -34,8 +35,8 @@ pub(super) fn card(bytes: &[u8], groups: &Groups) -> Option<usize> {
     is_spelled.then(|| is_whole(groups.count())).flatten()
 }
 
-/// Where the number ends that a word announced as one of a card: the right count of digits is enough.
-pub(super) fn announced_card(groups: &Groups) -> Option<usize> {
+/// Returns the end of a number that a word announced as a card's: the right count of digits is enough.
+pub(super) fn find_announced(groups: &Groups) -> Option<usize> {
     (1..=groups.count())
         .rev()
         .find(|count| matches!(groups.digits(*count).len(), 13..=19))
@@ -47,11 +48,11 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<usize> {
-        card(text.as_bytes(), &Groups::read(text.as_bytes(), 0))
+        find_card(text.as_bytes(), &Groups::read(text.as_bytes(), 0))
     }
 
     #[test]
-    fn cards_are_found_however_they_are_grouped() {
+    fn card_is_found_in_any_grouping() {
         let cards = [
             "4111111111111111",
             "4111 1111 1111 1111",
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_are_no_cards() {
+    fn card_lookalikes_are_not_found() {
         let others =
             ["4111 1111 1111 1112", "4111111111111111a", "4111 11 1111 111111", "41111111-1111-1111-1111-111111111111"];
         for text in others {

@@ -1,7 +1,7 @@
 //! Check digits: the sums by which numbers of cards, accounts and persons can be told from other numbers.
 
-/// Cards (ISO/IEC 7812): the Luhn sum.
-pub(super) fn luhn(digits: &[u8]) -> bool {
+/// Whether digits pass the Luhn sum of cards (ISO/IEC 7812).
+pub(super) fn passes_luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
         .rev()
@@ -14,9 +14,9 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// The networks whose cards start and end like this.
-pub(super) fn is_card(digits: &[u8]) -> bool {
-    let first = |count: usize| number(digits.get(..count).unwrap_or(digits));
+/// Whether digits are a card number of a known network.
+pub(super) fn is_card_number(digits: &[u8]) -> bool {
+    let first = |count: usize| parse_digits(digits.get(..count).unwrap_or(digits));
     let length = digits.len();
     let known = matches!(
         (length, first(4)),
@@ -30,11 +30,11 @@ pub(super) fn is_card(digits: &[u8]) -> bool {
             | (16, 5081..=5085 | 8100..=8299 | 9792)
     );
     // Numbers of a single digit pass the sum for some lengths, and stand for no card.
-    known && luhn(digits) && digits.windows(2).any(|pair| pair[0] != pair[1])
+    known && passes_luhn(digits) && digits.windows(2).any(|pair| pair[0] != pair[1])
 }
 
-/// Accounts (ISO 13616): the remainder of the rearranged number. Letters are in upper case.
-pub(super) fn iban(account: &[u8]) -> bool {
+/// Whether an account passes the remainder of ISO 13616. Letters are in upper case.
+pub(super) fn is_iban(account: &[u8]) -> bool {
     let Some((head, tail)) = account.split_at_checked(4) else { return false };
     let remainder = tail.iter().chain(head).fold(0, |remainder, byte| match byte {
         b'0'..=b'9' => (remainder * 10 + u32::from(byte - b'0')) % 97,
@@ -43,7 +43,7 @@ pub(super) fn iban(account: &[u8]) -> bool {
     remainder == 1
 }
 
-/// How many characters an account of a country has.
+/// Returns how many characters an account of a country has.
 pub(super) fn iban_length(country: &[u8]) -> Option<usize> {
     let country: [u8; 2] = country.try_into().ok()?;
     let length = match &country.map(|letter| letter.to_ascii_uppercase()) {
@@ -70,28 +70,29 @@ pub(super) fn iban_length(country: &[u8]) -> Option<usize> {
     Some(length)
 }
 
-/// The numbers that the United States give to persons: never all zeros in a part, never 666 nor 9xx in front.
-pub(super) fn ssn(digits: &[u8]) -> bool {
+/// Whether digits are a US social security number: never all zeros in a part, never 666 nor 9xx in front.
+pub(super) fn is_ssn(digits: &[u8]) -> bool {
     match digits.len() {
         9 => {
-            let (area, group, serial) = (number(&digits[..3]), number(&digits[3..5]), number(&digits[5..]));
+            let (area, group, serial) =
+                (parse_digits(&digits[..3]), parse_digits(&digits[3..5]), parse_digits(&digits[5..]));
             area != 0 && area != 666 && area < 900 && group != 0 && serial != 0
         }
         _ => false,
     }
 }
 
-/// Polish PESEL: weights, and a day of birth in front.
-pub(super) fn pesel(digits: &[u8]) -> bool {
+/// Whether digits are a Polish PESEL: weights, and a day of birth in front.
+pub(super) fn is_pesel(digits: &[u8]) -> bool {
     digits.len() == 11
-        && matches!(number(&digits[2..4]) % 20, 1..=12)
-        && matches!(number(&digits[4..6]), 1..=31)
-        && weighted(digits, &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]).is_multiple_of(10)
+        && matches!(parse_digits(&digits[2..4]) % 20, 1..=12)
+        && matches!(parse_digits(&digits[4..6]), 1..=31)
+        && weighted_sum(digits, &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]).is_multiple_of(10)
 }
 
-/// German tax number of a person: ISO 7064 MOD 11,10, and among the first ten digits exactly one that stands twice or
-/// three times.
-pub(super) fn steuer_id(digits: &[u8]) -> bool {
+/// Whether digits are a German tax number of a person: ISO 7064 MOD 11,10, and among the first ten digits exactly one
+/// occurs two or three times.
+pub(super) fn is_steuer_id(digits: &[u8]) -> bool {
     if digits.len() != 11 || digits[0] == b'0' {
         return false;
     }
@@ -107,8 +108,8 @@ pub(super) fn steuer_id(digits: &[u8]) -> bool {
     repeated == 1 && counts.iter().all(|count| *count < 4) && (11 - product) % 10 == u32::from(digits[10] & 0x0F)
 }
 
-/// Brazilian CPF: two check digits.
-pub(super) fn cpf(digits: &[u8]) -> bool {
+/// Whether digits are a Brazilian CPF: two check digits.
+pub(super) fn is_cpf(digits: &[u8]) -> bool {
     let check = |count: usize| {
         let weights = (2..=count as u32 + 1).rev();
         let sum: u32 =
@@ -118,8 +119,8 @@ pub(super) fn cpf(digits: &[u8]) -> bool {
     digits.len() == 11 && digits.windows(2).any(|pair| pair[0] != pair[1]) && check(9) && check(10)
 }
 
-/// Indian Aadhaar: Verhoeff's sum.
-pub(super) fn aadhaar(digits: &[u8]) -> bool {
+/// Whether digits are an Indian Aadhaar: Verhoeff's sum.
+pub(super) fn is_aadhaar(digits: &[u8]) -> bool {
     /// The group of the five-sided prism, row by row.
     const PRODUCT: [[u8; 10]; 10] = [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -149,28 +150,28 @@ pub(super) fn aadhaar(digits: &[u8]) -> bool {
     digits.len() == 12 && digits[0] >= b'2' && sum == 0
 }
 
-/// French NIR: the month of birth where it should be, and the key.
-pub(super) fn nir(digits: &[u8]) -> bool {
+/// Whether digits are a French NIR: the month of birth where it should be, and the key.
+pub(super) fn is_nir(digits: &[u8]) -> bool {
     digits.len() == 15
         && matches!(digits[0], b'1' | b'2')
-        && matches!(number(&digits[3..5]), 1..=12 | 20 | 30..=42 | 50..=99)
-        && 97 - number(&digits[..13]) % 97 == number(&digits[13..])
+        && matches!(parse_digits(&digits[3..5]), 1..=12 | 20 | 30..=42 | 50..=99)
+        && 97 - parse_digits(&digits[..13]) % 97 == parse_digits(&digits[13..])
 }
 
-/// Spanish DNI and NIE: a letter that the number decides; the first letter of a NIE counts as 0, 1 or 2.
-pub(super) fn dni(digits: &[u8], first: u8, letter: u8) -> bool {
+/// Whether a letter fits a Spanish DNI or NIE; the first letter of a NIE counts as 0, 1 or 2.
+pub(super) fn is_dni(digits: &[u8], first: u8, letter: u8) -> bool {
     let start = match first.to_ascii_uppercase() {
         b'X' => 0,
         b'Y' => 1,
         b'Z' => 2,
         _ => 0,
     };
-    let number = start * 10_000_000 + number(digits);
+    let number = start * 10_000_000 + parse_digits(digits);
     b"TRWAGMYFPDXBNJZSQVHLCKE".get((number % 23) as usize) == Some(&letter.to_ascii_uppercase())
 }
 
-/// Italian codice fiscale: sixteen letters and digits, the last decided by the others.
-pub(super) fn codice_fiscale(code: &[u8]) -> bool {
+/// Whether a code is an Italian codice fiscale: sixteen letters and digits, the last decided by the others.
+pub(super) fn is_codice_fiscale(code: &[u8]) -> bool {
     const ODD: [u32; 26] =
         [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
     const SHAPE: &[u8] = b"AAAAAA00A00A000A";
@@ -194,8 +195,8 @@ pub(super) fn codice_fiscale(code: &[u8]) -> bool {
     is_shaped && b"ABCDEHLMPRST".contains(&code[8].to_ascii_uppercase()) && sum % 26 == value(code[15]) as u32
 }
 
-/// British NINO: two letters that occur, six digits, a last letter.
-pub(super) fn nino(prefix: [u8; 2], last: u8) -> bool {
+/// Whether letters are those of a British NINO: two allowed letters, six digits, a last letter.
+pub(super) fn is_nino(prefix: [u8; 2], last: u8) -> bool {
     let prefix = prefix.map(|letter| letter.to_ascii_uppercase());
     !b"DFIQUV".contains(&prefix[0])
         && !b"DFIOQUV".contains(&prefix[1])
@@ -203,12 +204,12 @@ pub(super) fn nino(prefix: [u8; 2], last: u8) -> bool {
         && matches!(last.to_ascii_uppercase(), b'A'..=b'D')
 }
 
-/// The value of digits; more than eighteen count modulo 2^64.
-pub(super) fn number(digits: &[u8]) -> u64 {
+/// Returns the value of digits; more than eighteen count modulo 2^64.
+pub(super) fn parse_digits(digits: &[u8]) -> u64 {
     digits.iter().fold(0u64, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0F)))
 }
 
-fn weighted(digits: &[u8], weights: &[u32]) -> u32 {
+fn weighted_sum(digits: &[u8], weights: &[u32]) -> u32 {
     digits.iter().zip(weights).map(|(digit, weight)| u32::from(digit & 0x0F) * weight).sum()
 }
 
@@ -218,16 +219,16 @@ mod tests {
 
     /// Numbers with right check digits, each of which must be refused with any single digit changed.
     #[test]
-    fn one_wrong_digit_is_seen() {
+    fn check_digits_catch_one_wrong_digit() {
         type Check = fn(&[u8]) -> bool;
         let cases: [(&str, Check, &str); 7] = [
-            ("luhn", luhn, "4111111111111111"),
-            ("iban", iban, "DE89370400440532013000"),
-            ("pesel", pesel, "44051401359"),
-            ("steuer_id", steuer_id, "86095742719"),
-            ("cpf", cpf, "52998224725"),
-            ("aadhaar", aadhaar, "234123412346"),
-            ("nir", nir, "294037512000591"),
+            ("luhn", passes_luhn, "4111111111111111"),
+            ("iban", is_iban, "DE89370400440532013000"),
+            ("pesel", is_pesel, "44051401359"),
+            ("steuer_id", is_steuer_id, "86095742719"),
+            ("cpf", is_cpf, "52998224725"),
+            ("aadhaar", is_aadhaar, "234123412346"),
+            ("nir", is_nir, "294037512000591"),
         ];
         for (name, check, right) in cases {
             assert!(check(right.as_bytes()), "{name}: {right}");
@@ -245,21 +246,21 @@ mod tests {
     }
 
     #[test]
-    fn cards_belong_to_a_network() {
+    fn card_number_belongs_to_network() {
         for card in ["4111111111111111", "5555555555554444", "378282246310005", "6011111111111117", "30569309025904"] {
-            assert!(is_card(card.as_bytes()), "{card}");
+            assert!(is_card_number(card.as_bytes()), "{card}");
         }
         for other in ["1234567812345670", "9999999999999995", "4111111111111112", "0000000000000000", "411111111111"] {
-            assert!(!is_card(other.as_bytes()), "{other}");
+            assert!(!is_card_number(other.as_bytes()), "{other}");
         }
     }
 
     #[test]
-    fn letters_are_decided_by_numbers() {
-        assert!(dni(b"12345678", b' ', b'Z') && !dni(b"12345678", b' ', b'A'));
-        assert!(dni(b"1234567", b'X', b'L') && !dni(b"1234567", b'Y', b'L'));
-        assert!(codice_fiscale(b"RSSMRA85T10A562S") && !codice_fiscale(b"RSSMRA85T10A562T"));
-        assert!(nino(*b"AB", b'C') && !nino(*b"GB", b'C') && !nino(*b"AB", b'E'));
-        assert!(ssn(b"123456789") && !ssn(b"666456789") && !ssn(b"900456789") && !ssn(b"123006789"));
+    fn check_letters_follow_from_numbers() {
+        assert!(is_dni(b"12345678", b' ', b'Z') && !is_dni(b"12345678", b' ', b'A'));
+        assert!(is_dni(b"1234567", b'X', b'L') && !is_dni(b"1234567", b'Y', b'L'));
+        assert!(is_codice_fiscale(b"RSSMRA85T10A562S") && !is_codice_fiscale(b"RSSMRA85T10A562T"));
+        assert!(is_nino(*b"AB", b'C') && !is_nino(*b"GB", b'C') && !is_nino(*b"AB", b'E'));
+        assert!(is_ssn(b"123456789") && !is_ssn(b"666456789") && !is_ssn(b"900456789") && !is_ssn(b"123006789"));
     }
 }

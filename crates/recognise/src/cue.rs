@@ -5,12 +5,12 @@ use super::Builtin;
 /// The category of the terms of other scripts.
 const HEALTH: u16 = Builtin::Health as u16;
 
-/// What a word or phrase announces.
+/// The kind of data that a word or phrase announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cue {
     /// It is itself data of the category with this number.
     Term(u16),
-    /// The same, if it is in capitals.
+    /// Like [`Cue::Term`], but only in capitals.
     Acronym(u16),
     /// The point of an address that is written in words.
     Dot,
@@ -20,19 +20,19 @@ pub(super) enum Cue {
     Booking,
     /// A date of birth, and nothing but small words in between.
     Birth,
-    /// A date of birth, perhaps behind the place.
+    /// A date of birth, perhaps after the place of birth.
     Born,
-    /// A number of a telephone.
+    /// A phone number.
     Phone,
     /// The few digits that prove a card.
     CardCode,
-    /// A number of a card.
+    /// A card number.
     Card,
     /// The last digits of a card.
     CardEnd,
-    /// A number of an account at a bank.
+    /// A bank account number.
     Account,
-    /// An account.
+    /// An IBAN.
     Iban,
     /// An id that a state gives, whatever its shape.
     Document,
@@ -40,9 +40,9 @@ pub(super) enum Cue {
     NineDigits,
     /// An id that a state gives, of eleven or twelve digits.
     ElevenDigits,
-    /// Perhaps an id that a state gives: the word before and the check digits tell.
+    /// Perhaps an id that a state gives: the word before it and the check digits decide.
     Number,
-    /// A number of a patient.
+    /// A patient number.
     Patient,
     /// A code of a disease.
     Disease,
@@ -50,15 +50,15 @@ pub(super) enum Cue {
     PostalCode,
     /// A box at the post office.
     Box,
-    /// A street, with its number behind it.
+    /// A street, with its number after it.
     Street,
     /// An address, on the same line.
     Address,
 }
 
 impl Cue {
-    /// Whether it tells something in a text without any digit.
-    pub(super) fn is_enough(self) -> bool {
+    /// Whether it matters in a text without any digit.
+    pub(super) fn needs_no_digit(self) -> bool {
         matches!(self, Cue::Term(_) | Cue::Acronym(_) | Cue::Dot)
     }
 }
@@ -160,8 +160,8 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
     ),
 ];
 
-/// Phrases in other scripts, which are looked for in texts that are not all ASCII once they are folded.
-pub(super) const WIDE_PHRASES: &[(Cue, &str)] = &[
+/// Phrases in other scripts, for texts that are not all ASCII after folding.
+pub(super) const NON_LATIN_PHRASES: &[(Cue, &str)] = &[
     (Cue::Birth, "дата рождения, родился, родилась, 出生日期, 生年月日, 생년월일, تاريخ الميلاد, ημερομηνία γέννησης"),
     (Cue::Phone, "телефон, 电话, 手机, 電話, 전화번호, هاتف, τηλέφωνο"),
     (Cue::Document, "паспорт, 护照, 身份证, パスポート, 여권"),
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_phrase_can_be_found() {
+    fn cue_phrases_fit_the_lexicon() {
         for (cue, phrases) in PHRASES {
             for phrase in phrases.split(", ") {
                 assert!(Lexicon::can_hold(phrase), "{cue:?}: {phrase}");

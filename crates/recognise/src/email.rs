@@ -3,116 +3,119 @@
 
 use std::ops::Range;
 
-use super::bytes::{at, before, ends_with, goes_on_with, is_alnum, is_blank, is_one_of, run, run_back};
-use super::vocabulary::{FILE, TOP_LEVEL, classes};
+use super::bytes::{
+    byte_at, byte_before, ends_with_at, is_alnum, is_blank, is_one_of, run_end, run_start, starts_with_at,
+};
+use super::vocabulary::{FILE_EXTENSION, TOP_LEVEL_DOMAIN, classify};
 use lictor_json::Text;
 
 /// An address of a mailbox.
 pub(super) struct Mailbox {
-    /// Where it stands.
+    /// Its bytes in the text.
     pub(super) range: Range<usize>,
-    /// Itself, in lower case.
+    /// The address, in lower case.
     pub(super) name: Text,
 }
 
-/// The longest part before the `@`, and the longest behind it (RFC 5321).
-const LOCAL: usize = 64;
-const DOMAIN: usize = 253;
+/// The longest part before the `@` (RFC 5321).
+const MAX_LOCAL_BYTES: usize = 64;
+/// The longest part after the `@` (RFC 5321).
+const MAX_DOMAIN_BYTES: usize = 253;
 
-/// The address around an `@`.
-pub(super) fn around_at(bytes: &[u8], sign: usize) -> Option<Mailbox> {
+/// Returns the address around an `@`.
+pub(super) fn find_around_sign(bytes: &[u8], sign: usize) -> Option<Mailbox> {
     let is_loose = |byte: u8| is_blank(byte) || is_opening(byte) || is_closing(byte);
-    match is_loose(before(bytes, sign, 1)) || is_loose(at(bytes, sign + 1)) {
-        true => spaced(bytes, sign),
-        false => plain(bytes, sign),
+    match is_loose(byte_before(bytes, sign, 1)) || is_loose(byte_at(bytes, sign + 1)) {
+        true => find_spaced(bytes, sign),
+        false => find_plain(bytes, sign),
     }
 }
 
-fn plain(bytes: &[u8], sign: usize) -> Option<Mailbox> {
-    let start = local_start(bytes, sign);
+fn find_plain(bytes: &[u8], sign: usize) -> Option<Mailbox> {
+    let start = find_local_start(bytes, sign);
     let domain = Domain::read(bytes, sign + 1, false)?;
     let local = bytes.get(start..sign).filter(|local| !local.is_empty())?;
-    if is_of_machine(bytes, start, sign, domain.end) {
+    if is_machine_name(bytes, start, sign, domain.end) {
         return None;
     }
-    Some(Mailbox { range: start..domain.end, name: name(local, &domain.name) })
+    Some(Mailbox { range: start..domain.end, name: join_name(local, &domain.name) })
 }
 
-/// The address around a word or a bracketed word that stands for the `@`.
-pub(super) fn around_word(bytes: &[u8], word: Range<usize>, only_common: bool) -> Option<Mailbox> {
-    let end = run_back(bytes, word.start, 2, is_blank);
-    let start = local_start(bytes, end);
-    let domain = Domain::read(bytes, run(bytes, word.end, 2, is_blank), true)?;
+/// Returns the address around a word or a bracketed word for the `@`.
+pub(super) fn find_around_word(bytes: &[u8], word: Range<usize>, only_common: bool) -> Option<Mailbox> {
+    let end = run_start(bytes, word.start, 2, is_blank);
+    let start = find_local_start(bytes, end);
+    let domain = Domain::read(bytes, run_end(bytes, word.end, 2, is_blank), true)?;
     let local = bytes.get(start..end).filter(|local| !local.is_empty())?;
-    let is_believed = !only_common || classes(last_label(&domain.name)).has(TOP_LEVEL);
-    is_believed.then(|| Mailbox { range: start..domain.end, name: name(local, &domain.name) })
+    let is_believed = !only_common || classify(last_label(&domain.name)).has(TOP_LEVEL_DOMAIN);
+    is_believed.then(|| Mailbox { range: start..domain.end, name: join_name(local, &domain.name) })
 }
 
-/// The address that has its point written out: `alice at example dot com`. The word is `dot`.
-pub(super) fn around_dot(bytes: &[u8], dot: usize) -> Option<Mailbox> {
+/// Returns the address around a written-out point: `alice at example dot com`.
+pub(super) fn find_around_dot(bytes: &[u8], dot: usize) -> Option<Mailbox> {
     const NO_DOMAIN: &[&str] =
         &["the", "a", "an", "this", "that", "our", "my", "your", "every", "each", "one", "red", "dot"];
-    let label_end = run_back(bytes, dot, 2, |byte| is_blank(byte) || is_opening(byte));
-    let label = run_back(bytes, label_end, 63, |byte| is_alnum(byte) || byte == b'-');
+    let label_end = run_start(bytes, dot, 2, |byte| is_blank(byte) || is_opening(byte));
+    let label = run_start(bytes, label_end, 63, |byte| is_alnum(byte) || byte == b'-');
     if label == label_end || is_one_of(&bytes[label..label_end], NO_DOMAIN) {
         return None;
     }
-    let word_end = run_back(bytes, label, 2, is_blank);
-    let word = ["at", "arroba", "chiocciola"].into_iter().find(|word| ends_with(bytes, word_end, word))?;
+    let word_end = run_start(bytes, label, 2, is_blank);
+    let word = ["at", "arroba", "chiocciola"].into_iter().find(|word| ends_with_at(bytes, word_end, word))?;
     let word_start = word_end - word.len();
-    if word_end == label || !is_blank(before(bytes, word_start, 1)) {
+    if word_end == label || !is_blank(byte_before(bytes, word_start, 1)) {
         return None;
     }
-    let mut mailbox = around_word(bytes, word_start..word_end, true)?;
+    let mut mailbox = find_around_word(bytes, word_start..word_end, true)?;
     // `alice dot smith at`: the part before may be written out, too.
-    while let Some((start, label)) = label_before_dot(bytes, mailbox.range.start) {
+    while let Some((start, label)) = find_label_before_dot(bytes, mailbox.range.start) {
         mailbox.range.start = start;
         mailbox.name = Text::from(format!("{label}.{}", mailbox.name));
-        if mailbox.name.len() > LOCAL + DOMAIN {
+        if mailbox.name.len() > MAX_LOCAL_BYTES + MAX_DOMAIN_BYTES {
             return None;
         }
     }
     Some(mailbox)
 }
 
-fn label_before_dot(bytes: &[u8], start: usize) -> Option<(usize, String)> {
-    let dot_end = run_back(bytes, start, 2, is_blank);
-    if dot_end == start || !ends_with(bytes, dot_end, "dot") {
+fn find_label_before_dot(bytes: &[u8], start: usize) -> Option<(usize, String)> {
+    let dot_end = run_start(bytes, start, 2, is_blank);
+    if dot_end == start || !ends_with_at(bytes, dot_end, "dot") {
         return None;
     }
-    let label_end = run_back(bytes, dot_end - 3, 2, is_blank);
-    let label = run_back(bytes, label_end, LOCAL, is_local);
+    let label_end = run_start(bytes, dot_end - 3, 2, is_blank);
+    let label = run_start(bytes, label_end, MAX_LOCAL_BYTES, is_local);
     let text = bytes.get(label..label_end).filter(|text| !text.is_empty() && label_end < dot_end - 3)?;
     Some((label, String::from_utf8_lossy(text).to_lowercase()))
 }
 
-/// Every bracketed `at` of a text: where the bracket opens and where it closes.
-pub(super) fn bracketed(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
+/// Returns every bracketed `at` of a text, with its brackets.
+pub(super) fn find_bracketed_at(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     memchr::memchr3_iter(b'(', b'[', b'{', bytes).filter_map(|open| {
-        let word = run(bytes, open + 1, 2, is_blank);
+        let word = run_end(bytes, open + 1, 2, is_blank);
         let word_end = word + 2;
-        let close = run(bytes, word_end, 2, is_blank);
-        (goes_on_with(bytes, word, "at") && is_closing(at(bytes, close))).then_some(open..close + 1)
+        let close = run_end(bytes, word_end, 2, is_blank);
+        (starts_with_at(bytes, word, "at") && is_closing(byte_at(bytes, close))).then_some(open..close + 1)
     })
 }
 
-/// An address with blanks around its signs or between all of its letters.
-fn spaced(bytes: &[u8], sign: usize) -> Option<Mailbox> {
-    let end = run_back(bytes, sign, 3, |byte| is_blank(byte) || is_opening(byte));
-    let begin = run(bytes, sign + 1, 3, |byte| is_blank(byte) || is_closing(byte));
+/// Returns an address with blanks around its signs or between all of its letters.
+fn find_spaced(bytes: &[u8], sign: usize) -> Option<Mailbox> {
+    let end = run_start(bytes, sign, 3, |byte| is_blank(byte) || is_opening(byte));
+    let begin = run_end(bytes, sign + 1, 3, |byte| is_blank(byte) || is_closing(byte));
     let domain = match Domain::read(bytes, begin, true) {
         Some(domain) => domain,
-        None => Domain::letter_by_letter(bytes, begin)?,
+        None => Domain::read_spaced_letters(bytes, begin)?,
     };
-    if !classes(last_label(&domain.name)).has(TOP_LEVEL) {
+    if !classify(last_label(&domain.name)).has(TOP_LEVEL_DOMAIN) {
         return None;
     }
-    let mut start = local_start(bytes, end);
+    let mut start = find_local_start(bytes, end);
     let mut local = bytes.get(start..end)?.to_vec();
     if local.len() == 1 {
         // Single letters with single blanks in between.
-        while start >= 2 && before(bytes, start, 1) == b' ' && is_local(bytes[start - 2]) {
-            if start >= 3 && !is_blank(bytes[start - 3]) || local.len() == LOCAL {
+        while start >= 2 && byte_before(bytes, start, 1) == b' ' && is_local(bytes[start - 2]) {
+            if start >= 3 && !is_blank(bytes[start - 3]) || local.len() == MAX_LOCAL_BYTES {
                 break;
             }
             start -= 2;
@@ -120,20 +123,20 @@ fn spaced(bytes: &[u8], sign: usize) -> Option<Mailbox> {
         }
         local.reverse();
     }
-    (!local.is_empty()).then(|| Mailbox { range: start..domain.end, name: name(&local, &domain.name) })
+    (!local.is_empty()).then(|| Mailbox { range: start..domain.end, name: join_name(&local, &domain.name) })
 }
 
-/// Where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no others do:
-/// some scripts put no blank before an address.
-fn local_start(bytes: &[u8], end: usize) -> usize {
-    let start = run_back(bytes, end, LOCAL, is_local);
+/// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no others
+/// do: some scripts put no blank before an address.
+fn find_local_start(bytes: &[u8], end: usize) -> usize {
+    let start = run_start(bytes, end, MAX_LOCAL_BYTES, is_local);
     let start = match start < end {
         true => start,
-        false => run_back(bytes, end, LOCAL, |byte| byte >= 0x80 || is_local(byte)),
+        false => run_start(bytes, end, MAX_LOCAL_BYTES, |byte| byte >= 0x80 || is_local(byte)),
     };
     // Not in the middle of a character, and nothing that cannot start an address.
-    let start = run(bytes, start, LOCAL, |byte| byte & 0xC0 == 0x80);
-    run(bytes, start, LOCAL, |byte| matches!(byte, b'.' | b'-' | b'\'' | b'+' | b'%')).min(end)
+    let start = run_end(bytes, start, MAX_LOCAL_BYTES, |byte| byte & 0xC0 == 0x80);
+    run_end(bytes, start, MAX_LOCAL_BYTES, |byte| matches!(byte, b'.' | b'-' | b'\'' | b'+' | b'%')).min(end)
 }
 
 fn is_local(byte: u8) -> bool {
@@ -148,17 +151,17 @@ fn is_closing(byte: u8) -> bool {
     matches!(byte, b')' | b']' | b'}')
 }
 
-/// What has the shape of an address and names no mailbox: a password in a URL, a repository, a handle, a label.
-fn is_of_machine(bytes: &[u8], start: usize, sign: usize, end: usize) -> bool {
+/// Whether an address names no mailbox: a password in a URL, a repository, a handle, a label.
+fn is_machine_name(bytes: &[u8], start: usize, sign: usize, end: usize) -> bool {
     let local = &bytes[start..sign];
-    let token = run_back(bytes, start, 256, |byte| !is_blank(byte) && !matches!(byte, b'"' | b'\'' | b'/'));
-    let is_in_url = ends_with(bytes, token, "://") && bytes[token..start].contains(&b':');
-    let is_repository = is_one_of(local, &["git"]) && at(bytes, end) == b':';
-    let is_handle = before(bytes, start, 1) == b'@';
+    let token = run_start(bytes, start, 256, |byte| !is_blank(byte) && !matches!(byte, b'"' | b'\'' | b'/'));
+    let is_in_url = ends_with_at(bytes, token, "://") && bytes[token..start].contains(&b':');
+    let is_repository = is_one_of(local, &["git"]) && byte_at(bytes, end) == b':';
+    let is_handle = byte_before(bytes, start, 1) == b'@';
     is_in_url || is_repository || is_handle || is_one_of(local, &["this", "super", "return"])
 }
 
-fn name(local: &[u8], domain: &[u8]) -> Text {
+fn join_name(local: &[u8], domain: &[u8]) -> Text {
     let mut name = Vec::with_capacity(local.len() + 1 + domain.len());
     for part in [local, b"@", domain] {
         name.extend_from_slice(part);
@@ -175,7 +178,7 @@ fn last_label(domain: &[u8]) -> &[u8] {
     domain.rsplit(|byte| *byte == b'.').next().unwrap_or(domain)
 }
 
-/// The part behind the `@`.
+/// The part after the `@`.
 struct Domain {
     name: Vec<u8>,
     end: usize,
@@ -184,17 +187,16 @@ struct Domain {
 }
 
 impl Domain {
-    /// The domain that starts here; points may be written out and have blanks around them if it is `hidden` from
-    /// machines.
+    /// Reads the domain that starts here; with `hidden`, points may be written out and have blanks around them.
     fn read(bytes: &[u8], start: usize, hidden: bool) -> Option<Domain> {
         let mut domain = Domain { name: Vec::with_capacity(32), end: start, is_loose: false };
         let mut place = start;
         loop {
-            // Some scripts put no blank behind an address: a label is in ASCII or has none of it.
-            let is_wide = at(bytes, place) >= 0x80;
+            // Some scripts put no blank after an address: a label is in ASCII or has none of it.
+            let is_wide = byte_at(bytes, place) >= 0x80;
             let is_label = |byte: u8| if is_wide { byte >= 0x80 } else { is_alnum(byte) || byte == b'-' };
-            let mut label_end = run(bytes, place, 63, is_label);
-            label_end = run_back(bytes, label_end, label_end - place, |byte| byte == b'-');
+            let mut label_end = run_end(bytes, place, 63, is_label);
+            label_end = run_start(bytes, label_end, label_end - place, |byte| byte == b'-');
             let label = bytes.get(place..label_end).filter(|label| !label.is_empty() && label[0] != b'-');
             let Some(label) = label else { break };
             if !domain.name.is_empty() {
@@ -203,8 +205,8 @@ impl Domain {
             domain.name.extend_from_slice(label);
             domain.end = label_end;
             place = label_end;
-            match point(bytes, place, hidden || !domain.name.contains(&b'.')) {
-                Some(next) if domain.name.len() < DOMAIN => {
+            match skip_point(bytes, place, hidden || !domain.name.contains(&b'.')) {
+                Some(next) if domain.name.len() < MAX_DOMAIN_BYTES => {
                     domain.is_loose |= next != place + 1;
                     place = next;
                 }
@@ -214,18 +216,21 @@ impl Domain {
         domain.is_whole().then_some(domain)
     }
 
-    /// `e x a m p l e . c o m`: single characters with single blanks in between.
-    fn letter_by_letter(bytes: &[u8], start: usize) -> Option<Domain> {
+    /// Reads `e x a m p l e . c o m`: single characters with single blanks in between.
+    fn read_spaced_letters(bytes: &[u8], start: usize) -> Option<Domain> {
         let mut domain = Domain { name: Vec::new(), end: start, is_loose: true };
         let mut place = start;
-        while is_alnum(at(bytes, place)) || matches!(at(bytes, place), b'.' | b'-') {
+        while is_alnum(byte_at(bytes, place)) || matches!(byte_at(bytes, place), b'.' | b'-') {
             let next = place + 1;
-            if !matches!(at(bytes, next), b' ' | 0) && !is_blank(at(bytes, next)) && is_alnum(at(bytes, next)) {
+            if !matches!(byte_at(bytes, next), b' ' | 0)
+                && !is_blank(byte_at(bytes, next))
+                && is_alnum(byte_at(bytes, next))
+            {
                 break;
             }
             domain.name.push(bytes[place]);
             domain.end = next;
-            if at(bytes, next) != b' ' || domain.name.len() == DOMAIN {
+            if byte_at(bytes, next) != b' ' || domain.name.len() == MAX_DOMAIN_BYTES {
                 break;
             }
             place = next + 1;
@@ -240,15 +245,16 @@ impl Domain {
         let last = last_label(&self.name);
         let is_name = last.len() >= 2 && last.iter().all(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80);
         let is_encoded = last.len() > 4 && last[..4].eq_ignore_ascii_case(b"xn--");
-        let is_believed = if self.is_loose { classes(last).has(TOP_LEVEL) } else { !classes(last).has(FILE) };
+        let is_believed =
+            if self.is_loose { classify(last).has(TOP_LEVEL_DOMAIN) } else { !classify(last).has(FILE_EXTENSION) };
         last.len() < self.name.len() && (is_name || is_encoded) && is_believed
     }
 }
 
-/// Where the label behind a point starts. A point that is written out, or has blanks around it, counts if `loose`.
-fn point(bytes: &[u8], place: usize, loose: bool) -> Option<usize> {
-    if at(bytes, place) == b'.' {
-        if is_alnum(at(bytes, place + 1)) || at(bytes, place + 1) >= 0x80 {
+/// Returns where the label after a point starts. With `loose`, a point may be written out or have blanks around it.
+fn skip_point(bytes: &[u8], place: usize, loose: bool) -> Option<usize> {
+    if byte_at(bytes, place) == b'.' {
+        if is_alnum(byte_at(bytes, place + 1)) || byte_at(bytes, place + 1) >= 0x80 {
             return Some(place + 1);
         }
         return None;
@@ -256,19 +262,19 @@ fn point(bytes: &[u8], place: usize, loose: bool) -> Option<usize> {
     if !loose {
         return None;
     }
-    let open = run(bytes, place, 2, is_blank);
-    let word = run(bytes, open, 2, |byte| is_opening(byte) || is_blank(byte));
+    let open = run_end(bytes, place, 2, is_blank);
+    let word = run_end(bytes, open, 2, |byte| is_opening(byte) || is_blank(byte));
     let word_end = word
-        + match at(bytes, word) {
+        + match byte_at(bytes, word) {
             b'.' => 1,
-            _ if goes_on_with(bytes, word, "dot") => 3,
-            _ if goes_on_with(bytes, word, "punkt") || goes_on_with(bytes, word, "punto") => 5,
+            _ if starts_with_at(bytes, word, "dot") => 3,
+            _ if starts_with_at(bytes, word, "punkt") || starts_with_at(bytes, word, "punto") => 5,
             _ => return None,
         };
-    let next = run(bytes, word_end, 3, |byte| is_closing(byte) || is_blank(byte));
+    let next = run_end(bytes, word_end, 3, |byte| is_closing(byte) || is_blank(byte));
     // A word needs something that parts it from its neighbors, and so does a point: `example. Then` ends a sentence.
     let is_parted = word > place && next > word_end;
-    (is_parted && is_alnum(at(bytes, next))).then_some(next)
+    (is_parted && is_alnum(byte_at(bytes, next))).then_some(next)
 }
 
 #[cfg(test)]
@@ -277,11 +283,11 @@ mod tests {
 
     fn found(text: &str) -> Option<String> {
         let sign = text.find('@')?;
-        around_at(text.as_bytes(), sign).map(|mailbox| mailbox.name.to_string())
+        find_around_sign(text.as_bytes(), sign).map(|mailbox| mailbox.name.to_string())
     }
 
     #[test]
-    fn addresses_are_found_around_their_sign() {
+    fn email_is_found_around_its_sign() {
         let cases = [
             ("write to Alice.Smith+shop@Mail.Example.co.uk, please", "alice.smith+shop@mail.example.co.uk"),
             ("'bob@example.org'", "bob@example.org"),
@@ -302,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_left_alone() {
+    fn email_lookalikes_are_not_found() {
         let texts = [
             "icon@2x.png",
             "user@localhost",

@@ -2,34 +2,36 @@
 
 use std::ops::Range;
 
-/// How long a word must be to be tried. Shorter ones hide little, and are many.
-const SHORTEST: usize = 20;
+/// How many bytes a word must have to be decoded. Shorter ones hide little, and are many.
+const MIN_ENCODED_BYTES: usize = 20;
 
-/// The word around a place of a text that decodes to readable text, with that text; and where all of the word ends, so
-/// that nobody need ask for it again.
-pub(super) fn readable_word(bytes: &[u8], place: usize) -> (Option<(Range<usize>, String)>, usize) {
-    let before = bytes[..place].iter().rposition(|byte| value(*byte).is_none());
+/// Returns the word around a position that decodes to readable text, with that text; and where the word ends, so that
+/// the caller does not decode it again.
+pub(super) fn decode_word_around(bytes: &[u8], place: usize) -> (Option<(Range<usize>, String)>, usize) {
+    let before = bytes[..place].iter().rposition(|byte| base64_value(*byte).is_none());
     let start = before.map_or(0, |before| before + 1);
-    let end =
-        bytes[place..].iter().position(|byte| value(*byte).is_none()).map_or(bytes.len(), |length| place + length);
+    let end = bytes[place..]
+        .iter()
+        .position(|byte| base64_value(*byte).is_none())
+        .map_or(bytes.len(), |length| place + length);
     let word = &bytes[start..end];
-    if word.len() < SHORTEST {
+    if word.len() < MIN_ENCODED_BYTES {
         return (None, end);
     }
-    if let Some(text) = readable(word) {
+    if let Some(text) = decode_readable(word) {
         return (Some((start..end, text)), end);
     }
     // A path is one word to base64. Where it does not decode as a whole, its last part may.
     let last = word.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    let text = if last > 0 && word.len() - last >= SHORTEST { readable(&word[last..]) } else { None };
+    let text = if last > 0 && word.len() - last >= MIN_ENCODED_BYTES { decode_readable(&word[last..]) } else { None };
     (text.map(|text| (start + last..end, text)), end)
 }
 
-fn readable(word: &[u8]) -> Option<String> {
-    from_hex(word).or_else(|| from_base64(word))
+fn decode_readable(word: &[u8]) -> Option<String> {
+    decode_hex(word).or_else(|| decode_base64(word))
 }
 
-fn from_hex(word: &[u8]) -> Option<String> {
+fn decode_hex(word: &[u8]) -> Option<String> {
     if !word.len().is_multiple_of(2) {
         return None;
     }
@@ -41,7 +43,7 @@ fn from_hex(word: &[u8]) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-fn from_base64(word: &[u8]) -> Option<String> {
+fn decode_base64(word: &[u8]) -> Option<String> {
     if word.len() % 4 == 1 {
         return None;
     }
@@ -49,7 +51,7 @@ fn from_base64(word: &[u8]) -> Option<String> {
     for group in word.chunks(4) {
         let mut bits = 0u32;
         for place in 0..4 {
-            bits = bits << 6 | group.get(place).map_or(Some(0), |byte| value(*byte))?;
+            bits = bits << 6 | group.get(place).map_or(Some(0), |byte| base64_value(*byte))?;
         }
         for place in 0..group.len() - 1 {
             decoded.push(readable_byte((bits >> (16 - 8 * place)) as u8)?);
@@ -58,13 +60,13 @@ fn from_base64(word: &[u8]) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-/// Nothing for the bytes that no text has: most words are found out by their first.
+/// Returns the byte if a text may have it: most words fail at their first.
 fn readable_byte(byte: u8) -> Option<u8> {
     (byte >= b' ' && byte != 0x7F || matches!(byte, b'\n' | b'\r' | b'\t')).then_some(byte)
 }
 
-/// The value of a digit of base64, of either alphabet.
-fn value(byte: u8) -> Option<u32> {
+/// Returns the value of a base64 digit, of either alphabet.
+fn base64_value(byte: u8) -> Option<u32> {
     let value = match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,
@@ -84,7 +86,7 @@ mod tests {
         let mut words = Vec::new();
         let mut place = 0;
         while place < text.len() {
-            let (word, end) = readable_word(text.as_bytes(), place);
+            let (word, end) = decode_word_around(text.as_bytes(), place);
             words.extend(word.map(|(_, text)| text));
             place = end + 1;
         }
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_decode_to_text_are_decoded() {
+    fn encoded_words_are_decoded() {
         assert_eq!(words("see YWxpY2VAZXhhbXBsZS5jb20= now"), ["alice@example.com"]);
         assert_eq!(words("616c696365406578616d706c652e636f6d"), ["alice@example.com"]);
         assert_eq!(words("https://x.example/y/YWxpY2VAZXhhbXBsZS5jb20"), ["alice@example.com"]);
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_left_alone() {
+    fn encoded_lookalikes_are_not_decoded() {
         for text in [
             "internationalization-of-everything",
             "d41d8cd98f00b204e9800998ecf8427e",

@@ -1,25 +1,25 @@
-//! A text as it is read, not as it is spelled: escapes decoded, invisible characters gone, look-alikes and accents as
-//! plain ASCII, digits of all scripts as ours; with the way back to the bytes of the original.
+//! Folds a text to what a person reads: escapes decoded, invisible characters dropped, look-alikes and accents as plain
+//! ASCII, digits of all scripts as ASCII digits. Each part keeps its origin in the original.
 
 use std::ops::Range;
 
 use unicode_normalization::char::decompose_compatible;
 
-use super::bytes::at;
-use super::glyph::{Glyph, glyph, is_mark};
+use super::bytes::byte_at;
+use super::glyph::{Glyph, is_mark, read_glyph};
 
-/// A text as it is read.
-pub(super) struct Folded {
+/// A text as a person reads it.
+pub(super) struct FoldedText {
     /// The text.
     pub(super) text: String,
     /// Whether the original has letters of other scripts than Latin, even if they became ASCII.
     pub(super) has_scripts: bool,
-    /// Where its parts come from, in the order of the text; empty where nobody asked.
-    pieces: Vec<Piece>,
+    /// The origins of its parts, in the order of the text; empty unless they were asked for.
+    parts: Vec<FoldedPart>,
 }
 
 /// A part of a folded text.
-struct Piece {
+struct FoldedPart {
     /// Where it starts in the folded text.
     start: usize,
     /// Where it comes from.
@@ -31,31 +31,31 @@ struct Piece {
 /// Whether a text of ASCII has an escape that can be decoded.
 pub(super) fn has_escape(text: &str) -> bool {
     let bytes = text.as_bytes();
-    memchr::memchr3_iter(b'%', b'&', b'\\', bytes).any(|place| decode(text, place).is_some())
+    memchr::memchr3_iter(b'%', b'&', b'\\', bytes).any(|place| decode_escape(text, place).is_some())
 }
 
-/// Folds a text; keeps the way back if asked to.
-pub(super) fn fold(text: &str, keep_origin: bool) -> Folded {
+/// Folds a text; keeps the origins of its parts if asked to.
+pub(super) fn fold(text: &str, keep_origin: bool) -> FoldedText {
     let mut folder = Folder {
-        folded: Folded { text: String::with_capacity(text.len() + 16), has_scripts: false, pieces: Vec::new() },
+        folded: FoldedText { text: String::with_capacity(text.len() + 16), has_scripts: false, parts: Vec::new() },
         hidden: Vec::new(),
         keep_origin,
     };
     let bytes = text.as_bytes();
     let mut place = 0;
     while place < bytes.len() {
-        let plain = plain_end(bytes, place);
+        let plain = find_special(bytes, place);
         folder.copy(text, place..plain);
         let Some(character) = text.get(plain..).and_then(|rest| rest.chars().next()) else { break };
         let next = plain + character.len_utf8();
         place = next;
         if !character.is_ascii() {
-            folder.put(character, plain..next);
+            folder.push_folded(character, plain..next);
             continue;
         }
-        match decode(text, plain) {
+        match decode_escape(text, plain) {
             Some((decoded, end)) => {
-                folder.put(decoded, plain..end);
+                folder.push_folded(decoded, plain..end);
                 place = end;
             }
             None => folder.copy(text, plain..next),
@@ -64,26 +64,27 @@ pub(super) fn fold(text: &str, keep_origin: bool) -> Folded {
     folder.finish()
 }
 
-impl Folded {
-    /// The bytes of the original that a range of the folded text comes from.
+impl FoldedText {
+    /// Returns the bytes of the original that a range of the folded text comes from.
     pub(super) fn origin(&self, range: Range<usize>) -> Range<usize> {
-        // The original of one byte. Copied pieces are ASCII, so a byte of them is a character.
+        // The original of one byte. Copied parts are ASCII, so a byte of them is a character.
         let of_byte = |place: usize| {
-            let next = self.pieces.partition_point(|piece| piece.start <= place);
-            let piece = next.checked_sub(1).map(|number| &self.pieces[number])?;
+            let next = self.parts.partition_point(|piece| piece.start <= place);
+            let piece = next.checked_sub(1).map(|number| &self.parts[number])?;
             let copy = piece.origin.start + (place - piece.start);
             Some(if piece.copied { copy..copy + 1 } else { piece.origin.clone() })
         };
         match (of_byte(range.start), of_byte(range.end.saturating_sub(1))) {
-            // Hidden text stands behind all other text but comes from anywhere.
+            // Hidden text comes after all other text but originates anywhere.
             (Some(first), Some(last)) => first.start.min(last.start)..first.end.max(last.end),
             _ => 0..0,
         }
     }
 }
 
+/// The state of folding one text.
 struct Folder {
-    folded: Folded,
+    folded: FoldedText,
     /// Letters that only a machine reads, with where they come from.
     hidden: Vec<(char, Range<usize>)>,
     keep_origin: bool,
@@ -92,47 +93,47 @@ struct Folder {
 impl Folder {
     fn copy(&mut self, text: &str, origin: Range<usize>) {
         let Some(part) = text.get(origin.clone()).filter(|part| !part.is_empty()) else { return };
-        self.note(origin, true);
+        self.keep_part(origin, true);
         self.folded.text.push_str(part);
     }
 
-    fn note(&mut self, origin: Range<usize>, copied: bool) {
+    fn keep_part(&mut self, origin: Range<usize>, copied: bool) {
         if self.keep_origin {
-            self.folded.pieces.push(Piece { start: self.folded.text.len(), origin, copied });
+            self.folded.parts.push(FoldedPart { start: self.folded.text.len(), origin, copied });
         }
     }
 
-    fn put(&mut self, character: char, origin: Range<usize>) {
+    fn push_folded(&mut self, character: char, origin: Range<usize>) {
         if character.is_ascii() {
-            self.note(origin, false);
+            self.keep_part(origin, false);
             return self.folded.text.push(character);
         }
         // Accents, signs and pictures are of no script.
         self.folded.has_scripts |= matches!(character as u32, 0x370..0x2000 | 0x2E80..0x1F000 | 0x20000..);
-        match glyph(character) {
+        match read_glyph(character) {
             Glyph::Nothing => {}
             Glyph::Hidden(letter) => self.hidden.push((letter, origin)),
             Glyph::Digit(digit) => {
-                self.note(origin, false);
+                self.keep_part(origin, false);
                 self.folded.text.push(digit);
             }
             Glyph::Ascii(looks) => {
-                self.note(origin, false);
+                self.keep_part(origin, false);
                 self.folded.text.push_str(looks);
             }
             Glyph::Other => {
-                self.note(origin, false);
-                take_apart(character, &mut self.folded.text);
+                self.keep_part(origin, false);
+                push_decomposed(character, &mut self.folded.text);
             }
         }
     }
 
-    fn finish(mut self) -> Folded {
+    fn finish(mut self) -> FoldedText {
         if !self.hidden.is_empty() {
-            self.note(0..0, false);
+            self.keep_part(0..0, false);
             self.folded.text.push('\n');
             for (letter, origin) in std::mem::take(&mut self.hidden) {
-                self.note(origin, false);
+                self.keep_part(origin, false);
                 self.folded.text.push(letter);
             }
         }
@@ -140,10 +141,10 @@ impl Folder {
     }
 }
 
-/// Writes what a character consists of: the parts that are ASCII or look like it, or the whole as it is.
-fn take_apart(character: char, text: &mut String) {
+/// Writes the parts of a character that are ASCII or look like it, or the character itself.
+fn push_decomposed(character: char, text: &mut String) {
     let start = text.len();
-    decompose_compatible(character, |part| match glyph(part) {
+    decompose_compatible(character, |part| match read_glyph(part) {
         _ if part.is_ascii() => text.push(part),
         Glyph::Ascii(looks) => text.push_str(looks),
         Glyph::Digit(digit) => text.push(digit),
@@ -154,8 +155,8 @@ fn take_apart(character: char, text: &mut String) {
     }
 }
 
-/// Where the run of bytes ends that need no folding.
-fn plain_end(bytes: &[u8], start: usize) -> usize {
+/// Returns where the next byte that needs folding is.
+fn find_special(bytes: &[u8], start: usize) -> usize {
     let mut place = start;
     // Eight at a time; the last few one by one.
     while let Some(eight) = bytes.get(place..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -172,23 +173,23 @@ fn is_special(byte: u8) -> bool {
     (byte >= 0x80) | (byte == b'%') | (byte == b'&') | (byte == b'\\')
 }
 
-/// The character that an escape at a place stands for, and where the escape ends.
-fn decode(text: &str, place: usize) -> Option<(char, usize)> {
-    match at(text.as_bytes(), place) {
-        b'%' => percent(text.as_bytes(), place),
-        b'&' => entity(text, place),
-        b'\\' => backslash(text.as_bytes(), place),
+/// Returns the character of the escape at a position, and where the escape ends.
+fn decode_escape(text: &str, place: usize) -> Option<(char, usize)> {
+    match byte_at(text.as_bytes(), place) {
+        b'%' => decode_percent(text.as_bytes(), place),
+        b'&' => decode_entity(text, place),
+        b'\\' => decode_backslash(text.as_bytes(), place),
         _ => None,
     }
 }
 
 /// `%40`, or as many of these as a character has bytes.
-fn percent(bytes: &[u8], place: usize) -> Option<(char, usize)> {
+fn decode_percent(bytes: &[u8], place: usize) -> Option<(char, usize)> {
     let mut decoded = [0; 4];
     for count in 1..=4 {
         let escape = bytes.get(place + 3 * (count - 1)..place + 3 * count)?;
         decoded[count - 1] = match escape {
-            [b'%', high, low] => hex(&[*high, *low])? as u8,
+            [b'%', high, low] => parse_hex(&[*high, *low])? as u8,
             _ => return None,
         };
         if let Ok(text) = std::str::from_utf8(&decoded[..count]) {
@@ -199,16 +200,16 @@ fn percent(bytes: &[u8], place: usize) -> Option<(char, usize)> {
 }
 
 /// `&#64;`, `&#x40;`, `&commat;`; numbers may lack the semicolon, as browsers allow.
-fn entity(text: &str, place: usize) -> Option<(char, usize)> {
+fn decode_entity(text: &str, place: usize) -> Option<(char, usize)> {
     let bytes = text.as_bytes();
-    if at(bytes, place + 1) == b'#' {
-        let is_hex = at(bytes, place + 2) | 0x20 == b'x';
+    if byte_at(bytes, place + 1) == b'#' {
+        let is_hex = byte_at(bytes, place + 2) | 0x20 == b'x';
         let start = place + if is_hex { 3 } else { 2 };
         let class = if is_hex { u8::is_ascii_hexdigit } else { u8::is_ascii_digit };
         let length = bytes.get(start..)?.iter().take(8).take_while(|byte| class(byte)).count();
         let number = u32::from_str_radix(text.get(start..start + length)?, if is_hex { 16 } else { 10 }).ok()?;
         let end = start + length;
-        return Some((char::from_u32(number)?, end + usize::from(at(bytes, end) == b';')));
+        return Some((char::from_u32(number)?, end + usize::from(byte_at(bytes, end) == b';')));
     }
     const NAMES: [(&str, char); 20] = [
         ("amp;", '&'),
@@ -237,21 +238,21 @@ fn entity(text: &str, place: usize) -> Option<(char, usize)> {
 }
 
 /// `\u0040`, `\x40`, `\n`: JSON inside a text.
-fn backslash(bytes: &[u8], place: usize) -> Option<(char, usize)> {
-    let character = match at(bytes, place + 1) {
+fn decode_backslash(bytes: &[u8], place: usize) -> Option<(char, usize)> {
+    let character = match byte_at(bytes, place + 1) {
         b'n' => '\n',
         b'r' => '\r',
         b't' => '\t',
         quoted @ (b'"' | b'\'' | b'/' | b'\\') => quoted as char,
-        b'x' => return Some((char::from_u32(hex(bytes.get(place + 2..place + 4)?)?)?, place + 4)),
+        b'x' => return Some((char::from_u32(parse_hex(bytes.get(place + 2..place + 4)?)?)?, place + 4)),
         b'u' => {
-            let unit = hex(bytes.get(place + 2..place + 6)?)?;
+            let unit = parse_hex(bytes.get(place + 2..place + 6)?)?;
             if let Some(character) = char::from_u32(unit) {
                 return Some((character, place + 6));
             }
             // Two halves of a character beyond the first plane.
             let escape = bytes.get(place + 6..place + 12).filter(|escape| escape.starts_with(b"\\u"))?;
-            let pair = [unit as u16, hex(&escape[2..])? as u16];
+            let pair = [unit as u16, parse_hex(&escape[2..])? as u16];
             return Some((char::decode_utf16(pair).next()?.ok()?, place + 12));
         }
         _ => return None,
@@ -259,7 +260,7 @@ fn backslash(bytes: &[u8], place: usize) -> Option<(char, usize)> {
     Some((character, place + 2))
 }
 
-fn hex(digits: &[u8]) -> Option<u32> {
+fn parse_hex(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |number, digit| Some(number * 16 + (*digit as char).to_digit(16)?))
 }
 
@@ -267,12 +268,12 @@ fn hex(digits: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn folded(text: &str) -> String {
+    fn fold_text(text: &str) -> String {
         fold(text, false).text
     }
 
     #[test]
-    fn a_text_is_folded_to_what_is_read() {
+    fn fold_returns_text_as_read() {
         let cases = [
             ("ａｌｉｃｅ＠ｅｘａｍｐｌｅ．ｃｏｍ", "alice@example.com"),
             ("a\u{200b}l\u{ad}ice", "alice"),
@@ -291,12 +292,12 @@ mod tests {
             ("x\u{e0061}\u{e0040}\u{e0062}y", "xy\na@b"),
         ];
         for (text, wanted) in cases {
-            assert_eq!(folded(text), wanted, "{text}");
+            assert_eq!(fold_text(text), wanted, "{text}");
         }
     }
 
     #[test]
-    fn the_way_back_is_kept() {
+    fn fold_keeps_origin_of_parts() {
         let text = "Ä %40 straße z\u{200b}9 ＠";
         let folded = fold(text, true);
         let origin = |part: &str| {
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_is_left_alone() {
+    fn fold_ignores_escape_lookalikes() {
         for text in ["100% sure", "R&D & more", r"C:\dir\file", "50%", "&", "\\", "%4", "&#;", "&#xZZ;"] {
             assert!(!has_escape(text), "{text}");
         }

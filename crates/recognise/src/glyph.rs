@@ -1,7 +1,7 @@
-//! What a character looks like to a reader who knows ASCII only.
+//! The ASCII look-alikes of characters.
 
 /// The first of the ten digits of every script that has its own (general category Nd).
-const ZEROS: [u32; 74] = [
+const SCRIPT_ZEROS: [u32; 74] = [
     0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50, 0xED0, 0xF20,
     0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50, 0x1BB0, 0x1C40, 0x1C50, 0xA620, 0xA8D0,
     0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10, 0x104A0, 0x10D30, 0x10D40, 0x11066, 0x110F0, 0x11136, 0x111D0,
@@ -36,7 +36,7 @@ const INVISIBLE: [(u32, u32); 17] = [
 const MARKS: [(u32, u32); 5] = [(0x300, 0x36F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F)];
 
 /// Characters that are read as letters or marks of ASCII and that Unicode does not take apart into them, sorted.
-const ALIKE: &[(char, &str)] = &[
+const LOOKALIKES: &[(char, &str)] = &[
     ('\u{85}', "\n"),
     ('°', "o"),
     ('·', "."),
@@ -215,7 +215,7 @@ const ALIKE: &[(char, &str)] = &[
     ('｡', "."),
 ];
 
-/// What a character is for somebody who looks for data.
+/// The way a character reads in the search for data.
 pub(super) enum Glyph {
     /// Nothing is seen.
     Nothing,
@@ -229,22 +229,22 @@ pub(super) enum Glyph {
     Other,
 }
 
-/// What a character is, by the tables.
-pub(super) fn glyph(character: char) -> Glyph {
+/// Returns how a character reads, by the tables.
+pub(super) fn read_glyph(character: char) -> Glyph {
     let code = character as u32;
     if is_in(code, &INVISIBLE) {
-        return hidden(code).map_or(Glyph::Nothing, Glyph::Hidden);
+        return read_hidden(code).map_or(Glyph::Nothing, Glyph::Hidden);
     }
     if is_in(code, &MARKS) {
         return Glyph::Nothing;
     }
-    if let Ok(place) = ALIKE.binary_search_by_key(&character, |(alike, _)| *alike) {
-        return Glyph::Ascii(ALIKE[place].1);
+    if let Ok(place) = LOOKALIKES.binary_search_by_key(&character, |(alike, _)| *alike) {
+        return Glyph::Ascii(LOOKALIKES[place].1);
     }
-    let zero = ZEROS.partition_point(|zero| *zero <= code).checked_sub(1).map(|place| ZEROS[place]);
+    let zero = SCRIPT_ZEROS.partition_point(|zero| *zero <= code).checked_sub(1).map(|place| SCRIPT_ZEROS[place]);
     match zero.map(|zero| code - zero) {
         Some(value @ 0..=9) => Glyph::Digit((b'0' + value as u8) as char),
-        _ => framed(code).map_or(Glyph::Other, Glyph::Digit),
+        _ => read_framed(code).map_or(Glyph::Other, Glyph::Digit),
     }
 }
 
@@ -258,8 +258,9 @@ fn is_in(code: u32, ranges: &[(u32, u32)]) -> bool {
     next.checked_sub(1).is_some_and(|place| code <= ranges[place].1)
 }
 
-/// Text that is smuggled in characters nobody sees: tags are ASCII moved up, and variation selectors can count bytes.
-fn hidden(code: u32) -> Option<char> {
+/// Returns the letter that an invisible character smuggles: tags are ASCII moved up, and variation selectors can count
+/// bytes.
+fn read_hidden(code: u32) -> Option<char> {
     let byte = match code {
         0xE0020..=0xE007E => code - 0xE0000,
         0xE0100..=0xE01EF => code - 0xE0100 + 16,
@@ -268,8 +269,8 @@ fn hidden(code: u32) -> Option<char> {
     char::from_u32(byte).filter(|character| matches!(character, ' '..='~'))
 }
 
-/// Letters and digits in filled frames, which Unicode does not take apart.
-fn framed(code: u32) -> Option<char> {
+/// Returns the letter or digit in a filled frame, which Unicode does not decompose.
+fn read_framed(code: u32) -> Option<char> {
     let (base, first) = match code {
         0x1F150..=0x1F169 => (b'A', 0x1F150),
         0x1F170..=0x1F189 => (b'A', 0x1F170),
@@ -289,11 +290,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_are_sorted() {
-        assert!(ALIKE.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(ZEROS.windows(2).all(|pair| pair[0] < pair[1]));
+    fn glyph_tables_are_sorted() {
+        assert!(LOOKALIKES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(SCRIPT_ZEROS.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(INVISIBLE.windows(2).all(|pair| pair[0].1 < pair[1].0));
         assert!(MARKS.windows(2).all(|pair| pair[0].1 < pair[1].0));
-        assert!(ALIKE.iter().all(|(alike, looks)| !alike.is_ascii() && looks.is_ascii()));
+        assert!(LOOKALIKES.iter().all(|(alike, looks)| !alike.is_ascii() && looks.is_ascii()));
     }
 }

@@ -1,38 +1,38 @@
 //! Digits in groups, as numbers of cards, telephones and persons are written.
 
-use super::bytes::at;
+use super::bytes::byte_at;
 
 /// Groups of digits with marks in between.
 pub(super) struct Groups {
-    digits: [u8; MOST_DIGITS],
+    digits: [u8; MAX_DIGITS],
     /// How many digits there are up to the end of each group.
-    totals: [u8; MOST_GROUPS],
+    totals: [u8; MAX_GROUPS],
     /// Where each group ends in the text.
-    ends: [usize; MOST_GROUPS],
-    /// The mark behind each group but the last.
-    marks: [u8; MOST_GROUPS],
+    ends: [usize; MAX_GROUPS],
+    /// The mark after each group but the last.
+    marks: [u8; MAX_GROUPS],
     count: usize,
 }
 
-const MOST_DIGITS: usize = 24;
-const MOST_GROUPS: usize = 20;
+const MAX_DIGITS: usize = 24;
+const MAX_GROUPS: usize = 20;
 
 impl Groups {
-    /// The groups that start here. Groups that would make too many digits are left out.
+    /// Reads the groups that start here. Groups that would make too many digits are left out.
     pub(super) fn read(bytes: &[u8], start: usize) -> Groups {
         let mut groups = Groups {
-            digits: [0; MOST_DIGITS],
-            totals: [0; MOST_GROUPS],
-            ends: [0; MOST_GROUPS],
-            marks: [0; MOST_GROUPS],
+            digits: [0; MAX_DIGITS],
+            totals: [0; MAX_GROUPS],
+            ends: [0; MAX_GROUPS],
+            marks: [0; MAX_GROUPS],
             count: 0,
         };
         let mut place = start;
         let mut total = 0;
-        while groups.count < MOST_GROUPS {
+        while groups.count < MAX_GROUPS {
             let before = total;
-            while at(bytes, place).is_ascii_digit() {
-                if total == MOST_DIGITS {
+            while byte_at(bytes, place).is_ascii_digit() {
+                if total == MAX_DIGITS {
                     return groups;
                 }
                 groups.digits[total] = bytes[place];
@@ -44,40 +44,40 @@ impl Groups {
             }
             groups.totals[groups.count] = total as u8;
             groups.ends[groups.count] = place;
-            let mark = at(bytes, place);
+            let mark = byte_at(bytes, place);
             if !is_mark(mark) {
                 groups.count += 1;
                 return groups;
             }
             groups.marks[groups.count] = if mark == b'\r' { b'\n' } else { mark };
             groups.count += 1;
-            place += 1 + usize::from(is_mark(at(bytes, place + 1)));
+            place += 1 + usize::from(is_mark(byte_at(bytes, place + 1)));
         }
         groups
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The digits of the first groups.
+    /// Returns the digits of the first groups.
     pub(super) fn digits(&self, groups: usize) -> &[u8] {
         let total = groups.checked_sub(1).and_then(|last| self.totals.get(last)).copied().unwrap_or(0);
         &self.digits[..usize::from(total)]
     }
 
-    /// Where the first groups end in the text.
+    /// Returns where the first groups end in the text.
     pub(super) fn end(&self, groups: usize) -> usize {
         groups.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0)
     }
 
-    /// The mark behind a group.
+    /// Returns the mark after a group.
     pub(super) fn mark(&self, group: usize) -> u8 {
         self.marks.get(group).copied().unwrap_or(0)
     }
 
-    /// How many digits a group has.
+    /// Returns how many digits a group has.
     pub(super) fn length(&self, group: usize) -> usize {
         match group.checked_sub(1) {
             _ if group >= self.count => 0,
@@ -91,13 +91,13 @@ impl Groups {
         lengths.len() <= self.count && lengths.iter().enumerate().all(|(group, length)| self.length(group) == *length)
     }
 
-    /// Whether the same mark stands between the first groups.
-    pub(super) fn is_even(&self, groups: usize) -> bool {
-        self.marks[..groups.saturating_sub(1).min(MOST_GROUPS)].windows(2).all(|pair| pair[0] == pair[1])
+    /// Whether the same mark separates the first groups.
+    pub(super) fn has_same_marks(&self, groups: usize) -> bool {
+        self.marks[..groups.saturating_sub(1).min(MAX_GROUPS)].windows(2).all(|pair| pair[0] == pair[1])
     }
 }
 
-/// What may stand between the groups of one number.
+/// Whether a byte may separate the groups of one number.
 fn is_mark(byte: u8) -> bool {
     matches!(byte, b' ' | b'-' | b'.' | b'\n' | b'\r' | b'\t' | b'/' | b'_')
 }
@@ -107,12 +107,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_read_with_their_marks() {
+    fn digit_groups_are_read_with_marks() {
         let groups = Groups::read(b"x4111 1111-11 9x", 1);
         assert!(groups.starts_with(&[4, 4, 2, 1]) && groups.count() == 4);
         assert_eq!((groups.digits(2), groups.end(2)), (&b"41111111"[..], 10));
         assert_eq!((groups.mark(0), groups.mark(1)), (b' ', b'-'));
-        assert!(groups.is_even(2) && !groups.is_even(3));
+        assert!(groups.has_same_marks(2) && !groups.has_same_marks(3));
         assert_eq!(Groups::read(b"1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2", 0).count(), 20);
         assert_eq!(Groups::read(b"1234567890123456789012345", 0).count(), 0);
     }

@@ -1,7 +1,7 @@
-//! Words that tell something about somebody's health: conditions, treatments, medicines, examinations.
+//! Words about a person's health: conditions, treatments, medicines, examinations.
 //!
-//! Words that are as much at home elsewhere (`stroke`, `cold`, `patient`, `virus`, `condition`, `blind`) are left out
-//! or stand here with a neighbor. Without accents, in lower case, with commas in between.
+//! Words that are as common elsewhere (`stroke`, `cold`, `patient`, `virus`, `condition`, `blind`) are left out or come
+//! with a neighbor. Without accents, in lower case, separated by commas.
 
 /// Conditions and what people suffer from.
 const CONDITIONS: &str = "\
@@ -72,8 +72,8 @@ const MEDICINES: &str = "\
      valium, valproate, valsartan, venlafaxine, verapamil, viagra, vicodin, warfarin, wegovy, xanax, zoloft, \
      zolpidem";
 
-/// The same in German, French, Spanish, Italian, Dutch, Portuguese and Polish, where it is another word.
-const ABROAD: &str = "\
+/// Words of all three lists in German, French, Spanish, Italian, Dutch, Portuguese and Polish.
+const OTHER_LANGUAGES: &str = "\
      bluthochdruck, blutzucker, brustkrebs, darmkrebs, lungenkrebs, hautkrebs, chemotherapie, zuckerkrank, \
      diabetiker, diabetikerin, depressionen, epilepsie, fehlgeburt, herzinfarkt, herzinsuffizienz, \
      krebserkrankung, lungenentzundung, magersucht, schlaganfall, schwanger, schwangerschaft, schizophrenie, \
@@ -90,17 +90,17 @@ const ABROAD: &str = "\
      longontsteking, gravidez, gravida, hipertensao, depressao, ciaza, cukrzyca, nadcisnienie, nowotwor, \
      padaczka, astma, depresja, gruzlica";
 
-/// Short forms that are words, or names of something else, unless they are in capitals.
-const IN_CAPITALS: &str = "aids, sars, mrsa, uti, gerd, ibs, ocd, ecg, ekg, mri";
+/// Short forms that mean something else unless they are in capitals.
+const ACRONYMS: &str = "aids, sars, mrsa, uti, gerd, ibs, ocd, ecg, ekg, mri";
 
-/// All words of the lists but the short forms.
+/// Returns all words of the lists but the short forms.
 pub(super) fn terms() -> impl Iterator<Item = &'static str> {
-    [CONDITIONS, TREATMENTS, MEDICINES, ABROAD].into_iter().flat_map(|terms| terms.split(", "))
+    [CONDITIONS, TREATMENTS, MEDICINES, OTHER_LANGUAGES].into_iter().flat_map(|terms| terms.split(", "))
 }
 
-/// The short forms.
-pub(super) fn short_forms() -> impl Iterator<Item = &'static str> {
-    IN_CAPITALS.split(", ")
+/// Returns the short forms.
+pub(super) fn acronyms() -> impl Iterator<Item = &'static str> {
+    ACRONYMS.split(", ")
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     use super::super::lexicon::Lexicon;
 
     #[test]
-    fn every_term_can_be_found_by_its_first_word() {
+    fn health_terms_fit_the_lexicon() {
         // Three letters at least; what has fewer could never be seen.
         let lost: Vec<&str> = super::terms().filter(|term| !Lexicon::can_hold(term)).collect();
         assert!(lost.is_empty(), "{lost:?}");

@@ -1,33 +1,33 @@
-//! Keys of JSON objects that say what the value under them is: `customerEmail`, `date_of_birth`, `passport-no`.
+//! Keys of JSON objects that name the category of their value: `customerEmail`, `date_of_birth`, `passport-no`.
 
 use std::collections::HashMap;
 
 use super::Builtin;
 use super::fold::fold;
 
-/// What a key says of its value.
+/// The category that a key names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct KeyMeaning {
     /// The number of the category.
     pub(super) category: u16,
     /// How many digits the value must have: some keys are also at home elsewhere.
     pub(super) digits: u8,
 }
 
-/// Keys and what they say.
+/// The keys that name categories.
 pub(super) struct Keys {
-    /// By the words of the key, parted by `_`; without a meaning a key says nothing, though its end would.
-    meanings: HashMap<Box<str>, Option<Meaning>>,
-    /// One bit for each three last letters of them; what most keys are found out by.
+    /// By the words of the key, separated by `_`; none for a key that names nothing, though its end would.
+    meanings: HashMap<Box<str>, Option<KeyMeaning>>,
+    /// One bit for each three last letters of them; most keys fail here.
     endings: Box<[u64; 512]>,
     /// One bit for each last word of them.
     last_words: [u64; 64],
 }
 
-/// The most bytes of a key that are looked at: its last ones.
-const LONGEST: usize = 64;
+/// How many bytes of a key are read: its last ones.
+const MAX_KEY_BYTES: usize = 64;
 
-/// Keys of every category, with how many digits the values must have. A key also speaks with words before it.
+/// Keys of every category, with how many digits the values must have. Words may come before a key.
 const KEYS: &[(Builtin, u8, &str)] = &[
     (Builtin::Email, 0, "email emails mail_address email_address email_addresses emailaddress e_mail e_mails mailto"),
     (
@@ -104,37 +104,37 @@ const KEYS: &[(Builtin, u8, &str)] = &[
 ];
 
 /// Keys that end like one of the others and are something else.
-const OTHERS: &str = "\
+const OTHER_KEYS: &str = "\
      ip_address ip_addresses mac_address web_address url_address wallet_address contract_address memory_address \
      base_address bind_address listen_address server_address host_address network_address token_address \
      to_address from_address remote_address local_address plant_disease send_email is_birthday page_born \
      license_plate_number is_mobile";
 
 impl Keys {
-    /// The built-in keys, and categories of a policy, each by its name.
+    /// Returns the built-in keys, and the names of a policy's categories.
     pub(super) fn new<'a>(own: impl Iterator<Item = (&'a str, u16)>) -> Keys {
         let mut keys = Keys { meanings: HashMap::new(), endings: Box::new([0; 512]), last_words: [0; 64] };
         for (category, digits, names) in KEYS {
             for name in names.split(' ') {
-                keys.insert(name, Some(Meaning { category: *category as u16, digits: *digits }));
+                keys.insert(name, Some(KeyMeaning { category: *category as u16, digits: *digits }));
             }
         }
-        for name in OTHERS.split(' ') {
+        for name in OTHER_KEYS.split(' ') {
             keys.insert(name, None);
         }
         for (name, category) in own {
-            let mut buffer = [0; LONGEST];
-            let name = words(name, &mut buffer, 0).to_owned();
+            let mut buffer = [0; MAX_KEY_BYTES];
+            let name = split_words(name, &mut buffer, 0).to_owned();
             // A name without letters would be the end of every key.
             if !name.is_empty() {
-                keys.insert(&name, Some(Meaning { category, digits: 0 }));
+                keys.insert(&name, Some(KeyMeaning { category, digits: 0 }));
             }
         }
         keys
     }
 
-    fn insert(&mut self, name: &str, meaning: Option<Meaning>) {
-        let bit = last_word(name.as_bytes());
+    fn insert(&mut self, name: &str, meaning: Option<KeyMeaning>) {
+        let bit = hash_last_word(name.as_bytes());
         self.last_words[bit >> 6] |= 1 << (bit & 63);
         let letters = name.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
         // Before a short last word anything may stand.
@@ -142,19 +142,19 @@ impl Keys {
             let mut ending = [before; 3];
             let kept = letters.min(3);
             ending[3 - kept..].copy_from_slice(&name.as_bytes()[name.len() - kept..]);
-            let bit = ending_bit(ending);
+            let bit = hash_ending(ending);
             self.endings[bit >> 6] |= 1 << (bit & 63);
         }
         self.meanings.insert(name.into(), meaning);
     }
 
-    /// What a key says of its value, alone or together with the key of the object it is in.
-    pub(super) fn meaning(&self, key: &str, parent: &str) -> Option<Meaning> {
+    /// Returns the meaning of a key, alone or together with the key of its object.
+    pub(super) fn meaning(&self, key: &str, parent: &str) -> Option<KeyMeaning> {
         if let Some(ending) = key.as_bytes().last_chunk::<3>()
             && ending[2].is_ascii_alphabetic()
             && ending.is_ascii()
         {
-            let bit = ending_bit(*ending);
+            let bit = hash_ending(*ending);
             if self.endings[bit >> 6] >> (bit & 63) & 1 == 0 {
                 return None;
             }
@@ -162,27 +162,27 @@ impl Keys {
         if !key.is_ascii() {
             return self.meaning(&fold(key, false).text.replace(|character: char| !character.is_ascii(), "_"), "");
         }
-        let bit = last_word(key.as_bytes());
+        let bit = hash_last_word(key.as_bytes());
         if self.last_words[bit >> 6] >> (bit & 63) & 1 == 0 {
             return None;
         }
-        let mut buffer = [0; LONGEST];
-        let name = words(key, &mut buffer, 0);
-        if let Some(meaning) = self.of_words(name) {
+        let mut buffer = [0; MAX_KEY_BYTES];
+        let name = split_words(key, &mut buffer, 0);
+        if let Some(meaning) = self.of_split_words(name) {
             return meaning;
         }
         if parent.is_empty() || !parent.is_ascii() {
             return None;
         }
-        let length = words(parent, &mut buffer, 0).len();
+        let length = split_words(parent, &mut buffer, 0).len();
         // `orders` of one order each: the key is about one of them.
         let is_plural = length > 2 && buffer[length - 1] == b's' && buffer[length - 2] != b's';
         let length = length - usize::from(is_plural);
-        self.of_words(words(key, &mut buffer, length)).flatten()
+        self.of_split_words(split_words(key, &mut buffer, length)).flatten()
     }
 
-    /// The meaning of the longest end of a key that is known.
-    fn of_words(&self, name: &str) -> Option<Option<Meaning>> {
+    /// Returns the meaning of the longest known end of a key.
+    fn of_split_words(&self, name: &str) -> Option<Option<KeyMeaning>> {
         let mut rest = name;
         loop {
             if let Some(meaning) = self.meanings.get(rest) {
@@ -193,17 +193,17 @@ impl Keys {
     }
 }
 
-/// The words of a key in lower case with `_` between them, behind what the buffer holds already. Numbers at its end are
+/// Writes the words of a key in lower case with `_` between them, after what the buffer holds. Numbers at its end are
 /// left out.
-fn words<'b>(key: &str, buffer: &'b mut [u8; LONGEST], held: usize) -> &'b str {
+fn split_words<'b>(key: &str, buffer: &'b mut [u8; MAX_KEY_BYTES], held: usize) -> &'b str {
     let mut length = held;
     let mut push = |byte: u8| {
-        if length < LONGEST {
+        if length < MAX_KEY_BYTES {
             buffer[length] = byte;
             length += 1;
         }
     };
-    let bytes = &key.as_bytes()[key.len().saturating_sub((LONGEST - held).saturating_sub(1))..];
+    let bytes = &key.as_bytes()[key.len().saturating_sub((MAX_KEY_BYTES - held).saturating_sub(1))..];
     let mut previous = b'_';
     if held > 0 {
         push(b'_');
@@ -225,13 +225,13 @@ fn words<'b>(key: &str, buffer: &'b mut [u8; LONGEST], held: usize) -> &'b str {
     std::str::from_utf8(&buffer[..kept]).unwrap_or("")
 }
 
-/// Five bits of each of three letters.
-fn ending_bit(ending: [u8; 3]) -> usize {
+/// Returns five bits of each of three letters.
+fn hash_ending(ending: [u8; 3]) -> usize {
     ending.iter().fold(0, |bits, letter| bits << 5 | usize::from(letter & 31))
 }
 
-/// Twelve bits of the last word of a key, however it is spelled.
-fn last_word(key: &[u8]) -> usize {
+/// Returns a hash of twelve bits of the last word of a key, in any spelling.
+fn hash_last_word(key: &[u8]) -> usize {
     let end = key.iter().rposition(u8::is_ascii_alphabetic).map_or(0, |last| last + 1);
     let mut letters = 0u64;
     let mut place = end;
@@ -240,7 +240,7 @@ fn last_word(key: &[u8]) -> usize {
     {
         letters = letters << 8 | u64::from(letter | 0x20);
         place -= 1;
-        // `customerEmail`: a word starts with a capital behind a small letter.
+        // `customerEmail`: a word starts with a capital after a small letter.
         let previous = place.checked_sub(1).and_then(|place| key.get(place)).copied().unwrap_or(0);
         if letter.is_ascii_uppercase() && !previous.is_ascii_uppercase() {
             break;
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_say_what_is_under_them() {
+    fn key_names_category_of_value() {
         let cases = [
             ("email", Builtin::Email),
             ("e_mail", Builtin::Email),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_say_nothing() {
+    fn key_without_category_is_ignored() {
         for key in [
             "email_id",
             "email_count",

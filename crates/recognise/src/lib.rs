@@ -1,6 +1,6 @@
 //! Finds categories of personal data, and the persons they are about, in free text and in JSON.
 //!
-//! What is found, by category:
+//! Findings by category:
 //!
 //! | category | found |
 //! |---|---|
@@ -15,14 +15,14 @@
 //! | `payment` | numbers of cards by network, length and check digit, next to a word by length; their codes and last digits next to a word |
 //! | `phone` | `+` and a country; North American, French and British shapes; others next to a word |
 //!
-//! A value next to its name counts even if its check digits are wrong: a mistyped number is still somebody's. A policy
-//! adds categories of its own, by regular expression or by words. In JSON a key speaks for its value.
+//! A value next to its name counts even if its check digits are wrong: a mistyped number still belongs to a person. A
+//! policy adds its own categories, by regular expression or by words. In JSON a key names the category of its value.
 //!
 //! Texts are read as a person reads them: escapes of URLs, HTML and JSON are decoded once; characters that are drawn as
 //! nothing are dropped, and text that is hidden in them is read; look-alikes, accents and digits of other scripts
 //! become ASCII; long words of base64 or hexadecimal are decoded once. Places are given in the original text.
 //!
-//! What is not found: names of persons (nothing short of a model tells them from other names); religion, politics,
+//! Not found: names of persons (only a model tells them from other names); religion, politics,
 //! ethnicity, union, orientation, biometrics; text that is reversed, enciphered, encoded twice, split over several
 //! texts, or in pictures; digits and letters written out as words; leetspeak; streets without a number or with a name
 //! alone; numbers of telephones without a country, a word or a known shape; years of birth and ages. The tests of this
@@ -36,11 +36,12 @@ use std::ops::Range;
 
 use lictor_json::{Json, Number, Text};
 
-mod announced;
 mod bytes;
 mod card;
 mod check;
 mod cue;
+mod cue_finder;
+mod custom;
 mod date;
 mod email;
 mod encoded;
@@ -48,27 +49,26 @@ mod finder;
 mod fold;
 mod gap;
 mod glyph;
+mod government_id;
 mod groups;
 mod health;
 mod key;
 mod lexicon;
-mod loose;
+mod loose_words;
 mod network;
-mod number;
+mod number_finder;
 mod order;
-mod own;
-mod person;
 mod phone;
 mod scan;
 mod street;
 mod vocabulary;
 
 use cue::Cue;
+use custom::CustomCategories;
 use finder::Finder;
-use key::{Keys, Meaning};
+use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
-use loose::LooseWords;
-use own::Own;
+use loose_words::LooseWords;
 use scan::Glance;
 
 /// The names of the built-in categories.
@@ -107,11 +107,11 @@ pub struct Recogniser {
     lexicon: Lexicon,
     /// Words in other scripts.
     wide: Option<LooseWords>,
-    own: Own,
+    custom: CustomCategories,
     keys: Keys,
 }
 
-/// What a text or a value carries.
+/// The categories and persons found in a text or a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognised {
     /// The categories of personal data, sorted, each once.
@@ -128,73 +128,73 @@ pub struct CustomCategory {
     pub name: Text,
     /// A regular expression that its values match.
     pub pattern: Option<Text>,
-    /// Words that betray it.
+    /// Words that show it.
     pub words: Vec<Text>,
-    /// Whether a value tells who the person is.
+    /// Whether a value identifies the person.
     pub identifies: bool,
 }
 
-/// A part of a text that carries a category.
+/// A part of a text that holds a category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategorySpan {
-    /// Which bytes of the text; whole characters.
+    /// The bytes of the text; whole characters.
     pub range: Range<usize>,
     /// The category.
     pub category: Text,
 }
 
 impl Recogniser {
-    /// A recogniser of the built-in categories and those of a policy.
+    /// Returns a recogniser of the built-in categories and those of a policy.
     ///
     /// # Errors
     ///
-    /// The place of a category that cannot be used, and why.
-    pub fn new(own: &[CustomCategory]) -> Result<Recogniser, (usize, String)> {
+    /// The index of a category that cannot be used, and the reason.
+    pub fn new(custom: &[CustomCategory]) -> Result<Recogniser, (usize, String)> {
         let mut names: Vec<Text> = BUILTIN_CATEGORIES.into_iter().map(Text::from).collect();
-        for (place, category) in own.iter().enumerate() {
+        for (place, category) in custom.iter().enumerate() {
             if !names.contains(&category.name) {
                 names.push(category.name.clone());
             }
             if names.len() > usize::from(u16::MAX) {
-                return Err((place, "there are too many categories".into()));
+                return Err((place, "more than 65535 categories".into()));
             }
         }
         let number =
             |category: &CustomCategory| names.iter().position(|name| *name == category.name).unwrap_or(0) as u16;
-        let compiled = Own::new(own, number)?;
-        let wide = cue::WIDE_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
+        let compiled = CustomCategories::new(custom, number)?;
+        let wide = cue::NON_LATIN_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
         Ok(Recogniser {
-            lexicon: lexicon(&compiled),
+            lexicon: build_lexicon(&compiled),
             wide: LooseWords::new(wide).map_err(|error| (0, error))?,
-            keys: Keys::new(own.iter().map(|category| (category.name.as_str(), number(category)))),
-            own: compiled,
+            keys: Keys::new(custom.iter().map(|category| (category.name.as_str(), number(category)))),
+            custom: compiled,
             names,
         })
     }
 
-    /// A recogniser of the built-in categories.
+    /// Returns a recogniser of the built-in categories.
     pub fn builtin() -> Recogniser {
         let names = BUILTIN_CATEGORIES.into_iter().map(Text::from).collect();
-        let own = Own::default();
-        let wide = cue::WIDE_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
+        let custom = CustomCategories::default();
+        let wide = cue::NON_LATIN_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
         let wide = LooseWords::new(wide).unwrap_or_default();
-        Recogniser { lexicon: lexicon(&own), wide, keys: Keys::new(std::iter::empty()), own, names }
+        Recogniser { lexicon: build_lexicon(&custom), wide, keys: Keys::new(std::iter::empty()), custom, names }
     }
 
-    /// Adds what a text carries.
+    /// Adds the categories and persons in a text.
     pub fn text(&self, text: &str, found: &mut Recognised) {
-        self.search(text, found, None, true);
+        self.search_text(text, found, None, true);
     }
 
-    /// Adds what a JSON value carries: its strings, its large numbers, and what its keys say.
+    /// Adds the categories and persons in a JSON value: by its strings, its large numbers, and its keys.
     pub fn value(&self, json: &Json, found: &mut Recognised) {
-        self.walk(json, "", "", found);
+        self.search_value(json, "", "", found);
     }
 
-    /// Every part of a text that carries something, in the order of the text; parts may overlap.
+    /// Returns every part of a text that holds a category, in the order of the text; parts may overlap.
     pub fn spans(&self, text: &str) -> Vec<CategorySpan> {
         let mut places = Vec::new();
-        self.search(text, &mut Recognised::default(), Some(&mut places), true);
+        self.search_text(text, &mut Recognised::default(), Some(&mut places), true);
         places.sort_by_key(|(range, category)| (range.start, range.end, *category));
         places.dedup();
         let name = |category: u16| self.names.get(usize::from(category)).cloned();
@@ -204,41 +204,47 @@ impl Recogniser {
             .collect()
     }
 
-    fn search(&self, text: &str, found: &mut Recognised, places: Option<&mut Vec<(Range<usize>, u16)>>, decode: bool) {
-        let glance = Glance::of(text.as_bytes());
+    fn search_text(
+        &self,
+        text: &str,
+        found: &mut Recognised,
+        places: Option<&mut Vec<(Range<usize>, u16)>>,
+        decode: bool,
+    ) {
+        let glance = Glance::scan(text.as_bytes());
         if !(glance.has_wide || glance.has_sign && fold::has_escape(text)) {
-            return Finder::new(self, text, found, places).find(glance, false, decode);
+            return Finder::new(self, text, found, places).find_all(glance, false, decode);
         }
         let folded = fold::fold(text, places.is_some());
-        let glance = Glance::of(folded.text.as_bytes());
+        let glance = Glance::scan(folded.text.as_bytes());
         let Some(places) = places else {
-            if !self.own.is_quiet() {
-                Finder::new(self, text, found, None).own();
+            if !self.custom.has_only_words() {
+                Finder::new(self, text, found, None).find_custom();
             }
-            return Finder::new(self, &folded.text, found, None).find(glance, folded.has_scripts, decode);
+            return Finder::new(self, &folded.text, found, None).find_all(glance, folded.has_scripts, decode);
         };
         let mut inside = Vec::new();
-        Finder::new(self, &folded.text, found, Some(&mut inside)).find(glance, folded.has_scripts, decode);
+        Finder::new(self, &folded.text, found, Some(&mut inside)).find_all(glance, folded.has_scripts, decode);
         places.extend(inside.into_iter().map(|(range, category)| (folded.origin(range), category)));
-        if !self.own.is_quiet() {
+        if !self.custom.has_only_words() {
             // A policy's pattern may be about the very characters that folding takes away.
-            Finder::new(self, text, found, Some(places)).own();
+            Finder::new(self, text, found, Some(places)).find_custom();
         }
     }
 
-    fn walk(&self, json: &Json, key: &str, parent: &str, found: &mut Recognised) {
+    fn search_value(&self, json: &Json, key: &str, parent: &str, found: &mut Recognised) {
         let meaning = || if key.is_empty() { None } else { self.keys.meaning(key, parent) };
         match json {
             Json::Null | Json::Bool(_) => {}
             Json::String(text) => {
                 if let Some(meaning) = meaning() {
-                    self.labeled(text, meaning, found);
+                    self.add_labeled(text, meaning, found);
                 }
                 self.text(text, found);
             }
             Json::Number(number) => {
                 if let Some(meaning) = meaning() {
-                    self.labeled(&number.to_string(), meaning, found);
+                    self.add_labeled(&number.to_string(), meaning, found);
                 }
                 let may_be_card = match number {
                     Number::Integer(value) => *value >= 1_000_000_000_000,
@@ -249,48 +255,48 @@ impl Recogniser {
                     self.text(&number.to_string(), found);
                 }
             }
-            Json::Array(items) => items.iter().for_each(|item| self.walk(item, key, parent, found)),
+            Json::Array(items) => items.iter().for_each(|item| self.search_value(item, key, parent, found)),
             Json::Object(object) => {
                 for (member, value) in object.iter() {
-                    if may_name_somebody(member) {
+                    if may_hold_data(member) {
                         self.text(member, found);
                     }
-                    self.walk(value, member, key, found);
+                    self.search_value(value, member, key, found);
                 }
             }
         }
     }
 
-    /// What the key of a scalar says of it.
-    fn labeled(&self, text: &str, meaning: Meaning, found: &mut Recognised) {
+    /// Adds the category of a scalar by its key.
+    fn add_labeled(&self, text: &str, meaning: KeyMeaning, found: &mut Recognised) {
         let text = text.trim();
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        if is_empty(text) || digits < usize::from(meaning.digits) {
+        if is_placeholder(text) || digits < usize::from(meaning.digits) {
             return;
         }
-        if meaning.category == Builtin::Address as u16 && is_of_machine(text) {
+        if meaning.category == Builtin::Address as u16 && is_machine_address(text) {
             return;
         }
         if let Some(name) = self.names.get(usize::from(meaning.category)) {
             found.add_category(name);
         }
-        if self.own.identifies(meaning.category) {
+        if self.custom.identifies(meaning.category) {
             found.add_subject(Text::from(text));
         }
         if meaning.category == Builtin::Phone as u16
-            && let Some(phone) = phone::dialed(&fold::fold(text, false).text)
+            && let Some(phone) = phone::normalize(&fold::fold(text, false).text)
         {
             found.add_subject(phone);
         }
     }
 
-    /// The category that the key of a value speaks for, below another key.
+    /// Returns the category that a key names, below another key.
     pub fn category_of_key(&self, key: &str, parent: &str) -> Option<&Text> {
         let meaning = self.keys.meaning(key, parent)?;
         self.names.get(usize::from(meaning.category))
     }
 
-    fn number(&self, name: &str) -> Option<u16> {
+    fn category_number(&self, name: &str) -> Option<u16> {
         self.names.iter().position(|known| known == name).map(|number| number as u16)
     }
 }
@@ -315,30 +321,29 @@ impl fmt::Debug for Recogniser {
     }
 }
 
-/// Whether a key may be more than the name of a member: it has characters that names do not have, or as many digits as a
-/// number of a telephone.
-fn may_name_somebody(key: &str) -> bool {
+/// Whether a key may hold data itself: it has characters that names lack, or as many digits as a phone number.
+fn may_hold_data(key: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     !key.bytes().all(is_of_name) || key.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
 
-fn lexicon(own: &Own) -> Lexicon {
+fn build_lexicon(custom: &CustomCategories) -> Lexicon {
     let cues = cue::PHRASES.iter().flat_map(|(cue, phrases)| phrases.split(", ").map(|phrase| (phrase, *cue)));
     let terms = health::terms().map(|term| (term, Cue::Term(Builtin::Health as u16)));
-    let acronyms = health::short_forms().map(|word| (word, Cue::Acronym(Builtin::Health as u16)));
-    let words = own.words.iter().map(|(word, category)| (word.as_str(), Cue::Term(*category)));
+    let acronyms = health::acronyms().map(|word| (word, Cue::Acronym(Builtin::Health as u16)));
+    let words = custom.words.iter().map(|(word, category)| (word.as_str(), Cue::Term(*category)));
     Lexicon::new(cues.chain(terms).chain(acronyms).chain(words))
 }
 
-/// Whether a value stands for none.
-fn is_empty(text: &str) -> bool {
+/// Whether a value is a placeholder for none.
+fn is_placeholder(text: &str) -> bool {
     const NONE: &[&str] =
         &["", "-", "--", "n/a", "na", "none", "null", "nil", "unknown", "undefined", "?", "tbd", "[redacted]"];
     bytes::is_one_of(text.as_bytes(), NONE)
 }
 
-/// Whether an address is one of a machine, not of a house.
-fn is_of_machine(text: &str) -> bool {
+/// Whether an address is one of a machine, not of a building.
+fn is_machine_address(text: &str) -> bool {
     let has_blank = text.contains(' ');
     !has_blank && (text.contains('@') || text.contains("://") || text.starts_with("0x") || text.starts_with('/'))
         || text.parse::<std::net::IpAddr>().is_ok()

@@ -1,55 +1,55 @@
-//! Addresses of machines on the public internet, behind which there are people.
+//! Public IP addresses, which can identify a person.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::bytes::{at, before, ends_with, is_alnum, run, run_back};
+use super::bytes::{byte_at, byte_before, ends_with_at, is_alnum, run_end, run_start};
 use super::check;
 
-/// Where the public address ends whose first digit is here.
-pub(super) fn public_address(bytes: &[u8], start: usize) -> Option<usize> {
-    if is_alnum(before(bytes, start, 1)) || matches!(before(bytes, start, 1), b'.' | b':' | b'-' | b'_') {
+/// Returns the end of the public address whose first digit is here.
+pub(super) fn find_public_address(bytes: &[u8], start: usize) -> Option<usize> {
+    if is_alnum(byte_before(bytes, start, 1)) || matches!(byte_before(bytes, start, 1), b'.' | b':' | b'-' | b'_') {
         return None;
     }
-    let end = match at(bytes, run(bytes, start, 4, |byte| byte.is_ascii_hexdigit())) {
-        b'.' => of_four(bytes, start)?,
-        b':' => of_eight(bytes, start)?,
+    let end = match byte_at(bytes, run_end(bytes, start, 4, |byte| byte.is_ascii_hexdigit())) {
+        b'.' => find_ipv4(bytes, start)?,
+        b':' => find_ipv6(bytes, start)?,
         _ => return None,
     };
-    (!is_alnum(at(bytes, end))).then_some(end)
+    (!is_alnum(byte_at(bytes, end))).then_some(end)
 }
 
-fn of_four(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_ipv4(bytes: &[u8], start: usize) -> Option<usize> {
     let mut parts = [0u8; 4];
     let mut place = start;
     for (number, part) in parts.iter_mut().enumerate() {
         if number > 0 {
-            place += usize::from(at(bytes, place) == b'.');
+            place += usize::from(byte_at(bytes, place) == b'.');
         }
-        let end = run(bytes, place, 4, |byte| byte.is_ascii_digit());
+        let end = run_end(bytes, place, 4, |byte| byte.is_ascii_digit());
         // Longer parts than three, empty ones and leading zeros are of other numbers.
         *part = match &bytes[place..end] {
             [] | [b'0', _, ..] => return None,
-            digits => u8::try_from(check::number(digits)).ok()?,
+            digits => u8::try_from(check::parse_digits(digits)).ok()?,
         };
         place = end;
     }
-    let goes_on = at(bytes, place) == b'.' && at(bytes, place + 1).is_ascii_digit();
-    (!goes_on && is_public(Ipv4Addr::from(parts)) && !is_version(bytes, start)).then_some(place)
+    let continues = byte_at(bytes, place) == b'.' && byte_at(bytes, place + 1).is_ascii_digit();
+    (!continues && is_public(Ipv4Addr::from(parts)) && !is_version(bytes, start)).then_some(place)
 }
 
-fn of_eight(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_ipv6(bytes: &[u8], start: usize) -> Option<usize> {
     // Public addresses are those of 2000::/3.
-    let end = run(bytes, start, 40, |byte| byte.is_ascii_hexdigit() || byte == b':');
+    let end = run_end(bytes, start, 40, |byte| byte.is_ascii_hexdigit() || byte == b':');
     let has_enough = bytes[start..end].iter().filter(|byte| **byte == b':').count() > 2;
-    if !has_enough || !matches!(at(bytes, start), b'2' | b'3') {
+    if !has_enough || !matches!(byte_at(bytes, start), b'2' | b'3') {
         return None;
     }
     let address: Ipv6Addr = std::str::from_utf8(&bytes[start..end]).ok()?.parse().ok()?;
     (address.segments()[0] & 0xE000 == 0x2000).then_some(end)
 }
 
-/// Addresses that lead to somebody. Those reserved for examples do, in the stories that examples tell; resolvers that
-/// everybody uses do not.
+/// Whether an address can identify a person. Those reserved for examples count, since examples use them so; public
+/// resolvers do not.
 fn is_public(address: Ipv4Addr) -> bool {
     let [a, b, c, d] = address.octets();
     let is_shared = a == 100 && (64..128).contains(&b);
@@ -60,13 +60,13 @@ fn is_public(address: Ipv4Addr) -> bool {
     !is_local && !is_shared && !is_reserved && !is_resolver && !is_count
 }
 
-/// Versions of programs have four parts, too.
+/// Whether a number of four parts is a version.
 fn is_version(bytes: &[u8], start: usize) -> bool {
-    let end = run_back(bytes, start, 2, |byte| matches!(byte, b' ' | b':' | b'=' | b'/'));
-    let word = run_back(bytes, end, 12, |byte| byte.is_ascii_alphabetic());
+    let end = run_start(bytes, start, 2, |byte| matches!(byte, b' ' | b':' | b'=' | b'/'));
+    let word = run_start(bytes, end, 12, |byte| byte.is_ascii_alphabetic());
     ["version", "ver", "v", "release", "build", "firmware", "driver", "section"]
         .into_iter()
-        .any(|name| end - word == name.len() && ends_with(bytes, end, name))
+        .any(|name| end - word == name.len() && ends_with_at(bytes, end, name))
 }
 
 #[cfg(test)]
@@ -75,18 +75,18 @@ mod tests {
 
     fn found(text: &str) -> Option<&str> {
         let start = text.find(|character: char| character.is_ascii_digit())?;
-        public_address(text.as_bytes(), start).map(|end| &text[start..end])
+        find_public_address(text.as_bytes(), start).map(|end| &text[start..end])
     }
 
     #[test]
-    fn public_addresses_are_found() {
+    fn ip_address_public_is_found() {
         assert_eq!(found("from 203.0.113.7."), Some("203.0.113.7"));
         assert_eq!(found("http://84.12.9.200:8080/"), Some("84.12.9.200"));
         assert_eq!(found("via 2001:db8:85a3::8a2e:370:7334"), Some("2001:db8:85a3::8a2e:370:7334"));
     }
 
     #[test]
-    fn other_numbers_are_no_addresses() {
+    fn ip_address_lookalikes_are_not_found() {
         for text in [
             "10.0.0.1",
             "192.168.1.1",

@@ -1,46 +1,46 @@
-//! Numbers of telephones.
+//! Phone numbers.
 
 use std::ops::Range;
 
-use super::bytes::{at, is_alnum};
+use super::bytes::{byte_at, is_alnum};
 use super::date;
 use super::groups::Groups;
 use lictor_json::Text;
 
-/// A number of a telephone.
+/// A phone number.
 pub(super) struct Phone {
-    /// Where it stands.
+    /// Its bytes in the text.
     pub(super) range: Range<usize>,
     /// Its digits; with a plus in front where the country is known.
     pub(super) name: Text,
 }
 
-/// The most digits a number has, with its country (ITU-T E.164).
-const MOST: usize = 15;
+/// The most digits of a number with its country code (ITU-T E.164).
+const MAX_DIGITS: usize = 15;
 
-/// The number behind a plus; it starts with the first digit.
-pub(super) fn international(bytes: &[u8], start: usize) -> Option<Phone> {
-    let (first, _) = read(bytes, start, MOST)?;
-    let country = country(&first)?;
-    let (digits, end) = read(bytes, start, country.code + country.most)?;
-    let fits = digits.len() >= country.code + country.least && !is_alnum(at(bytes, end));
+/// Returns the number after a plus, from its first digit.
+pub(super) fn find_international(bytes: &[u8], start: usize) -> Option<Phone> {
+    let (first, _) = read_digits(bytes, start, MAX_DIGITS)?;
+    let country = find_country(&first)?;
+    let (digits, end) = read_digits(bytes, start, country.code + country.most)?;
+    let fits = digits.len() >= country.code + country.least && !is_alnum(byte_at(bytes, end));
     fits.then(|| Phone { range: start.saturating_sub(1)..end, name: Text::from(format!("+{digits}")) })
 }
 
-/// The number that a word announced.
-pub(super) fn announced(bytes: &[u8], start: usize) -> Option<Phone> {
-    if at(bytes, start) == b'+' {
-        return international(bytes, start + 1);
+/// Returns the number that a word announced.
+pub(super) fn find_announced(bytes: &[u8], start: usize) -> Option<Phone> {
+    if byte_at(bytes, start) == b'+' {
+        return find_international(bytes, start + 1);
     }
-    if date::in_digits(bytes, start).is_some() {
+    if date::find_numeric_date(bytes, start).is_some() {
         return None;
     }
-    let (digits, end) = read(bytes, start, MOST)?;
-    if !matches!(digits.len(), 7..=MOST) || is_alnum(at(bytes, end)) {
+    let (digits, end) = read_digits(bytes, start, MAX_DIGITS)?;
+    if !matches!(digits.len(), 7..=MAX_DIGITS) || is_alnum(byte_at(bytes, end)) {
         return None;
     }
     let name = match digits.strip_prefix("00") {
-        Some(rest) if country(rest).is_some() => format!("+{rest}"),
+        Some(rest) if find_country(rest).is_some() => format!("+{rest}"),
         _ if digits.len() == 10 && is_american(digits.as_bytes()) => format!("+1{digits}"),
         _ if digits.len() == 11 && digits.starts_with('1') && is_american(&digits.as_bytes()[1..]) => {
             format!("+{digits}")
@@ -50,25 +50,27 @@ pub(super) fn announced(bytes: &[u8], start: usize) -> Option<Phone> {
     Some(Phone { range: start..end, name: Text::from(name) })
 }
 
-/// The number that these groups start with, by nothing but its shape: `555-123-4567`, `(555) 123-4567`,
+/// Returns the number that these groups start with, by its shape alone: `555-123-4567`, `(555) 123-4567`,
 /// `06 12 34 56 78`, `07700 900123`.
-pub(super) fn shaped(bytes: &[u8], start: usize, groups: &Groups) -> Option<Phone> {
+pub(super) fn find_by_shape(bytes: &[u8], start: usize, groups: &Groups) -> Option<Phone> {
     let number = |count: usize, start: usize, prefix: &str, skip: usize| {
         let digits = groups.digits(count).get(skip..)?;
         let end = groups.end(count);
-        let is_whole = !(is_alnum(at(bytes, end)) || at(bytes, end) == b'-' && is_alnum(at(bytes, end + 1)));
+        let is_whole =
+            !(is_alnum(byte_at(bytes, end)) || byte_at(bytes, end) == b'-' && is_alnum(byte_at(bytes, end + 1)));
         let name = Text::from(format!("{prefix}{}", String::from_utf8_lossy(digits)));
         is_whole.then_some(Phone { range: start..end, name })
     };
     if groups.starts_with(&[3, 3, 4])
         && is_american(groups.digits(3))
-        && groups.is_even(3)
+        && groups.has_same_marks(3)
         && matches!(groups.mark(0), b'-' | b'.')
     {
         let has_one = matches!(start.checked_sub(2).and_then(|two| bytes.get(two..start)), Some(b"1-" | b"1."));
         return number(3, if has_one { start - 2 } else { start }, "+1", 0);
     }
-    if groups.starts_with(&[2, 2, 2, 2, 2]) && groups.is_even(5) && matches!(groups.mark(0), b' ' | b'.' | b'-') {
+    if groups.starts_with(&[2, 2, 2, 2, 2]) && groups.has_same_marks(5) && matches!(groups.mark(0), b' ' | b'.' | b'-')
+    {
         let digits = groups.digits(5);
         let is_french = digits[0] == b'0' && digits[1] != b'0' && groups.length(5) == 0;
         return if is_french { number(5, start, "+33", 1) } else { None };
@@ -77,35 +79,35 @@ pub(super) fn shaped(bytes: &[u8], start: usize, groups: &Groups) -> Option<Phon
     is_british.then(|| number(2, start, "+44", 1)).flatten()
 }
 
-/// `(555) 123-4567`, from the first digit.
-pub(super) fn in_brackets(bytes: &[u8], start: usize) -> Option<Phone> {
-    if at(bytes, start + 3) != b')' {
+/// Returns `(555) 123-4567`, from the first digit.
+pub(super) fn find_in_brackets(bytes: &[u8], start: usize) -> Option<Phone> {
+    if byte_at(bytes, start + 3) != b')' {
         return None;
     }
-    let (digits, end) = read(bytes, start, 10)?;
-    let fits = digits.len() == 10 && is_american(digits.as_bytes()) && !is_alnum(at(bytes, end));
+    let (digits, end) = read_digits(bytes, start, 10)?;
+    let fits = digits.len() == 10 && is_american(digits.as_bytes()) && !is_alnum(byte_at(bytes, end));
     fits.then(|| Phone { range: start.saturating_sub(1)..end, name: Text::from(format!("+1{digits}")) })
 }
 
-/// The digits of a number as they would be dialed, as far as a text has enough of them.
-pub(super) fn dialed(text: &str) -> Option<Text> {
+/// Returns the digits of a number as they are dialed; none if the text has too few.
+pub(super) fn normalize(text: &str) -> Option<Text> {
     let start = text.bytes().position(|byte| byte.is_ascii_digit() || byte == b'+')?;
-    announced(text.as_bytes(), start).map(|phone| phone.name)
+    find_announced(text.as_bytes(), start).map(|phone| phone.name)
 }
 
-/// Digits with what may stand between them, at most so many, and where they end.
-fn read(bytes: &[u8], start: usize, most: usize) -> Option<(String, usize)> {
+/// Reads at most so many digits with their separators; returns them and where they end.
+fn read_digits(bytes: &[u8], start: usize, most: usize) -> Option<(String, usize)> {
     let mut digits = String::new();
     let (mut place, mut end) = (start, start);
     while digits.len() < most {
-        match at(bytes, place) {
+        match byte_at(bytes, place) {
             digit @ b'0'..=b'9' => {
                 digits.push(digit as char);
                 end = place + 1;
             }
             b' ' | b'-' | b'.' | b'(' | b')' | b'/' if place - end < 2 && !digits.is_empty() => {
-                // A point with a blank behind it ends a sentence.
-                if at(bytes, place) == b'.' && at(bytes, place + 1) == b' ' {
+                // A point with a blank after it ends a sentence.
+                if byte_at(bytes, place) == b'.' && byte_at(bytes, place + 1) == b' ' {
                     break;
                 }
             }
@@ -116,12 +118,12 @@ fn read(bytes: &[u8], start: usize, most: usize) -> Option<(String, usize)> {
     (!digits.is_empty()).then_some((digits, end))
 }
 
-/// Numbers of North America: neither an area nor an exchange starts with 0 or 1.
+/// Whether digits are a North American number: neither the area nor the exchange starts with 0 or 1.
 fn is_american(digits: &[u8]) -> bool {
     digits.len() == 10 && digits[0] > b'1' && digits[3] > b'1' && digits[1..3] != *b"11"
 }
 
-/// How the numbers of a country are made.
+/// The shape of a country's numbers.
 struct Country {
     /// How many digits its code has.
     code: usize,
@@ -131,12 +133,12 @@ struct Country {
     most: usize,
 }
 
-/// The country that a number starts with.
-fn country(digits: &str) -> Option<Country> {
-    const OF_TWO: &str = " 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 \
+/// Returns the country whose code a number starts with.
+fn find_country(digits: &str) -> Option<Country> {
+    const TWO_DIGIT_CODES: &str = " 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 \
          66 81 82 84 86 90 91 92 93 94 95 98 ";
-    /// The countries for which the most digits are known to be fewer than anywhere.
-    const MOST_OF: &[(&str, usize)] = &[
+    /// The countries whose numbers have fewer digits at most.
+    const MAX_DIGITS_BY_CODE: &[(&str, usize)] = &[
         ("30", 10),
         ("31", 9),
         ("32", 9),
@@ -171,10 +173,12 @@ fn country(digits: &str) -> Option<Country> {
     if digits.starts_with('0') {
         return None;
     }
-    let has_two = digits.get(..2).is_some_and(|two| OF_TWO.split(' ').any(|code| code == two));
+    let has_two = digits.get(..2).is_some_and(|two| TWO_DIGIT_CODES.split(' ').any(|code| code == two));
     let code = if has_two { 2 } else { 3 };
-    let most =
-        MOST_OF.iter().find(|(known, _)| digits.get(..code) == Some(known)).map_or(MOST - code, |(_, most)| *most);
+    let most = MAX_DIGITS_BY_CODE
+        .iter()
+        .find(|(known, _)| digits.get(..code) == Some(known))
+        .map_or(MAX_DIGITS - code, |(_, most)| *most);
     Some(Country { code, least: 6, most })
 }
 
@@ -183,10 +187,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_one_name_however_they_are_written() {
+    fn phone_number_is_normalized() {
         for text in ["+1 (555) 234-5678", "+15552345678", "+1.555.234.5678", "+1-555-234-5678 2024-05-20"] {
             assert_eq!(
-                announced(text.as_bytes(), 0).map(|phone| phone.name).as_deref(),
+                find_announced(text.as_bytes(), 0).map(|phone| phone.name).as_deref(),
                 Some("+15552345678"),
                 "{text}"
             );
@@ -197,14 +201,14 @@ mod tests {
             ("030/1234567", "0301234567"),
             ("+33 6 12 34 56 78 42", "+33612345678"),
         ] {
-            assert_eq!(announced(text.as_bytes(), 0).map(|phone| phone.name).as_deref(), Some(name), "{text}");
+            assert_eq!(find_announced(text.as_bytes(), 0).map(|phone| phone.name).as_deref(), Some(name), "{text}");
         }
     }
 
     #[test]
-    fn other_numbers_are_no_telephones() {
+    fn phone_lookalikes_are_not_found() {
         for text in ["2024-05-20", "12345", "+0200", "+12", "+1 5552", "12:30", "1234567890123456"] {
-            assert!(announced(text.as_bytes(), 0).is_none(), "{text}");
+            assert!(find_announced(text.as_bytes(), 0).is_none(), "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The first look at a text: which bytes it has, where its words and numbers start. Nearly all texts carry nothing,
-//! and this is where nearly all of their time goes; so it is written for the compiler to make vectors of.
+//! The first scan of a text: which bytes it has, where its words and numbers start. Nearly all texts hold no personal
+//! data and spend nearly all of their time here; so it is written for the compiler to vectorize.
 
-/// What bytes a text has.
+/// The classes of bytes that a text has.
 #[derive(Clone, Copy)]
 pub(super) struct Glance {
     /// Signs that chatter rarely has: `@`, those by which escapes start, brackets that open.
@@ -13,49 +13,49 @@ pub(super) struct Glance {
 }
 
 /// What was seen at each place of all chunks.
-struct Lanes<const N: usize> {
+struct GlanceLanes<const N: usize> {
     signs: [u8; N],
     digits: [u8; N],
     all: [u8; N],
 }
 
 impl Glance {
-    /// Looks at every byte.
+    /// Scans every byte.
     #[inline]
-    pub(super) fn of(bytes: &[u8]) -> Glance {
+    pub(super) fn scan(bytes: &[u8]) -> Glance {
         match bytes.len() {
-            32.. => Glance::in_chunks::<32>(bytes),
-            8.. => Glance::in_chunks::<8>(bytes),
+            32.. => Glance::scan_chunks::<32>(bytes),
+            8.. => Glance::scan_chunks::<8>(bytes),
             _ => {
-                let mut lanes = Lanes::<1>::new();
-                bytes.iter().for_each(|byte| lanes.look(&[*byte]));
+                let mut lanes = GlanceLanes::<1>::new();
+                bytes.iter().for_each(|byte| lanes.add_chunk(&[*byte]));
                 lanes.glance()
             }
         }
     }
 
     #[inline]
-    fn in_chunks<const N: usize>(bytes: &[u8]) -> Glance {
-        let mut lanes = Lanes::<N>::new();
+    fn scan_chunks<const N: usize>(bytes: &[u8]) -> Glance {
+        let mut lanes = GlanceLanes::<N>::new();
         for chunk in bytes.as_chunks().0 {
-            lanes.look(chunk);
+            lanes.add_chunk(chunk);
         }
         // The bytes that are left, and those before them a second time, which does no harm.
         if let Some(chunk) = bytes.last_chunk() {
-            lanes.look(chunk);
+            lanes.add_chunk(chunk);
         }
         lanes.glance()
     }
 }
 
-impl<const N: usize> Lanes<N> {
+impl<const N: usize> GlanceLanes<N> {
     #[inline]
-    fn new() -> Lanes<N> {
-        Lanes { signs: [0; N], digits: [0; N], all: [0; N] }
+    fn new() -> GlanceLanes<N> {
+        GlanceLanes { signs: [0; N], digits: [0; N], all: [0; N] }
     }
 
     #[inline]
-    fn look(&mut self, chunk: &[u8; N]) {
+    fn add_chunk(&mut self, chunk: &[u8; N]) {
         for (lane, &byte) in chunk.iter().enumerate() {
             let is_escape = (byte == b'%') | (byte == b'&') | (byte == b'\\');
             let opens = (byte | 0x20 == b'{') | (byte == b'(');
@@ -77,91 +77,92 @@ impl<const N: usize> Lanes<N> {
 }
 
 /// How many bytes a window has.
-pub(super) const WINDOW: usize = 64;
+pub(super) const WINDOW_BYTES: usize = 64;
 
 /// How many places of a window are examined, unless it is the last: from each of them the next bytes are in the window.
-pub(super) const STEP: usize = WINDOW - 8;
+pub(super) const WINDOW_STEP: usize = WINDOW_BYTES - 8;
 
 /// Where letters and digits are in a window of a text; the bit of a byte is the one of its place in the window.
 #[derive(Clone, Copy)]
-pub(super) struct Masks {
+pub(super) struct ByteMasks {
     letters: u64,
     digits: u64,
 }
 
 /// A window of a text.
 pub(super) enum Window<'t> {
-    /// One with enough text behind it.
-    Full(&'t [u8; WINDOW]),
+    /// One with enough text after it.
+    Full(&'t [u8; WINDOW_BYTES]),
     /// The last one, with the whole text and where it starts.
     Last(&'t [u8], usize),
 }
 
 impl<'t> Window<'t> {
-    /// The window that starts here.
+    /// Returns the window that starts here.
     #[inline]
-    pub(super) fn of(bytes: &'t [u8], from: usize) -> Window<'t> {
+    pub(super) fn starting_at(bytes: &'t [u8], from: usize) -> Window<'t> {
         match bytes.get(from..).and_then(|rest| rest.split_first_chunk()) {
             Some((window, rest)) if !rest.is_empty() => Window::Full(window),
             _ => Window::Last(bytes, from),
         }
     }
 
-    /// Where its letters are, and its digits if the text has any.
+    /// Returns where its letters are, and its digits if the text has any.
     #[inline(always)]
-    pub(super) fn masks(&self, has_digit: bool) -> Masks {
+    pub(super) fn masks(&self, has_digit: bool) -> ByteMasks {
         match self {
-            Window::Full(window) => {
-                Masks { letters: bits(window, is_letter), digits: if has_digit { bits(window, is_digit) } else { 0 } }
-            }
-            Window::Last(bytes, from) => last_masks(bytes, *from, has_digit),
+            Window::Full(window) => ByteMasks {
+                letters: class_bits(window, is_letter),
+                digits: if has_digit { class_bits(window, is_digit) } else { 0 },
+            },
+            Window::Last(bytes, from) => read_last_masks(bytes, *from, has_digit),
         }
     }
 
-    /// The places that are examined.
+    /// Returns the places that are examined.
     #[inline]
     fn examined(&self) -> u64 {
         match self {
-            Window::Full(_) => (1 << STEP) - 1,
+            Window::Full(_) => (1 << WINDOW_STEP) - 1,
             Window::Last(..) => u64::MAX,
         }
     }
 
-    /// Where words of at least three letters start. A word of the window before may go on.
+    /// Returns where words of at least three letters start. A word of the window before may continue.
     #[inline]
-    pub(super) fn words(&self, masks: Masks, goes_on: bool) -> u64 {
+    pub(super) fn word_starts(&self, masks: ByteMasks, continues: bool) -> u64 {
         let letters = masks.letters;
-        letters & !(letters << 1 | u64::from(goes_on)) & (letters >> 1) & (letters >> 2) & self.examined()
+        letters & !(letters << 1 | u64::from(continues)) & (letters >> 1) & (letters >> 2) & self.examined()
     }
 
-    /// Where numbers start.
+    /// Returns where numbers start.
     #[inline]
-    pub(super) fn numbers(&self, masks: Masks, goes_on: bool) -> u64 {
-        masks.digits & !(masks.digits << 1 | u64::from(goes_on)) & self.examined()
+    pub(super) fn number_starts(&self, masks: ByteMasks, continues: bool) -> u64 {
+        masks.digits & !(masks.digits << 1 | u64::from(continues)) & self.examined()
     }
 
-    /// The key of the word that starts at a place of the window: its first letters, eight at most, in lower case.
+    /// Returns the key of the word that starts at a place of the window: its first eight letters, in lower case.
     #[inline]
-    pub(super) fn key(&self, masks: Masks, place: usize) -> u64 {
+    pub(super) fn key(&self, masks: ByteMasks, place: usize) -> u64 {
         let letters = match self {
             Window::Full(window) => match window.get(place..).and_then(|rest| rest.first_chunk()) {
                 Some(eight) => u64::from_le_bytes(*eight),
                 None => 0,
             },
-            Window::Last(bytes, from) => last_eight(bytes, from + place),
+            Window::Last(bytes, from) => read_last_eight(bytes, from + place),
         };
-        (letters | (0x20 * EACH)) & KEPT[(masks.letters >> (place & 63)) as usize & 0xFF]
+        (letters | (0x20 * LOW_BITS)) & LETTER_MASKS[(masks.letters >> (place & 63)) as usize & 0xFF]
     }
 }
 
-impl Masks {
+impl ByteMasks {
     /// Whether the last examined place holds a letter, and whether it holds a digit.
     #[inline]
-    pub(super) fn goes_on(self) -> (bool, bool) {
-        (self.letters >> (STEP - 1) & 1 != 0, self.digits >> (STEP - 1) & 1 != 0)
+    pub(super) fn continues(self) -> (bool, bool) {
+        (self.letters >> (WINDOW_STEP - 1) & 1 != 0, self.digits >> (WINDOW_STEP - 1) & 1 != 0)
     }
 
-    /// The places from which sixteen letters and digits stand in a row. Windows overlap, so a row of 23 is always seen.
+    /// Returns where sixteen letters and digits in a row start. Windows overlap, so a row of 23 is always found.
     #[inline]
     pub(super) fn long_rows(self) -> u64 {
         let row = self.letters | self.digits;
@@ -172,9 +173,9 @@ impl Masks {
     }
 }
 
-/// Eight bytes from a place on; zeros where the text ends before.
+/// Returns eight bytes from a position on; zeros beyond the end.
 #[inline]
-fn last_eight(bytes: &[u8], place: usize) -> u64 {
+fn read_last_eight(bytes: &[u8], place: usize) -> u64 {
     let rest = bytes.get(place..).unwrap_or_default();
     if let Some(eight) = rest.first_chunk() {
         return u64::from_le_bytes(*eight);
@@ -185,50 +186,51 @@ fn last_eight(bytes: &[u8], place: usize) -> u64 {
     }
 }
 
-/// The masks of the last window, from a place to the end. The bytes that are left are looked at together with bytes
-/// before them: to copy them somewhere and read the copy at once would be slow.
+/// Returns the masks of the last window, from a position to the end. The last bytes are read together with bytes before
+/// them: to copy them and read the copy at once would be slow.
 #[inline]
-fn last_masks(bytes: &[u8], from: usize, has_digit: bool) -> Masks {
+fn read_last_masks(bytes: &[u8], from: usize, has_digit: bool) -> ByteMasks {
     let rest = bytes.get(from..).unwrap_or_default();
-    if let Some(window) = bytes.last_chunk::<WINDOW>() {
-        let beyond = (WINDOW - rest.len()) & 63;
-        let digits = if has_digit { bits(window, is_digit) >> beyond } else { 0 };
-        return Masks { letters: bits(window, is_letter) >> beyond, digits };
+    if let Some(window) = bytes.last_chunk::<WINDOW_BYTES>() {
+        let beyond = (WINDOW_BYTES - rest.len()) & 63;
+        let digits = if has_digit { class_bits(window, is_digit) >> beyond } else { 0 };
+        return ByteMasks { letters: class_bits(window, is_letter) >> beyond, digits };
     }
-    let mut masks = Masks { letters: 0, digits: 0 };
+    let mut masks = ByteMasks { letters: 0, digits: 0 };
     let mut add = |eight: u64, place: usize| {
-        masks.letters |= top_bits(eight_in_range(eight | (0x20 * EACH), b'a', b'z') & !(eight & TOP)) << (place & 63);
-        masks.digits |= top_bits(eight_in_range(eight, b'0', b'9') & !(eight & TOP)) << (place & 63);
+        masks.letters |= gather_top_bits(eight_in_range(eight | (0x20 * LOW_BITS), b'a', b'z') & !(eight & TOP_BITS))
+            << (place & 63);
+        masks.digits |= gather_top_bits(eight_in_range(eight, b'0', b'9') & !(eight & TOP_BITS)) << (place & 63);
     };
     for (number, eight) in rest.as_chunks().0.iter().enumerate() {
         add(u64::from_le_bytes(*eight), 8 * number);
     }
     match rest.last_chunk() {
         Some(eight) => add(u64::from_le_bytes(*eight), rest.len() - 8),
-        None => add(last_eight(rest, 0), 0),
+        None => add(read_last_eight(rest, 0), 0),
     }
     masks
 }
 
-/// One in each of eight bytes, and the top bit of each.
-const EACH: u64 = 0x0101_0101_0101_0101;
-const TOP: u64 = 0x80 * EACH;
+/// The lowest bit of each of eight bytes.
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const TOP_BITS: u64 = 0x80 * LOW_BITS;
 
-/// The top bit of each of eight bytes whose lower bits are in a range of ASCII.
+/// Returns the top bit of each of eight bytes whose lower bits are in a range of ASCII.
 #[inline]
 fn eight_in_range(eight: u64, first: u8, last: u8) -> u64 {
-    let low = eight & !TOP;
-    (low + EACH * (0x80 - first as u64)) & !(low + EACH * (0x7F - last as u64)) & TOP
+    let low = eight & !TOP_BITS;
+    (low + LOW_BITS * (0x80 - first as u64)) & !(low + LOW_BITS * (0x7F - last as u64)) & TOP_BITS
 }
 
-/// The top bits of eight bytes, next to each other.
+/// Returns the top bits of eight bytes, next to each other.
 #[inline]
-fn top_bits(eight: u64) -> u64 {
-    (eight >> 7).wrapping_mul(TO_THE_TOP) >> 56
+fn gather_top_bits(eight: u64) -> u64 {
+    (eight >> 7).wrapping_mul(GATHER_TOP_BITS) >> 56
 }
 
 /// INVARIANT: multiplying with it moves the lowest bit of byte number n to bit 56 + n, and nothing else gets there.
-const TO_THE_TOP: u64 = 0x0102_0408_1020_4080;
+const GATHER_TOP_BITS: u64 = 0x0102_0408_1020_4080;
 
 #[inline]
 fn is_letter(byte: u8) -> bool {
@@ -240,36 +242,36 @@ fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
 }
 
-/// One bit for each byte: whether it is of a class.
+/// Returns one bit for each byte: whether it is of a class.
 #[inline(always)]
-fn bits(bytes: &[u8; WINDOW], class: impl Fn(u8) -> bool) -> u64 {
-    let mut lanes = [0u8; WINDOW];
+fn class_bits(bytes: &[u8; WINDOW_BYTES], class: impl Fn(u8) -> bool) -> u64 {
+    let mut lanes = [0u8; WINDOW_BYTES];
     for (lane, &byte) in lanes.iter_mut().zip(bytes) {
         *lane = u8::from(class(byte));
     }
     let mut bits = 0;
     for (number, eight) in lanes.as_chunks::<8>().0.iter().enumerate() {
-        bits |= (u64::from_le_bytes(*eight).wrapping_mul(TO_THE_TOP) >> 56) << (8 * number);
+        bits |= (u64::from_le_bytes(*eight).wrapping_mul(GATHER_TOP_BITS) >> 56) << (8 * number);
     }
     bits
 }
 
-/// The key of a word: its first `length` letters, from one to eight, in lower case.
-pub(super) const fn key(letters: u64, length: u32) -> u64 {
-    (letters | (0x20 * EACH)) & kept(length)
+/// Returns the key of a word: its first `length` letters, from one to eight, in lower case.
+pub(super) const fn word_key(letters: u64, length: u32) -> u64 {
+    (letters | (0x20 * LOW_BITS)) & first_bytes_mask(length)
 }
 
-/// The bits of the first bytes of eight.
-const fn kept(bytes: u32) -> u64 {
+/// Returns the bits of the first bytes of eight.
+const fn first_bytes_mask(bytes: u32) -> u64 {
     if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
 }
 
 /// The bits of a word among eight bytes, by which of the bytes are letters.
-static KEPT: [u64; 256] = {
+static LETTER_MASKS: [u64; 256] = {
     let mut table = [0; 256];
     let mut letters = 0;
     while letters < 256 {
-        table[letters] = kept((letters as u8).trailing_ones());
+        table[letters] = first_bytes_mask((letters as u8).trailing_ones());
         letters += 1;
     }
     table
@@ -280,24 +282,26 @@ mod tests {
     use super::*;
 
     /// Every word of at least three letters and every number of a text, as the windows give them.
-    fn starts(text: &str) -> (Vec<(usize, u64)>, Vec<usize>) {
+    fn find_starts(text: &str) -> (Vec<(usize, u64)>, Vec<usize>) {
         let bytes = text.as_bytes();
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        let (mut from, mut goes_on) = (0, (false, false));
+        let (mut from, mut continues) = (0, (false, false));
         while from < bytes.len() {
-            let window = Window::of(bytes, from);
+            let window = Window::starting_at(bytes, from);
             let masks = window.masks(true);
             let places = |bits: u64| (0..64).filter(move |place| bits >> place & 1 != 0);
-            words.extend(places(window.words(masks, goes_on.0)).map(|place| (from + place, window.key(masks, place))));
-            numbers.extend(places(window.numbers(masks, goes_on.1)).map(|place| from + place));
-            goes_on = masks.goes_on();
-            from += if let Window::Full(_) = window { STEP } else { WINDOW };
+            words.extend(
+                places(window.word_starts(masks, continues.0)).map(|place| (from + place, window.key(masks, place))),
+            );
+            numbers.extend(places(window.number_starts(masks, continues.1)).map(|place| from + place));
+            continues = masks.continues();
+            from += if let Window::Full(_) = window { WINDOW_STEP } else { WINDOW_BYTES };
         }
         (words, numbers)
     }
 
     #[test]
-    fn windows_give_every_word_and_number_once() {
+    fn scan_windows_find_words_and_numbers_once() {
         let text =
             "Of 12 words that start, some a3b are4short 5, somearelongerthaneightletters 123456789, and THE end. ";
         let text = text.repeat(5);
@@ -315,21 +319,21 @@ mod tests {
                     let letters = bytes[place..].iter().take(8).take_while(|byte| byte.is_ascii_alphabetic());
                     let letters: Vec<u8> = letters.copied().collect();
                     let number = letters.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
-                    (place, key(number, letters.len() as u32))
+                    (place, word_key(number, letters.len() as u32))
                 })
                 .collect();
-            assert_eq!(starts(text), (keys, (0..end).filter(starts_number).collect()), "{text:?}");
+            assert_eq!(find_starts(text), (keys, (0..end).filter(starts_number).collect()), "{text:?}");
         }
     }
 
     #[test]
-    fn a_glance_sees_a_byte_wherever_it_is() {
+    fn scan_glance_sees_byte_at_any_place() {
         for length in 1..140 {
             for place in 0..length {
                 let glance = |byte: u8| {
                     let mut bytes = vec![b'x'; length];
                     bytes[place] = byte;
-                    Glance::of(&bytes)
+                    Glance::scan(&bytes)
                 };
                 assert!("@%&\\([{".bytes().all(|byte| glance(byte).has_sign));
                 assert!(glance(b'0').has_digit && glance(b'9').has_digit && glance(0x80).has_wide);

@@ -1,65 +1,65 @@
-//! Where people live: a number and a street, in the order and with the words of several languages.
+//! Street addresses: a number and a street, in the order and with the words of several languages.
 
 use std::ops::Range;
 
-use super::bytes::{at, before, ends_with, is_alnum, is_one_of, run, run_back};
-use super::vocabulary::{INSIDE, NAMED, NO_NAME, RUE, STREET, classes};
+use super::bytes::{byte_at, byte_before, ends_with_at, is_alnum, is_one_of, run_end, run_start};
+use super::vocabulary::{FRENCH_STREET, IN_STREET_NAME, NOT_STREET_NAME, STREET, STREET_NAME, classify};
 
-/// Endings of words that are streets in German, Dutch and the languages of the North; the second are believed for names
-/// only.
-const ENDINGS: &[&str] =
+/// Endings of words that are streets in German, Dutch and Scandinavian languages.
+const STREET_ENDINGS: &[&str] =
     &["strasse", "str.", "str", "straat", "gracht", "gatan", "gade", "gasse", "chaussee", "stieg", "singel"];
+/// Endings that make a street only in names.
 const NAMED_ENDINGS: &[&str] =
     &["weg", "platz", "allee", "laan", "plein", "kade", "ufer", "vej", "vagen", "veien", "gate"];
 
-/// The street that a number starts or ends.
-pub(super) fn around_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
+/// Returns the street that a number starts or ends.
+pub(super) fn find_around_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     if end - start > 5 {
         return None;
     }
-    match at(bytes, end) {
+    match byte_at(bytes, end) {
         b' ' | b',' | b'-' | b'a'..=b'z' | b'A'..=b'Z'
-            if !matches!(before(bytes, start, 1), b'$' | b'.' | b'#' | b':') =>
+            if !matches!(byte_before(bytes, start, 1), b'$' | b'.' | b'#' | b':') =>
         {
-            if let Some(range) = behind_number(bytes, start, end) {
+            if let Some(range) = find_after_number(bytes, start, end) {
                 return Some(range);
             }
         }
         _ => {}
     }
-    before_number(bytes, start, end)
+    find_before_number(bytes, start, end)
 }
 
-/// `742 Evergreen Terrace`, `12 bis, rue de la Paix`, `221B Baker Street`.
-fn behind_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
-    let mut place = number_end(bytes, end)?;
+/// Returns a street after its number: `742 Evergreen Terrace`, `12 bis, rue de la Paix`, `221B Baker Street`.
+fn find_after_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
+    let mut place = skip_house_number(bytes, end)?;
     let mut has_name = false;
     let mut all_names = true;
     for position in 0..6 {
-        let gap = run(bytes, place, 2, |byte| matches!(byte, b' ' | b','));
-        if gap == place || has_name && at(bytes, place) == b',' {
+        let gap = run_end(bytes, place, 2, |byte| matches!(byte, b' ' | b','));
+        if gap == place || has_name && byte_at(bytes, place) == b',' {
             return None;
         }
         place = gap;
-        let word_end = run(bytes, place, 24, |byte| is_alnum(byte) || matches!(byte, b'\'' | b'-') || byte >= 0x80);
+        let word_end = run_end(bytes, place, 24, |byte| is_alnum(byte) || matches!(byte, b'\'' | b'-') || byte >= 0x80);
         let word = bytes.get(place..word_end).filter(|word| !word.is_empty())?;
         let is_name = word[0].is_ascii_uppercase() || word[0].is_ascii_digit() || word[0] >= 0x80;
-        let point = usize::from(at(bytes, word_end) == b'.' && (is_short(word) || word.len() == 1));
+        let point = usize::from(byte_at(bytes, word_end) == b'.' && (is_abbreviation(word) || word.len() == 1));
         if position == 0 && is_one_of(word, &["bis", "ter"]) {
             place = word_end;
             continue;
         }
-        let class = classes(word);
-        if !has_name && class.has(RUE) && is_french(bytes, word_end + point) {
-            return Some(start..name_end(bytes, word_end + point));
+        let class = classify(word);
+        if !has_name && class.has(FRENCH_STREET) && starts_french_name(bytes, word_end + point) {
+            return Some(start..find_name_end(bytes, word_end + point));
         }
-        if has_name && class.has(STREET) && is_street_of(bytes, word, word_end) {
-            return Some(start..with_town(bytes, word_end + point));
+        if has_name && class.has(STREET) && ends_street(bytes, word, word_end) {
+            return Some(start..extend_to_town(bytes, word_end + point));
         }
-        if has_name && all_names && is_name && class.has(NAMED) {
-            return Some(start..with_town(bytes, word_end + point));
+        if has_name && all_names && is_name && class.has(STREET_NAME) {
+            return Some(start..extend_to_town(bytes, word_end + point));
         }
-        if class.has(NO_NAME) {
+        if class.has(NOT_STREET_NAME) {
             return None;
         }
         has_name = true;
@@ -69,46 +69,47 @@ fn behind_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>>
     None
 }
 
-/// A small letter behind a street means that the text goes on about something else: `3 main road closures`.
-fn is_street_of(bytes: &[u8], word: &[u8], end: usize) -> bool {
-    let next = run(bytes, end, 1, |byte| byte == b' ');
-    let following = run(bytes, next, 12, |byte| byte.is_ascii_alphabetic());
+/// Whether a word ends a street: not if another noun follows, as in `3 main road closures`.
+fn ends_street(bytes: &[u8], word: &[u8], end: usize) -> bool {
+    let next = run_end(bytes, end, 1, |byte| byte == b' ');
+    let following = run_end(bytes, next, 12, |byte| byte.is_ascii_alphabetic());
     let is_noun = next > end
         && is_one_of(&bytes[next..following], &["closures", "works", "trips", "tests", "signs", "food", "art"]);
     word.len() > 1 && !is_noun
 }
 
-fn is_french(bytes: &[u8], end: usize) -> bool {
-    let next = run(bytes, end, 1, |byte| byte == b' ');
-    let word_end = run(bytes, next, 16, |byte| byte.is_ascii_alphabetic());
+fn starts_french_name(bytes: &[u8], end: usize) -> bool {
+    let next = run_end(bytes, end, 1, |byte| byte == b' ');
+    let word_end = run_end(bytes, next, 16, |byte| byte.is_ascii_alphabetic());
     let word = &bytes[next..word_end];
     next > end
         && (word.first().is_some_and(u8::is_ascii_uppercase)
-            || word.len() > 1 && classes(word).has(INSIDE)
-            || is_one_of(word, &["l", "d"]) && at(bytes, word_end) == b'\'')
+            || word.len() > 1 && classify(word).has(IN_STREET_NAME)
+            || is_one_of(word, &["l", "d"]) && byte_at(bytes, word_end) == b'\'')
 }
 
-/// Behind the letter or the second number of a house: `12a`, `12 B`, `12-14`.
-fn number_end(bytes: &[u8], end: usize) -> Option<usize> {
-    match at(bytes, end) {
+/// Skips the letter or the second number of a house: `12a`, `12 B`, `12-14`.
+fn skip_house_number(bytes: &[u8], end: usize) -> Option<usize> {
+    match byte_at(bytes, end) {
         b' ' | b',' => Some(end),
         b'-' => {
-            let second = run(bytes, end + 1, 5, |byte| byte.is_ascii_digit());
-            (second > end + 1 && at(bytes, second) == b' ').then_some(second)
+            let second = run_end(bytes, end + 1, 5, |byte| byte.is_ascii_digit());
+            (second > end + 1 && byte_at(bytes, second) == b' ').then_some(second)
         }
-        letter if letter.is_ascii_alphabetic() && matches!(at(bytes, end + 1), b' ' | b',') => Some(end + 1),
+        letter if letter.is_ascii_alphabetic() && matches!(byte_at(bytes, end + 1), b' ' | b',') => Some(end + 1),
         _ => None,
     }
 }
 
-/// `Hauptstraße 5`, `Berliner Allee 10a`, `Kerkstraat 12`.
-fn before_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
-    let word_end = run_back(bytes, start, 2, |byte| matches!(byte, b' ' | b','));
-    if word_end == start || end - start > 4 || !is_house(bytes, end) {
+/// Returns a street before its number: `Hauptstraße 5`, `Berliner Allee 10a`, `Kerkstraat 12`.
+fn find_before_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
+    let word_end = run_start(bytes, start, 2, |byte| matches!(byte, b' ' | b','));
+    if word_end == start || end - start > 4 || !is_house_number(bytes, end) {
         return None;
     }
-    let word_start =
-        run_back(bytes, word_end, 32, |byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'-') || byte >= 0x80);
+    let word_start = run_start(bytes, word_end, 32, |byte| {
+        byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'-') || byte >= 0x80
+    });
     let word = &bytes[word_start..word_end];
     if word.len() < 3 {
         return None;
@@ -144,133 +145,136 @@ fn before_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>>
     }
     let is_name = word[0].is_ascii_uppercase();
     let is_year = end - start == 4 && matches!(&bytes[start..start + 2], b"19" | b"20");
-    let ending = ENDINGS.iter().find(|ending| ends_with(bytes, word_end, ending));
+    let ending = STREET_ENDINGS.iter().find(|ending| ends_with_at(bytes, word_end, ending));
     let ending = match ending {
         Some(ending) if is_name || word.len() > ending.len() + 3 => ending,
         Some(_) => return None,
-        None if is_name && !is_year => NAMED_ENDINGS.iter().find(|ending| ends_with(bytes, word_end, ending))?,
+        None if is_name && !is_year => NAMED_ENDINGS.iter().find(|ending| ends_with_at(bytes, word_end, ending))?,
         None => return None,
     };
     let mut first = word_start;
     if word.len() == ending.len() {
         // A word of its own needs a name: `Berliner Allee`.
-        let name_end = run_back(bytes, word_start, 1, |byte| byte == b' ');
-        first = run_back(bytes, name_end, 24, |byte| byte.is_ascii_alphabetic() || byte == b'-');
-        if name_end == word_start || !at(bytes, first).is_ascii_uppercase() || first + 2 > name_end {
+        let name_end = run_start(bytes, word_start, 1, |byte| byte == b' ');
+        first = run_start(bytes, name_end, 24, |byte| byte.is_ascii_alphabetic() || byte == b'-');
+        if name_end == word_start || !byte_at(bytes, first).is_ascii_uppercase() || first + 2 > name_end {
             return None;
         }
     } else if word.len() < ending.len() + 3 {
         return None;
     }
-    let letter = usize::from(at(bytes, end).is_ascii_alphabetic());
-    Some(first..with_town(bytes, end + letter))
+    let letter = usize::from(byte_at(bytes, end).is_ascii_alphabetic());
+    Some(first..extend_to_town(bytes, end + letter))
 }
 
 /// Whether a number can end a street: nothing that makes it an amount, a time, a date follows.
-fn is_house(bytes: &[u8], end: usize) -> bool {
-    let next = at(bytes, end);
-    let letter = next.is_ascii_alphabetic() && !is_alnum(at(bytes, end + 1));
-    let mark = matches!(next, b'.' | b'-' | b'/' | b':') && at(bytes, end + 1).is_ascii_digit();
+fn is_house_number(bytes: &[u8], end: usize) -> bool {
+    let next = byte_at(bytes, end);
+    let letter = next.is_ascii_alphabetic() && !is_alnum(byte_at(bytes, end + 1));
+    let mark = matches!(next, b'.' | b'-' | b'/' | b':') && byte_at(bytes, end + 1).is_ascii_digit();
     letter || !is_alnum(next) && !mark && !matches!(next, b'%' | b':')
 }
 
-/// `Calle Mayor 5`, `Via Roma, 12`, `Rua das Flores nº 7`, from the end of the first word.
-pub(super) fn behind_cue(bytes: &[u8], start: usize, cue: &[u8]) -> Option<usize> {
+/// Returns the end of `Calle Mayor 5`, `Via Roma, 12` or `Rua das Flores nº 7`, from the end of the first word.
+pub(super) fn find_after_cue(bytes: &[u8], start: usize, cue: &[u8]) -> Option<usize> {
     let is_capital = cue.first().is_some_and(u8::is_ascii_uppercase);
-    let mut place = start + usize::from(at(bytes, start) == b'.');
+    let mut place = start + usize::from(byte_at(bytes, start) == b'.');
     let mut has_name = false;
     for _ in 0..7 {
-        let gap = run(bytes, place, 2, |byte| matches!(byte, b' ' | b','));
+        let gap = run_end(bytes, place, 2, |byte| matches!(byte, b' ' | b','));
         if gap == place {
             return None;
         }
         place = gap;
-        if at(bytes, place).is_ascii_digit() {
-            let end = run(bytes, place, 6, |byte| byte.is_ascii_digit());
+        if byte_at(bytes, place).is_ascii_digit() {
+            let end = run_end(bytes, place, 6, |byte| byte.is_ascii_digit());
             let is_year = end - place == 4 && matches!(&bytes[place..place + 2], b"19" | b"20");
             // `via` is also English: there the number must be the last word.
-            let is_last = at(bytes, end) != b' ' || !at(bytes, end + 1).is_ascii_lowercase();
-            let fits = has_name && end - place <= 4 && !is_year && is_house(bytes, end) && (is_capital || is_last);
-            return fits.then(|| with_town(bytes, end));
+            let is_last = byte_at(bytes, end) != b' ' || !byte_at(bytes, end + 1).is_ascii_lowercase();
+            let fits =
+                has_name && end - place <= 4 && !is_year && is_house_number(bytes, end) && (is_capital || is_last);
+            return fits.then(|| extend_to_town(bytes, end));
         }
-        let word_end =
-            run(bytes, place, 24, |byte| byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-') || byte >= 0x80);
+        let word_end = run_end(bytes, place, 24, |byte| {
+            byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-') || byte >= 0x80
+        });
         let word = bytes.get(place..word_end).filter(|word| !word.is_empty())?;
         let is_name = word[0].is_ascii_uppercase() && !word.iter().skip(1).all(u8::is_ascii_uppercase);
-        if !is_name && !classes(word).has(INSIDE) && !is_one_of(word, &["n", "no", "num", "numero", "nr"]) {
+        if !is_name && !classify(word).has(IN_STREET_NAME) && !is_one_of(word, &["n", "no", "num", "numero", "nr"]) {
             return None;
         }
         has_name |= is_name;
-        place = word_end + usize::from(at(bytes, word_end) == b'.' || at(bytes, word_end) >= 0x80);
+        place = word_end + usize::from(byte_at(bytes, word_end) == b'.' || byte_at(bytes, word_end) >= 0x80);
     }
     None
 }
 
-/// The box behind a cue, which starts and ends here: `P.O. Box 123`, `Postfach 10 20 30`.
-pub(super) fn post_box(bytes: &[u8], cue: Range<usize>) -> Option<Range<usize>> {
+/// Returns the post box at a cue: `P.O. Box 123`, `Postfach 10 20 30`.
+pub(super) fn find_post_box(bytes: &[u8], cue: Range<usize>) -> Option<Range<usize>> {
     let mut start = cue.start;
     if bytes[cue.clone()].eq_ignore_ascii_case(b"box") {
-        let office = run_back(bytes, cue.start, 2, |byte| byte == b' ');
+        let office = run_start(bytes, cue.start, 2, |byte| byte == b' ');
         let length = ["p.o.", "po", "p.o", "p. o.", "post office"]
             .into_iter()
-            .find(|office_name| ends_with(bytes, office, office_name))?
+            .find(|office_name| ends_with_at(bytes, office, office_name))?
             .len();
         start = office - length;
-        if is_alnum(before(bytes, start, 1)) {
+        if is_alnum(byte_before(bytes, start, 1)) {
             return None;
         }
     }
-    let number = run(bytes, cue.end, 4, |byte| matches!(byte, b' ' | b'#' | b':'));
-    let end = run(bytes, number, 8, |byte| byte.is_ascii_digit());
-    (end > number && number > cue.end).then(|| start..with_town(bytes, end))
+    let number = run_end(bytes, cue.end, 4, |byte| matches!(byte, b' ' | b'#' | b':'));
+    let end = run_end(bytes, number, 8, |byte| byte.is_ascii_digit());
+    (end > number && number > cue.end).then(|| start..extend_to_town(bytes, end))
 }
 
-/// What follows a label, on the same line, if it can be an address: words and a number, whatever the street is called.
-pub(super) fn labeled(bytes: &[u8], start: usize) -> Option<usize> {
-    let end = run(bytes, start, 80, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b';' | b'{' | b'}' | b'|' | b'<'));
+/// Returns the end of an address after a label, on the same line: words and a number, with any street name.
+pub(super) fn find_labeled(bytes: &[u8], start: usize) -> Option<usize> {
+    let end =
+        run_end(bytes, start, 80, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b';' | b'{' | b'}' | b'|' | b'<'));
     let line = &bytes[start..end];
     let is_url = line.contains(&b'@') || memchr::memmem::find(line, b"://").is_some();
-    let number_first = run(line, 0, 5, |byte| byte.is_ascii_digit());
-    let word = run(line, number_first, 1, |byte| byte == b' ');
-    let is_numbered = number_first > 0 && word > number_first && at(line, word).is_ascii_uppercase();
-    let name = run(line, 0, 24, |byte| {
+    let number_first = run_end(line, 0, 5, |byte| byte.is_ascii_digit());
+    let word = run_end(line, number_first, 1, |byte| byte == b' ');
+    let is_numbered = number_first > 0 && word > number_first && byte_at(line, word).is_ascii_uppercase();
+    let name = run_end(line, 0, 24, |byte| {
         byte.is_ascii_alphabetic() || matches!(byte, b' ' | b'.' | b'\'' | b'-') || byte >= 0x80
     });
-    let number = run(line, name, 5, |byte| byte.is_ascii_digit());
+    let number = run_end(line, name, 5, |byte| byte.is_ascii_digit());
     let is_named = name > 3
-        && at(line, 0).is_ascii_uppercase()
-        && at(line, name - 1) == b' '
+        && byte_at(line, 0).is_ascii_uppercase()
+        && byte_at(line, name - 1) == b' '
         && (1..=4).contains(&(number - name))
-        && is_house(line, number);
+        && is_house_number(line, number);
     (!is_url && (is_numbered || is_named))
         .then(|| start + line.iter().rposition(|byte| is_alnum(*byte)).map_or(0, |last| last + 1))
 }
 
-/// The end of the name of a French street: small words and names.
-fn name_end(bytes: &[u8], start: usize) -> usize {
+/// Returns the end of the name of a French street: small words and names.
+fn find_name_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     for _ in 0..6 {
-        let word = run(bytes, end, 1, |byte| byte == b' ');
+        let word = run_end(bytes, end, 1, |byte| byte == b' ');
         let word_end =
-            run(bytes, word, 24, |byte| byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-') || byte >= 0x80);
+            run_end(bytes, word, 24, |byte| byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-') || byte >= 0x80);
         let is_part = word_end > word
             && word > end
             && (bytes[word].is_ascii_uppercase()
-                || classes(&bytes[word..word_end]).has(INSIDE)
+                || classify(&bytes[word..word_end]).has(IN_STREET_NAME)
                 || bytes[word..word_end].contains(&b'\''));
         if !is_part {
             break;
         }
         end = word_end;
     }
-    with_town(bytes, end)
+    extend_to_town(bytes, end)
 }
 
-/// Takes a town and a postal code into an address that ends here, in this order or in the other, if they follow.
-fn with_town(bytes: &[u8], end: usize) -> usize {
+/// Extends an address by a town and a postal code that follow, in either order; returns its end.
+fn extend_to_town(bytes: &[u8], end: usize) -> usize {
     let word_after = |place: usize, parts: fn(u8) -> bool| {
-        let start = run(bytes, place, 2, parts);
-        let end = run(bytes, start, 24, |byte| is_alnum(byte) || byte == b'-' || byte >= 0x80);
+        let start = run_end(bytes, place, 2, parts);
+        let end = run_end(bytes, start, 24, |byte| is_alnum(byte) || byte == b'-' || byte >= 0x80);
         (start > place && end > start).then_some((start, end))
     };
     let mut place = end;
@@ -280,7 +284,7 @@ fn with_town(bytes: &[u8], end: usize) -> usize {
         let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
         if matches!(digits, 4..=6 | 9) && word[0].is_ascii_digit() {
             let mut town_end = word_end;
-            // A code that comes first has its town behind it.
+            // A code that comes first has its town after it.
             while position == 0
                 && let Some((start, end)) = word_after(town_end, |byte| byte == b' ')
                 && bytes[start].is_ascii_uppercase()
@@ -297,8 +301,8 @@ fn with_town(bytes: &[u8], end: usize) -> usize {
     end
 }
 
-/// Whether a word is the short form of a street, with its own point.
-fn is_short(word: &[u8]) -> bool {
+/// Whether a word is an abbreviation of a street type, with its own point.
+fn is_abbreviation(word: &[u8]) -> bool {
     is_one_of(word, &["st", "ave", "rd", "blvd", "dr", "ln", "ct", "pl", "sq", "hwy", "pkwy", "cir", "av", "bd"])
 }
 
@@ -309,12 +313,12 @@ mod tests {
     fn found(text: &str) -> Option<&str> {
         let bytes = text.as_bytes();
         let start = bytes.iter().position(u8::is_ascii_digit)?;
-        let end = run(bytes, start, 9, |byte| byte.is_ascii_digit());
-        around_number(bytes, start, end).map(|range| &text[range])
+        let end = run_end(bytes, start, 9, |byte| byte.is_ascii_digit());
+        find_around_number(bytes, start, end).map(|range| &text[range])
     }
 
     #[test]
-    fn streets_are_found_around_their_number() {
+    fn street_is_found_around_its_number() {
         for text in [
             "742 Evergreen Terrace",
             "221B Baker Street",
@@ -340,15 +344,15 @@ mod tests {
     }
 
     #[test]
-    fn every_ending_passes_the_first_look() {
-        for ending in ENDINGS.iter().chain(NAMED_ENDINGS) {
+    fn street_endings_pass_the_quick_check() {
+        for ending in STREET_ENDINGS.iter().chain(NAMED_ENDINGS) {
             let text = format!("Linden{ending} 5");
             assert_eq!(found(&text), Some(text.as_str()));
         }
     }
 
     #[test]
-    fn other_numbers_are_no_streets() {
+    fn street_lookalikes_are_not_found() {
         for text in [
             "2 items on the way",
             "5 minutes drive",

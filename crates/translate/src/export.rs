@@ -1,7 +1,7 @@
-//! The same policy in the languages of others, so that nobody has to believe our reading of it.
+//! Exports a policy to other engines, so that they can check our reading of it.
 //!
-//! What is exported is the properties over the facts of events; the facts of a trace are exported beside them. Each
-//! language has its limits, and a property beyond them is refused with the reason, never bent.
+//! The export holds the properties over the facts of events, and the facts of each trace. Each language has its limits: a
+//! property beyond them is left out with the reason, never changed in meaning.
 
 pub mod dogwood;
 mod facts;
@@ -22,7 +22,7 @@ pub use facts::{FactTrace, fact_traces};
 pub struct Inexpressible {
     /// The property.
     pub property: String,
-    /// What about it cannot be said.
+    /// Why the language cannot express it.
     pub reason: String,
 }
 
@@ -37,12 +37,12 @@ impl fmt::Display for Inexpressible {
 pub struct ExportedPolicy {
     /// The files, by name.
     pub files: Vec<(String, String)>,
-    /// What is not in them.
+    /// The properties and sessions that are not in them.
     pub left_out: Vec<Inexpressible>,
 }
 
 /// A property of the shape `G f`, with `f` about the past and the present.
-struct Safety<'p> {
+struct SafetyProperty<'p> {
     property: &'p Property,
     arena: Arena,
     /// The variables of the quantifiers in front, outside and inside of the `G`.
@@ -50,15 +50,13 @@ struct Safety<'p> {
     body: Formula,
 }
 
-/// The properties of a policy that every event by itself can break, and the others with the reason.
-fn safety(policy: &Policy) -> (Vec<Safety<'_>>, Vec<Inexpressible>) {
+/// Returns the properties of a policy that an event can violate on its own, and the others with the reason.
+fn split_safety(policy: &Policy) -> (Vec<SafetyProperty<'_>>, Vec<Inexpressible>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for property in &policy.properties {
         let reason = |reason: String| Inexpressible { property: property.id.to_string(), reason };
         if property.history != History::Session {
-            left_out.push(reason(
-                "its history goes on across sessions, and what is exported is judged session by session".to_owned(),
-            ));
+            left_out.push(reason("its history spans sessions, but exports are judged session by session".to_owned()));
             continue;
         }
         let mut arena = Arena::new();
@@ -70,7 +68,7 @@ fn safety(policy: &Policy) -> (Vec<Safety<'_>>, Vec<Inexpressible>) {
             }
         };
         match arena.invariant(formula) {
-            Some((variables, body)) => found.push(Safety { property, arena, variables, body }),
+            Some((variables, body)) => found.push(SafetyProperty { property, arena, variables, body }),
             None => left_out.push(reason(
                 "it looks ahead: whether it is broken shows only later, or at the end of the trace".to_owned(),
             )),
@@ -79,27 +77,28 @@ fn safety(policy: &Policy) -> (Vec<Safety<'_>>, Vec<Inexpressible>) {
     (found, left_out)
 }
 
-/// A name as the name of a file.
-fn file_name(name: &str) -> String {
+/// Returns a name as a file name.
+fn to_file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
     name.chars().map(plain).collect()
 }
 
-/// The free variables of a formula, in the order of their occurrence.
-fn free(arena: &Arena, f: Formula) -> Vec<Arc<str>> {
-    let mut variables = Variables { arena, bound: Vec::new(), free: Vec::new() };
-    variables.formula(f);
+/// Returns the free variables of a formula, in the order of their occurrence.
+fn free_variables(arena: &Arena, f: Formula) -> Vec<Arc<str>> {
+    let mut variables = FreeVariables { arena, bound: Vec::new(), free: Vec::new() };
+    variables.visit_formula(f);
     variables.free
 }
 
-struct Variables<'a> {
+/// Collects the free variables of a formula.
+struct FreeVariables<'a> {
     arena: &'a Arena,
     bound: Vec<Arc<str>>,
     free: Vec<Arc<str>>,
 }
 
-impl Variables<'_> {
-    fn term(&mut self, term: &Term) {
+impl FreeVariables<'_> {
+    fn visit_term(&mut self, term: &Term) {
         if let Term::Var(name) = term
             && !self.bound.contains(name)
             && !self.free.contains(name)
@@ -108,32 +107,32 @@ impl Variables<'_> {
         }
     }
 
-    fn formula(&mut self, f: Formula) {
+    fn visit_formula(&mut self, f: Formula) {
         let arena = self.arena;
         match &arena[f] {
-            Node::Fact(atom) => atom.terms.iter().for_each(|term| self.term(term)),
-            Node::Compare(_, left, right) => [left, right].into_iter().for_each(|term| self.term(term)),
-            Node::Measure(_, left, right) => [left, right].into_iter().for_each(|measure| self.measure(measure)),
-            Node::Quantified(_, variables, body) => self.inside(variables, *body),
-            node => node.operands().into_iter().for_each(|operand| self.formula(operand)),
+            Node::Fact(atom) => atom.terms.iter().for_each(|term| self.visit_term(term)),
+            Node::Compare(_, left, right) => [left, right].into_iter().for_each(|term| self.visit_term(term)),
+            Node::Measure(_, left, right) => [left, right].into_iter().for_each(|measure| self.visit_measure(measure)),
+            Node::Quantified(_, variables, body) => self.visit_scope(variables, *body),
+            node => node.operands().into_iter().for_each(|operand| self.visit_formula(operand)),
         }
     }
 
-    fn measure(&mut self, measure: &Measure) {
+    fn visit_measure(&mut self, measure: &Measure) {
         match measure {
-            Measure::Term(term) => self.term(term),
+            Measure::Term(term) => self.visit_term(term),
             Measure::Computed(_, left, right) => {
-                self.measure(left);
-                self.measure(right);
+                self.visit_measure(left);
+                self.visit_measure(right);
             }
-            Measure::Aggregate(aggregate) => self.inside(&aggregate.variables, aggregate.body),
+            Measure::Aggregate(aggregate) => self.visit_scope(&aggregate.variables, aggregate.body),
         }
     }
 
-    fn inside(&mut self, variables: &[Arc<str>], body: Formula) {
+    fn visit_scope(&mut self, variables: &[Arc<str>], body: Formula) {
         let before = self.bound.len();
         self.bound.extend(variables.iter().cloned());
-        self.formula(body);
+        self.visit_formula(body);
         self.bound.truncate(before);
     }
 }

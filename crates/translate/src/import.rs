@@ -1,5 +1,5 @@
-//! Policies of other engines, and their logs, as policies and events of ours.
+//! Imports policies and logs of other engines.
 //!
-//! An import keeps the meaning or is refused: what a language can say and we cannot is named at its place, never bent.
+//! An import keeps the meaning or is refused: a part that we cannot express is reported at its place, never changed.
 
 pub mod dogwood;

@@ -1,7 +1,7 @@
 //! The sessions that are in memory; all others are in the store and cost nothing.
 
 use lictor_event::Event;
-use lictor_event::print;
+use lictor_event::content_hash;
 use lictor_json::Json;
 use lictor_judge::SavedHistories;
 use lictor_logic::Time;
@@ -209,6 +209,7 @@ pub(crate) fn name_of(event: &Event) -> Option<String> {
         (None, None, None) => return None,
     };
     // Half of it is enough to tell the events of a session apart.
-    let print = print::whole(event).iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
+    let print =
+        content_hash::hash_event(event).iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
     Some(format!("{name} {print:032x}"))
 }

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use lictor_event::print::ContentHash;
+use lictor_event::content_hash::ContentHash;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 

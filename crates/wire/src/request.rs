@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use lictor_event::print::ContentHash;
+use lictor_event::content_hash::ContentHash;
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, Object, Text};
 

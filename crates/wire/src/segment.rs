@@ -4,7 +4,7 @@
 //! of: a run of text, one call, one answer of a tool. So a segment can be judged by itself, and changed by itself.
 
 use lictor_decode::piece;
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -173,8 +173,10 @@ pub(crate) fn other(kind: &str, key: &str, value: &Json, at: Path) -> Segment {
 pub(crate) fn hash(event: &Event) -> ContentHash {
     match event.kind {
         // What these say is beside their texts.
-        Kind::ToolDefinitions | Kind::Other(_) => print::after(&print::of(&Json::Object(event.more.clone())), event),
-        _ => print::after(&[0; 32], event),
+        Kind::ToolDefinitions | Kind::Other(_) => {
+            content_hash::extend_hash(&content_hash::hash_json(&Json::Object(event.more.clone())), event)
+        }
+        _ => content_hash::extend_hash(&[0; 32], event),
     }
 }
 
@@ -210,7 +212,7 @@ impl Segment {
     /// The hash of what it says, with what comes along.
     pub(crate) fn hash(&self) -> ContentHash {
         match self.attached {
-            Some(attached) => print::after(&attached, &self.event),
+            Some(attached) => content_hash::extend_hash(&attached, &self.event),
             None => hash(&self.event),
         }
     }
@@ -480,14 +482,14 @@ pub(crate) fn unknown(what: &str, key: &str, name: &str) -> WireRefusal {
 /// it says, and moves on from request to request.
 fn attachments(content: &Json) -> Option<ContentHash> {
     let files: Vec<Json> = content.as_array()?.iter().filter_map(file).collect();
-    (!files.is_empty()).then(|| print::of(&files.into()))
+    (!files.is_empty()).then(|| content_hash::hash_json(&files.into()))
 }
 
 /// A part that holds something else than words, whatever its title.
 fn file(part: &Json) -> Option<Json> {
     let mut texts = Vec::new();
     collect(part, Vec::new(), "", &mut texts);
-    let is_beside = |said: &Said| piece::beside(part).iter().any(|key| said.at == at![*key]);
+    let is_beside = |said: &Said| piece::leading_fields(part).iter().any(|key| said.at == at![*key]);
     if !texts.iter().all(is_beside) {
         return None;
     }
@@ -506,7 +508,7 @@ fn collect(value: &Json, at: Path, joint: &'static str, texts: &mut Vec<Said>) {
             }
         }
         Json::Object(_) => {
-            for key in piece::beside(value) {
+            for key in piece::leading_fields(value) {
                 if let Some(beside) = value.get(key).filter(|beside| beside.as_str().is_some()) {
                     collect(beside, join(&at, [(*key).into()]), joint, texts);
                 }

@@ -233,5 +233,5 @@ fn event(payload: &[u8]) -> anyhow::Result<Event> {
     let value = object.remove("event").context("there is no `event`")?;
     let file: Arc<str> = "ledger".into();
     let record = LogRecord { value, file, line: 0, index: 0 };
-    record.kept_event().map_err(|fault| anyhow::anyhow!("{}", fault.message))
+    record.stored_event().map_err(|fault| anyhow::anyhow!("{}", fault.message))
 }

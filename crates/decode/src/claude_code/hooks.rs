@@ -1,16 +1,16 @@
-//! What Claude Code, and others after it, pass to their hooks, one object a line.
+//! The input of hooks of Claude Code and its imitators, one object a line.
 //!
-//! A session comes to rest (`Stop`) after each turn; it ended there if nothing of it follows in the file.
+//! A session stops (`Stop`) after each turn; it ended there if nothing of it follows in the file.
 
 use std::collections::HashMap;
 
 use crate::conversation::Stamp;
-use crate::{DecodedEvents, LogRecord, dialect, unknown};
+use crate::{DecodedEvents, LogRecord, dialect, unknown_record};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Text};
 
-/// Hooks that tell nothing new.
-const SILENT: [&str; 8] = [
+/// Hooks that make no event.
+const SILENT_HOOKS: [&str; 8] = [
     "Notification",
     "SubagentStart",
     "SubagentStop",
@@ -29,14 +29,14 @@ pub(super) fn is_hook(value: &Json) -> bool {
 /// The sessions of the file.
 #[derive(Debug, Default)]
 pub(super) struct Hooks {
-    /// Where each session was seen to come to rest, if nothing followed.
+    /// The source of each session's last `Stop`, if nothing followed.
     stopped: HashMap<Text, Source>,
-    /// The order in which they did.
+    /// The order in which they stopped.
     order: Vec<Text>,
 }
 
 impl Hooks {
-    pub(super) fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
+    pub(super) fn take_record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let value = &record.value;
         let name = value.text("hook_event_name").unwrap_or_default();
         let session = Text::from(value.text("session_id").unwrap_or_default());
@@ -49,7 +49,7 @@ impl Hooks {
             "PostToolUse" | "PostToolUseFailure" => {
                 let mut event = Event::new(Kind::ToolResult);
                 let answer = ["tool_response", "tool_output", "error"].iter().find_map(|key| value.get(key));
-                dialect::answer(&mut event, answer.cloned().unwrap_or(Json::Null));
+                dialect::fill_answer(&mut event, answer.cloned().unwrap_or(Json::Null));
                 event.failed |= name == "PostToolUseFailure";
                 event
             }
@@ -63,8 +63,8 @@ impl Hooks {
                 self.order.push(session);
                 return;
             }
-            name if SILENT.contains(&name) => return,
-            _ => return out.faults.push(unknown::fault(&record, value)),
+            name if SILENT_HOOKS.contains(&name) => return,
+            _ => return out.faults.push(unknown_record::describe(&record, value)),
         };
         event.id = value.text("tool_use_id").map(Text::from);
         event.tool = value.text("tool_name").map(Text::from);

@@ -10,6 +10,7 @@ pub struct InputError {
     complaints: Vec<Complaint>,
 }
 
+/// One thing that is wrong, with the path it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Complaint {
     path: String,
@@ -23,8 +24,8 @@ impl InputError {
         InputError { complaints: vec![complaint] }
     }
 
-    /// The same complaint with a way out.
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> InputError {
+    /// Adds a hint to the last complaint: what the user can do.
+    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> InputError {
         if let Some(complaint) = self.complaints.last_mut() {
             complaint.hint = hint.into();
         }
@@ -33,21 +34,26 @@ impl InputError {
 
     pub(super) fn from_io(path: &str, error: &io::Error) -> InputError {
         let (message, hint) = match error.kind() {
-            io::ErrorKind::NotFound => ("there is no such file", "check the spelling and the current directory"),
-            io::ErrorKind::PermissionDenied => ("may not be read", "ask for the permission to read it"),
+            io::ErrorKind::NotFound => ("no such file or directory", "check the spelling and the current directory"),
+            io::ErrorKind::PermissionDenied => {
+                ("permission denied", "grant read permission, or run as a user who has it")
+            }
             _ => return InputError::new(path, format!("cannot be read: {error}")),
         };
-        InputError::new(path, message).hint(hint)
+        InputError::new(path, message).with_hint(hint)
     }
 
-    /// Nothing but mistakes in it.
-    pub(super) fn unreadable(path: &str, fault: &Fault) -> InputError {
+    /// Returns the error of a file whose first record, like all others, has a fault.
+    pub(super) fn from_fault(path: &str, fault: &Fault) -> InputError {
         let place = fault.column.map_or(String::new(), |column| format!(", column {column}"));
-        InputError::new(path, format!("has no record that can be read; line {}{place}: {}", fault.line, fault.message))
+        InputError::new(
+            path,
+            format!("no record can be read; first fault in line {}{place}: {}", fault.line, fault.message),
+        )
     }
 
-    /// All complaints of several errors; none if there are none.
-    pub(super) fn all(errors: impl IntoIterator<Item = InputError>) -> Option<InputError> {
+    /// Joins the complaints of several errors; none if there are none.
+    pub(super) fn join(errors: impl IntoIterator<Item = InputError>) -> Option<InputError> {
         let complaints: Vec<_> = errors.into_iter().flat_map(|error| error.complaints).collect();
         (!complaints.is_empty()).then_some(InputError { complaints })
     }

@@ -3,16 +3,16 @@
 //! Every tool has its own type of item, and new ones appear often, but they are built alike: `…_call` is a call, and
 //! `…_call_output` an answer to one. Tools that the vendor runs may hold the answer within the call.
 
-use crate::chat::{self, copy_server, said, text_call, tool_call};
+use crate::chat::{self, copy_server, message_event, tool_call, tool_call_of_text};
 use crate::content::Content;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
-/// Items that are neither said nor done.
-const SILENT: [&str; 5] = ["reasoning", "item_reference", "compaction", "compaction_summary", "additional_tools"];
+/// Items that make no event.
+const SILENT_ITEMS: [&str; 5] = ["reasoning", "item_reference", "compaction", "compaction_summary", "additional_tools"];
 
-/// Members of a call that are not what it was called with.
-const BESIDE: [&str; 11] = [
+/// Members of a call that are no arguments.
+const NON_ARGUMENT_KEYS: [&str; 11] = [
     "type",
     "id",
     "call_id",
@@ -53,43 +53,43 @@ fn is_message(value: &Json) -> bool {
         && value.get("stop_reason").is_none()
 }
 
-/// The events of an item; none if its kind is not known.
-pub(crate) fn events_of(item: &Json) -> Option<Vec<Event>> {
+/// Returns the events of an item; none if its type is unknown.
+pub(crate) fn read_item(item: &Json) -> Option<Vec<Event>> {
     let name = item.text("type").unwrap_or("message");
     match name {
-        "message" => chat::events_of(item),
-        "mcp_list_tools" => Some(vec![definitions(item)]),
-        "mcp_approval_request" => Some(vec![approval_request(item)]),
-        "mcp_approval_response" => Some(vec![approval(item)]),
-        "program" => Some(call(name, item)),
-        _ if SILENT.contains(&name) => Some(Vec::new()),
+        "message" => chat::read_message(item),
+        "mcp_list_tools" => Some(vec![read_definitions(item)]),
+        "mcp_approval_request" => Some(vec![read_approval_request(item)]),
+        "mcp_approval_response" => Some(vec![read_approval(item)]),
+        "program" => Some(read_call(name, item)),
+        _ if SILENT_ITEMS.contains(&name) => Some(Vec::new()),
         _ => match name.strip_suffix("_output").map(|call| call.strip_suffix("_call").unwrap_or(call)) {
-            Some(tool) => Some(vec![answer(tool, item)]),
-            None => Some(call(name.strip_suffix("_call")?, item)),
+            Some(tool) => Some(vec![read_answer(tool, item)]),
+            None => Some(read_call(name.strip_suffix("_call")?, item)),
         },
     }
 }
 
-fn definitions(item: &Json) -> Event {
+fn read_definitions(item: &Json) -> Event {
     let mut event = Event::new(Kind::ToolDefinitions);
     event.id = item.text("id").map(Text::from);
     event.more.insert("tools", item.get("tools").cloned().unwrap_or(Json::Array(Vec::new())));
     copy_server(item, "server_label", &mut event);
     if let Some(error) = item.get("error").filter(|error| !error.is_null()) {
         event.failed = true;
-        event.text = Some(words(error));
+        event.text = Some(error_text(error));
     }
     event
 }
 
-fn approval_request(item: &Json) -> Event {
+fn read_approval_request(item: &Json) -> Event {
     let mut event = tool_call(item.text("id"), item.text("name"), item.get("arguments"));
     event.kind = Kind::Other("approval_request".into());
     copy_server(item, "server_label", &mut event);
     event
 }
 
-fn approval(item: &Json) -> Event {
+fn read_approval(item: &Json) -> Event {
     let kind = match item.get("approve").and_then(Json::as_bool) {
         Some(true) => Kind::Approval,
         // Whatever is not a yes is a no.
@@ -101,15 +101,15 @@ fn approval(item: &Json) -> Event {
     event
 }
 
-/// A call, and its answer if the item holds it.
-fn call(tool: &str, item: &Json) -> Vec<Event> {
+/// Reads a call, and its answer if the item holds it.
+fn read_call(tool: &str, item: &Json) -> Vec<Event> {
     let id = item.text("call_id").or_else(|| item.text("id"));
     let is_named = matches!(tool, "function" | "custom_tool" | "mcp");
     let name = item.text("name").filter(|_| is_named).unwrap_or(tool);
     let mut event = match (item.get("arguments"), item.get("input").filter(|_| tool == "custom_tool")) {
         (Some(arguments), _) => tool_call(id, Some(name), Some(arguments)),
-        (None, Some(input)) => text_call(id, Some(name), Some(input)),
-        (None, None) => tool_call(id, Some(name), Some(&arguments(item))),
+        (None, Some(input)) => tool_call_of_text(id, Some(name), Some(input)),
+        (None, None) => tool_call(id, Some(name), Some(&read_arguments(item))),
     };
     copy_server(item, "server_label", &mut event);
     for key in ["approval_request_id", "pending_safety_checks", "namespace"] {
@@ -126,38 +126,38 @@ fn call(tool: &str, item: &Json) -> Vec<Event> {
         event.tool = Some(name.into());
         event.failed = error.is_some() || item.text("status") == Some("failed");
         match error {
-            Some(error) => event.text = Some(words(error)),
-            None => fill(&mut event, held.unwrap_or(&Json::Null)),
+            Some(error) => event.text = Some(error_text(error)),
+            None => fill_output(&mut event, held.unwrap_or(&Json::Null)),
         }
         events.push(event);
     }
     events
 }
 
-/// What a tool of the vendor's was called with: its action or operation, or all that is not beside the point.
-fn arguments(item: &Json) -> Json {
+/// Returns the arguments of a vendor's tool: its action or operation, or all other members.
+fn read_arguments(item: &Json) -> Json {
     let whole =
         ["action", "operation"].iter().find_map(|key| item.get(key).filter(|value| value.as_object().is_some()));
     if let Some(whole) = whole {
         return whole.clone();
     }
     let members = item.as_object().into_iter().flat_map(Object::iter);
-    let called = members.filter(|(key, value)| !BESIDE.contains(&key.as_str()) && !value.is_null());
+    let called = members.filter(|(key, value)| !NON_ARGUMENT_KEYS.contains(&key.as_str()) && !value.is_null());
     Json::Object(called.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
-fn answer(tool: &str, item: &Json) -> Event {
+fn read_answer(tool: &str, item: &Json) -> Event {
     let mut event = Event::new(Kind::ToolResult);
     event.id = item.text("call_id").or_else(|| item.text("id")).map(Text::from);
     // The name of a function is known from its call only.
     event.tool = Some(tool).filter(|tool| !matches!(*tool, "function" | "custom_tool")).map(Text::from);
     event.failed = matches!(item.text("status"), Some("failed" | "incomplete"));
-    fill(&mut event, item.get("output").or_else(|| item.get("result")).unwrap_or(&Json::Null));
+    fill_output(&mut event, item.get("output").or_else(|| item.get("result")).unwrap_or(&Json::Null));
     event
 }
 
 /// Puts an answer into an event: as text if it is text or parts of it, else as the value that it is.
-fn fill(event: &mut Event, output: &Json) {
+fn fill_output(event: &mut Event, output: &Json) {
     let is_said = |part: &Json| {
         part.as_str().is_some()
             || part.text("text").is_some()
@@ -166,25 +166,27 @@ fn fill(event: &mut Event, output: &Json) {
     match output {
         Json::Null => {}
         Json::String(text) => event.text = Some(text.clone()),
-        Json::Array(parts) if !parts.is_empty() && parts.iter().all(is_said) => Content::of(output, "\n").fill(event),
+        Json::Array(parts) if !parts.is_empty() && parts.iter().all(is_said) => {
+            Content::from_json(output, "\n").fill(event)
+        }
         value => event.result = Some(value.clone()),
     }
 }
 
-fn words(error: &Json) -> Text {
+fn error_text(error: &Json) -> Text {
     match error.as_str().or_else(|| error.text("message")) {
         Some(text) => text.into(),
         None => error.to_string().into(),
     }
 }
 
-/// A message of the user that is nothing but text.
-pub(super) fn spoken(text: &Text) -> Event {
-    said(Kind::UserMessage, Content { text: Some(text.clone()), attachments: Vec::new() })
+/// Returns the event of a user message that is plain text.
+pub(super) fn user_message(text: &Text) -> Event {
+    message_event(Kind::UserMessage, Content { text: Some(text.clone()), attachments: Vec::new() })
 }
 
-/// Marks a call whose arguments had not come when the stream was cut: they are not known, rather than none.
-pub(super) fn unknown_arguments(event: &mut Event) {
+/// Marks the arguments of a call as unknown, because the stream was truncated before they arrived.
+pub(super) fn mark_unknown_arguments(event: &mut Event) {
     if event.kind == Kind::ToolCall {
         event.args = Some(Arguments::Unparsed(Text::default()));
     }

@@ -1,4 +1,4 @@
-//! What the attributes of GenAI spans mean, by all of their names so far.
+//! The GenAI conventions: what the attributes of spans mean, by all of their names so far.
 //!
 //! A call of a model has its messages in `gen_ai.input.messages` and `gen_ai.output.messages`, in the older
 //! `gen_ai.prompt` and `gen_ai.completion` (as one text, or flattened message by message), in events of its span, or in
@@ -6,40 +6,40 @@
 
 use std::collections::HashMap;
 
-use crate::flattened::{attribute, opened, structure, text_attribute};
-use crate::spans::otel::{RawEvent, RawSpan};
+use crate::attributes::{attribute, parse_embedded, structure, text_attribute};
+use crate::spans::raw_span::{RawEvent, RawSpan};
 use crate::spans::{Span, Work};
 use crate::{DecodedEvents, dialect, spans};
 use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
-/// The session that a span names.
-pub(super) fn session(span: &RawSpan) -> Option<Text> {
+/// Returns the session that a span names.
+pub(super) fn find_session(span: &RawSpan) -> Option<Text> {
     let names = ["gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id"];
     let named = names.iter().find_map(|name| text_attribute(&span.attributes, name));
     // A connection of MCP is a session only where nothing else is.
     named.or_else(|| text_attribute(&span.attributes, "mcp.session.id").filter(|_| span.trace.is_none()))
 }
 
-/// The agent that attributes name.
-pub(super) fn agent(attributes: &Object) -> Option<Text> {
+/// Returns the agent that attributes name.
+pub(super) fn find_agent(attributes: &Object) -> Option<Text> {
     let named = ["gen_ai.agent.name", "agent.name"].iter().find_map(|name| text_attribute(attributes, name));
     let traced = || (text_attribute(attributes, "traceloop.span.kind")? == "agent").then_some(());
     named.or_else(|| traced().and_then(|()| text_attribute(attributes, "traceloop.entity.name")))
 }
 
-/// What a span shows; a span that has nothing to do with models is a frame. What cannot be read is told.
-pub(super) fn work(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
-    let Some(operation) = operation(span) else { return Work::Frame };
+/// Returns the work of a span; one that has nothing to do with models is a frame. Unreadable parts go to `unread`.
+pub(super) fn read_work(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
+    let Some(operation) = find_operation(span) else { return Work::Frame };
     match operation.as_str() {
-        "chat" | "text_completion" | "completion" | "generate_content" => model(span, unread),
-        "invoke_agent" | "create_agent" | "invoke_workflow" => match model(span, unread) {
+        "chat" | "text_completion" | "completion" | "generate_content" => read_model(span, unread),
+        "invoke_agent" | "create_agent" | "invoke_workflow" => match read_model(span, unread) {
             Work::Model { input, output } if input.is_empty() && output.is_empty() => Work::Frame,
             work => work,
         },
-        "execute_tool" => tool(span),
-        "retrieval" => retrieval(span),
-        "run_guardrail" => Work::End(Box::new(policy_check(&span.attributes))),
+        "execute_tool" => read_tool(span),
+        "retrieval" => read_retrieval(span),
+        "run_guardrail" => Work::End(Box::new(read_policy_check(&span.attributes))),
         "embeddings" => Work::Frame,
         other => {
             unread.push(format!(
@@ -51,8 +51,8 @@ pub(super) fn work(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
     }
 }
 
-/// The operation of a span, by its name or by what its attributes show.
-fn operation(span: &RawSpan) -> Option<Text> {
+/// Returns the operation of a span, by its name or by its attributes.
+fn find_operation(span: &RawSpan) -> Option<Text> {
     let text = |name: &str| text_attribute(&span.attributes, name);
     if let Some(operation) = text("gen_ai.operation.name") {
         return Some(operation);
@@ -79,9 +79,9 @@ fn is_exchange(name: &str) -> bool {
     name.strip_prefix("gen_ai.").is_some_and(|rest| names.iter().any(|name| rest.ends_with(name)))
 }
 
-/// What a model was asked and said.
-fn model(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
-    let mut exchange = Exchange::default();
+/// Reads the input and the output of a model.
+fn read_model(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
+    let mut exchange = ModelExchange::default();
     exchange.attributes(&span.attributes);
     if exchange.is_empty() {
         span.events.drain(..).for_each(|event| exchange.event(event));
@@ -95,16 +95,16 @@ fn model(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
     Work::Model { input: exchange.input, output: exchange.output }
 }
 
-/// What went into a model and came out, while it is read.
+/// The input and the output of a model, while they are read.
 #[derive(Default)]
-struct Exchange {
+struct ModelExchange {
     input: Vec<Event>,
     output: Vec<Event>,
     /// Whether a message could not be read.
     unread: bool,
 }
 
-impl Exchange {
+impl ModelExchange {
     fn is_empty(&self) -> bool {
         !self.input.iter().chain(&self.output).any(|event| event.kind != Kind::ToolDefinitions)
     }
@@ -121,12 +121,12 @@ impl Exchange {
         }
         for name in ["gen_ai.input.messages", "gen_ai.prompt"] {
             if let Some(said) = attribute(attributes, name) {
-                self.add_input(conversation(said, "user"));
+                self.add_input(read_messages(said, "user"));
             }
         }
         for name in ["gen_ai.output.messages", "gen_ai.completion"] {
             if let Some(said) = attribute(attributes, name) {
-                self.add_output(conversation(said, "assistant"));
+                self.add_output(read_messages(said, "assistant"));
             }
         }
     }
@@ -136,7 +136,7 @@ impl Exchange {
         let body = match event.body.take() {
             Json::Object(body) => body,
             Json::String(text) if !text.is_empty() => {
-                [("content".into(), opened(Json::String(text)))].into_iter().collect()
+                [("content".into(), parse_embedded(Json::String(text)))].into_iter().collect()
             }
             // Older libraries keep the body in an attribute, or are content with attributes.
             _ => match structure(&event.attributes, "gen_ai.event.content") {
@@ -166,9 +166,9 @@ impl Exchange {
     }
 }
 
-/// Messages from an attribute: structured, as a JSON text, flattened, or a bare text.
-fn conversation(said: Json, role: &'static str) -> Json {
-    match opened(said) {
+/// Returns messages from an attribute: structured, as a JSON text, flattened, or a bare text.
+fn read_messages(said: Json, role: &'static str) -> Json {
+    match parse_embedded(said) {
         Json::Array(list) => Json::Array(list.into_iter().map(|said| with_role(said, role)).collect()),
         said @ Json::Object(_) => with_role(said, role),
         said => said,
@@ -183,17 +183,17 @@ fn with_role(said: Json, role: &'static str) -> Json {
     }
 }
 
-/// A message with a role, its content and calls unpacked where they were JSON texts.
+/// Returns a message with a role, its content and calls parsed where they were JSON texts.
 fn message(mut body: Object, role: &'static str) -> Json {
     if let Some(inner) = body.remove("message") {
-        return with_role(opened(inner), role);
+        return with_role(parse_embedded(inner), role);
     }
     if body.get("role").is_none_or(Json::is_null) {
         body.insert("role", role);
     }
     for key in ["content", "tool_calls", "parts"] {
         if let Some(value) = body.remove(key) {
-            let inner = opened(value.clone());
+            let inner = parse_embedded(value.clone());
             // A text that happens to be JSON is a text, unless it is a list of parts or calls.
             let is_listed = |part: &Json| part.text("type").is_some() || key == "tool_calls";
             let listed = inner.as_array().is_some_and(|list| list.iter().all(is_listed));
@@ -203,8 +203,8 @@ fn message(mut body: Object, role: &'static str) -> Json {
     Json::Object(body)
 }
 
-/// A tool's call and answer.
-fn tool(span: &mut RawSpan) -> Work {
+/// Reads a tool's call and answer.
+fn read_tool(span: &mut RawSpan) -> Work {
     let mut call = Event::new(Kind::ToolCall);
     let text = |name: &str| text_attribute(&span.attributes, name);
     call.tool = text("gen_ai.tool.name").or_else(|| text("mcp.tool.name")).or_else(|| text("traceloop.entity.name"));
@@ -219,10 +219,10 @@ fn tool(span: &mut RawSpan) -> Work {
     let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
     let mut answered = span.end.is_some();
     if let Some(result) = first(["gen_ai.tool.call.result", "traceloop.entity.output"]) {
-        dialect::answer(&mut answer, opened(result));
+        dialect::fill_answer(&mut answer, parse_embedded(result));
         answered = true;
     } else if let Some(said) = span.events.drain(..).find(|event| event.name == "gen_ai.tool.message") {
-        let mut told = Exchange::default();
+        let mut told = ModelExchange::default();
         told.event(said);
         if let Some(told) = told.input.pop() {
             (answer.text, answer.result, answered) = (told.text, told.result, true);
@@ -237,8 +237,8 @@ fn tool(span: &mut RawSpan) -> Work {
     Work::Tool { call: Box::new(call), answer: answered.then(|| Box::new(answer)) }
 }
 
-/// Documents that were fetched.
-fn retrieval(span: &RawSpan) -> Work {
+/// Reads a retrieval of documents.
+fn read_retrieval(span: &RawSpan) -> Work {
     let mut event = Event::new(Kind::Retrieval);
     event.tool = text_attribute(&span.attributes, "gen_ai.data_source.id");
     event.text = text_attribute(&span.attributes, "gen_ai.retrieval.query.text");
@@ -247,8 +247,8 @@ fn retrieval(span: &RawSpan) -> Work {
     Work::End(Box::new(event))
 }
 
-/// Another program's judgement: `triggered` unless it let things pass.
-fn policy_check(attributes: &Object) -> Event {
+/// Reads the verdict of another policy engine: `triggered` unless it allowed.
+fn read_policy_check(attributes: &Object) -> Event {
     let text = |name: &str| text_attribute(attributes, &format!("gen_ai.guardrail.{name}"));
     let verdict = text("verdict.type");
     let passed = matches!(verdict.as_deref(), None | Some("allow" | "audit"));
@@ -269,16 +269,16 @@ fn policy_check(attributes: &Object) -> Event {
     event
 }
 
-/// Log records that stand alone, as exchanges with a model: those of one span together, and those without a span up to
-/// the choice that ends each exchange.
-pub(super) fn exchanges(logs: Vec<(RawEvent, Source)>, out: &mut DecodedEvents) -> Vec<Span> {
+/// Reads log records without a span as exchanges with a model: those of one span id together, and those without one up
+/// to the choice that ends each exchange.
+pub(super) fn read_exchanges(logs: Vec<(RawEvent, Source)>, out: &mut DecodedEvents) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut open: HashMap<Option<Text>, usize> = HashMap::new();
     for (log, source) in logs {
         if log.name == "gen_ai.guardrail.security.finding" {
-            let mut event = policy_check(&log.attributes);
+            let mut event = read_policy_check(&log.attributes);
             event.labels = vec![Text::from("triggered")];
-            spans.push(Span { work: Work::End(Box::new(event)), ..point(&log, source) });
+            spans.push(Span { work: Work::End(Box::new(event)), ..log_span(&log, source) });
             continue;
         }
         if !is_exchange(&log.name) {
@@ -288,7 +288,7 @@ pub(super) fn exchanges(logs: Vec<(RawEvent, Source)>, out: &mut DecodedEvents) 
             Some(&place) => place,
             None => {
                 let work = Work::Model { input: Vec::new(), output: Vec::new() };
-                spans.push(Span { work, ..point(&log, source.clone()) });
+                spans.push(Span { work, ..log_span(&log, source.clone()) });
                 open.insert(log.span.clone(), spans.len() - 1);
                 spans.len() - 1
             }
@@ -299,10 +299,10 @@ pub(super) fn exchanges(logs: Vec<(RawEvent, Source)>, out: &mut DecodedEvents) 
         }
         let span = &mut spans[place];
         span.end = log.time.or(span.end);
-        let mut exchange = Exchange::default();
+        let mut exchange = ModelExchange::default();
         exchange.event(log);
         if exchange.unread {
-            out.faults.push(spans::fault(
+            out.faults.push(spans::span_fault(
                 &source,
                 "an event holds a message of an unknown shape, so it is not judged".to_owned(),
             ));
@@ -315,13 +315,13 @@ pub(super) fn exchanges(logs: Vec<(RawEvent, Source)>, out: &mut DecodedEvents) 
     spans
 }
 
-/// A span that holds nothing but a log record.
-fn point(log: &RawEvent, source: Source) -> Span {
+/// Returns a span that holds nothing but a log record.
+fn log_span(log: &RawEvent, source: Source) -> Span {
     Span {
         id: log.span.clone(),
         trace: log.trace.clone(),
         session: text_attribute(&log.attributes, "gen_ai.conversation.id"),
-        agent: agent(&log.attributes),
+        agent: find_agent(&log.attributes),
         start: log.time,
         end: log.time,
         source,

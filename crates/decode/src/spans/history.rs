@@ -1,14 +1,14 @@
-//! What a session has told already.
+//! The events of a session so far, to leave out what inputs repeat.
 //!
-//! Each call of a model repeats the conversation before it, so an input is compared with what was told: messages in
+//! Each call of a model repeats the conversation before it, so an input is compared with the events so far: messages in
 //! their order, calls and answers by their ids (or, without ids, by tool and arguments) as often as they occur. Only
-//! the rest is new. An input that holds nothing but an opening, instructions and a user's words, is compared with its
+//! the rest is new. An input that holds nothing but an opening, instructions and a user's message, is compared with its
 //! own trace only: in another trace the same words are said again.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use lictor_event::print::{self, ContentHash};
+use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -17,10 +17,10 @@ use lictor_json::{Json, Text};
 pub(super) struct History {
     /// Hashes by a key that no writer of a log can know.
     hash: RandomState,
-    /// Where each message was told, by its content, and by its content and trace.
-    told: HashMap<u64, Vec<u32>>,
-    messages: u32,
-    calls: Vec<Call>,
+    /// The places of each message, by its content, and by its content and trace.
+    messages_by_hash: HashMap<u64, Vec<u32>>,
+    message_count: u32,
+    calls: Vec<KnownCall>,
     /// Calls by id, tool and arguments; by tool and arguments; by id alone.
     exact: HashMap<u64, Vec<usize>>,
     alike: HashMap<u64, Vec<usize>>,
@@ -28,36 +28,36 @@ pub(super) struct History {
 }
 
 #[derive(Debug)]
-struct Call {
-    /// The id that the log knows it by.
+struct KnownCall {
+    /// The id in the log.
     given: Option<Text>,
-    /// The id that was told.
+    /// The id of the event.
     id: Option<Text>,
     tool: Option<Text>,
     /// Whether a model was seen to ask for it.
     asked: bool,
     /// Whether a tool was seen to run.
     run: bool,
-    /// Where the call was told; nowhere if only its answer was.
-    told: Option<usize>,
-    /// Where the answer was told.
+    /// The index of the call's event; none if only the answer became one.
+    event: Option<usize>,
+    /// The index of the answer's event.
     answer: Option<usize>,
 }
 
 /// How far one input has been compared.
 #[derive(Default)]
 struct Comparison {
-    /// The place in the conversation behind the last message that was found.
+    /// The place in the conversation after the last message that was found.
     message: u32,
     /// How many calls or answers of each sort were found.
     found: HashMap<u64, usize>,
-    /// The call behind the last one that an answer without an id was found to belong to.
+    /// The call after the last one that an answer without an id belongs to.
     unnamed: usize,
 }
 
 impl History {
-    /// Tells what is new in the input of a model.
-    pub(super) fn input(&mut self, input: Vec<Event>, trace: Option<&Text>, events: &mut Vec<Event>) {
+    /// Emits the new events in the input of a model.
+    pub(super) fn take_input(&mut self, input: Vec<Event>, trace: Option<&Text>, events: &mut Vec<Event>) {
         let opening = input.iter().all(|event| matches!(event.kind, Kind::SystemMessage | Kind::UserMessage));
         let mut comparison = Comparison::default();
         for event in input {
@@ -65,19 +65,19 @@ impl History {
                 Kind::ToolCall => self.repeat_call(event, &mut comparison, events),
                 Kind::ToolResult => self.repeat_answer(event, &mut comparison, events),
                 Kind::SystemMessage | Kind::ToolDefinitions => {
-                    if !self.told.contains_key(&self.content(&event, None)) {
-                        self.message(event, trace, events);
+                    if !self.messages_by_hash.contains_key(&self.hash_content(&event, None)) {
+                        self.add_message(event, trace, events);
                     }
                 }
                 _ => {
-                    let content = self.content(&event, if opening { trace } else { None });
-                    let places = self.told.get(&content).map(Vec::as_slice).unwrap_or_default();
+                    let content = self.hash_content(&event, if opening { trace } else { None });
+                    let places = self.messages_by_hash.get(&content).map(Vec::as_slice).unwrap_or_default();
                     let next = places.partition_point(|place| *place < comparison.message);
                     match places.get(next) {
                         Some(place) => comparison.message = place + 1,
                         None => {
-                            self.message(event, trace, events);
-                            comparison.message = self.messages;
+                            self.add_message(event, trace, events);
+                            comparison.message = self.message_count;
                         }
                     }
                 }
@@ -85,34 +85,35 @@ impl History {
         }
     }
 
-    /// Tells the output of a model.
-    pub(super) fn output(&mut self, output: Vec<Event>, trace: Option<&Text>, events: &mut Vec<Event>) {
+    /// Emits the output of a model.
+    pub(super) fn take_output(&mut self, output: Vec<Event>, trace: Option<&Text>, events: &mut Vec<Event>) {
         for event in output {
             match event.kind {
                 Kind::ToolCall => {
                     // A streaming agent may run a tool before the model has finished asking.
-                    let seen = |call: &Call| !call.asked && (call.given.is_none() || call.given == event.id);
+                    let seen = |call: &KnownCall| !call.asked && (call.given.is_none() || call.given == event.id);
                     match self.find_alike(&event, seen).or_else(|| self.find_bare(&event, events)) {
-                        Some(place) => self.adopt(place, event, events),
-                        None => self.ask(event, events),
+                        Some(place) => self.complete_call(place, event, events),
+                        None => self.add_requested_call(event, events),
                     }
                 }
                 // A tool that the model's provider runs answers within the output.
                 Kind::ToolResult => {
-                    let open = |call: &Call| call.answer.is_none() && (event.id.is_none() || call.given == event.id);
+                    let open =
+                        |call: &KnownCall| call.answer.is_none() && (event.id.is_none() || call.given == event.id);
                     match self.calls.iter().rposition(open) {
-                        Some(place) => self.answer(place, event, events),
+                        Some(place) => self.take_answer(place, event, events),
                         None => self.repeat_answer(event, &mut Comparison::default(), events),
                     }
                 }
-                _ => self.message(event, trace, events),
+                _ => self.add_message(event, trace, events),
             }
         }
     }
 
-    /// Tells that a tool ran, unless the model that asked for it has told the call; says which call it is.
-    pub(super) fn call(&mut self, event: Event, span: Option<&Text>, events: &mut Vec<Event>) -> usize {
-        let waiting = |call: &Call| !call.run && call.answer.is_none() && call.tool == event.tool;
+    /// Emits a call of a tool that ran, unless the model's request for it is an event already; returns its index.
+    pub(super) fn take_call(&mut self, event: Event, span: Option<&Text>, events: &mut Vec<Event>) -> usize {
+        let waiting = |call: &KnownCall| !call.run && call.answer.is_none() && call.tool == event.tool;
         let found = match &event.id {
             Some(id) => {
                 let named = self.named.get(id).map(Vec::as_slice).unwrap_or_default();
@@ -134,9 +135,9 @@ impl History {
         place
     }
 
-    /// Tells the answer to a call. One that was told already is not told again, but where it lacked its content, that is
-    /// put in: many tools record that they answered and leave it to the next input to say what.
-    pub(super) fn answer(&mut self, place: usize, mut event: Event, events: &mut Vec<Event>) {
+    /// Emits the answer to a call. A repeated answer only adds content that the first one lacked: many tools record that
+    /// they answered, and only the next input has the content.
+    pub(super) fn take_answer(&mut self, place: usize, mut event: Event, events: &mut Vec<Event>) {
         let call = &mut self.calls[place];
         match call.answer {
             None => {
@@ -155,31 +156,31 @@ impl History {
         }
     }
 
-    /// Tells a call that a model asks for.
-    fn ask(&mut self, event: Event, events: &mut Vec<Event>) {
+    /// Emits a call that a model asks for.
+    fn add_requested_call(&mut self, event: Event, events: &mut Vec<Event>) {
         let place = self.add_call(event, None, events);
         self.calls[place].asked = true;
     }
 
-    fn message(&mut self, event: Event, trace: Option<&Text>, events: &mut Vec<Event>) {
-        let place = self.messages;
-        self.messages += 1;
-        self.told.entry(self.content(&event, None)).or_default().push(place);
+    fn add_message(&mut self, event: Event, trace: Option<&Text>, events: &mut Vec<Event>) {
+        let place = self.message_count;
+        self.message_count += 1;
+        self.messages_by_hash.entry(self.hash_content(&event, None)).or_default().push(place);
         if trace.is_some() {
-            self.told.entry(self.content(&event, trace)).or_default().push(place);
+            self.messages_by_hash.entry(self.hash_content(&event, trace)).or_default().push(place);
         }
         events.push(event);
     }
 
     fn repeat_call(&mut self, event: Event, comparison: &mut Comparison, events: &mut Vec<Event>) {
-        let alike = self.alike_key(&event);
+        let alike = self.hash_alike(&event);
         let place = match &event.id {
             Some(_) => {
-                let key = self.exact_key(&event);
+                let key = self.hash_exact(&event);
                 let found = comparison.found.entry(key).or_default();
                 let known = self.exact.get(&key).and_then(|places| places.get(*found)).copied();
                 *found += 1;
-                let unnamed = |call: &Call| call.given.is_none();
+                let unnamed = |call: &KnownCall| call.given.is_none();
                 known.or_else(|| self.find_alike(&event, unnamed)).or_else(|| self.find_bare(&event, events))
             }
             None => {
@@ -190,8 +191,8 @@ impl History {
             }
         };
         match place {
-            Some(place) => self.adopt(place, event, events),
-            None => self.ask(event, events),
+            Some(place) => self.complete_call(place, event, events),
+            None => self.add_requested_call(event, events),
         }
     }
 
@@ -204,7 +205,7 @@ impl History {
                 place
             }
             None => {
-                let fits = |call: &Call| event.tool.is_none() || call.tool.is_none() || event.tool == call.tool;
+                let fits = |call: &KnownCall| event.tool.is_none() || call.tool.is_none() || event.tool == call.tool;
                 let next = self.calls.iter().skip(comparison.unnamed).position(fits);
                 let place = next.map(|next| next + comparison.unnamed);
                 comparison.unnamed = place.map_or(self.calls.len(), |place| place + 1);
@@ -212,12 +213,13 @@ impl History {
             }
         };
         match place {
-            Some(place) => self.answer(place, event, events),
-            // An answer to a call that was never told: remembered, so that it is told once.
+            Some(place) => self.take_answer(place, event, events),
+            // An answer to an unknown call: remembered, so that it becomes one event.
             None => {
                 let (id, tool) = (event.id.take(), event.tool.clone());
                 let answer = Some(events.len());
-                let call = Call { given: id.clone(), id: id.clone(), tool, asked: true, run: true, told: None, answer };
+                let call =
+                    KnownCall { given: id.clone(), id: id.clone(), tool, asked: true, run: true, event: None, answer };
                 if let Some(id) = &id {
                     self.named.entry(id.clone()).or_default().push(self.calls.len());
                 }
@@ -228,10 +230,9 @@ impl History {
         }
     }
 
-    /// Takes over what a model says of a call that a tool's span has told: the id it knows it by, and the arguments where
-    /// the span left them out.
-    fn adopt(&mut self, place: usize, event: Event, events: &mut [Event]) {
-        let (exact, alike) = (self.exact_key(&event), self.alike_key(&event));
+    /// Completes a call of a tool's span with what the model's request has: the id, and the arguments if they are missing.
+    fn complete_call(&mut self, place: usize, event: Event, events: &mut [Event]) {
+        let (exact, alike) = (self.hash_exact(&event), self.hash_alike(&event));
         let call = &mut self.calls[place];
         call.asked = true;
         if let (None, Some(id)) = (&call.given, &event.id) {
@@ -239,7 +240,7 @@ impl History {
             self.named.entry(id.clone()).or_default().push(place);
             self.exact.entry(exact).or_default().push(place);
         }
-        if let Some(told) = call.told.and_then(|told| events.get_mut(told))
+        if let Some(told) = call.event.and_then(|told| events.get_mut(told))
             && told.args.is_none()
         {
             told.args = event.args;
@@ -250,8 +251,7 @@ impl History {
         }
     }
 
-    /// Tells a call that is new. One without an id gets the id of its span, or a number; an id that
-    /// is taken gets a number behind it.
+    /// Emits a new call. One without an id gets the id of its span, or a number; a duplicate id gets a number after it.
     fn add_call(&mut self, mut event: Event, span: Option<&Text>, events: &mut Vec<Event>) -> usize {
         let place = self.calls.len();
         let given = event.id.take();
@@ -266,58 +266,58 @@ impl History {
         } else {
             event.id = span.cloned().or_else(|| Some(Text::from(format!("call-{}", place + 1))));
         }
-        self.alike.entry(self.alike_key(&event)).or_default().push(place);
+        self.alike.entry(self.hash_alike(&event)).or_default().push(place);
         let (id, tool) = (event.id.clone(), event.tool.clone());
         let told = Some(events.len());
-        self.calls.push(Call { given, id, tool, asked: false, run: false, told, answer: None });
+        self.calls.push(KnownCall { given, id, tool, asked: false, run: false, event: told, answer: None });
         events.push(event);
         place
     }
 
-    /// The first call of the same tool with the same arguments that is as wanted.
-    fn find_alike(&self, event: &Event, wanted: impl Fn(&Call) -> bool) -> Option<usize> {
-        let places = self.alike.get(&self.alike_key(event))?;
+    /// Returns the first wanted call of the same tool with the same arguments.
+    fn find_alike(&self, event: &Event, wanted: impl Fn(&KnownCall) -> bool) -> Option<usize> {
+        let places = self.alike.get(&self.hash_alike(event))?;
         places.iter().copied().find(|&place| wanted(&self.calls[place]))
     }
 
-    /// The first call of the same id and tool that was told without its arguments.
+    /// Returns the first call of the same id and tool whose event lacks arguments.
     fn find_bare(&self, event: &Event, events: &[Event]) -> Option<usize> {
         let places = self.named.get(event.id.as_ref()?)?;
         let is_bare = |place: &usize| {
             let call = &self.calls[*place];
-            call.tool == event.tool && call.told.is_some_and(|told| events[told].args.is_none())
+            call.tool == event.tool && call.event.is_some_and(|told| events[told].args.is_none())
         };
         places.iter().copied().find(is_bare)
     }
 
-    fn content(&self, event: &Event, trace: Option<&Text>) -> u64 {
+    fn hash_content(&self, event: &Event, trace: Option<&Text>) -> u64 {
         // Pictures beside the words may be recorded in one place and left out in another.
         let text = event.text.as_deref().map(str::trim);
-        let more = text.is_none().then(|| print::of(&Json::Object(event.more.clone())));
+        let more = text.is_none().then(|| content_hash::hash_json(&Json::Object(event.more.clone())));
         self.hash.hash_one((&event.kind, text, more, trace))
     }
 
-    fn exact_key(&self, event: &Event) -> u64 {
+    fn hash_exact(&self, event: &Event) -> u64 {
         self.hash_call(event.id.as_ref(), event)
     }
 
-    fn alike_key(&self, event: &Event) -> u64 {
+    fn hash_alike(&self, event: &Event) -> u64 {
         self.hash_call(None, event)
     }
 
     fn hash_call(&self, id: Option<&Text>, event: &Event) -> u64 {
-        self.hash.hash_one((id, &event.tool, event.args.as_ref().map(print_of)))
+        self.hash.hash_one((id, &event.tool, event.args.as_ref().map(hash_arguments)))
     }
 }
 
-/// Whether two calls were given the same arguments, however they are written.
-pub(super) fn same_arguments(left: &Arguments, right: &Arguments) -> bool {
-    print_of(left) == print_of(right)
+/// Whether two calls have the same arguments, however they are written.
+pub(super) fn have_same_arguments(left: &Arguments, right: &Arguments) -> bool {
+    hash_arguments(left) == hash_arguments(right)
 }
 
-fn print_of(payload: &Arguments) -> ContentHash {
+fn hash_arguments(payload: &Arguments) -> ContentHash {
     match payload {
-        Arguments::Value(value) => print::of(value),
-        Arguments::Unparsed(text) => print::of(&Json::String(text.trim().into())),
+        Arguments::Value(value) => content_hash::hash_json(value),
+        Arguments::Unparsed(text) => content_hash::hash_json(&Json::String(text.trim().into())),
     }
 }

@@ -1,15 +1,15 @@
-//! From bytes and paths to records, whatever the bytes are.
+//! Bytes and paths are read as records, whatever the bytes are.
 //!
-//! | what a file may be | what happens |
+//! | file | result |
 //! |---|---|
 //! | empty lines, CRLF, no line end at the end | accepted |
-//! | a last line that was cut off | a fault of its own kind, and all before it is read |
+//! | a truncated last line | a fault with its own code, and all before it is read |
 //! | one line of a hundred megabytes | skipped in bounded memory, and the rest is read |
 //! | two values on one line, a line that is no JSON | a fault with its place, and the rest is read |
 //! | a byte order mark | accepted at the very beginning only |
 //! | UTF-16, Parquet, an archive | an error that says what to do |
 //! | gzip of several members, zstd of several frames | read as one |
-//! | a compressed file that grows without end, or breaks off | a fault; what came before is read |
+//! | a compressed file that is a bomb, or truncated | a fault; the records before it are read |
 //! | a list over many lines, documents over many lines | elements and documents are the records |
 //! | server-sent events in every way to end a line | the same payloads |
 //!
@@ -27,7 +27,7 @@ use std::io::Write;
 use lictor_decode::Framing;
 use lictor_decode::input::{Input, InputLimits};
 
-/// What was read: values with their lines, and faults with their lines and codes.
+/// A record: a value with its line, or a fault with its line and code.
 #[derive(Clone, Debug, PartialEq)]
 enum Read {
     Value(u32, String),
@@ -42,7 +42,7 @@ fn fault(line: u32, code: &'static str) -> Read {
     Read::Fault(line, code)
 }
 
-fn in_chunks(chunk: usize) -> InputLimits {
+fn limits_of_chunk(chunk: usize) -> InputLimits {
     InputLimits { chunk, ..InputLimits::default() }
 }
 
@@ -63,9 +63,9 @@ fn read(bytes: &[u8], limits: &InputLimits) -> (Framing, Vec<Read>) {
 }
 
 /// Reads bytes in chunks of many sizes, plain and compressed, and complains where the result is not as expected.
-fn expect(name: &str, bytes: &[u8], framing: Framing, expected: &[Read]) {
+fn expect_records(name: &str, bytes: &[u8], framing: Framing, expected: &[Read]) {
     for chunk in [1, 2, 3, 5, 16, 100, 1 << 20] {
-        let limits = in_chunks(chunk);
+        let limits = limits_of_chunk(chunk);
         assert_eq!(read(bytes, &limits), (framing, expected.to_vec()), "{name}, in chunks of {chunk}");
     }
     assert_eq!(read(&gzip(bytes), &InputLimits::default()), (framing, expected.to_vec()), "{name}, with gzip");

@@ -31,7 +31,7 @@ fn object(text: &str) -> Json {
 }
 
 #[test]
-fn every_field_has_its_place() {
+fn native_line_fills_every_field() {
     let line = r#"{"v":1,"session":"s1","seq":4,"time":"2026-05-01T10:00:03Z","kind":"tool_call","agent":"shopper",
         "principal":"ann","id":"call_1","tool":"lookup","args":{"id":7},"result":[1],"text":"hello","failed":true,"to":"billing",
         "purposes":["support"],"categories":[],"subjects":"alice","labels":["checked"],"facts":["paid(\"alice\",3)"],
@@ -62,7 +62,7 @@ fn every_field_has_its_place() {
 }
 
 #[test]
-fn what_is_absent_or_null_stays_absent() {
+fn native_null_field_is_absent() {
     let bare = Event {
         source: Source { file: "log".into(), line: 7, record: 6 },
         ..Event::new(Kind::Other("my_kind".into()))
@@ -75,7 +75,7 @@ fn what_is_absent_or_null_stays_absent() {
 }
 
 #[test]
-fn bare_facts_are_steps() {
+fn native_bare_facts_are_steps() {
     for line in [r#"["tool_call","paid(alice)"]"#, r#"{"facts":["tool_call","paid(alice)"]}"#] {
         let event = event(line);
         assert_eq!(event.kind, Kind::Facts);
@@ -86,7 +86,7 @@ fn bare_facts_are_steps() {
 }
 
 #[test]
-fn a_result_that_is_a_string_is_text() {
+fn native_string_result_is_text() {
     let result = event(r#"{"kind":"tool_result","result":"it rains"}"#);
     assert_eq!((result.text.as_deref(), result.result), (Some("it rains"), None));
     let both = event(r#"{"kind":"tool_result","result":"raw","text":"it rains"}"#);
@@ -94,7 +94,7 @@ fn a_result_that_is_a_string_is_text() {
 }
 
 #[test]
-fn arguments_come_as_an_object_or_in_a_string() {
+fn native_arguments_are_object_or_string() {
     let args = |value: &str| event(&format!(r#"{{"kind":"tool_call","tool":"t","args":{value}}}"#)).args.unwrap();
     assert_eq!(args(r#"{"a":1}"#), Arguments::Value(object(r#"{"a":1}"#)));
     assert_eq!(args(r#""{\"a\":1}""#), Arguments::Value(object(r#"{"a":1}"#)));
@@ -103,7 +103,7 @@ fn arguments_come_as_an_object_or_in_a_string() {
 }
 
 #[test]
-fn times_are_texts_or_numbers_since_1970() {
+fn native_time_is_text_or_number() {
     let time = |value: &str| event(&format!(r#"{{"kind":"x","time":{value}}}"#)).time.unwrap();
     assert_eq!(time("1777629603"), Time::from_seconds(1_777_629_603));
     assert_eq!(time("1777629603250"), Time(1_777_629_603_250_000_000));
@@ -114,7 +114,7 @@ fn times_are_texts_or_numbers_since_1970() {
 }
 
 #[test]
-fn wrong_types_are_faults_that_name_the_field() {
+fn native_wrong_type_fault_names_field() {
     let cases = [
         (r#"{"kind":1}"#, "native.field", "`kind` must be a string, found the number 1"),
         (r#"{"kind":"x","seq":"4"}"#, "native.field", "`seq` must be a whole number"),
@@ -129,7 +129,7 @@ fn wrong_types_are_faults_that_name_the_field() {
         (r#"{"facts":"a"}"#, "native.field", "`facts` must be a list of facts"),
         (r#"{"facts":[1]}"#, "native.field", "`facts` must be a list of facts"),
         (r#"["a",1]"#, "native.field", "a list must be a list of facts"),
-        (r#"{"facts":["a("]}"#, "native.fact", "\"a(\" is no fact"),
+        (r#"{"facts":["a("]}"#, "native.fact", "\"a(\" is not a fact"),
         (r#"{"v":2,"kind":"x"}"#, "native.version", "use a newer Lictor"),
         (r#"{"v":"1","kind":"x"}"#, "native.field", "`v` must be the version, which is 1"),
         (r#"{"session":"s"}"#, "native.kind", "needs a `kind`"),
@@ -152,7 +152,7 @@ fn wrong_types_are_faults_that_name_the_field() {
 }
 
 #[test]
-fn events_and_facts_are_recognised() {
+fn native_format_is_detected() {
     let detect = |line: &str| Format::detect(&[object(line)]);
     for line in [r#"{"kind":"tool_call"}"#, r#"{"facts":[]}"#, r#"["a"]"#] {
         assert_eq!(detect(line), Some(Format::Native), "{line}");
@@ -263,7 +263,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_event_that_is_written_reads_back(written in any_event()) {
+    fn native_event_written_reads_back(written in any_event()) {
         let line = written.to_json().to_string();
         let mut read = event(&line);
         prop_assert_eq!(read.more.remove("source"), Some(object(r#"{"file":"log","line":7}"#)));
@@ -271,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn a_line_reads_the_same_in_haste(
+    fn native_fast_path_equals_full_decoder(
         event in any_event(),
         broken in prop::option::of((any::<prop::sample::Index>(), prop::sample::select(&b"{}[],:\"\\0ntf \x01\xc3"[..]), any::<bool>())),
     ) {
@@ -281,15 +281,15 @@ proptest! {
             line.splice(place..place + usize::from(!inserts), [byte]);
         }
         let Ok(line) = String::from_utf8(line) else { return Ok(()) };
-        in_haste(&line)?;
-        // And with a member that stands twice.
+        compare_fast_path(&line)?;
+        // And with a duplicate member.
         let twice = format!("{{\"kind\":\"error\",{}", &line[1.min(line.len())..]);
-        in_haste(&twice)?;
+        compare_fast_path(&twice)?;
     }
 }
 
-/// What is read straight from the text is what is read by way of a value; what is wrong is not read that way at all.
-fn in_haste(line: &str) -> Result<(), TestCaseError> {
+/// The fast path returns the events of the full decoder, and refuses what that reports.
+fn compare_fast_path(line: &str) -> Result<(), TestCaseError> {
     let mut out = DecodedEvents::default();
     let source = Source { file: "log".into(), line: 7, record: 6 };
     if Format::Native.decoder().text(line, &source, &mut out) {
@@ -304,7 +304,7 @@ fn in_haste(line: &str) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn usual_lines_are_read_in_haste() {
+fn native_fast_path_reads_usual_lines() {
     let source = Source::default();
     for line in [
         r#"{"v":1,"session":"s","seq":4,"time":"2026-05-01T10:00:03Z","kind":"tool_call","tool":"t","args":{"id":7}}"#,

@@ -5,12 +5,13 @@ use lictor_logic::Time;
 use crate::{Arguments, parse_time};
 use lictor_json::{Json, Number, Text};
 
-/// From which number on a time counts milliseconds, and from which on it is not taken.
-const MILLISECONDS: f64 = 1e11;
-const TOO_LATE: f64 = 1e14;
+/// From which number on a time counts milliseconds.
+const MILLISECONDS_FROM: f64 = 1e11;
+/// From which number on a time is refused.
+const REFUSED_FROM: f64 = 1e14;
 
-/// What is wrong with a line.
-pub(super) struct Wrong {
+/// A mistake in a line: its code and message.
+pub(super) struct FieldError {
     pub(super) code: &'static str,
     pub(super) message: String,
 }
@@ -22,19 +23,19 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    pub(super) fn text(self, into: &mut Option<Text>) -> Result<(), Wrong> {
+    pub(super) fn read_text(self, into: &mut Option<Text>) -> Result<(), FieldError> {
         match self.value.take() {
             Json::Null => Ok(()),
             Json::String(text) => {
                 *into = Some(text);
                 Ok(())
             }
-            other => self.wrong("a string", &other),
+            other => self.type_error("a string", &other),
         }
     }
 
     /// A list of strings, or one string.
-    pub(super) fn texts(self, into: &mut Option<Vec<Text>>) -> Result<(), Wrong> {
+    pub(super) fn read_texts(self, into: &mut Option<Vec<Text>>) -> Result<(), FieldError> {
         let texts = match self.value.take() {
             Json::Null => return Ok(()),
             Json::String(text) => vec![text],
@@ -43,92 +44,92 @@ impl Field<'_> {
                 for item in items {
                     match item {
                         Json::String(text) => texts.push(text),
-                        other => return self.wrong("a list of strings", &other),
+                        other => return self.type_error("a list of strings", &other),
                     }
                 }
                 texts
             }
-            other => return self.wrong("a list of strings", &other),
+            other => return self.type_error("a list of strings", &other),
         };
         *into = Some(texts);
         Ok(())
     }
 
-    pub(super) fn whole(self, into: &mut Option<i64>) -> Result<(), Wrong> {
+    pub(super) fn read_integer(self, into: &mut Option<i64>) -> Result<(), FieldError> {
         match &*self.value {
             Json::Null => Ok(()),
             Json::Number(Number::Integer(value)) => {
                 *into = Some(*value);
                 Ok(())
             }
-            other => self.wrong("a whole number of 64 bits", other),
+            other => self.type_error("a whole number of 64 bits", other),
         }
     }
 
-    pub(super) fn truth(self, into: &mut bool) -> Result<(), Wrong> {
+    pub(super) fn read_bool(self, into: &mut bool) -> Result<(), FieldError> {
         match &*self.value {
             Json::Null => Ok(()),
             Json::Bool(value) => {
                 *into = *value;
                 Ok(())
             }
-            other => self.wrong("true or false", other),
+            other => self.type_error("true or false", other),
         }
     }
 
-    pub(super) fn time(self, into: &mut Option<Time>) -> Result<(), Wrong> {
+    pub(super) fn read_time(self, into: &mut Option<Time>) -> Result<(), FieldError> {
         *into = match &*self.value {
             Json::Null => return Ok(()),
             Json::String(text) => parse_time(text),
-            Json::Number(number) => since_1970(*number),
+            Json::Number(number) => time_since_1970(*number),
             _ => None,
         };
         if into.is_some() {
             return Ok(());
         }
-        self.wrong(
+        self.type_error(
             "a time with its offset, such as \"2026-05-01T10:00:03Z\", or seconds or milliseconds since 1970",
             self.value,
         )
     }
 
-    pub(super) fn arguments(self, into: &mut Option<Arguments>) -> Result<(), Wrong> {
+    pub(super) fn read_arguments(self, into: &mut Option<Arguments>) -> Result<(), FieldError> {
         match self.value.take() {
             Json::Null => Ok(()),
             value @ (Json::Object(_) | Json::String(_)) => {
                 *into = Some(Arguments::from_json(value));
                 Ok(())
             }
-            other => self.wrong("an object, or a string that holds one", &other),
+            other => self.type_error("an object, or a string that holds one", &other),
         }
     }
 
-    pub(super) fn version(self, known: i64) -> Result<(), Wrong> {
+    pub(super) fn check_version(self, known: i64) -> Result<(), FieldError> {
         match &*self.value {
             Json::Null => Ok(()),
             Json::Number(Number::Integer(version)) if *version == known => Ok(()),
-            Json::Number(Number::Integer(version)) if *version > known => Err(Wrong {
+            Json::Number(Number::Integer(version)) if *version > known => Err(FieldError {
                 code: "native.version",
                 message: format!(
-                    "the event is of version {version}, and only {known} is known here; use a newer Lictor"
+                    "the event has version {version}, but this Lictor reads version {known}; use a newer Lictor"
                 ),
             }),
-            other => self.wrong(&format!("the version, which is {known}"), other),
+            other => self.type_error(&format!("the version, which is {known}"), other),
         }
     }
 
-    fn wrong(&self, expected: &str, found: &Json) -> Result<(), Wrong> {
-        let message = format!("`{}` must be {expected}, found {}", self.name, describe(found));
-        Err(Wrong { code: "native.field", message })
+    fn type_error(&self, expected: &str, found: &Json) -> Result<(), FieldError> {
+        let message = format!("`{}` must be {expected}, found {}", self.name, describe_value(found));
+        Err(FieldError { code: "native.field", message })
     }
 }
 
-/// The moment that a number tells; see the head of the format.
-fn since_1970(number: Number) -> Option<Time> {
+/// Returns the time that a number of seconds or milliseconds means; see the header of the format.
+fn time_since_1970(number: Number) -> Option<Time> {
     let size = number.as_f64().abs();
     let unit: i64 = match size {
-        _ if size < MILLISECONDS => 1_000_000_000,
-        _ if size < TOO_LATE => 1_000_000,
+        _ if size < MILLISECONDS_FROM => 1_000_000_000,
+        _ if size < REFUSED_FROM => 1_000_000,
         _ => return None,
     };
     match number {
@@ -142,8 +143,8 @@ fn since_1970(number: Number) -> Option<Time> {
     }
 }
 
-/// What a value is, in words.
-pub(super) fn describe(value: &Json) -> String {
+/// Describes a value for a message.
+pub(super) fn describe_value(value: &Json) -> String {
     match value {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),

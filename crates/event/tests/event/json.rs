@@ -1,8 +1,8 @@
 //! JSON is read strictly, exactly, and in agreement with another reader.
 //!
-//! | what a log may hold | what happens |
+//! | content of a log | result |
 //! |---|---|
-//! | a key twice, also when one is spelled with an escape | refused |
+//! | a duplicate key, also when one is spelled with an escape | refused |
 //! | nesting without end | refused at a depth, in one pass, without recursion |
 //! | half a surrogate pair, bytes that are not UTF-8, overlong UTF-8 | refused, never replaced |
 //! | an escaped NUL | kept, and written as an escape |
@@ -12,7 +12,7 @@
 //! | two values in one text | refused |
 //! | millions of keys or elements | a budget |
 //! | keys chosen to collide | no slower than others |
-//! | arguments in a string that is no JSON, or is JSON of JSON, or goes on behind it | kept apart as unparsed, or parsed once |
+//! | arguments in a string that is no JSON, or is JSON of JSON, or continues after it | kept apart as unparsed, or parsed once |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -25,7 +25,7 @@ fn code(text: &[u8]) -> &'static str {
 }
 
 #[test]
-fn what_readers_could_understand_differently_is_refused() {
+fn json_ambiguous_texts_are_refused() {
     let cases: &[(&str, &[u8])] = &[
         ("json.duplicate_key", br#"{"tool":"safe","tool":"evil"}"#),
         ("json.duplicate_key", br#"{"tool":"safe","t\u006fol":"evil"}"#),
@@ -92,7 +92,7 @@ fn what_readers_could_understand_differently_is_refused() {
 }
 
 #[test]
-fn an_error_points_at_its_place() {
+fn json_error_has_byte_offset() {
     let cases =
         [("{\"a\":1,\"b\":2,\"a\":3}", 13), ("[1,2,x]", 5), ("[\"ok\",\"\\q\"]", 8), ("{} {}", 3), ("[1e999]", 1)];
     for (text, offset) in cases {
@@ -101,7 +101,7 @@ fn an_error_points_at_its_place() {
 }
 
 #[test]
-fn nesting_is_bounded() {
+fn json_nesting_over_limit_is_refused() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert!(json::parse_str(&nested(MAX_DEPTH)).is_ok());
     assert_eq!(code(nested(MAX_DEPTH + 1).as_bytes()), "json.too_deep");
@@ -114,14 +114,14 @@ fn nesting_is_bounded() {
 }
 
 #[test]
-fn an_escaped_nul_is_kept_and_written_as_an_escape() {
+fn json_escaped_nul_is_written_as_escape() {
     let value = json::parse_str(r#""a\u0000b""#).unwrap();
     assert_eq!(value.as_str(), Some("a\0b"));
     assert_eq!(value.to_string(), r#""a\u0000b""#);
 }
 
 #[test]
-fn numbers_are_exact() {
+fn json_numbers_are_exact() {
     let integer = |value| Json::Number(Number::Integer(value));
     let cases = [
         ("9007199254740993", integer(9_007_199_254_740_993)),
@@ -144,13 +144,13 @@ fn numbers_are_exact() {
 }
 
 #[test]
-fn surrogate_pairs_and_escapes_are_read() {
+fn json_escapes_and_surrogate_pairs_are_read() {
     let value = json::parse_str(r#""\ud83d\ude00 \"\\\/\b\f\n\r\t \u00e9\u20AC""#).unwrap();
     assert_eq!(value.as_str(), Some("\u{1f600} \"\\/\u{8}\u{c}\n\r\t é€"));
 }
 
 #[test]
-fn texts_with_too_many_values_are_refused() {
+fn json_value_count_over_limit_is_refused() {
     let list = |count: usize| format!("[{}0]", "0,".repeat(count - 1));
     assert!(json::parse_str(&list(1_000_000)).is_ok());
     assert!(json::parse_str(&list(MAX_VALUES - 1)).is_ok());
@@ -158,7 +158,7 @@ fn texts_with_too_many_values_are_refused() {
 }
 
 #[test]
-fn an_object_of_many_keys_is_read_and_repeated_ones_are_found() {
+fn json_duplicate_keys_are_found_among_many() {
     // All keys agree in length, beginning and end, which is all that the quick look compares.
     let keys = 200_000;
     let members: Vec<_> = (0..keys).map(|key| format!("\"same{key:08}same\":{key}")).collect();
@@ -176,7 +176,7 @@ fn an_object_of_many_keys_is_read_and_repeated_ones_are_found() {
 }
 
 #[test]
-fn a_reader_is_not_disturbed_by_texts_that_failed() {
+fn json_reader_recovers_after_failed_text() {
     let good = r#"{"a":[1,"two",{"b":null,"c":[true,{"d":"a text that is longer than twenty-four bytes"}]}],"e":{}}"#;
     let expected = json::parse_str(good).unwrap();
     for end in 0..good.len() {
@@ -186,7 +186,7 @@ fn a_reader_is_not_disturbed_by_texts_that_failed() {
 }
 
 #[test]
-fn arguments_in_a_string_are_parsed_once() {
+fn arguments_in_string_are_parsed_once() {
     let from = |text: &str| Arguments::from_json(Json::from(text));
     assert_eq!(from(r#"{"a":1}"#), Arguments::Value(json::parse_str(r#"{"a":1}"#).unwrap()));
     assert_eq!(from(""), Arguments::Value(json::parse_str("{}").unwrap()));
@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_another_writer_wrote_is_read(value in any_value()) {
+    fn json_of_serde_is_read(value in any_value()) {
         for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
             let ours = json::parse_str(&text).unwrap();
             prop_assert!(same(&ours, &value), "{text}");
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn what_we_write_is_read(value in any_value()) {
+    fn json_written_reads_back(value in any_value()) {
         let ours = json::parse_str(&value.to_string()).unwrap();
         let text = ours.to_string();
         prop_assert_eq!(json::parse_str(&text), Ok(ours.clone()));
@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_texts_are_judged_as_by_another_reader(value in any_value(), damage in damage()) {
+    fn json_damaged_text_is_judged_like_serde(value in any_value(), damage in damage()) {
         let mut text = value.to_string().into_bytes();
         for (place, action, byte) in damage {
             let place = place.index(text.len() + 1);
@@ -292,13 +292,13 @@ proptest! {
     }
 
     #[test]
-    fn a_number_is_what_the_standard_library_makes_of_it(text in "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?") {
+    fn json_number_equals_standard_library_parse(text in "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?") {
         let Json::Number(number) = json::parse_str(&text).unwrap() else { panic!("{text} is no number") };
         prop_assert_eq!(number.as_f64(), text.parse::<f64>().unwrap());
     }
 
     #[test]
-    fn a_text_that_ends_too_early_is_torn(value in any_value(), cut in any::<prop::sample::Index>()) {
+    fn json_truncated_text_is_torn(value in any_value(), cut in any::<prop::sample::Index>()) {
         let text = serde_json::json!({"value": value}).to_string();
         prop_assert_eq!(code(&text.as_bytes()[..cut.index(text.len())]), "json.torn");
     }
@@ -306,7 +306,7 @@ proptest! {
 
 /// However many members there are, the later value of a key counts, at the place of the first.
 #[test]
-fn an_object_of_many_members_is_that_of_few() {
+fn json_object_keeps_last_value_of_key() {
     for count in [1, 15, 16, 17, 200] {
         let member = |number: usize| (Text::from(format!("k{}", number % 40)), Json::from(number as i64));
         let mut one_by_one = Object::new();

@@ -116,5 +116,5 @@ impl Guard {
 /// The event of a line of Lictor's own format.
 fn event(text: &str) -> Option<Event> {
     let value = json::parse_str(text).ok()?;
-    LogRecord { value, file: "-".into(), line: 0, index: 0 }.kept_event().ok()
+    LogRecord { value, file: "-".into(), line: 0, index: 0 }.stored_event().ok()
 }

@@ -1,11 +1,11 @@
-//! What is found in texts and in JSON, what must not be, and what is known to be missed.
+//! Findings in texts and in JSON, false findings, and known misses.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod benign;
 mod carried;
+mod custom;
 mod json;
 mod missed;
-mod own;
 mod properties;
 mod spans;
 
@@ -15,7 +15,7 @@ use lictor_recognise::{Recognised, Recogniser};
 
 static BUILTIN: LazyLock<Recogniser> = LazyLock::new(Recogniser::builtin);
 
-/// What a text carries.
+/// The findings in a text.
 fn found(text: &str) -> Recognised {
     let mut found = Recognised::default();
     BUILTIN.text(text, &mut found);

@@ -13,22 +13,22 @@ pub struct FactTrace {
     pub session: Text,
     /// For each event its time and the facts that the policy's properties ask for.
     pub events: Vec<(Option<Time>, Vec<Fact>)>,
-    /// How many events had facts that nobody could tell; other engines take those for false.
+    /// How many events had unknown facts; other engines take those for false.
     pub unknown: usize,
 }
 
-/// The facts of sessions, each given with its events.
+/// Returns the facts of sessions, each given with its events.
 pub fn fact_traces<'e>(judge: &mut Judge, sessions: impl IntoIterator<Item = (Text, &'e [Event])>) -> Vec<FactTrace> {
     let trace = |(session, events): (Text, &'e [Event])| {
         let mut state = judge.start();
-        let (mut told, mut unknown) = (Vec::with_capacity(events.len()), 0);
+        let (mut steps, mut unknown) = (Vec::with_capacity(events.len()), 0);
         for event in events {
             judge.advance(&mut state, event);
             let facts = judge.last_facts(event.time);
             unknown += usize::from(!facts.unknown.is_empty());
-            told.push((event.time, facts.known));
+            steps.push((event.time, facts.known));
         }
-        FactTrace { session, events: told, unknown }
+        FactTrace { session, events: steps, unknown }
     };
     sessions.into_iter().map(trace).collect()
 }

@@ -16,74 +16,74 @@ use lictor_logic::{
     Term, Time, Unary, Value,
 };
 
-use super::{ExportedPolicy, FactTrace, Inexpressible, Safety, file_name, free, safety};
+use super::{ExportedPolicy, FactTrace, Inexpressible, SafetyProperty, free_variables, split_safety, to_file_name};
 use lictor_policy::Policy;
 
-/// What the values of a fact are, by place.
-type Signature = BTreeMap<Arc<str>, Vec<Kind>>;
+/// The types of each fact's values, by place.
+type Signature = BTreeMap<Arc<str>, Vec<MfotlType>>;
 
-/// The kinds of values that MonPoly tells apart.
+/// The types of values that MonPoly knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum MfotlType {
     Int,
     Float,
     String,
 }
 
-impl Kind {
-    fn of(value: &Value) -> Kind {
+impl MfotlType {
+    fn from_value(value: &Value) -> MfotlType {
         match value {
-            Value::Integer(_) => Kind::Int,
-            Value::Decimal(_) => Kind::Float,
-            Value::Bool(_) | Value::Text(_) => Kind::String,
+            Value::Integer(_) => MfotlType::Int,
+            Value::Decimal(_) => MfotlType::Float,
+            Value::Bool(_) | Value::Text(_) => MfotlType::String,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Int => "int",
-            Kind::Float => "float",
-            Kind::String => "string",
+            MfotlType::Int => "int",
+            MfotlType::Float => "float",
+            MfotlType::String => "string",
         }
     }
 }
 
-/// A policy and traces for MonPoly. What kinds of values facts have, the traces and the formulas tell.
+/// Exports a policy and traces for MonPoly. The types of values follow from the traces and the formulas.
 pub fn policy(policy: &Policy, traces: &[FactTrace]) -> ExportedPolicy {
-    let (properties, mut left_out) = safety(policy);
+    let (properties, mut left_out) = split_safety(policy);
     let mut signature = Signature::new();
     for fact in traces.iter().flat_map(|trace| &trace.events).flat_map(|(_, facts)| facts) {
-        note(&mut signature, &fact.name, fact.values.iter().map(Some));
+        note_values(&mut signature, &fact.name, fact.values.iter().map(Some));
     }
     for property in &properties {
         let mut counted = Vec::new();
-        numbers(&property.arena, property.body, &mut counted);
+        collect_numbers(&property.arena, property.body, &mut counted);
         note_formula(&mut signature, &property.arena, property.body, &counted);
     }
     let mut files = Vec::new();
     for property in &properties {
-        match formula(property, &signature) {
-            Ok(text) => files.push((format!("{}.mfotl", file_name(&property.property.id)), text + "\n")),
+        match write_formula(property, &signature) {
+            Ok(text) => files.push((format!("{}.mfotl", to_file_name(&property.property.id)), text + "\n")),
             Err(reason) => left_out.push(Inexpressible { property: property.property.id.to_string(), reason }),
         }
     }
     let mut text = String::new();
     for (name, kinds) in &signature {
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-        let _ = writeln!(text, "{}({})", predicate(name), kinds.join(", "));
+        let _ = writeln!(text, "{}({})", to_predicate_name(name), kinds.join(", "));
     }
     files.insert(0, ("policy.sig".to_owned(), text));
     for trace in traces {
-        files.push((format!("{}.log", file_name(&trace.session)), log(trace, &signature)));
+        files.push((format!("{}.log", to_file_name(&trace.session)), write_log(trace, &signature)));
     }
     ExportedPolicy { files, left_out }
 }
 
-/// Widens what is known of a fact's values.
-fn note<'v>(signature: &mut Signature, name: &Arc<str>, values: impl Iterator<Item = Option<&'v Value>>) {
+/// Widens the types of a fact's values.
+fn note_values<'v>(signature: &mut Signature, name: &Arc<str>, values: impl Iterator<Item = Option<&'v Value>>) {
     let kinds = signature.entry(Arc::clone(name)).or_default();
     for (place, value) in values.enumerate() {
-        let kind = value.map_or(Kind::Int, Kind::of);
+        let kind = value.map_or(MfotlType::Int, MfotlType::from_value);
         match kinds.get_mut(place) {
             Some(known) => *known = (*known).max(kind),
             None => kinds.push(kind),
@@ -98,13 +98,13 @@ fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula, numbers: &
             Term::Value(value) => Some(value),
             Term::Any | Term::Var(_) => None,
         });
-        note(signature, &atom.name, values);
+        note_values(signature, &atom.name, values);
         // Of a fact that never occurs only the formula tells: what it counts with is a number, and the rest are texts.
         if !known && let Some(kinds) = signature.get_mut(&atom.name) {
             for (kind, term) in kinds.iter_mut().zip(&atom.terms) {
                 *kind = match term {
-                    Term::Var(name) if numbers.contains(name) => Kind::Int,
-                    _ => Kind::String,
+                    Term::Var(name) if numbers.contains(name) => MfotlType::Int,
+                    _ => MfotlType::String,
                 };
             }
         }
@@ -112,8 +112,8 @@ fn note_formula(signature: &mut Signature, arena: &Arena, f: Formula, numbers: &
     arena[f].operands().iter().for_each(|operand| note_formula(signature, arena, *operand, numbers));
 }
 
-/// The variables that a formula takes for numbers.
-pub(super) fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
+/// Collects the variables that a formula uses as numbers.
+pub(super) fn collect_numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
     let is_number = |term: &Term| matches!(term, Term::Value(Value::Integer(_) | Value::Decimal(_)));
     match &arena[f] {
         Node::Compare(_, Term::Var(name), other) | Node::Compare(_, other, Term::Var(name)) if is_number(other) => {
@@ -130,28 +130,29 @@ pub(super) fn numbers(arena: &Arena, f: Formula, found: &mut Vec<Arc<str>>) {
         }
         _ => {}
     }
-    arena[f].operands().iter().for_each(|operand| numbers(arena, *operand, found));
+    arena[f].operands().iter().for_each(|operand| collect_numbers(arena, *operand, found));
 }
 
-fn formula(safety: &Safety<'_>, signature: &Signature) -> Result<String, String> {
-    let mut writer = Writer { arena: &safety.arena, signature, fresh: 0 };
-    writer.formula(safety.body)
+fn write_formula(safety: &SafetyProperty<'_>, signature: &Signature) -> Result<String, String> {
+    let mut writer = MfotlWriter { arena: &safety.arena, signature, fresh: 0 };
+    writer.write_formula(safety.body)
 }
 
-struct Writer<'a> {
+/// Writes the formula of one property.
+struct MfotlWriter<'a> {
     arena: &'a Arena,
     signature: &'a Signature,
     /// How many variables were made up.
     fresh: usize,
 }
 
-impl Writer<'_> {
-    fn fresh(&mut self, stem: &str) -> String {
+impl MfotlWriter<'_> {
+    fn fresh_name(&mut self, stem: &str) -> String {
         self.fresh += 1;
         format!("{stem}_{}", self.fresh)
     }
 
-    fn formula(&mut self, f: Formula) -> Result<String, String> {
+    fn write_formula(&mut self, f: Formula) -> Result<String, String> {
         let arena = self.arena;
         Ok(match &arena[f] {
             Node::True => "(0 = 0)".to_owned(),
@@ -163,32 +164,36 @@ impl Writer<'_> {
                 let mut terms = Vec::new();
                 for place in 0..width {
                     terms.push(match atom.terms.get(place) {
-                        Some(Term::Var(name)) => variable(name),
-                        Some(Term::Value(value)) => constant(value),
+                        Some(Term::Var(name)) => to_variable_name(name),
+                        Some(Term::Value(value)) => write_constant(value),
                         Some(Term::Any) | None => {
-                            open.push(self.fresh("any"));
+                            open.push(self.fresh_name("any"));
                             open.last().cloned().unwrap_or_default()
                         }
                     });
                 }
-                let fact = format!("{}({})", predicate(&atom.name), terms.join(", "));
+                let fact = format!("{}({})", to_predicate_name(&atom.name), terms.join(", "));
                 if open.is_empty() { fact } else { format!("(EXISTS {}. {fact})", open.join(", ")) }
             }
-            Node::Compare(comparison, left, right) => compare(*comparison, &term(left)?, &term(right)?),
-            Node::Measure(comparison, left, right) => self.measure(*comparison, left, right)?,
-            Node::Not(g) => format!("(NOT {})", self.formula(*g)?),
-            Node::And(list) => self.list(list, "AND")?,
-            Node::Or(list) => self.list(list, "OR")?,
-            Node::Implies(left, right) => format!("({} IMPLIES {})", self.formula(*left)?, self.formula(*right)?),
+            Node::Compare(comparison, left, right) => {
+                write_comparison(*comparison, &write_term(left)?, &write_term(right)?)
+            }
+            Node::Measure(comparison, left, right) => self.write_measure(*comparison, left, right)?,
+            Node::Not(g) => format!("(NOT {})", self.write_formula(*g)?),
+            Node::And(list) => self.write_list(list, "AND")?,
+            Node::Or(list) => self.write_list(list, "OR")?,
+            Node::Implies(left, right) => {
+                format!("({} IMPLIES {})", self.write_formula(*left)?, self.write_formula(*right)?)
+            }
             Node::Iff(left, right) => {
-                let (left, right) = (self.formula(*left)?, self.formula(*right)?);
+                let (left, right) = (self.write_formula(*left)?, self.write_formula(*right)?);
                 format!("(({left} IMPLIES {right}) AND ({right} IMPLIES {left}))")
             }
             Node::Unary(operator, interval, g) => {
-                let inner = self.formula(*g)?;
+                let inner = self.write_formula(*g)?;
                 match operator {
-                    Unary::Once => format!("(ONCE{} {inner})", bound(*interval)?),
-                    Unary::Historically => format!("(NOT (ONCE{} (NOT {inner})))", bound(*interval)?),
+                    Unary::Once => format!("(ONCE{} {inner})", write_bound(*interval)?),
+                    Unary::Historically => format!("(NOT (ONCE{} (NOT {inner})))", write_bound(*interval)?),
                     Unary::Previous => format!("(PREV {inner})"),
                     Unary::WeakPrevious => format!("(NOT (PREV (NOT {inner})))"),
                     Unary::Next | Unary::WeakNext | Unary::Eventually | Unary::Always => {
@@ -197,7 +202,8 @@ impl Writer<'_> {
                 }
             }
             Node::Binary(operator, interval, left, right) => {
-                let (left, right, bound) = (self.formula(*left)?, self.formula(*right)?, bound(*interval)?);
+                let (left, right, bound) =
+                    (self.write_formula(*left)?, self.write_formula(*right)?, write_bound(*interval)?);
                 match operator {
                     Binary::Since => format!("({left} SINCE{bound} {right})"),
                     Binary::Trigger => format!("(NOT ((NOT {left}) SINCE{bound} (NOT {right})))"),
@@ -206,28 +212,28 @@ impl Writer<'_> {
             }
             Node::Quantified(quantifier, variables, body) => {
                 let word = if *quantifier == Quantifier::Exists { "EXISTS" } else { "FORALL" };
-                let names: Vec<String> = variables.iter().map(|name| variable(name)).collect();
-                format!("({word} {}. {})", names.join(", "), self.formula(*body)?)
+                let names: Vec<String> = variables.iter().map(|name| to_variable_name(name)).collect();
+                format!("({word} {}. {})", names.join(", "), self.write_formula(*body)?)
             }
         })
     }
 
-    fn list(&mut self, list: &[Formula], word: &str) -> Result<String, String> {
-        let parts: Result<Vec<String>, String> = list.iter().map(|part| self.formula(*part)).collect();
+    fn write_list(&mut self, list: &[Formula], word: &str) -> Result<String, String> {
+        let parts: Result<Vec<String>, String> = list.iter().map(|part| self.write_formula(*part)).collect();
         Ok(format!("({})", parts?.join(&format!(" {word} "))))
     }
 
-    /// A comparison with what was gathered. Without any happening MonPoly has no number, where we have zero for a sum and
-    /// a count: a comparison that zero passes is written as that no number fails it.
-    fn measure(&mut self, comparison: Comparison, left: &Measure, right: &Measure) -> Result<String, String> {
+    /// Writes a comparison with an aggregate. Without any match MonPoly has no number, where we have zero for a sum and a
+    /// count: a comparison that zero passes is written as that no number fails it.
+    fn write_measure(&mut self, comparison: Comparison, left: &Measure, right: &Measure) -> Result<String, String> {
         let (aggregate, comparison, other) = match (left, right) {
             (Measure::Aggregate(aggregate), Measure::Term(term)) => (aggregate, comparison, term),
             (Measure::Term(term), Measure::Aggregate(aggregate)) => (aggregate, comparison.mirrored(), term),
             _ => return Err("it computes with numbers, or compares two aggregates".to_owned()),
         };
-        let number = self.fresh("n");
-        let gathered = self.gathered(aggregate, &number)?;
-        let passes = compare(comparison, &number, &term(other)?);
+        let number = self.fresh_name("n");
+        let gathered = self.write_aggregate(aggregate, &number)?;
+        let passes = write_comparison(comparison, &number, &write_term(other)?);
         let counts = matches!(aggregate.kind, AggregateKind::Count | AggregateKind::Distinct | AggregateKind::Sum);
         let zero_passes = match other {
             Term::Value(value) => counts && comparison.holds(&Value::Integer(0), value),
@@ -242,21 +248,21 @@ impl Writer<'_> {
         })
     }
 
-    fn gathered(&mut self, aggregate: &Aggregate, number: &str) -> Result<String, String> {
+    fn write_aggregate(&mut self, aggregate: &Aggregate, number: &str) -> Result<String, String> {
         let Aggregate { kind, interval, variables, body } = aggregate;
-        let group: Vec<String> = free(self.arena, *body)
+        let group: Vec<String> = free_variables(self.arena, *body)
             .into_iter()
             .filter(|name| !variables.contains(name))
-            .map(|name| variable(&name))
+            .map(|name| to_variable_name(&name))
             .collect();
-        let first = variables.first().map(|name| variable(name));
-        let inner = self.formula(*body)?;
-        let point = self.fresh("tp");
-        let bound = bound(*interval)?;
+        let first = variables.first().map(|name| to_variable_name(name));
+        let inner = self.write_formula(*body)?;
+        let point = self.fresh_name("tp");
+        let bound = write_bound(*interval)?;
         // Each time point counts by itself, unless only different values do.
         let (word, of, inner) = match (kind, first) {
             (AggregateKind::Distinct, Some(first)) => {
-                let others: Vec<String> = variables.iter().skip(1).map(|name| variable(name)).collect();
+                let others: Vec<String> = variables.iter().skip(1).map(|name| to_variable_name(name)).collect();
                 let inner = match others.is_empty() {
                     true => inner,
                     false => format!("(EXISTS {}. {inner})", others.join(", ")),
@@ -279,22 +285,22 @@ impl Writer<'_> {
     }
 }
 
-fn compare(comparison: Comparison, left: &str, right: &str) -> String {
+fn write_comparison(comparison: Comparison, left: &str, right: &str) -> String {
     match comparison {
         Comparison::Unequal => format!("(NOT ({left} = {right}))"),
         other => format!("({left} {} {right})", other.symbol()),
     }
 }
 
-fn term(term: &Term) -> Result<String, String> {
+fn write_term(term: &Term) -> Result<String, String> {
     match term {
-        Term::Var(name) => Ok(variable(name)),
-        Term::Value(value) => Ok(constant(value)),
+        Term::Var(name) => Ok(to_variable_name(name)),
+        Term::Value(value) => Ok(write_constant(value)),
         Term::Any => Err("`_` is compared".to_owned()),
     }
 }
 
-fn bound(interval: Interval) -> Result<String, String> {
+fn write_bound(interval: Interval) -> Result<String, String> {
     let span = |span: Span| -> Result<String, String> {
         const SECOND: u64 = 1_000_000_000;
         match span.0 % SECOND {
@@ -310,20 +316,20 @@ fn bound(interval: Interval) -> Result<String, String> {
     }
 }
 
-/// Names as MonPoly reads them.
-fn variable(name: &str) -> String {
-    format!("x_{}", plain(name))
+/// Returns a variable name that MonPoly can read.
+fn to_variable_name(name: &str) -> String {
+    format!("x_{}", to_identifier(name))
 }
 
-fn predicate(name: &str) -> String {
-    plain(name)
+fn to_predicate_name(name: &str) -> String {
+    to_identifier(name)
 }
 
-fn plain(name: &str) -> String {
+fn to_identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
 }
 
-fn constant(value: &Value) -> String {
+fn write_constant(value: &Value) -> String {
     match value {
         Value::Integer(number) => number.to_string(),
         Value::Decimal(number) => number.get().to_string(),
@@ -333,26 +339,26 @@ fn constant(value: &Value) -> String {
     }
 }
 
-fn log(trace: &FactTrace, signature: &Signature) -> String {
+fn write_log(trace: &FactTrace, signature: &Signature) -> String {
     let mut text = String::new();
     let mut now = Time(0);
     for (time, facts) in &trace.events {
         now = time.unwrap_or(now).max(now);
         let _ = write!(text, "@{}", now.0.div_euclid(1_000_000_000));
         for fact in facts {
-            let _ = write!(text, " {}({})", predicate(&fact.name), values(fact, signature));
+            let _ = write!(text, " {}({})", to_predicate_name(&fact.name), write_values(fact, signature));
         }
         text.push_str(";\n");
     }
     text
 }
 
-fn values(fact: &Fact, signature: &Signature) -> String {
+fn write_values(fact: &Fact, signature: &Signature) -> String {
     let kinds = signature.get(&fact.name).map_or(&[][..], Vec::as_slice);
-    let value = |(value, kind): (&Value, &Kind)| match (value, kind) {
-        (Value::Integer(number), Kind::Float) => format!("{number}.0"),
-        (Value::Integer(_) | Value::Decimal(_), Kind::String) => format!("\"{value}\""),
-        (value, _) => constant(value),
+    let value = |(value, kind): (&Value, &MfotlType)| match (value, kind) {
+        (Value::Integer(number), MfotlType::Float) => format!("{number}.0"),
+        (Value::Integer(_) | Value::Decimal(_), MfotlType::String) => format!("\"{value}\""),
+        (value, _) => write_constant(value),
     };
     fact.values.iter().zip(kinds).map(value).collect::<Vec<_>>().join(",")
 }

@@ -1,15 +1,15 @@
 //! Dogwood: policies of `permit` and `forbid` whose conditions may look back at what happened.
 //!
-//! A request is denied unless something permits it and nothing forbids it. So a policy becomes one property for all
-//! that is permitted and one for each statement that forbids: a request is denied exactly where one of them is broken.
+//! A request is denied unless a statement permits it and none forbids it. So a policy becomes one property for all
+//! permits and one for each `forbid`: a request is denied exactly where one of them is violated.
 //!
 //! ```text
 //! always forall u. (asked(u) -> permit.1 & once[0,3600s] Login.request(u))
 //! ```
 //!
-//! Conditions on the history become formulas. What one request decides by itself, which is all of Cedar, is computed
-//! while a log is converted and becomes facts: `permit.1` says that the first `permit` fits the request as far as
-//! that goes. `asked` holds at requests, with the values that formulas ask for.
+//! Conditions on the history become formulas. Conditions on the request alone, which is all of Cedar, are computed while
+//! a log is converted and become facts: `permit.1` says that the first `permit` fits the request itself. `asked` holds at
+//! requests, with the values that formulas ask for.
 //!
 //! The order of the modules is that of the data: `lexer`, `cursor`, `parser` with `conditions`, `macros`, `statements`,
 //! `variables`, `translate` with `counted`; and for logs `log`, `cedar`, `facts`.
@@ -34,13 +34,13 @@ mod vocabulary;
 
 use std::fmt::Write;
 
-use facts::Labels;
+use facts::FactBuilder;
 use lictor_judge::Judge;
 use lictor_policy::{FileResolver, Policy, PolicyText, Problem};
 use macros::Expander;
-use refusal::{At, LOGIC, Refused, refused};
-use schema::{Events, Groups};
-use statements::{Prepared, prepare, ways};
+use refusal::{LOGIC, Location, Refusal, refuse};
+use schema::{ActionGroups, EventSchema};
+use statements::{PreparedStatement, assignments, prepare};
 use syntax::{Condition, Effect};
 use translate::{Style, Translator};
 use variables::Renamer;
@@ -50,7 +50,7 @@ pub use facts::ImportedEvent;
 pub use refusal::REASONS;
 
 /// The macros that every policy can use, unless another library is given.
-const LIBRARY: &str = "\
+const STANDARD_MACROS: &str = "\
 def temporal count_within(?window, ?what) { count for ($at: Timepoint). where formerly within ?window (?what && tp($at)) };
 def temporal sum_within(?n, ?window, ?what) { sum ?n for (?n: Long), ($at: Timepoint). where formerly within ?window (?what && tp($at)) };
 def temporal count_distinct_within(?key, ?window, ?what) { count for (?key: String). where formerly within ?window ?what };
@@ -70,104 +70,104 @@ pub struct PolicyFiles {
     pub actions: Option<PolicyText>,
 }
 
-/// A policy of Dogwood, carried over.
+/// A policy of Dogwood, imported.
 #[derive(Debug)]
 pub struct ImportedPolicy {
     /// The policy file.
     pub policy: String,
     vocabulary: Vocabulary,
-    statements: Vec<Prepared>,
-    events: Events,
-    groups: Groups,
+    statements: Vec<PreparedStatement>,
+    events: EventSchema,
+    groups: ActionGroups,
 }
 
 impl ImportedPolicy {
-    /// Carries a policy over, or says what stands in the way and where.
+    /// Imports a policy, or returns what cannot be imported and where.
     pub fn new(name: &str, given: &PolicyFiles) -> Result<ImportedPolicy, Box<Problem>> {
         let mut files = given.policies.clone();
-        let macros = given.macros.clone().unwrap_or_else(|| PolicyText::new("the standard macros", LIBRARY));
+        let macros = given.macros.clone().unwrap_or_else(|| PolicyText::new("the standard macros", STANDARD_MACROS));
         let others = [Some(macros), given.events.clone(), given.actions.clone()];
         files.extend(others.into_iter().map(|file| file.unwrap_or_else(|| PolicyText::new("", ""))));
-        ImportedPolicy::read(name, given, &files).map_err(|refused| Box::new(refused.problem(&files)))
+        ImportedPolicy::import(name, given, &files).map_err(|refusal| Box::new(refusal.into_problem(&files)))
     }
 
-    fn read(name: &str, given: &PolicyFiles, files: &[PolicyText]) -> Result<ImportedPolicy, Refused> {
+    fn import(name: &str, given: &PolicyFiles, files: &[PolicyText]) -> Result<ImportedPolicy, Refusal> {
         let text = |file: usize| files.get(file).map(PolicyText::body).unwrap_or_default();
         let count = given.policies.len();
         let (mut macros, mut written) = (Vec::new(), Vec::new());
         for file in 0..count {
-            let parsed = parser::parse(file, text(file))?;
+            let parsed = parser::parse_policy(file, text(file))?;
             macros.extend(parsed.macros);
             written.extend(parsed.statements);
         }
-        macros.extend(parser::parse(count, text(count))?.macros);
+        macros.extend(parser::parse_policy(count, text(count))?.macros);
         let events = match &given.events {
-            Some(_) => Events::read(count + 1, text(count + 1))?,
-            None => Events::default(),
+            Some(_) => EventSchema::read(count + 1, text(count + 1))?,
+            None => EventSchema::default(),
         };
-        let groups = Groups::read(count + 2, text(count + 2))?;
+        let groups = ActionGroups::read(count + 2, text(count + 2))?;
         let mut expander = Expander::new(&macros);
         for statement in &mut written {
             for condition in &mut statement.conditions {
-                *condition = expander.expression(condition)?;
+                *condition = expander.expand_expression(condition)?;
             }
         }
         let statements = prepare(written)?;
         let mut vocabulary = Vocabulary::default();
-        let policy = policy(name, &statements, &events, &mut vocabulary)?;
+        let policy = write_policy(name, &statements, &events, &mut vocabulary)?;
         Ok(ImportedPolicy { policy, vocabulary, statements, events, groups })
     }
 
-    /// Carries a log over.
+    /// Imports a log.
     pub fn log(&self, session: &str, log: &PolicyText) -> Result<Vec<ImportedEvent>, Box<Problem>> {
-        let labels = Labels {
+        let facts = FactBuilder {
             vocabulary: &self.vocabulary,
             statements: &self.statements,
             events: &self.events,
             groups: &self.groups,
         };
-        let events = log::log(0, log.body()).and_then(|events| labels.log(session, &events));
-        events.map_err(|refused| Box::new(refused.problem(std::slice::from_ref(log))))
+        let events = log::read_log(0, log.body()).and_then(|events| facts.build_events(session, &events));
+        events.map_err(|refusal| Box::new(refusal.into_problem(std::slice::from_ref(log))))
     }
 }
 
-/// The policy file.
-fn policy(
+/// Writes the policy file.
+fn write_policy(
     name: &str,
-    statements: &[Prepared],
-    events: &Events,
+    statements: &[PreparedStatement],
+    events: &EventSchema,
     vocabulary: &mut Vocabulary,
-) -> Result<String, Refused> {
+) -> Result<String, Refusal> {
     let mut text = String::new();
-    let of = |effect: Effect| statements.iter().filter(move |prepared| prepared.statement.effect == effect);
+    let with_effect = |effect: Effect| statements.iter().filter(move |prepared| prepared.statement.effect == effect);
     let place = statements.first().map(|prepared| prepared.statement.at).unwrap_or_default();
-    text += &property(place, "permitted", "Something permits the request.", vocabulary, |translator| {
-        let permits = of(Effect::Permit).map(|prepared| applies(prepared, events, translator));
+    text += &write_property(place, "permitted", "Something permits the request.", vocabulary, |translator| {
+        let permits = with_effect(Effect::Permit).map(|prepared| write_applies(prepared, events, translator));
         let permits = permits.collect::<Result<Vec<_>, _>>()?;
         Ok(if permits.is_empty() { "false".to_owned() } else { format!("({})", permits.join(" | ")) })
     })?;
-    for prepared in of(Effect::Forbid) {
+    for prepared in with_effect(Effect::Forbid) {
         let says = match &prepared.statement.id {
             Some(id) => format!("The request is not forbidden by {id}."),
             None => "Nothing forbids the request.".to_owned(),
         };
         let id = prepared.fact.replace('.', "-");
-        text += &property(prepared.statement.at, &id, &says, vocabulary, |translator| {
-            Ok(format!("!({})", applies(prepared, events, translator)?))
+        text += &write_property(prepared.statement.at, &id, &says, vocabulary, |translator| {
+            Ok(format!("!({})", write_applies(prepared, events, translator)?))
         })?;
     }
-    Ok(format!("{}lictor: 1\nname: {}\nproperties:\n{text}", meanings(statements, vocabulary), quoted(name)))
+    Ok(format!("{}lictor: 1\nname: {}\nproperties:\n{text}", write_meanings(statements, vocabulary), quote_yaml(name)))
 }
 
-/// What the facts of the properties mean, for who reads the file or writes such facts.
-fn meanings(statements: &[Prepared], vocabulary: &Vocabulary) -> String {
-    let parts: Vec<&str> = vocabulary.parts.iter().map(|part| part.variable.as_str()).collect();
+/// Writes the meanings of the facts, for readers of the file.
+fn write_meanings(statements: &[PreparedStatement], vocabulary: &Vocabulary) -> String {
+    let parts: Vec<&str> = vocabulary.request_parts.iter().map(|part| part.variable.as_str()).collect();
     let mut text = format!("# asked({}): a request that is decided\n", parts.join(", "));
     for prepared in statements {
         let id = prepared.statement.id.as_ref().map(|id| format!(", {id:?},")).unwrap_or_default();
         let _ = writeln!(text, "# {}: the statement{id} fits, as far as the request itself tells", prepared.fact);
     }
-    for shape in &vocabulary.shapes {
+    for shape in &vocabulary.event_facts {
         let fields: Vec<String> = shape.fields.iter().map(|path| path.join(".")).collect();
         let (action, id) = (&shape.action.kind, &shape.action.id);
         let _ = writeln!(text, "# {}({}): {action}::{id:?}::{}", shape.name, fields.join(", "), shape.kind);
@@ -175,26 +175,26 @@ fn meanings(statements: &[Prepared], vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// A property, put in the first way in which the logic can follow it.
-fn property(
-    at: At,
+/// Writes a property, in the first style that the logic can monitor.
+fn write_property(
+    at: Location,
     id: &str,
     says: &str,
     vocabulary: &mut Vocabulary,
-    formula: impl Fn(&mut Translator<'_>) -> Result<String, Refused>,
-) -> Result<String, Refused> {
+    formula: impl Fn(&mut Translator<'_>) -> Result<String, Refusal>,
+) -> Result<String, Refusal> {
     let mut first = None;
     for style in Style::ALL {
         let mut attempt = vocabulary.clone();
         let mut translator = Translator::new(&mut attempt, style);
         let body = formula(&mut translator)?;
-        let whole = translator.invariant(&body);
+        let whole = translator.write_invariant(&body);
         let entry = format!(
             "  - id: {id}\n    says: {}\n    formula: {}\n    severity: high\n    respond: block\n    after: each\n",
-            quoted(says),
-            quoted(&whole)
+            quote_yaml(says),
+            quote_yaml(&whole)
         );
-        match stands_in_the_way(&entry) {
+        match find_obstacle(&entry) {
             None => {
                 *vocabulary = attempt;
                 return Ok(entry);
@@ -203,11 +203,11 @@ fn property(
         }
     }
     let message = first.unwrap_or_default();
-    Err(refused(at, LOGIC, format!("the logic cannot follow this statement: {message}")))
+    Err(refuse(at, LOGIC, format!("the logic cannot monitor this statement: {message}")))
 }
 
-/// Why the logic cannot follow a property, if it cannot.
-fn stands_in_the_way(entry: &str) -> Option<String> {
+/// Returns why the logic cannot monitor a property; none if it can.
+fn find_obstacle(entry: &str) -> Option<String> {
     let alone = format!("lictor: 1\nname: x\nproperties:\n{entry}");
     match Policy::parse(&alone, "policy.yaml", &FileResolver) {
         Ok(loaded) => Judge::new(&loaded.policy).err()?.into_iter().next().map(|problem| problem.message),
@@ -215,13 +215,17 @@ fn stands_in_the_way(entry: &str) -> Option<String> {
     }
 }
 
-/// That a statement applies, as a formula.
-fn applies(prepared: &Prepared, events: &Events, translator: &mut Translator<'_>) -> Result<String, Refused> {
+/// Writes the formula that a statement applies.
+fn write_applies(
+    prepared: &PreparedStatement,
+    events: &EventSchema,
+    translator: &mut Translator<'_>,
+) -> Result<String, Refusal> {
     let mut parts = vec![prepared.fact.clone()];
     let mut leaf = |condition: &Condition| {
         let mut condition = condition.clone();
-        Renamer::new(events).condition(&mut condition)?;
-        translator.formula(&condition)
+        Renamer::new(events).rename(&mut condition)?;
+        translator.translate(&condition)
     };
     for (is_wanted, condition) in &prepared.leaves {
         let formula = leaf(condition)?;
@@ -229,7 +233,7 @@ fn applies(prepared: &Prepared, events: &Events, translator: &mut Translator<'_>
     }
     for mixed in &prepared.mixed {
         let formulas = mixed.leaves.iter().map(&mut leaf).collect::<Result<Vec<_>, _>>()?;
-        let cases = ways(formulas.len()).map(|way| {
+        let cases = assignments(formulas.len()).map(|way| {
             let values: Vec<String> = way.iter().map(ToString::to_string).collect();
             let mut case = vec![format!("{}({})", mixed.fact, values.join(", "))];
             let turned = way.iter().zip(&formulas);
@@ -241,7 +245,7 @@ fn applies(prepared: &Prepared, events: &Events, translator: &mut Translator<'_>
     Ok(parts.join(" & "))
 }
 
-/// A text in YAML, whatever is in it.
-fn quoted(text: &str) -> String {
+/// Quotes any text for YAML.
+fn quote_yaml(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

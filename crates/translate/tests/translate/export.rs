@@ -1,4 +1,4 @@
-//! What is written for other engines, and what is left out of it and why.
+//! Exports for other engines, and what they leave out and why.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -52,7 +52,7 @@ fn left_out(exported: &ExportedPolicy) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn formulas_signature_and_log_are_written_for_monpoly() {
+fn mfotl_export_has_formulas_signature_and_log() {
     let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let traces = fact_traces(&mut judge, [("s/1".into(), &events()[..])]);
@@ -93,7 +93,7 @@ fn formulas_signature_and_log_are_written_for_monpoly() {
 }
 
 #[test]
-fn a_module_and_an_input_are_written_for_rego() {
+fn rego_export_has_module_and_input() {
     let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let exported = rego::policy(&loaded.policy, &[]);
@@ -111,7 +111,7 @@ fn a_module_and_an_input_are_written_for_rego() {
 }
 
 #[test]
-fn statements_schemas_and_a_log_are_written_for_dogwood() {
+fn dogwood_export_has_statements_schemas_and_log() {
     let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let mut events = events();
@@ -183,7 +183,7 @@ fn statements_schemas_and_a_log_are_written_for_dogwood() {
 }
 
 #[test]
-fn what_a_log_of_dogwood_cannot_hold_is_said() {
+fn dogwood_export_reports_unsupported_values() {
     let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let traces = fact_traces(&mut judge, [("s".into(), &events()[..])]);

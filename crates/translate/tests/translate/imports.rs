@@ -1,4 +1,4 @@
-//! A policy of Dogwood carried over: the properties, the facts of a log, and what is refused where.
+//! Imports of Dogwood policies: the properties, the facts of a log, and refusals.
 
 use lictor_policy::PolicyText;
 use lictor_translate::import::dogwood::{ImportedPolicy, PolicyFiles, REASONS};
@@ -32,7 +32,7 @@ fn given(policy: &str) -> PolicyFiles {
 }
 
 #[test]
-fn statements_become_properties_and_events_facts() {
+fn dogwood_import_makes_properties_and_facts() {
     let imported = ImportedPolicy::new("pay", &given(POLICY)).unwrap();
     let formulas: Vec<&str> = imported.policy.lines().filter_map(|line| line.strip_prefix("    formula: ")).collect();
     assert_eq!(
@@ -61,7 +61,7 @@ fn statements_become_properties_and_events_facts() {
 }
 
 #[test]
-fn without_an_event_schema_every_principal_has_a_session() {
+fn dogwood_import_without_schema_splits_principals() {
     let policies = vec![PolicyText::new("pay.dw", "permit (principal, action, resource);")];
     let imported = ImportedPolicy::new("pay", &PolicyFiles { policies, ..PolicyFiles::default() }).unwrap();
     let log = r#"@0 A::Action::"B"::request(callerPrincipal: A::User::"eve")
@@ -72,7 +72,7 @@ fn without_an_event_schema_every_principal_has_a_session() {
 }
 
 #[test]
-fn what_cannot_be_carried_over_is_named_at_its_place() {
+fn dogwood_import_refusal_has_code_and_place() {
     let cases = [
         ("permit (principal == ?principal, action, resource);", "dogwood.template", 1, 22),
         ("permit (principal, action, resource)\nwhen { Risk::Score(context.a).high };", "dogwood.provider", 2, 8),

@@ -1,6 +1,6 @@
 //! What is known of a history as bytes, to be kept: a version, then lists with their lengths before them.
 
-use lictor_event::print::ContentHash;
+use lictor_event::content_hash::ContentHash;
 use lictor_json::Text;
 
 use super::ConversationHistory;

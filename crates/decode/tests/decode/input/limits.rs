@@ -10,7 +10,7 @@ fn long(length: usize) -> String {
 }
 
 #[test]
-fn a_record_that_is_too_long_is_skipped_and_the_rest_is_read() {
+fn record_over_limit_is_skipped_and_reported() {
     let long = long(5000);
     let cases: [(&str, String, [u32; 3]); 5] = [
         ("line", format!("{{\"a\":1}}\n{long}\n{{\"b\":2}}\n"), [1, 2, 3]),
@@ -43,7 +43,7 @@ fn a_record_that_is_too_long_is_skipped_and_the_rest_is_read() {
 }
 
 #[test]
-fn a_line_of_a_hundred_megabytes_is_skipped() {
+fn record_of_hundred_megabytes_is_skipped() {
     let text = format!("{{\"a\":1}}\n{}\n{{\"b\":2}}\n", long(100 << 20));
     let packed = zstd(text.as_bytes());
     drop(text);
@@ -52,7 +52,7 @@ fn a_line_of_a_hundred_megabytes_is_skipped() {
 }
 
 #[test]
-fn members_and_frames_are_read_as_one_file() {
+fn compressed_members_and_frames_are_one_file() {
     let (one, two) = (b"{\"a\":1}\n{\"b\"".as_slice(), b":2}\n".as_slice());
     let expected = [value(1, "{\"a\":1}"), value(2, "{\"b\":2}")];
     for packed in [[gzip(one), gzip(two)].concat(), [zstd(one), zstd(two)].concat()] {
@@ -63,7 +63,7 @@ fn members_and_frames_are_read_as_one_file() {
 }
 
 #[test]
-fn a_file_that_grows_beyond_measure_is_left() {
+fn decompression_bomb_is_stopped_and_reported() {
     let text = "{\"a\":1}\n".repeat(1 << 20);
     let limits = InputLimits { ratio: 100, ratio_from: 1 << 20, ..InputLimits::default() };
     for packed in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
@@ -79,7 +79,7 @@ fn a_file_that_grows_beyond_measure_is_left() {
 }
 
 #[test]
-fn a_compressed_file_that_breaks_off_is_read_so_far() {
+fn compressed_truncated_file_is_read_so_far() {
     let text: String = (0..200_000).map(|i| format!("{{\"i\":{}}}\n", i * 7919 % 1_000_003)).collect();
     for packed in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
         let (framing, all) = read(&packed[..packed.len() / 2], &InputLimits { chunk: 1000, ..InputLimits::default() });
@@ -90,14 +90,14 @@ fn a_compressed_file_that_breaks_off_is_read_so_far() {
 }
 
 #[test]
-fn what_is_no_text_is_refused_with_advice() {
+fn binary_file_is_refused_with_hint() {
     let cases: [(&[u8], &str); 6] = [
         (b"\xff\xfe{\0}\0", "UTF-8"),
         (b"{\0\"\0", "UTF-8"),
         (b"PAR1\x15\x04", "JSON lines"),
         (b"PK\x03\x04abc", "unpack"),
         (&gzip(&gzip(b"{}")), "decompress"),
-        (b"\x7fELF\x02\x01\x01\0\0", "is this the log"),
+        (b"\x7fELF\x02\x01\x01\0\0", "the log you meant"),
     ];
     for (bytes, advice) in cases {
         let error = Input::from_bytes("log", bytes).chunks(&InputLimits::default()).unwrap_err().to_string();

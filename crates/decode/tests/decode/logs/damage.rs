@@ -42,7 +42,7 @@ fn all_files() -> Vec<(Format, PathBuf)> {
 }
 
 #[test]
-fn no_stranger_in_a_record_stops_a_decoder() {
+fn damaged_value_stops_no_log_decoder() {
     for (format, file) in all_files() {
         let whole = records(&file);
         for damaged in 0..whole.len() {
@@ -60,7 +60,7 @@ fn no_stranger_in_a_record_stops_a_decoder() {
 }
 
 #[test]
-fn no_cut_in_a_text_stops_a_decoder() {
+fn truncated_text_stops_no_decoder() {
     for (format, file) in all_files() {
         if !matches!(format, Format::Xes | Format::Actions) {
             continue;
@@ -75,7 +75,7 @@ fn no_cut_in_a_text_stops_a_decoder() {
 }
 
 #[test]
-fn a_record_of_another_format_is_a_fault() {
+fn unknown_record_is_a_fault() {
     for (format, file) in all_files() {
         let mut records = records(&file);
         let before = decode(format, "own", &records).faults.len();

@@ -41,7 +41,7 @@ pub(crate) fn detected(records: &[(u32, Json)]) -> Option<Format> {
 }
 
 #[test]
-fn files_are_known_by_what_they_hold_and_have_the_events_beside_them() {
+fn golden_logs_are_detected_and_decoded() {
     let bless = std::env::var_os("LICTOR_BLESS").is_some();
     let mut wrong = Vec::new();
     for (format, file) in FORMATS.iter().flat_map(|format| files(format).into_iter().map(move |file| (format, file))) {

@@ -34,7 +34,7 @@ fn counts(out: &DecodedEvents) -> String {
 }
 
 #[test]
-fn examples_of_each_format_are_known_and_give_their_events() {
+fn shared_logs_are_detected_and_counted() {
     let Some(formats) = folder("formats") else { return };
     let cases = [
         ("otel-genai/otlp_traces.json", "otlp", "tool_call=1 tool_result=1 user_message=1"),
@@ -81,7 +81,7 @@ fn examples_of_each_format_are_known_and_give_their_events() {
 }
 
 #[test]
-fn files_of_other_formats_are_left_to_them() {
+fn shared_logs_of_other_formats_are_skipped() {
     let Some(formats) = folder("formats") else { return };
     let ours = ["otlp", "openinference", "langfuse", "langsmith", "openai-agents", "claude-code", "codex"];
     let benchmarks = ["xes", "agentdojo", "tau-bench", "toolemu"];
@@ -148,7 +148,7 @@ fn tally(format: Format, records: &[(u32, Json)]) -> Tally {
 }
 
 #[test]
-fn all_agentdojo_runs_are_read() {
+fn agentdojo_all_runs_are_read() {
     let Some(folder) = folder("traces/agentdojo") else { return };
     let records = records(&folder.join("runs.jsonl.zst"));
     assert_eq!(detected(&records).map(Format::name), Some("agentdojo"));
@@ -165,7 +165,7 @@ fn all_agentdojo_runs_are_read() {
 }
 
 #[test]
-fn agentdojo_files_of_one_run_each_are_read() {
+fn agentdojo_single_run_files_are_read() {
     let Some(folder) = folder("traces/agentdojo/sample") else { return };
     let mut runs = Vec::new();
     for suite in ["banking", "slack", "travel", "workspace"] {
@@ -188,7 +188,7 @@ fn agentdojo_files_of_one_run_each_are_read() {
 }
 
 #[test]
-fn all_tau_bench_runs_are_read() {
+fn tau_bench_all_runs_are_read() {
     let Some(folder) = folder("traces/tau-bench-airline") else { return };
     let path = folder.join("gpt-4o-airline-even.json");
     let records = records(&path);
@@ -206,7 +206,7 @@ fn all_tau_bench_runs_are_read() {
 }
 
 #[test]
-fn all_toolemu_runs_are_read() {
+fn toolemu_all_runs_are_read() {
     let Some(folder) = folder("traces/toolemu-safety") else { return };
     let records = records(&folder.join("trajectories.jsonl.zst"));
     assert_eq!(detected(&records).map(Format::name), Some("toolemu"));
@@ -221,7 +221,7 @@ fn all_toolemu_runs_are_read() {
 }
 
 #[test]
-fn plain_logs_have_as_many_actions_as_their_authors_count() {
+fn actions_equal_counts_of_their_authors() {
     let Some(folder) = folder("peers/trac") else { return };
     let golden = json::parse(&fs::read(folder.join("trac_golden_released.json")).unwrap()).unwrap();
     let mut files = 0;

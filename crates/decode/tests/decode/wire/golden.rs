@@ -23,7 +23,7 @@ pub(crate) fn files(format: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_file_gives_the_events_beside_it() {
+fn golden_exchanges_are_decoded() {
     let mut wrong = Vec::new();
     for (name, path) in FORMATS.iter().flat_map(|name| files(name).into_iter().map(move |path| (*name, path))) {
         let format = Format::named(name).unwrap();
@@ -42,7 +42,7 @@ fn every_file_gives_the_events_beside_it() {
 }
 
 #[test]
-fn every_file_is_recognised_by_what_it_holds() {
+fn golden_exchanges_are_detected() {
     for (name, path) in FORMATS.iter().flat_map(|name| files(name).into_iter().map(move |path| (*name, path))) {
         let values: Vec<_> = records(&path).into_iter().map(|(_, value)| value).collect();
         let found = Format::detect(&values).map(Format::name);
@@ -51,7 +51,7 @@ fn every_file_is_recognised_by_what_it_holds() {
 }
 
 #[test]
-fn no_decoder_falls_over_the_files_of_another() {
+fn decoders_survive_files_of_other_formats() {
     let all: Vec<PathBuf> = FORMATS.iter().flat_map(|name| files(name)).collect();
     for path in &all {
         let records = records(path);

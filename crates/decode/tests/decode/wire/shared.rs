@@ -128,7 +128,7 @@ const EXAMPLES: [Example; 21] = [
 ];
 
 #[test]
-fn true_examples_give_the_events_that_people_count_in_them() {
+fn shared_exchanges_are_detected_and_counted() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/formats");
     if !folder.is_dir() {
         eprintln!("SKIPPED: {} is absent, so no true example of a format was read", folder.display());

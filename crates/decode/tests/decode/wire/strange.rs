@@ -34,7 +34,7 @@ fn size(value: &Json) -> usize {
 }
 
 #[test]
-fn no_change_of_one_value_makes_a_decoder_fall_over() {
+fn damaged_value_stops_no_exchange_decoder() {
     let strange =
         ["null", "-7", "\"[DONE]\"", "[]", "{}", "[[\"x\",{\"type\":\"y\"}]]"].map(|text| parse_str(text).unwrap());
     for name in FORMATS {
@@ -59,7 +59,7 @@ fn no_change_of_one_value_makes_a_decoder_fall_over() {
 }
 
 #[test]
-fn logs_of_other_formats_are_left_to_them() {
+fn exchange_formats_leave_other_logs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     if !folder.is_dir() {
         eprintln!("SKIPPED: {} is absent, so no log of another format was read", folder.display());

@@ -1,4 +1,4 @@
-//! A streamed answer and a plain one are the same events, wherever the stream was cut into pieces.
+//! A streamed answer and a plain one make the same events, wherever the stream is cut.
 
 use lictor_decode::Format;
 use lictor_event::{Arguments, Event, Source};
@@ -16,16 +16,16 @@ fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect::<Object>())
 }
 
-/// What events say, without where they were read.
-fn said(format: &str, records: Vec<Json>) -> (Vec<Event>, Vec<&'static str>) {
+/// The events without their sources, and the codes of the faults.
+fn decode_events(format: &str, records: Vec<Json>) -> (Vec<Event>, Vec<&'static str>) {
     let numbered: Vec<(u32, Json)> = records.into_iter().map(|value| (1, value)).collect();
     let out = decode(Format::named(format).unwrap(), "file", &numbered);
     let bare = |event: Event| Event { source: Source::default(), time: None, ..event };
     (out.events.into_iter().map(bare).collect(), out.faults.iter().map(|fault| fault.code).collect())
 }
 
-fn same(format: &str, plain: Vec<Json>, streamed: Vec<Json>) {
-    let (plain, streamed) = (said(format, plain), said(format, streamed));
+fn assert_same(format: &str, plain: Vec<Json>, streamed: Vec<Json>) {
+    let (plain, streamed) = (decode_events(format, plain), decode_events(format, streamed));
     let show = |events: &[Event]| events.iter().map(line).collect::<Vec<_>>().join("\n");
     assert!(plain == streamed, "plain\n{}\nstreamed\n{}\n{:?}", show(&plain.0), show(&streamed.0), streamed.1);
 }
@@ -144,28 +144,28 @@ mod chat {
 
     proptest! {
         #[test]
-        fn pieces_in_any_order_are_the_plain_answer((text, calls, cuts, turns) in cases(), other in calls()) {
+        fn chat_stream_equals_plain_answer((text, calls, cuts, turns) in cases(), other in calls()) {
             let choices = [(text, calls), ("Or not.".to_owned(), other)];
-            same("openai-chat", vec![plain(&choices)], streamed(&choices, &cuts, &turns));
+            assert_same("openai-chat", vec![plain(&choices)], streamed(&choices, &cuts, &turns));
         }
     }
 
     #[test]
-    fn every_single_cut_is_the_plain_answer() {
+    fn chat_stream_cut_anywhere_equals_plain_answer() {
         let args = r#"{"who":"Zoë 🚲","days":[1,2]}"#.to_owned();
         let choices = [("Done 🚲.".to_owned(), vec![("call_0".to_owned(), "lend".to_owned(), args.clone())])];
         for cut in 0..=args.chars().count() {
-            same("openai-chat", vec![plain(&choices)], streamed(&choices, &[cut], &[0, 1]));
+            assert_same("openai-chat", vec![plain(&choices)], streamed(&choices, &[cut], &[0, 1]));
         }
     }
 
     #[test]
-    fn a_stream_that_stops_anywhere_loses_no_call_and_invents_no_argument() {
+    fn chat_truncated_stream_keeps_calls() {
         let args = r#"{"bicycle":"R-7"}"#;
         let choices = [("One moment.".to_owned(), vec![("call_0".to_owned(), "lend".to_owned(), args.to_owned())])];
         let whole = streamed(&choices, &(0..64).collect::<Vec<_>>(), &[0]);
         for end in 1..whole.len() - 2 {
-            let (events, faults) = said("openai-chat", whole[..end].to_vec());
+            let (events, faults) = decode_events("openai-chat", whole[..end].to_vec());
             assert_eq!(faults, ["stream.truncated"], "after {end}");
             let call = events.iter().find(|event| event.tool.as_deref() == Some("lend"));
             let begun = whole[..end].iter().any(|chunk| chunk.to_string().contains("call_0"));
@@ -236,9 +236,9 @@ mod messages {
 
     proptest! {
         #[test]
-        fn pieces_in_any_order_are_the_plain_answer((text, calls, cuts, turns) in cases(), refused in any::<bool>()) {
+        fn anthropic_stream_equals_plain_answer((text, calls, cuts, turns) in cases(), refused in any::<bool>()) {
             let stop = if refused { "refusal" } else { "end_turn" };
-            same("anthropic", vec![plain(&text, &calls, stop)], streamed(&text, &calls, stop, &cuts, &turns));
+            assert_same("anthropic", vec![plain(&text, &calls, stop)], streamed(&text, &calls, stop, &cuts, &turns));
         }
     }
 }
@@ -295,9 +295,9 @@ mod responses {
 
     proptest! {
         #[test]
-        fn pieces_in_any_order_are_the_plain_response((text, calls, cuts, turns) in cases(), repeats in any::<bool>()) {
+        fn responses_stream_equals_plain_response((text, calls, cuts, turns) in cases(), repeats in any::<bool>()) {
             let plain = response(items(&text, &calls));
-            same("openai-responses", vec![plain], streamed(&text, &calls, &cuts, &turns, repeats));
+            assert_same("openai-responses", vec![plain], streamed(&text, &calls, &cuts, &turns, repeats));
         }
     }
 }
@@ -325,26 +325,26 @@ mod histories {
 
     proptest! {
         #[test]
-        fn a_history_that_grows_is_told_once(messages in messages(), steps in prop::collection::vec(1..4usize, 1..12)) {
+        fn history_that_grows_becomes_events_once(messages in messages(), steps in prop::collection::vec(1..4usize, 1..12)) {
             let mut requests = Vec::new();
             let mut end = 0;
             for step in steps {
                 end = (end + step).min(messages.len());
                 requests.push(request(&messages[..end]));
             }
-            same("openai-chat", vec![request(&messages[..end])], requests);
+            assert_same("openai-chat", vec![request(&messages[..end])], requests);
         }
 
         #[test]
-        fn a_history_that_changes_is_a_session_of_its_own(messages in messages(), at in 0..12usize) {
+        fn history_that_changes_is_new_session(messages in messages(), at in 0..12usize) {
             let at = at % messages.len();
             let mut changed = messages.clone();
             changed[at] = json(r#"{"role":"user","content":"something else"}"#);
-            let (events, _) = said("openai-chat", vec![request(&messages), request(&changed)]);
+            let (events, _) = decode_events("openai-chat", vec![request(&messages), request(&changed)]);
             let (first, second): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| event.session.is_none());
-            let (alone, _) = said("openai-chat", vec![request(&messages)]);
+            let (alone, _) = decode_events("openai-chat", vec![request(&messages)]);
             prop_assert_eq!(first, alone);
-            let (alone, _) = said("openai-chat", vec![request(&changed)]);
+            let (alone, _) = decode_events("openai-chat", vec![request(&changed)]);
             let unnamed: Vec<Event> = second.iter().map(|event| Event { session: None, ..event.clone() }).collect();
             prop_assert_eq!(unnamed, alone);
             prop_assert!(second.iter().all(|event| event.session.as_deref() == Some("file#2")));

@@ -1,4 +1,4 @@
-//! Texts that carry nothing.
+//! Texts without personal data.
 
 use super::{expect_none, found};
 
@@ -104,7 +104,7 @@ const BENIGN: &[&str] = &[
 ];
 
 #[test]
-fn benign_texts_carry_nothing() {
+fn recognise_benign_texts_have_no_category() {
     assert!(BENIGN.len() >= 60);
     expect_none(BENIGN.iter().map(|text| (text, found(text))).filter_map(|(text, found)| {
         let is_empty = found.categories.is_empty() && found.subjects.is_empty();
@@ -114,7 +114,7 @@ fn benign_texts_carry_nothing() {
 
 /// A text may be cut anywhere; what is left of one that carries nothing carries nothing.
 #[test]
-fn the_empty_text_and_single_characters_carry_nothing() {
+fn recognise_single_characters_have_no_category() {
     assert_eq!(found(""), lictor_recognise::Recognised::default());
     for code in 0..0x3000 {
         let text: String = char::from_u32(code).into_iter().collect();

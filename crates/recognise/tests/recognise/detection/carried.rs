@@ -1,4 +1,4 @@
-//! Texts and what they carry, exactly that.
+//! Texts with exactly the categories that they hold.
 
 use super::{categories, expect_none, found};
 
@@ -277,7 +277,7 @@ const CARRIED: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn texts_carry_what_is_in_them() {
+fn recognise_texts_have_exact_categories() {
     assert!(CARRIED.iter().map(|(_, texts)| texts.len()).sum::<usize>() >= 120);
     expect_none(CARRIED.iter().flat_map(|(wanted, texts)| {
         texts
@@ -288,7 +288,7 @@ fn texts_carry_what_is_in_them() {
 }
 
 #[test]
-fn persons_have_one_name_however_they_are_written() {
+fn subject_name_is_normalized() {
     let cases: &[(&str, &[&str])] = &[
         (
             "alice@example.com",

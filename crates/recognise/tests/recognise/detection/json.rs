@@ -1,4 +1,4 @@
-//! What JSON carries: its strings, and what its keys say.
+//! Findings in JSON: by its strings and by its keys.
 
 use lictor_json::parse_str;
 use lictor_recognise::Recognised;
@@ -12,7 +12,7 @@ fn found(json: &str) -> Recognised {
 }
 
 #[test]
-fn keys_speak_for_their_values() {
+fn json_key_names_category() {
     let cases = [
         (r#"{"email": "somebody"}"#, "email"),
         (r#"{"customerEmail": "somebody"}"#, "email"),
@@ -51,7 +51,7 @@ fn keys_speak_for_their_values() {
 }
 
 #[test]
-fn other_keys_and_empty_values_say_nothing() {
+fn json_other_keys_and_placeholders_are_ignored() {
     let cases = [
         r#"{"email": ""}"#,
         r#"{"email": null, "phone": "n/a", "dob": "unknown"}"#,
@@ -76,14 +76,14 @@ fn other_keys_and_empty_values_say_nothing() {
 }
 
 #[test]
-fn persons_are_named_by_keys_too() {
+fn json_key_names_person() {
     let found = found(r#"{"phone": "0301234567", "contacts": {"email": "Bob@Example.com"}}"#);
     assert_eq!(found.subjects, ["0301234567", "bob@example.com"]);
 }
 
 /// Arguments and results as four kinds of agents pass them around.
 #[test]
-fn the_calls_of_four_agents_carry_their_data() {
+fn json_agent_calls_have_their_categories() {
     let calls = [
         (
             "a shop",
@@ -114,7 +114,7 @@ fn the_calls_of_four_agents_carry_their_data() {
 
 /// The same data in a log that has the JSON as text.
 #[test]
-fn json_as_text_carries_nearly_the_same() {
+fn json_as_text_has_nearly_same_categories() {
     let json = r#"{"email": "mia@example.com", "dob": "1990-04-05", "order_id": "W2378156", "mrn": "S6534835", "phone": "030 1234567", "iban": "DE89370400440532013000"}"#;
     let mut text = Recognised::default();
     BUILTIN.text(json, &mut text);

@@ -36,7 +36,7 @@ const MISSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn known_misses_are_still_missed() {
+fn recognise_misses_are_still_missed() {
     expect_none(MISSED.iter().filter_map(|(what, text)| {
         let found = found(text);
         let is_missed = found.categories.is_empty() && found.subjects.is_empty();

@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Properties of every text.
 
 use lictor_json::{Json, Object, Text};
 use lictor_recognise::Recognised;
@@ -158,14 +158,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_searched(text in texts()) {
+    fn recognise_survives_any_text(text in texts()) {
         let found = found(&text);
         prop_assert!(found.categories.is_sorted_by(|one, next| one < next), "{:?}", found);
         prop_assert!(found.subjects.is_sorted_by(|one, next| one < next), "{:?}", found);
     }
 
     #[test]
-    fn spans_are_whole_characters_inside_the_text(text in texts()) {
+    fn spans_are_whole_characters(text in texts()) {
         let spans = BUILTIN.spans(&text);
         for span in &spans {
             prop_assert!(span.range.start < span.range.end, "{:?}", span);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_carries_what_its_strings_carry(texts in prop::collection::vec(texts(), 0..4)) {
+    fn json_value_has_categories_of_strings(texts in prop::collection::vec(texts(), 0..4)) {
         let mut one_by_one = Recognised::default();
         for text in &texts {
             BUILTIN.text(text, &mut one_by_one);
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn any_key_is_read(key in texts(), parent in texts(), value in texts()) {
+    fn json_any_key_is_read(key in texts(), parent in texts(), value in texts()) {
         let mut inner = Object::new();
         inner.insert(key, Json::from(value));
         let mut outer = Object::new();
@@ -200,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn mailboxes_are_found_in_disguise(local in "[a-z][a-z0-9]{0,11}([._+-][a-z0-9]{1,8})?", host in "[a-z][a-z0-9-]{0,10}[a-z]", end in select(&["com", "org", "de", "co.uk"][..])) {
+    fn email_is_found_in_disguise(local in "[a-z][a-z0-9]{0,11}([._+-][a-z0-9]{1,8})?", host in "[a-z][a-z0-9-]{0,10}[a-z]", end in select(&["com", "org", "de", "co.uk"][..])) {
         prop_assume!(!["git", "this", "super", "return"].contains(&local.as_str()));
         let mailbox = format!("{local}@{host}.{end}");
         let plain = found(&mailbox);
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn cards_are_found_in_disguise(card in cards()) {
+    fn card_is_found_in_disguise(card in cards()) {
         prop_assume!(card.bytes().any(|digit| digit != card.as_bytes()[0]));
         let grouped = |mark: &str| [&card[..4], &card[4..8], &card[8..12], &card[12..]].join(mark);
         let arabic: String = card.chars().map(|digit| shifted(digit, 0x0660 - 0x30)).collect();
@@ -223,7 +223,7 @@ proptest! {
     }
 
     #[test]
-    fn accounts_are_found_in_disguise(account in accounts()) {
+    fn iban_is_found_in_disguise(account in accounts()) {
         let grouped = account.as_bytes().chunks(4).map(|group| String::from_utf8_lossy(group).into_owned()).collect::<Vec<_>>().join(" ");
         for spelling in [account.clone(), wide(&account), sprinkled(&account), grouped.clone(), sprinkled(&grouped), account.to_lowercase()] {
             prop_assert_eq!(found(&spelling).categories, ["iban"], "{:?}", spelling);
@@ -231,7 +231,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_found_alone_is_found_in_a_sentence(card in cards(), before in "[a-z ,]{0,80} ", after in " [a-z ,]{0,80}") {
+    fn card_is_found_inside_sentence(card in cards(), before in "[a-z ,]{0,80} ", after in " [a-z ,]{0,80}") {
         prop_assume!(card.bytes().any(|digit| digit != card.as_bytes()[0]));
         let text = format!("{before}{card}{after}");
         prop_assert!(found(&text).categories.contains(&Text::from("payment")), "{:?}", text);
@@ -240,7 +240,7 @@ proptest! {
 
 /// Texts that would take for ever if a candidate were looked at from every place: each is searched to its end.
 #[test]
-fn long_texts_are_searched_to_their_end() {
+fn recognise_long_text_takes_linear_time() {
     for piece in PIECES
         .iter()
         .copied()

@@ -1,9 +1,9 @@
-//! Where things stand in the original text.
+//! Spans in the original text.
 
 use super::{BUILTIN, expect_none};
 
 #[test]
-fn spans_cover_what_was_written() {
+fn spans_cover_original_text() {
     let cases: &[(&str, &[(&str, &str)])] = &[
         ("mail alice@example.com now", &[("email", "alice@example.com")]),
         ("mail alice%40example.com now", &[("email", "alice%40example.com")]),
@@ -30,7 +30,7 @@ fn spans_cover_what_was_written() {
 }
 
 #[test]
-fn hidden_text_has_a_place() {
+fn spans_cover_hidden_text() {
     let hidden: String =
         "alice@example.com".chars().filter_map(|letter| char::from_u32(letter as u32 + 0xE0000)).collect();
     let text = format!("hello{hidden} there");

@@ -1,30 +1,30 @@
-//! Conditions in parts: what happened, what gives variables their values, and what compares or denies them.
+//! Conjunctions: premises that bind variables, and filters that compare or negate.
 
 use std::collections::BTreeSet;
 
-use super::{Kind, MOST};
+use super::{DogwoodType, MAX_ALTERNATIVES};
 
-/// A variable that is chosen, and its type.
+/// A variable of an `exists`, and its type.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct BoundVariable {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: DogwoodType,
 }
 
-/// Something that happened, and the variables that it gives values.
+/// A condition that happened, and the variables that it binds.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct Premise {
     text: String,
     variables: BTreeSet<String>,
-    /// Whether some others must have theirs already.
+    /// Whether other variables must be bound before it.
     needs: bool,
 }
 
 /// Parts that hold together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conjunction {
-    pub(super) chosen: Vec<Chosen>,
-    given: Vec<Given>,
+    pub(super) chosen: Vec<BoundVariable>,
+    premises: Vec<Premise>,
     /// Comparisons and what did not happen.
     filters: Vec<String>,
     /// The variables of the filters.
@@ -32,45 +32,45 @@ pub(super) struct Conjunction {
 }
 
 impl Conjunction {
-    pub(super) fn given(text: String, variables: BTreeSet<String>) -> Vec<Conjunction> {
-        vec![Conjunction { given: vec![Given { text, variables, needs: false }], ..Conjunction::default() }]
+    pub(super) fn from_premise(text: String, variables: BTreeSet<String>) -> Vec<Conjunction> {
+        vec![Conjunction { premises: vec![Premise { text, variables, needs: false }], ..Conjunction::default() }]
     }
 
-    pub(super) fn filter(text: String, needed: BTreeSet<String>) -> Vec<Conjunction> {
+    pub(super) fn from_filter(text: String, needed: BTreeSet<String>) -> Vec<Conjunction> {
         vec![Conjunction { filters: vec![text], needed, ..Conjunction::default() }]
     }
 
     pub(super) fn join(&self, other: &Conjunction) -> Conjunction {
         let mut joined = self.clone();
         joined.chosen.extend(other.chosen.iter().cloned());
-        joined.given.extend(other.given.iter().cloned());
+        joined.premises.extend(other.premises.iter().cloned());
         joined.filters.extend(other.filters.iter().cloned());
         joined.needed.extend(other.needed.iter().cloned());
         joined
     }
 
-    /// The variables that have values behind it, those chosen in it left out.
-    pub(super) fn bound(&self) -> BTreeSet<String> {
-        let all = self.given.iter().flat_map(|given| &given.variables);
+    /// Returns the variables that it binds, without its own.
+    pub(super) fn bound_variables(&self) -> BTreeSet<String> {
+        let all = self.premises.iter().flat_map(|given| &given.variables);
         all.filter(|name| !self.chosen.iter().any(|chosen| chosen.name == **name)).cloned().collect()
     }
 
-    /// The variables in it that are chosen outside.
-    pub(super) fn free(&self) -> BTreeSet<String> {
-        let mut free = self.bound();
+    /// Returns the variables in it that are bound outside.
+    pub(super) fn free_variables(&self) -> BTreeSet<String> {
+        let mut free = self.bound_variables();
         let inside = |name: &&String| !self.chosen.iter().any(|chosen| chosen.name == **name);
         free.extend(self.needed.iter().filter(inside).cloned());
         free
     }
 
-    /// The condition, if everything that is chosen in it is given a value.
-    pub(super) fn text(&self) -> Result<String, String> {
-        let is_known = |name: &String| self.given.iter().any(|given| given.variables.contains(name));
+    /// Returns the condition as text, if every variable of its own is bound.
+    pub(super) fn write_text(&self) -> Result<String, String> {
+        let is_known = |name: &String| self.premises.iter().any(|given| given.variables.contains(name));
         if let Some(open) = self.chosen.iter().find(|chosen| !is_known(&chosen.name)) {
             return Err(format!("no fact that must hold gives `{}` a value", open.name));
         }
-        // What needs values stands behind what gives them.
-        let (needing, plain): (Vec<&Given>, Vec<&Given>) = self.given.iter().partition(|given| given.needs);
+        // A premise that needs variables comes after those that bind them.
+        let (needing, plain): (Vec<&Premise>, Vec<&Premise>) = self.premises.iter().partition(|given| given.needs);
         let given = plain.into_iter().chain(needing).map(|given| given.text.as_str());
         let parts: Vec<&str> = given.chain(self.filters.iter().map(String::as_str)).collect();
         let whole = match parts.len() {
@@ -83,8 +83,8 @@ impl Conjunction {
     }
 }
 
-/// Something that happened in one of these ways, or in none of them; `needed` are variables beside those in the ways.
-pub(super) fn happened(
+/// Wraps each alternative in a condition on the past, or negates them all; `needed` are further variables.
+pub(super) fn wrap_alternatives(
     inner: &[Conjunction],
     needed: &BTreeSet<String>,
     positive: bool,
@@ -92,37 +92,37 @@ pub(super) fn happened(
 ) -> Result<Vec<Conjunction>, String> {
     let mut found = Vec::new();
     for conjunction in inner {
-        let variables = conjunction.bound();
+        let variables = conjunction.bound_variables();
         let needed: BTreeSet<String> =
-            conjunction.free().union(needed).filter(|name| !variables.contains(*name)).cloned().collect();
-        let given = Given { text: wrap(conjunction.text()?), variables, needs: !needed.is_empty() };
-        found.push(Conjunction { given: vec![given], needed, ..Conjunction::default() });
+            conjunction.free_variables().union(needed).filter(|name| !variables.contains(*name)).cloned().collect();
+        let given = Premise { text: wrap(conjunction.write_text()?), variables, needs: !needed.is_empty() };
+        found.push(Conjunction { premises: vec![given], needed, ..Conjunction::default() });
     }
-    if positive { Ok(found) } else { denied(&found) }
+    if positive { Ok(found) } else { negate(&found) }
 }
 
-/// That none of these holds.
-pub(super) fn denied(list: &[Conjunction]) -> Result<Vec<Conjunction>, String> {
+/// Returns that none of these holds.
+pub(super) fn negate(list: &[Conjunction]) -> Result<Vec<Conjunction>, String> {
     let mut whole = Conjunction::default();
     for conjunction in list {
-        whole.filters.push(format!("!({})", conjunction.text()?));
-        whole.needed.extend(conjunction.free());
+        whole.filters.push(format!("!({})", conjunction.write_text()?));
+        whole.needed.extend(conjunction.free_variables());
     }
     Ok(vec![whole])
 }
 
-/// That one of these holds, where all variables have values.
-pub(super) fn closed(list: &[Conjunction]) -> Result<String, String> {
+/// Returns that one of these holds, where all variables are bound.
+pub(super) fn any_of(list: &[Conjunction]) -> Result<String, String> {
     match list {
         [] => Ok("0 == 1".to_owned()),
-        [one] => one.text(),
-        _ => Ok(format!("!({})", denied(list)?.first().map(|none| none.filters.join(" && ")).unwrap_or_default())),
+        [one] => one.write_text(),
+        _ => Ok(format!("!({})", negate(list)?.first().map(|none| none.filters.join(" && ")).unwrap_or_default())),
     }
 }
 
 pub(super) fn product(left: &[Conjunction], right: &[Conjunction]) -> Result<Vec<Conjunction>, String> {
-    if left.len() * right.len() > MOST {
-        return Err(format!("it can be broken in more than {MOST} ways, and each would be a statement"));
+    if left.len() * right.len() > MAX_ALTERNATIVES {
+        return Err(format!("it can be broken in more than {MAX_ALTERNATIVES} ways, and each would be a statement"));
     }
     Ok(left.iter().flat_map(|one| right.iter().map(|other| one.join(other))).collect())
 }

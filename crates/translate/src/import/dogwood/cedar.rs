@@ -1,27 +1,27 @@
 //! The conditions of Cedar on one request, evaluated while a log is converted.
 //!
-//! What Cedar cannot compute is an error, and a statement with an error does not apply: here that is `None`. Entities
-//! have neither attributes nor parents, except actions, which belong to groups.
+//! An expression that Cedar cannot compute is an error, and a statement with an error does not apply: here that is
+//! `None`. Entities have neither attributes nor parents, except actions, which belong to groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lexer::Piece;
-use super::refusal::{EXTENSION, MACRO, Refused, refused};
-use super::schema::Groups;
-use super::syntax::{Entity, Expression, Kind, Root, Sign};
-use super::value::{Record, Value, decimal};
+use super::lexer::PatternPiece;
+use super::refusal::{EXTENSION, MACRO, Refusal, refuse};
+use super::schema::ActionGroups;
+use super::syntax::{Entity, Expression, ExpressionKind, Operator, Root};
+use super::value::{Record, Value, parse_decimal};
 
 /// A value of Cedar.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Datum {
+enum CedarValue {
     Bool(bool),
     Long(i64),
     Text(String),
     /// In ten thousandths.
     Decimal(i64),
     Entity(Entity),
-    Set(BTreeSet<Datum>),
-    Record(BTreeMap<String, Datum>),
+    Set(BTreeSet<CedarValue>),
+    Record(BTreeMap<String, CedarValue>),
 }
 
 /// A request that is to be decided.
@@ -30,24 +30,24 @@ pub(super) struct Request<'g> {
     principal: Entity,
     action: Entity,
     resource: Entity,
-    context: Datum,
-    groups: &'g Groups,
+    context: CedarValue,
+    groups: &'g ActionGroups,
 }
 
 impl<'g> Request<'g> {
-    /// None if it is not well formed; such a request is denied whatever the policy says.
+    /// Returns a request; none if it is malformed. Such a request is denied by every policy.
     pub(super) fn new(
         principal: Option<&Value>,
         action: &Entity,
         resource: Option<&Value>,
         context: &Record,
-        groups: &'g Groups,
+        groups: &'g ActionGroups,
     ) -> Option<Request<'g>> {
         let entity = |value: Option<&Value>| match value {
             Some(Value::Entity(entity)) => Some(entity.clone()),
             _ => None,
         };
-        let context = datum(&Value::Record(context.clone()))?;
+        let context = to_cedar_value(&Value::Record(context.clone()))?;
         Some(Request {
             principal: entity(principal)?,
             action: action.clone(),
@@ -57,168 +57,175 @@ impl<'g> Request<'g> {
         })
     }
 
-    /// Does a condition hold, if the conditions on the history in it are these? Not if it cannot be computed.
+    /// Whether a condition holds, given the truth of its conditions on the history. Not if it cannot be computed.
     pub(super) fn holds(&self, expression: &Expression, leaves: &[bool]) -> bool {
-        let scene = Scene { request: self, leaves };
-        scene.truth(expression) == Some(true)
+        let evaluator = Evaluator { request: self, leaves };
+        evaluator.evaluate_bool(expression) == Some(true)
     }
 }
 
-/// A value of a log as Cedar gets it; none if there is none.
-fn datum(value: &Value) -> Option<Datum> {
+/// Returns a value of a log as Cedar gets it; none if Cedar has no such value.
+fn to_cedar_value(value: &Value) -> Option<CedarValue> {
     Some(match value {
         // Dogwood hands Cedar an empty text for nothing.
-        Value::Null => Datum::Text(String::new()),
-        Value::Bool(value) => Datum::Bool(*value),
-        Value::Long(value) => Datum::Long(*value),
-        Value::Decimal(text) => Datum::Decimal(decimal(text)?),
-        Value::Text(text) => Datum::Text(text.clone()),
-        Value::Entity(entity) => Datum::Entity(entity.clone()),
-        Value::List(list) => Datum::Set(list.iter().map(datum).collect::<Option<_>>()?),
+        Value::Null => CedarValue::Text(String::new()),
+        Value::Bool(value) => CedarValue::Bool(*value),
+        Value::Long(value) => CedarValue::Long(*value),
+        Value::Decimal(text) => CedarValue::Decimal(parse_decimal(text)?),
+        Value::Text(text) => CedarValue::Text(text.clone()),
+        Value::Entity(entity) => CedarValue::Entity(entity.clone()),
+        Value::List(list) => CedarValue::Set(list.iter().map(to_cedar_value).collect::<Option<_>>()?),
         Value::Record(members) => {
-            let member = |(name, value): (&String, &Value)| Some((name.clone(), datum(value)?));
-            Datum::Record(members.iter().map(member).collect::<Option<_>>()?)
+            let member = |(name, value): (&String, &Value)| Some((name.clone(), to_cedar_value(value)?));
+            CedarValue::Record(members.iter().map(member).collect::<Option<_>>()?)
         }
     })
 }
 
-struct Scene<'r> {
+/// Evaluates expressions on one request.
+struct Evaluator<'r> {
     request: &'r Request<'r>,
     leaves: &'r [bool],
 }
 
-impl Scene<'_> {
-    fn truth(&self, expression: &Expression) -> Option<bool> {
-        match self.value(expression)? {
-            Datum::Bool(value) => Some(value),
+impl Evaluator<'_> {
+    fn evaluate_bool(&self, expression: &Expression) -> Option<bool> {
+        match self.evaluate(expression)? {
+            CedarValue::Bool(value) => Some(value),
             _ => None,
         }
     }
 
-    fn long(&self, expression: &Expression) -> Option<i64> {
-        match self.value(expression)? {
-            Datum::Long(value) => Some(value),
+    fn evaluate_long(&self, expression: &Expression) -> Option<i64> {
+        match self.evaluate(expression)? {
+            CedarValue::Long(value) => Some(value),
             _ => None,
         }
     }
 
-    fn value(&self, expression: &Expression) -> Option<Datum> {
+    fn evaluate(&self, expression: &Expression) -> Option<CedarValue> {
         Some(match &expression.kind {
-            Kind::Bool(value) => Datum::Bool(*value),
-            Kind::Long(value) => Datum::Long(*value),
-            Kind::Text(text) => Datum::Text(text.clone()),
-            Kind::Entity(entity) => Datum::Entity(entity.clone()),
-            Kind::Request(Root::Principal) => Datum::Entity(self.request.principal.clone()),
-            Kind::Request(Root::Action) => Datum::Entity(self.request.action.clone()),
-            Kind::Request(Root::Resource) => Datum::Entity(self.request.resource.clone()),
-            Kind::Request(Root::Context) => self.request.context.clone(),
-            Kind::Leaf(number) => Datum::Bool(*self.leaves.get(*number)?),
-            Kind::Not(inner) => Datum::Bool(!self.truth(inner)?),
-            Kind::Minus(inner) => Datum::Long(self.long(inner)?.checked_neg()?),
-            Kind::And(left, right) => Datum::Bool(self.truth(left)? && self.truth(right)?),
-            Kind::Or(left, right) => Datum::Bool(self.truth(left)? || self.truth(right)?),
-            Kind::If(parts) => {
+            ExpressionKind::Bool(value) => CedarValue::Bool(*value),
+            ExpressionKind::Long(value) => CedarValue::Long(*value),
+            ExpressionKind::Text(text) => CedarValue::Text(text.clone()),
+            ExpressionKind::Entity(entity) => CedarValue::Entity(entity.clone()),
+            ExpressionKind::Request(Root::Principal) => CedarValue::Entity(self.request.principal.clone()),
+            ExpressionKind::Request(Root::Action) => CedarValue::Entity(self.request.action.clone()),
+            ExpressionKind::Request(Root::Resource) => CedarValue::Entity(self.request.resource.clone()),
+            ExpressionKind::Request(Root::Context) => self.request.context.clone(),
+            ExpressionKind::Leaf(number) => CedarValue::Bool(*self.leaves.get(*number)?),
+            ExpressionKind::Not(inner) => CedarValue::Bool(!self.evaluate_bool(inner)?),
+            ExpressionKind::Minus(inner) => CedarValue::Long(self.evaluate_long(inner)?.checked_neg()?),
+            ExpressionKind::And(left, right) => {
+                CedarValue::Bool(self.evaluate_bool(left)? && self.evaluate_bool(right)?)
+            }
+            ExpressionKind::Or(left, right) => {
+                CedarValue::Bool(self.evaluate_bool(left)? || self.evaluate_bool(right)?)
+            }
+            ExpressionKind::If(parts) => {
                 let [condition, yes, no] = &**parts;
-                return self.value(if self.truth(condition)? { yes } else { no });
+                return self.evaluate(if self.evaluate_bool(condition)? { yes } else { no });
             }
-            Kind::Binary(sign, left, right) => return self.binary(*sign, left, right),
-            Kind::Has(inner, path) => Datum::Bool(self.has(self.value(inner)?, path)?),
-            Kind::Like(inner, pattern) => match self.value(inner)? {
-                Datum::Text(text) => Datum::Bool(fits(pattern, &text)),
+            ExpressionKind::Binary(sign, left, right) => return self.evaluate_binary(*sign, left, right),
+            ExpressionKind::Has(inner, path) => CedarValue::Bool(self.has_path(self.evaluate(inner)?, path)?),
+            ExpressionKind::Like(inner, pattern) => match self.evaluate(inner)? {
+                CedarValue::Text(text) => CedarValue::Bool(matches_pattern(pattern, &text)),
                 _ => return None,
             },
-            Kind::Is(inner, kind) => match self.value(inner)? {
-                Datum::Entity(entity) => Datum::Bool(entity.kind == *kind),
+            ExpressionKind::Is(inner, kind) => match self.evaluate(inner)? {
+                CedarValue::Entity(entity) => CedarValue::Bool(entity.kind == *kind),
                 _ => return None,
             },
-            Kind::Attribute(inner, name) => match self.value(inner)? {
-                Datum::Record(mut members) => return members.remove(name),
+            ExpressionKind::Attribute(inner, name) => match self.evaluate(inner)? {
+                CedarValue::Record(mut members) => return members.remove(name),
                 _ => return None,
             },
-            Kind::Set(list) => Datum::Set(list.iter().map(|part| self.value(part)).collect::<Option<_>>()?),
-            Kind::Record(list) => {
-                let member = |(name, value): &(String, Expression)| Some((name.clone(), self.value(value)?));
-                Datum::Record(list.iter().map(member).collect::<Option<_>>()?)
+            ExpressionKind::Set(list) => {
+                CedarValue::Set(list.iter().map(|part| self.evaluate(part)).collect::<Option<_>>()?)
             }
-            Kind::Method(inner, name, arguments) => {
-                let value = self.value(inner)?;
-                let arguments: Option<Vec<Datum>> = arguments.iter().map(|part| self.value(part)).collect();
-                return method(value, name, &arguments?);
+            ExpressionKind::Record(list) => {
+                let member = |(name, value): &(String, Expression)| Some((name.clone(), self.evaluate(value)?));
+                CedarValue::Record(list.iter().map(member).collect::<Option<_>>()?)
             }
-            Kind::Call(_, arguments) => match self.value(arguments.first()?)? {
-                Datum::Text(text) => Datum::Decimal(decimal(&text)?),
+            ExpressionKind::Method(inner, name, arguments) => {
+                let value = self.evaluate(inner)?;
+                let arguments: Option<Vec<CedarValue>> = arguments.iter().map(|part| self.evaluate(part)).collect();
+                return call_method(value, name, &arguments?);
+            }
+            ExpressionKind::Call(_, arguments) => match self.evaluate(arguments.first()?)? {
+                CedarValue::Text(text) => CedarValue::Decimal(parse_decimal(&text)?),
                 _ => return None,
             },
-            Kind::Parameter(_) | Kind::Temporal(_) => return None,
+            ExpressionKind::Parameter(_) | ExpressionKind::Temporal(_) => return None,
         })
     }
 
-    fn binary(&self, sign: Sign, left: &Expression, right: &Expression) -> Option<Datum> {
+    fn evaluate_binary(&self, sign: Operator, left: &Expression, right: &Expression) -> Option<CedarValue> {
         Some(match sign {
-            Sign::Equal => Datum::Bool(self.value(left)? == self.value(right)?),
-            Sign::Unequal => Datum::Bool(self.value(left)? != self.value(right)?),
-            Sign::Less => Datum::Bool(self.long(left)? < self.long(right)?),
-            Sign::AtMost => Datum::Bool(self.long(left)? <= self.long(right)?),
-            Sign::Greater => Datum::Bool(self.long(left)? > self.long(right)?),
-            Sign::AtLeast => Datum::Bool(self.long(left)? >= self.long(right)?),
-            Sign::Plus => Datum::Long(self.long(left)?.checked_add(self.long(right)?)?),
-            Sign::Minus => Datum::Long(self.long(left)?.checked_sub(self.long(right)?)?),
-            Sign::Times => Datum::Long(self.long(left)?.checked_mul(self.long(right)?)?),
-            Sign::In => {
-                let Datum::Entity(member) = self.value(left)? else { return None };
-                let within = |group: &Datum| match group {
-                    Datum::Entity(group) => Some(self.request.groups.belongs(&member, group)),
+            Operator::Equal => CedarValue::Bool(self.evaluate(left)? == self.evaluate(right)?),
+            Operator::Unequal => CedarValue::Bool(self.evaluate(left)? != self.evaluate(right)?),
+            Operator::Less => CedarValue::Bool(self.evaluate_long(left)? < self.evaluate_long(right)?),
+            Operator::AtMost => CedarValue::Bool(self.evaluate_long(left)? <= self.evaluate_long(right)?),
+            Operator::Greater => CedarValue::Bool(self.evaluate_long(left)? > self.evaluate_long(right)?),
+            Operator::AtLeast => CedarValue::Bool(self.evaluate_long(left)? >= self.evaluate_long(right)?),
+            Operator::Plus => CedarValue::Long(self.evaluate_long(left)?.checked_add(self.evaluate_long(right)?)?),
+            Operator::Minus => CedarValue::Long(self.evaluate_long(left)?.checked_sub(self.evaluate_long(right)?)?),
+            Operator::Times => CedarValue::Long(self.evaluate_long(left)?.checked_mul(self.evaluate_long(right)?)?),
+            Operator::In => {
+                let CedarValue::Entity(member) = self.evaluate(left)? else { return None };
+                let within = |group: &CedarValue| match group {
+                    CedarValue::Entity(group) => Some(self.request.groups.is_member(&member, group)),
                     _ => None,
                 };
-                match self.value(right)? {
-                    Datum::Set(groups) => {
+                match self.evaluate(right)? {
+                    CedarValue::Set(groups) => {
                         let found: Option<Vec<bool>> = groups.iter().map(within).collect();
-                        Datum::Bool(found?.contains(&true))
+                        CedarValue::Bool(found?.contains(&true))
                     }
-                    group => Datum::Bool(within(&group)?),
+                    group => CedarValue::Bool(within(&group)?),
                 }
             }
         })
     }
 
-    fn has(&self, value: Datum, path: &[String]) -> Option<bool> {
+    fn has_path(&self, value: CedarValue, path: &[String]) -> Option<bool> {
         let Some((first, rest)) = path.split_first() else { return Some(true) };
         match value {
-            Datum::Record(mut members) => match members.remove(first) {
-                Some(inner) => self.has(inner, rest),
+            CedarValue::Record(mut members) => match members.remove(first) {
+                Some(inner) => self.has_path(inner, rest),
                 None => Some(false),
             },
-            Datum::Entity(_) => Some(false),
+            CedarValue::Entity(_) => Some(false),
             _ => None,
         }
     }
 }
 
-fn method(value: Datum, name: &str, arguments: &[Datum]) -> Option<Datum> {
-    Some(Datum::Bool(match (value, name, arguments) {
-        (Datum::Set(set), "contains", [element]) => set.contains(element),
-        (Datum::Set(set), "containsAll", [Datum::Set(other)]) => other.is_subset(&set),
-        (Datum::Set(set), "containsAny", [Datum::Set(other)]) => !other.is_disjoint(&set),
-        (Datum::Set(set), "isEmpty", []) => set.is_empty(),
-        (Datum::Decimal(left), "lessThan", [Datum::Decimal(right)]) => left < *right,
-        (Datum::Decimal(left), "lessThanOrEqual", [Datum::Decimal(right)]) => left <= *right,
-        (Datum::Decimal(left), "greaterThan", [Datum::Decimal(right)]) => left > *right,
-        (Datum::Decimal(left), "greaterThanOrEqual", [Datum::Decimal(right)]) => left >= *right,
+fn call_method(value: CedarValue, name: &str, arguments: &[CedarValue]) -> Option<CedarValue> {
+    Some(CedarValue::Bool(match (value, name, arguments) {
+        (CedarValue::Set(set), "contains", [element]) => set.contains(element),
+        (CedarValue::Set(set), "containsAll", [CedarValue::Set(other)]) => other.is_subset(&set),
+        (CedarValue::Set(set), "containsAny", [CedarValue::Set(other)]) => !other.is_disjoint(&set),
+        (CedarValue::Set(set), "isEmpty", []) => set.is_empty(),
+        (CedarValue::Decimal(left), "lessThan", [CedarValue::Decimal(right)]) => left < *right,
+        (CedarValue::Decimal(left), "lessThanOrEqual", [CedarValue::Decimal(right)]) => left <= *right,
+        (CedarValue::Decimal(left), "greaterThan", [CedarValue::Decimal(right)]) => left > *right,
+        (CedarValue::Decimal(left), "greaterThanOrEqual", [CedarValue::Decimal(right)]) => left >= *right,
         _ => return None,
     }))
 }
 
-/// Does a text fit a pattern? Where a star took too little, it takes one character more.
-fn fits(pattern: &[Piece], text: &str) -> bool {
+/// Whether a text matches a pattern. Where a star took too little, it takes one character more.
+fn matches_pattern(pattern: &[PatternPiece], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut place, mut from, mut star) = (0, 0, None);
     while from < text.len() {
         match pattern.get(place) {
-            Some(Piece::Any) => {
+            Some(PatternPiece::Any) => {
                 star = Some((place, from));
                 place += 1;
             }
-            Some(Piece::Character(character)) if *character == text[from] => {
+            Some(PatternPiece::Character(character)) if *character == text[from] => {
                 place += 1;
                 from += 1;
             }
@@ -231,11 +238,11 @@ fn fits(pattern: &[Piece], text: &str) -> bool {
             },
         }
     }
-    pattern[place..].iter().all(|piece| *piece == Piece::Any)
+    pattern[place..].iter().all(|piece| *piece == PatternPiece::Any)
 }
 
-/// Refuses functions and methods that are not known here.
-pub(super) fn check(expression: &Expression) -> Result<(), Refused> {
+/// Refuses unknown functions and methods.
+pub(super) fn check_expression(expression: &Expression) -> Result<(), Refusal> {
     const METHODS: [&str; 8] = [
         "contains",
         "containsAll",
@@ -247,35 +254,37 @@ pub(super) fn check(expression: &Expression) -> Result<(), Refused> {
         "greaterThanOrEqual",
     ];
     match &expression.kind {
-        Kind::Call(name, arguments) => {
+        ExpressionKind::Call(name, arguments) => {
             if name != "decimal" {
-                return Err(refused(expression.at, MACRO, format!("no function and no macro is called `{name}`"))
-                    .hint("give the file that defines it with `--macros`"));
+                return Err(refuse(expression.at, MACRO, format!("unknown function or macro `{name}`"))
+                    .with_hint("give the file that defines it with `--macros`"));
             }
-            arguments.iter().try_for_each(check)
+            arguments.iter().try_for_each(check_expression)
         }
-        Kind::Method(inner, name, arguments) => {
+        ExpressionKind::Method(inner, name, arguments) => {
             if !METHODS.contains(&name.as_str()) {
-                return Err(refused(
+                return Err(refuse(
                     expression.at,
                     EXTENSION,
                     format!("`.{name}()` belongs to a part of Cedar that has no counterpart here"),
                 ));
             }
-            check(inner)?;
-            arguments.iter().try_for_each(check)
+            check_expression(inner)?;
+            arguments.iter().try_for_each(check_expression)
         }
-        Kind::Not(inner) | Kind::Minus(inner) | Kind::Has(inner, _) | Kind::Like(inner, _) | Kind::Is(inner, _) => {
-            check(inner)
+        ExpressionKind::Not(inner)
+        | ExpressionKind::Minus(inner)
+        | ExpressionKind::Has(inner, _)
+        | ExpressionKind::Like(inner, _)
+        | ExpressionKind::Is(inner, _) => check_expression(inner),
+        ExpressionKind::Attribute(inner, _) => check_expression(inner),
+        ExpressionKind::And(left, right) | ExpressionKind::Or(left, right) | ExpressionKind::Binary(_, left, right) => {
+            check_expression(left)?;
+            check_expression(right)
         }
-        Kind::Attribute(inner, _) => check(inner),
-        Kind::And(left, right) | Kind::Or(left, right) | Kind::Binary(_, left, right) => {
-            check(left)?;
-            check(right)
-        }
-        Kind::If(parts) => parts.iter().try_for_each(check),
-        Kind::Set(list) => list.iter().try_for_each(check),
-        Kind::Record(list) => list.iter().try_for_each(|(_, value)| check(value)),
+        ExpressionKind::If(parts) => parts.iter().try_for_each(check_expression),
+        ExpressionKind::Set(list) => list.iter().try_for_each(check_expression),
+        ExpressionKind::Record(list) => list.iter().try_for_each(|(_, value)| check_expression(value)),
         _ => Ok(()),
     }
 }

@@ -1,109 +1,111 @@
-//! The conditions on the history: tokens into a tree.
+//! Parses conditions on the history.
 
 use super::cursor::Cursor;
 use super::lexer::Token;
-use super::refusal::{Refused, SYNTAX, refused};
+use super::refusal::{Refusal, SYNTAX, refuse};
 use super::syntax::{
-    Argument, Binder, Call, Condition, Field, Gathered, Past, Predicate, Root, Sign, Term, TermKind, Variable, Window,
+    Aggregation, Argument, Binder, Call, Condition, ConditionKind, Field, Operator, Predicate, Root, Term, TermKind,
+    Variable, Window,
 };
 
-/// The longest window, in seconds; our clock of nanoseconds tells no more than three times that.
-const MOST_SECONDS: i64 = 2_900_000_000;
+/// The longest window, in seconds: a third of what our clock of nanoseconds spans.
+const MAX_WINDOW_SECONDS: i64 = 2_900_000_000;
 
-/// Conditions with `&&` between them.
-pub(super) fn condition(cursor: &mut Cursor) -> Result<Condition, Refused> {
+/// Parses conditions with `&&` between them.
+pub(super) fn parse_condition(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     cursor.nested(|cursor| {
         let at = cursor.at();
-        let mut parts = vec![since(cursor)?];
+        let mut parts = vec![parse_since(cursor)?];
         while cursor.takes("&&") {
-            parts.push(since(cursor)?);
+            parts.push(parse_since(cursor)?);
         }
         match parts.len() {
             1 => Ok(parts.swap_remove(0)),
-            _ => Ok(Condition { at, kind: Past::And(parts) }),
+            _ => Ok(Condition { at, kind: ConditionKind::And(parts) }),
         }
     })
 }
 
-fn since(cursor: &mut Cursor) -> Result<Condition, Refused> {
+fn parse_since(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     let at = cursor.at();
-    let left = negated(cursor)?;
+    let left = parse_negation(cursor)?;
     if !cursor.takes_name("since") {
         return Ok(left);
     }
-    let window = within(cursor)?;
-    let right = atom(cursor)?;
-    Ok(Condition { at, kind: Past::Since(Box::new(left), window, Box::new(right)) })
+    let window = parse_window(cursor)?;
+    let right = parse_window_operand(cursor)?;
+    Ok(Condition { at, kind: ConditionKind::Since(Box::new(left), window, Box::new(right)) })
 }
 
-fn negated(cursor: &mut Cursor) -> Result<Condition, Refused> {
+fn parse_negation(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     let at = cursor.at();
     if cursor.takes("!") {
-        let inner = cursor.nested(negated)?;
-        return Ok(Condition { at, kind: Past::Not(Box::new(inner)) });
+        let inner = cursor.nested(parse_negation)?;
+        return Ok(Condition { at, kind: ConditionKind::Not(Box::new(inner)) });
     }
-    if let Some(comparison) = cursor.attempt(comparison) {
+    if let Some(comparison) = cursor.attempt(parse_comparison) {
         return Ok(comparison);
     }
     if cursor.takes("(") {
-        let inner = condition(cursor)?;
+        let inner = parse_condition(cursor)?;
         cursor.expect(")")?;
         return Ok(inner);
     }
-    for (word, make) in
-        [("formerly", Past::Formerly as fn(Window, Box<Condition>) -> Past), ("previous", Past::Previous)]
-    {
+    for (word, make) in [
+        ("formerly", ConditionKind::Formerly as fn(Window, Box<Condition>) -> ConditionKind),
+        ("previous", ConditionKind::Previous),
+    ] {
         if cursor.is_name(0, word) {
             cursor.take();
-            let window = within(cursor)?;
-            return Ok(Condition { at, kind: make(window, Box::new(atom(cursor)?)) });
+            let window = parse_window(cursor)?;
+            return Ok(Condition { at, kind: make(window, Box::new(parse_window_operand(cursor)?)) });
         }
     }
     if cursor.is_name(0, "exists") && cursor.is_sign(1, "(") {
         cursor.take();
-        let binder = binder(cursor)?;
+        let binder = parse_binder(cursor)?;
         cursor.expect(".")?;
-        return Ok(Condition { at, kind: Past::Exists(binder, Box::new(condition(cursor)?)) });
+        return Ok(Condition { at, kind: ConditionKind::Exists(binder, Box::new(parse_condition(cursor)?)) });
     }
-    simple(cursor)
+    parse_simple_condition(cursor)
 }
 
-/// What may stand behind a window without parentheses.
-fn atom(cursor: &mut Cursor) -> Result<Condition, Refused> {
+/// Parses the operand of a window, which needs no parentheses.
+fn parse_window_operand(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     if cursor.is_sign(0, "(") {
-        if let Some(inner) = cursor.attempt(parenthesized) {
+        if let Some(inner) = cursor.attempt(parse_parentheses) {
             return Ok(inner);
         }
-    } else if let Some(simple) = cursor.attempt(simple) {
+    } else if let Some(simple) = cursor.attempt(parse_simple_condition) {
         return Ok(simple);
     }
-    comparison(cursor)
+    parse_comparison(cursor)
 }
 
-fn parenthesized(cursor: &mut Cursor) -> Result<Condition, Refused> {
+fn parse_parentheses(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     cursor.expect("(")?;
-    let inner = condition(cursor)?;
+    let inner = parse_condition(cursor)?;
     cursor.expect(")")?;
     Ok(inner)
 }
 
-/// A time point, a macro, an event, or a parameter that stands for one.
-fn simple(cursor: &mut Cursor) -> Result<Condition, Refused> {
+/// Parses a time point, a macro, an event, or a parameter for one.
+fn parse_simple_condition(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     let at = cursor.at();
     if cursor.is_name(0, "tp") && cursor.is_sign(1, "(") {
         cursor.take();
         cursor.take();
-        let variable = variable(cursor)?;
+        let variable = parse_variable(cursor)?;
         cursor.expect(")")?;
-        return Ok(Condition { at, kind: Past::Timepoint(variable) });
+        return Ok(Condition { at, kind: ConditionKind::Timepoint(variable) });
     }
     if cursor.is_sign(0, "?") {
         cursor.take();
         let name = cursor.name()?;
-        return Ok(Condition { at, kind: Past::Parameter(name, blocks(cursor)?) });
+        return Ok(Condition { at, kind: ConditionKind::Parameter(name, parse_field_blocks(cursor)?) });
     }
     if matches!(cursor.ahead(0), Token::Name(_)) && cursor.is_sign(1, "(") {
-        return Ok(Condition { at, kind: Past::Call(call(cursor)?) });
+        return Ok(Condition { at, kind: ConditionKind::Call(parse_call(cursor)?) });
     }
     if matches!(cursor.ahead(0), Token::Name(_)) && cursor.is_sign(1, "::") {
         let action = cursor.entity()?;
@@ -112,34 +114,37 @@ fn simple(cursor: &mut Cursor) -> Result<Condition, Refused> {
         if !cursor.is_sign(0, "{") {
             return Err(cursor.unexpected("`{` and the fields of the event"));
         }
-        return Ok(Condition { at, kind: Past::Predicate(Predicate { action, kind, fields: blocks(cursor)? }) });
+        return Ok(Condition {
+            at,
+            kind: ConditionKind::Predicate(Predicate { action, kind, fields: parse_field_blocks(cursor)? }),
+        });
     }
     Err(cursor.unexpected("a condition"))
 }
 
 /// `{ a: 1 }{ b: 2 }`: the fields of all the blocks.
-fn blocks(cursor: &mut Cursor) -> Result<Vec<Field>, Refused> {
+fn parse_field_blocks(cursor: &mut Cursor) -> Result<Vec<Field>, Refusal> {
     let mut fields = Vec::new();
     while cursor.takes("{") {
         fields.extend(cursor.list("}", |cursor| {
             let path = cursor.path()?;
             cursor.expect(":")?;
-            Ok(Field { path, value: term(cursor)? })
+            Ok(Field { path, value: parse_term(cursor)? })
         })?);
     }
     Ok(fields)
 }
 
-fn within(cursor: &mut Cursor) -> Result<Window, Refused> {
+fn parse_window(cursor: &mut Cursor) -> Result<Window, Refusal> {
     cursor.expect_name("within")?;
     if cursor.takes("?") {
         return Ok(Window::Parameter(cursor.name()?));
     }
-    interval(cursor).map(Window::Seconds)
+    parse_interval(cursor).map(Window::Seconds)
 }
 
-/// A number with its unit, in seconds.
-fn interval(cursor: &mut Cursor) -> Result<i64, Refused> {
+/// Parses a number with its unit; returns seconds.
+fn parse_interval(cursor: &mut Cursor) -> Result<i64, Refusal> {
     let at = cursor.at();
     let number = cursor.integer()?;
     let unit = match cursor.ahead(0) {
@@ -150,11 +155,11 @@ fn interval(cursor: &mut Cursor) -> Result<i64, Refused> {
         _ => return Err(cursor.unexpected("a unit of time: `s`, `m`, `h` or `d`")),
     };
     cursor.take();
-    let seconds = number.checked_mul(unit).filter(|seconds| (0..=MOST_SECONDS).contains(seconds));
-    seconds.ok_or_else(|| refused(at, SYNTAX, "a window is no shorter than nothing and no longer than ninety years"))
+    let seconds = number.checked_mul(unit).filter(|seconds| (0..=MAX_WINDOW_SECONDS).contains(seconds));
+    seconds.ok_or_else(|| refuse(at, SYNTAX, format!("a window must be between 0 and {MAX_WINDOW_SECONDS} seconds")))
 }
 
-fn variable(cursor: &mut Cursor) -> Result<Variable, Refused> {
+fn parse_variable(cursor: &mut Cursor) -> Result<Variable, Refusal> {
     if cursor.takes("?") {
         return Ok(Variable::Parameter(cursor.name()?));
     }
@@ -164,59 +169,59 @@ fn variable(cursor: &mut Cursor) -> Result<Variable, Refused> {
     cursor.name().map(Variable::Name)
 }
 
-fn binder(cursor: &mut Cursor) -> Result<Binder, Refused> {
+fn parse_binder(cursor: &mut Cursor) -> Result<Binder, Refusal> {
     cursor.expect("(")?;
-    let variable = variable(cursor)?;
+    let variable = parse_variable(cursor)?;
     cursor.expect(":")?;
     let (kind, _) = cursor.qualified()?;
     cursor.expect(")")?;
     Ok(Binder { variable, kind })
 }
 
-fn comparison(cursor: &mut Cursor) -> Result<Condition, Refused> {
+fn parse_comparison(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     let at = cursor.at();
-    let left = sum(cursor)?;
+    let left = parse_sum(cursor)?;
     let sign = match cursor.ahead(0) {
-        Token::Sign("==") => Sign::Equal,
-        Token::Sign("!=") => Sign::Unequal,
-        Token::Sign("<=") => Sign::AtMost,
-        Token::Sign(">=") => Sign::AtLeast,
-        Token::Sign("<") => Sign::Less,
-        Token::Sign(">") => Sign::Greater,
+        Token::Sign("==") => Operator::Equal,
+        Token::Sign("!=") => Operator::Unequal,
+        Token::Sign("<=") => Operator::AtMost,
+        Token::Sign(">=") => Operator::AtLeast,
+        Token::Sign("<") => Operator::Less,
+        Token::Sign(">") => Operator::Greater,
         _ => return Err(cursor.unexpected("a comparison")),
     };
     cursor.take();
-    let right = sum(cursor)?;
-    Ok(Condition { at, kind: Past::Comparison(sign, left, right) })
+    let right = parse_sum(cursor)?;
+    Ok(Condition { at, kind: ConditionKind::Comparison(sign, left, right) })
 }
 
 /// Terms with `+`, `-` and `*` between them; also the whole body of a macro that stands for a number.
-pub(super) fn sum(cursor: &mut Cursor) -> Result<Term, Refused> {
-    let mut left = product(cursor)?;
+pub(super) fn parse_sum(cursor: &mut Cursor) -> Result<Term, Refusal> {
+    let mut left = parse_product(cursor)?;
     loop {
         let at = left.at;
         let sign = match cursor.ahead(0) {
-            Token::Sign("+") => Sign::Plus,
-            Token::Sign("-") => Sign::Minus,
+            Token::Sign("+") => Operator::Plus,
+            Token::Sign("-") => Operator::Minus,
             _ => return Ok(left),
         };
         cursor.take();
-        let right = product(cursor)?;
+        let right = parse_product(cursor)?;
         left = Term { at, kind: TermKind::Computed(sign, Box::new(left), Box::new(right)) };
     }
 }
 
-fn product(cursor: &mut Cursor) -> Result<Term, Refused> {
-    let mut left = term(cursor)?;
+fn parse_product(cursor: &mut Cursor) -> Result<Term, Refusal> {
+    let mut left = parse_term(cursor)?;
     while cursor.takes("*") {
         let at = left.at;
-        let right = term(cursor)?;
-        left = Term { at, kind: TermKind::Computed(Sign::Times, Box::new(left), Box::new(right)) };
+        let right = parse_term(cursor)?;
+        left = Term { at, kind: TermKind::Computed(Operator::Times, Box::new(left), Box::new(right)) };
     }
     Ok(left)
 }
 
-fn term(cursor: &mut Cursor) -> Result<Term, Refused> {
+fn parse_term(cursor: &mut Cursor) -> Result<Term, Refusal> {
     let at = cursor.at();
     let kind = match cursor.ahead(0).clone() {
         Token::Text(_) => TermKind::Text(cursor.text()?),
@@ -225,24 +230,24 @@ fn term(cursor: &mut Cursor) -> Result<Term, Refused> {
             cursor.take();
             TermKind::Any
         }
-        Token::Sign("?" | "$") => TermKind::Variable(variable(cursor)?),
+        Token::Sign("?" | "$") => TermKind::Variable(parse_variable(cursor)?),
         Token::Sign("(") => {
             cursor.take();
-            let inner = cursor.nested(sum)?;
+            let inner = cursor.nested(parse_sum)?;
             cursor.expect(")")?;
             return Ok(inner);
         }
         Token::Sign("[") => {
-            return Err(refused(at, SYNTAX, "a list of values has no meaning in a condition on the history"));
+            return Err(refuse(at, SYNTAX, "a condition on the history cannot have a list of values"));
         }
-        Token::Name(name) => return Ok(Term { at, kind: named(cursor, &name)? }),
+        Token::Name(name) => return Ok(Term { at, kind: parse_named_term(cursor, &name)? }),
         _ => return Err(cursor.unexpected("a value")),
     };
     Ok(Term { at, kind })
 }
 
-/// A term that begins with a name.
-fn named(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refused> {
+/// Parses a term that begins with a name.
+fn parse_named_term(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refusal> {
     if cursor.is_sign(1, "::") {
         return cursor.entity().map(TermKind::Entity);
     }
@@ -254,26 +259,26 @@ fn named(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refused> {
             cursor.expect(")")?;
             return Ok(TermKind::Decimal(text));
         }
-        return call(cursor).map(TermKind::Call);
+        return parse_call(cursor).map(TermKind::Call);
     }
     let gathers = (name == "count" && cursor.is_name(1, "for"))
         || (name == "sum" && !cursor.is_sign(1, ")") && !cursor.is_sign(1, ","));
     if gathers {
         cursor.take();
-        let summed = if name == "sum" { Some(variable(cursor)?) } else { None };
+        let summed = if name == "sum" { Some(parse_variable(cursor)?) } else { None };
         cursor.expect_name("for")?;
-        let mut binders = vec![binder(cursor)?];
+        let mut binders = vec![parse_binder(cursor)?];
         while cursor.takes(",") {
-            binders.push(binder(cursor)?);
+            binders.push(parse_binder(cursor)?);
         }
         cursor.expect(".")?;
         cursor.expect_name("where")?;
-        let body = condition(cursor)?;
-        return Ok(TermKind::Gathered(Box::new(Gathered { summed, binders, body })));
+        let body = parse_condition(cursor)?;
+        return Ok(TermKind::Aggregation(Box::new(Aggregation { summed, binders, body })));
     }
     cursor.take();
     Ok(match name {
-        // Any value, and not the same one where it stands twice.
+        // Any value, not the same one at two places.
         "_" => TermKind::Any,
         "true" => TermKind::Bool(true),
         "false" => TermKind::Bool(false),
@@ -293,20 +298,20 @@ fn named(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refused> {
     })
 }
 
-fn call(cursor: &mut Cursor) -> Result<Call, Refused> {
+fn parse_call(cursor: &mut Cursor) -> Result<Call, Refusal> {
     let name = cursor.name()?;
     cursor.expect("(")?;
-    let arguments = cursor.nested(|cursor| cursor.list(")", argument))?;
+    let arguments = cursor.nested(|cursor| cursor.list(")", parse_argument))?;
     Ok(Call { name, arguments })
 }
 
-fn argument(cursor: &mut Cursor) -> Result<Argument, Refused> {
-    if let Some(seconds) = cursor.attempt(interval) {
+fn parse_argument(cursor: &mut Cursor) -> Result<Argument, Refusal> {
+    if let Some(seconds) = cursor.attempt(parse_interval) {
         return Ok(Argument::Window(seconds));
     }
-    // A parameter by itself is whatever the macro around it was given.
-    if let Some(condition) = cursor.attempt(condition) {
+    // A parameter alone is the argument of the macro around it.
+    if let Some(condition) = cursor.attempt(parse_condition) {
         return Ok(Argument::Condition(condition));
     }
-    sum(cursor).map(Argument::Term)
+    parse_sum(cursor).map(Argument::Term)
 }

@@ -1,39 +1,39 @@
-//! Where a parser stands in the tokens of a file.
+//! A position in the tokens of a file, for parsers.
 
-use super::lexer::{Token, tokens, unescaped};
-use super::refusal::{At, Refused, SYNTAX, refused};
+use super::lexer::{Token, tokenize, unescape};
+use super::refusal::{Location, Refusal, SYNTAX, refuse};
 use super::syntax::Entity;
 
-/// How deep expressions and conditions may nest.
-const DEEPEST: usize = 128;
+/// How many levels deep expressions and conditions may nest.
+const MAX_DEPTH: usize = 128;
 
 /// How many tokens are read, those included that are read again after a wrong guess.
-const MOST_READ: usize = 2_000_000;
+const MAX_TOKENS_READ: usize = 2_000_000;
 
-/// Reads tokens one after the other, and goes back where a guess was wrong.
+/// Reads tokens one after the other, and backtracks after a wrong guess.
 #[derive(Debug)]
 pub(super) struct Cursor {
-    tokens: Vec<(Token, At)>,
+    tokens: Vec<(Token, Location)>,
     place: usize,
     depth: usize,
     read: usize,
-    /// What was wrong with the guess that went furthest.
-    furthest: Option<Refused>,
+    /// The mistake of the guess that read furthest.
+    furthest: Option<Refusal>,
 }
 
 impl Cursor {
-    /// At the beginning of a file.
-    pub(super) fn new(file: usize, text: &str) -> Result<Cursor, Refused> {
-        Ok(Cursor { tokens: tokens(file, text)?, place: 0, depth: 0, read: 0, furthest: None })
+    /// Returns a cursor at the beginning of a file.
+    pub(super) fn new(file: usize, text: &str) -> Result<Cursor, Refusal> {
+        Ok(Cursor { tokens: tokenize(file, text)?, place: 0, depth: 0, read: 0, furthest: None })
     }
 
-    /// The token so many places ahead.
+    /// Returns the token so many places ahead.
     pub(super) fn ahead(&self, places: usize) -> &Token {
         self.tokens.get(self.place + places).map_or(&Token::End, |(token, _)| token)
     }
 
-    /// Where the next token begins.
-    pub(super) fn at(&self) -> At {
+    /// Returns where the next token begins.
+    pub(super) fn at(&self) -> Location {
         self.tokens.get(self.place).or(self.tokens.last()).map(|(_, at)| *at).unwrap_or_default()
     }
 
@@ -75,18 +75,18 @@ impl Cursor {
         is_next
     }
 
-    /// Takes a sign that must be there.
-    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Refused> {
+    /// Takes a sign, or fails.
+    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Refusal> {
         if self.takes(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
     }
 
-    /// Takes a keyword that must be there.
-    pub(super) fn expect_name(&mut self, name: &str) -> Result<(), Refused> {
+    /// Takes a keyword, or fails.
+    pub(super) fn expect_name(&mut self, name: &str) -> Result<(), Refusal> {
         if self.takes_name(name) { Ok(()) } else { Err(self.unexpected(&format!("`{name}`"))) }
     }
 
     /// Takes a name.
-    pub(super) fn name(&mut self) -> Result<String, Refused> {
+    pub(super) fn name(&mut self) -> Result<String, Refusal> {
         match self.ahead(0).clone() {
             Token::Name(name) => {
                 self.skip(1);
@@ -97,19 +97,19 @@ impl Cursor {
     }
 
     /// Takes a text and reads its escapes.
-    pub(super) fn text(&mut self) -> Result<String, Refused> {
+    pub(super) fn text(&mut self) -> Result<String, Refusal> {
         let at = self.at();
         match self.ahead(0).clone() {
             Token::Text(raw) => {
                 self.skip(1);
-                unescaped(&raw).ok_or_else(|| refused(at, SYNTAX, "an escape in this text has no meaning"))
+                unescape(&raw).ok_or_else(|| refuse(at, SYNTAX, "an escape in this text has no meaning"))
             }
             _ => Err(self.unexpected("a text in quotes")),
         }
     }
 
     /// Takes a whole number, with its sign.
-    pub(super) fn integer(&mut self) -> Result<i64, Refused> {
+    pub(super) fn integer(&mut self) -> Result<i64, Refusal> {
         let at = self.at();
         let sign = if self.takes("-") { "-" } else { "" };
         match self.ahead(0).clone() {
@@ -117,14 +117,14 @@ impl Cursor {
                 self.skip(1);
                 format!("{sign}{digits}")
                     .parse()
-                    .map_err(|_| refused(at, SYNTAX, format!("`{sign}{digits}` is too large for a number of Cedar")))
+                    .map_err(|_| refuse(at, SYNTAX, format!("`{sign}{digits}` is too large for a number of Cedar")))
             }
             _ => Err(self.unexpected("a number")),
         }
     }
 
     /// Takes `a.b.c`.
-    pub(super) fn path(&mut self) -> Result<Vec<String>, Refused> {
+    pub(super) fn path(&mut self) -> Result<Vec<String>, Refusal> {
         let mut path = vec![self.name()?];
         while self.takes(".") {
             path.push(self.name()?);
@@ -132,8 +132,8 @@ impl Cursor {
         Ok(path)
     }
 
-    /// Takes `A::B`, and `::"id"` behind it if it is there.
-    pub(super) fn qualified(&mut self) -> Result<(String, Option<String>), Refused> {
+    /// Takes `A::B`, and `::"id"` after it if present.
+    pub(super) fn qualified(&mut self) -> Result<(String, Option<String>), Refusal> {
         let mut kind = self.name()?;
         while self.is_sign(0, "::") {
             match self.ahead(1) {
@@ -152,19 +152,19 @@ impl Cursor {
     }
 
     /// Takes an entity, such as `Shop::User::"eve"`.
-    pub(super) fn entity(&mut self) -> Result<Entity, Refused> {
+    pub(super) fn entity(&mut self) -> Result<Entity, Refusal> {
         match self.qualified()? {
             (kind, Some(id)) => Ok(Entity { kind, id }),
             _ => Err(self.unexpected("`::` and the id of an entity in quotes")),
         }
     }
 
-    /// Takes a list up to its closing sign; a comma may stand behind the last.
+    /// Takes a list up to its closing sign; a trailing comma is allowed.
     pub(super) fn list<T>(
         &mut self,
         close: &str,
-        one: impl Fn(&mut Cursor) -> Result<T, Refused>,
-    ) -> Result<Vec<T>, Refused> {
+        one: impl Fn(&mut Cursor) -> Result<T, Refusal>,
+    ) -> Result<Vec<T>, Refusal> {
         let mut found = Vec::new();
         while !self.takes(close) {
             found.push(one(self)?);
@@ -175,8 +175,8 @@ impl Cursor {
         Ok(found)
     }
 
-    /// Takes what a guess says is there, or nothing.
-    pub(super) fn attempt<T>(&mut self, guess: impl Fn(&mut Cursor) -> Result<T, Refused>) -> Option<T> {
+    /// Takes what a guess parses, or nothing.
+    pub(super) fn attempt<T>(&mut self, guess: impl Fn(&mut Cursor) -> Result<T, Refusal>) -> Option<T> {
         let before = self.place;
         guess(self)
             .map_err(|wrong| {
@@ -187,16 +187,20 @@ impl Cursor {
             .ok()
     }
 
-    /// What is wrong: of a mistake and what was wrong with guesses, that which was read furthest into the file.
-    pub(super) fn mistake(&mut self, wrong: Refused) -> Refused {
+    /// Returns the mistake that was read furthest into the file: this one, or that of a guess.
+    pub(super) fn furthest_mistake(&mut self, wrong: Refusal) -> Refusal {
         self.furthest.take().filter(|guess| guess.at.offset > wrong.at.offset).unwrap_or(wrong)
     }
 
-    /// Takes something that may hold more of its kind.
-    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Cursor) -> Result<T, Refused>) -> Result<T, Refused> {
-        if self.depth >= DEEPEST || self.read >= MOST_READ {
-            return Err(refused(self.at(), SYNTAX, format!("this nests deeper than {DEEPEST} levels, or is too long"))
-                .hint("split it into several statements or macros"));
+    /// Parses something that may contain itself, within the depth limit.
+    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Cursor) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        if self.depth >= MAX_DEPTH || self.read >= MAX_TOKENS_READ {
+            return Err(refuse(
+                self.at(),
+                SYNTAX,
+                format!("this nests deeper than {MAX_DEPTH} levels, or is too long"),
+            )
+            .with_hint("split it into several statements or macros"));
         }
         self.depth += 1;
         let result = inner(self);
@@ -204,8 +208,8 @@ impl Cursor {
         result
     }
 
-    /// What stands here instead of what was expected.
-    pub(super) fn unexpected(&self, wanted: &str) -> Refused {
-        refused(self.at(), SYNTAX, format!("expected {wanted}, found {}", self.ahead(0).shown()))
+    /// Returns the refusal of a token that is not what was expected.
+    pub(super) fn unexpected(&self, wanted: &str) -> Refusal {
+        refuse(self.at(), SYNTAX, format!("expected {wanted}, found {}", self.ahead(0).describe()))
     }
 }

@@ -1,15 +1,15 @@
-//! Text into tokens. Policies, event schemas and action schemas are written with the same ones.
+//! Splits a text into tokens, the same for policies, event schemas and action schemas.
 
-use super::refusal::{At, Refused, SYNTAX, refused};
+use super::refusal::{Location, Refusal, SYNTAX, refuse};
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// A name or a keyword; which of them, its place decides.
+    /// A name or a keyword; its place decides which.
     Name(String),
     /// Digits.
     Number(String),
-    /// What stands between double quotes, with its escapes as they were written.
+    /// A text in double quotes, with its escapes as written.
     Text(String),
     /// `(`, `::`, `&&` and the like.
     Sign(&'static str),
@@ -17,8 +17,8 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The token as a message shows it.
-    pub(super) fn shown(&self) -> String {
+    /// Describes the token for a message.
+    pub(super) fn describe(&self) -> String {
         match self {
             Token::Name(text) | Token::Number(text) => format!("`{text}`"),
             Token::Text(text) => format!("`\"{text}\"`"),
@@ -34,13 +34,13 @@ const SIGNS: [&str; 31] = [
     "!", "-", "+", "*", "/", "%", "<", ">", "=", "#",
 ];
 
-/// The tokens of a file and where each begins; the last is [`Token::End`].
-pub(super) fn tokens(file: usize, text: &str) -> Result<Vec<(Token, At)>, Refused> {
+/// Returns the tokens of a file and where each begins; the last is [`Token::End`].
+pub(super) fn tokenize(file: usize, text: &str) -> Result<Vec<(Token, Location)>, Refusal> {
     let mut found = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let at = At { file, offset: text.len() - rest.len() };
+        let at = Location { file, offset: text.len() - rest.len() };
         if let Some(comment) = rest.strip_prefix("//") {
             rest = comment.find(['\n', '\r']).map_or("", |end| &comment[end..]);
             continue;
@@ -50,32 +50,32 @@ pub(super) fn tokens(file: usize, text: &str) -> Result<Vec<(Token, At)>, Refuse
             return Ok(found);
         };
         let (token, length) = if first.is_ascii_alphabetic() || first == '_' {
-            let length = run(rest, |c| c.is_ascii_alphanumeric() || c == '_');
+            let length = run_length(rest, |c| c.is_ascii_alphanumeric() || c == '_');
             (Token::Name(rest[..length].to_owned()), length)
         } else if first.is_ascii_digit() {
-            let length = run(rest, |c| c.is_ascii_digit());
+            let length = run_length(rest, |c| c.is_ascii_digit());
             (Token::Number(rest[..length].to_owned()), length)
         } else if first == '"' {
-            let length = closing_quote(&rest[1..])
-                .ok_or_else(|| refused(at, SYNTAX, "a text begins here and does not end").hint("close it with `\"`"))?;
+            let length = find_closing_quote(&rest[1..])
+                .ok_or_else(|| refuse(at, SYNTAX, "this text is not closed").with_hint("close it with `\"`"))?;
             (Token::Text(rest[1..=length].to_owned()), length + 2)
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             (Token::Sign(sign), sign.len())
         } else {
-            return Err(refused(at, SYNTAX, format!("`{first}` has no meaning here")));
+            return Err(refuse(at, SYNTAX, format!("unexpected character `{first}`")));
         };
         found.push((token, at));
         rest = &rest[length..];
     }
 }
 
-/// How many bytes at the beginning are of such characters.
-fn run(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+/// Returns how many bytes at the beginning are of such characters.
+fn run_length(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is_part(c)).unwrap_or(text.len())
 }
 
-/// Where the first quote stands that is not behind a backslash.
-pub(super) fn closing_quote(text: &str) -> Option<usize> {
+/// Returns the position of the first quote that is not escaped.
+pub(super) fn find_closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(place, character)| {
         let closes = character == '"' && !escaped;
@@ -84,30 +84,30 @@ pub(super) fn closing_quote(text: &str) -> Option<usize> {
     })
 }
 
-/// A piece of a text: a character, or the star of a pattern, which stands for any characters.
+/// A piece of a pattern: a character, or the star that matches any characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum PatternPiece {
     Character(char),
     Any,
 }
 
-/// What a text of a policy says, with its escapes read; none if one of them means nothing.
-pub(super) fn unescaped(raw: &str) -> Option<String> {
+/// Returns a text with its escapes decoded; none if one of them is invalid.
+pub(super) fn unescape(raw: &str) -> Option<String> {
     let character = |piece| match piece {
-        Piece::Character(character) => Some(character),
-        Piece::Any => None,
+        PatternPiece::Character(character) => Some(character),
+        PatternPiece::Any => None,
     };
-    pieces(raw, false)?.into_iter().map(character).collect()
+    parse_pieces(raw, false)?.into_iter().map(character).collect()
 }
 
-/// What a text says, piece by piece; in a pattern `*` stands for any characters and `\*` for itself.
-pub(super) fn pieces(raw: &str, is_pattern: bool) -> Option<Vec<Piece>> {
+/// Returns the pieces of a text; in a pattern `*` matches any characters and `\*` is a star.
+pub(super) fn parse_pieces(raw: &str, is_pattern: bool) -> Option<Vec<PatternPiece>> {
     let mut found = Vec::new();
     let mut rest = raw.chars();
     while let Some(character) = rest.next() {
         found.push(match character {
-            '*' if is_pattern => Piece::Any,
-            '\\' => Piece::Character(match rest.next()? {
+            '*' if is_pattern => PatternPiece::Any,
+            '\\' => PatternPiece::Character(match rest.next()? {
                 'n' => '\n',
                 'r' => '\r',
                 't' => '\t',
@@ -122,8 +122,8 @@ pub(super) fn pieces(raw: &str, is_pattern: bool) -> Option<Vec<Piece>> {
                     char::from(code)
                 }
                 'u' => {
-                    let (digits, behind) = rest.as_str().strip_prefix('{')?.split_once('}')?;
-                    rest = behind.chars();
+                    let (digits, after) = rest.as_str().strip_prefix('{')?.split_once('}')?;
+                    rest = after.chars();
                     if digits.starts_with('_') {
                         return None;
                     }
@@ -132,7 +132,7 @@ pub(super) fn pieces(raw: &str, is_pattern: bool) -> Option<Vec<Piece>> {
                 }
                 _ => return None,
             }),
-            other => Piece::Character(other),
+            other => PatternPiece::Character(other),
         });
     }
     Some(found)

@@ -1,17 +1,17 @@
-//! Macros written out, so that nothing behind this knows of them.
+//! Expands macros, so that later stages know nothing of them.
 
 use std::collections::HashMap;
 
-use super::refusal::{At, MACRO, Refused, refused};
+use super::refusal::{Location, MACRO, Refusal, refuse};
 use super::syntax::{
-    Argument, Binder, Body, Call, Condition, Expression, Field, Gathered, Kind, Macro, Past, Term, TermKind, Variable,
-    Window,
+    Aggregation, Argument, Binder, Call, Condition, ConditionKind, Expression, ExpressionKind, Field, Macro, MacroBody,
+    Term, TermKind, Variable, Window,
 };
 
-/// How deep macros may call macros.
-const DEEPEST: usize = 32;
+/// How many levels deep macros may call macros.
+const MAX_MACRO_DEPTH: usize = 32;
 
-/// Writes macros out.
+/// Expands macros.
 #[derive(Debug)]
 pub(super) struct Expander<'m> {
     macros: &'m [Macro],
@@ -20,123 +20,129 @@ pub(super) struct Expander<'m> {
     depth: usize,
 }
 
-/// What the parameters of a macro stand for.
-type Given = HashMap<String, Argument>;
+/// The arguments of a macro, by parameter.
+type MacroArguments = HashMap<String, Argument>;
 
-/// What a condition or term is expanded in: the arguments at hand, and the number of the macro around it.
-struct Around<'g> {
-    given: &'g Given,
+/// The scope of an expansion: the arguments, and the number of the macro call.
+struct ExpansionScope<'g> {
+    arguments: &'g MacroArguments,
     number: usize,
 }
 
 impl<'m> Expander<'m> {
-    /// With the macros of a policy before those of the library, since the first of a name counts.
+    /// Returns an expander. The macros of a policy come before those of the library, since the first of a name wins.
     pub(super) fn new(macros: &'m [Macro]) -> Expander<'m> {
         Expander { macros, fresh: 0, depth: 0 }
     }
 
-    /// An expression without macros.
-    pub(super) fn expression(&mut self, expression: &Expression) -> Result<Expression, Refused> {
+    /// Returns an expression without macros.
+    pub(super) fn expand_expression(&mut self, expression: &Expression) -> Result<Expression, Refusal> {
         self.expand(expression, &HashMap::new())
     }
 
-    fn expand(&mut self, expression: &Expression, given: &HashMap<String, Expression>) -> Result<Expression, Refused> {
+    fn expand(&mut self, expression: &Expression, given: &HashMap<String, Expression>) -> Result<Expression, Refusal> {
         let at = expression.at;
         let boxed = |expander: &mut Self, inner: &Expression| expander.expand(inner, given).map(Box::new);
         let kind = match &expression.kind {
-            Kind::Parameter(name) => match given.get(name) {
+            ExpressionKind::Parameter(name) => match given.get(name) {
                 Some(argument) => return Ok(argument.clone()),
-                None => return Err(refused(at, MACRO, format!("`?{name}` is no parameter here"))),
+                None => return Err(refuse(at, MACRO, format!("`?{name}` is no parameter here"))),
             },
-            Kind::Call(name, arguments) => {
+            ExpressionKind::Call(name, arguments) => {
                 let arguments = arguments.iter().map(|a| self.expand(a, given)).collect::<Result<Vec<_>, _>>()?;
                 let found = self.macros.iter().find(|found| found.name == *name);
                 match found.map(|found| (found, &found.body)) {
-                    Some((found, Body::Expression(body))) => {
-                        expect_count(at, found, arguments.len())?;
+                    Some((found, MacroBody::Expression(body))) => {
+                        check_argument_count(at, found, arguments.len())?;
                         let inner = found.parameters.iter().cloned().zip(arguments).collect();
-                        return self.deeper(at, |expander| expander.expand(body, &inner));
+                        return self.with_depth(at, |expander| expander.expand(body, &inner));
                     }
-                    _ => Kind::Call(name.clone(), arguments),
+                    _ => ExpressionKind::Call(name.clone(), arguments),
                 }
             }
-            Kind::Not(inner) => Kind::Not(boxed(self, inner)?),
-            Kind::Minus(inner) => Kind::Minus(boxed(self, inner)?),
-            Kind::And(left, right) => Kind::And(boxed(self, left)?, boxed(self, right)?),
-            Kind::Or(left, right) => Kind::Or(boxed(self, left)?, boxed(self, right)?),
-            Kind::Binary(sign, left, right) => Kind::Binary(*sign, boxed(self, left)?, boxed(self, right)?),
-            Kind::If(parts) => {
+            ExpressionKind::Not(inner) => ExpressionKind::Not(boxed(self, inner)?),
+            ExpressionKind::Minus(inner) => ExpressionKind::Minus(boxed(self, inner)?),
+            ExpressionKind::And(left, right) => ExpressionKind::And(boxed(self, left)?, boxed(self, right)?),
+            ExpressionKind::Or(left, right) => ExpressionKind::Or(boxed(self, left)?, boxed(self, right)?),
+            ExpressionKind::Binary(sign, left, right) => {
+                ExpressionKind::Binary(*sign, boxed(self, left)?, boxed(self, right)?)
+            }
+            ExpressionKind::If(parts) => {
                 let [condition, yes, no] = &**parts;
                 let parts = [self.expand(condition, given)?, self.expand(yes, given)?, self.expand(no, given)?];
-                Kind::If(Box::new(parts))
+                ExpressionKind::If(Box::new(parts))
             }
-            Kind::Has(inner, path) => Kind::Has(boxed(self, inner)?, path.clone()),
-            Kind::Like(inner, pattern) => Kind::Like(boxed(self, inner)?, pattern.clone()),
-            Kind::Is(inner, kind) => Kind::Is(boxed(self, inner)?, kind.clone()),
-            Kind::Attribute(inner, name) => Kind::Attribute(boxed(self, inner)?, name.clone()),
-            Kind::Method(inner, name, arguments) => {
+            ExpressionKind::Has(inner, path) => ExpressionKind::Has(boxed(self, inner)?, path.clone()),
+            ExpressionKind::Like(inner, pattern) => ExpressionKind::Like(boxed(self, inner)?, pattern.clone()),
+            ExpressionKind::Is(inner, kind) => ExpressionKind::Is(boxed(self, inner)?, kind.clone()),
+            ExpressionKind::Attribute(inner, name) => ExpressionKind::Attribute(boxed(self, inner)?, name.clone()),
+            ExpressionKind::Method(inner, name, arguments) => {
                 let arguments = arguments.iter().map(|a| self.expand(a, given)).collect::<Result<_, _>>()?;
-                Kind::Method(boxed(self, inner)?, name.clone(), arguments)
+                ExpressionKind::Method(boxed(self, inner)?, name.clone(), arguments)
             }
-            Kind::Set(list) => Kind::Set(list.iter().map(|a| self.expand(a, given)).collect::<Result<_, _>>()?),
-            Kind::Record(list) => {
+            ExpressionKind::Set(list) => {
+                ExpressionKind::Set(list.iter().map(|a| self.expand(a, given)).collect::<Result<_, _>>()?)
+            }
+            ExpressionKind::Record(list) => {
                 let member = |(name, value): &(String, Expression)| Ok((name.clone(), self.expand(value, given)?));
-                Kind::Record(list.iter().map(member).collect::<Result<_, Refused>>()?)
+                ExpressionKind::Record(list.iter().map(member).collect::<Result<_, Refusal>>()?)
             }
-            Kind::Temporal(condition) => {
-                let around = Around { given: &HashMap::new(), number: 0 };
-                Kind::Temporal(Box::new(self.condition(condition, &around)?))
+            ExpressionKind::Temporal(condition) => {
+                let scope = ExpansionScope { arguments: &HashMap::new(), number: 0 };
+                ExpressionKind::Temporal(Box::new(self.expand_condition(condition, &scope)?))
             }
             plain => plain.clone(),
         };
         Ok(Expression { at, kind })
     }
 
-    fn condition(&mut self, condition: &Condition, around: &Around<'_>) -> Result<Condition, Refused> {
+    fn expand_condition(&mut self, condition: &Condition, scope: &ExpansionScope<'_>) -> Result<Condition, Refusal> {
         let at = condition.at;
         let kind = match &condition.kind {
-            Past::And(parts) => {
-                Past::And(parts.iter().map(|part| self.condition(part, around)).collect::<Result<_, _>>()?)
-            }
-            Past::Not(inner) => Past::Not(Box::new(self.condition(inner, around)?)),
-            Past::Formerly(within, inner) => {
-                Past::Formerly(window(at, within, around)?, Box::new(self.condition(inner, around)?))
-            }
-            Past::Previous(within, inner) => {
-                Past::Previous(window(at, within, around)?, Box::new(self.condition(inner, around)?))
-            }
-            Past::Since(left, within, right) => Past::Since(
-                Box::new(self.condition(left, around)?),
-                window(at, within, around)?,
-                Box::new(self.condition(right, around)?),
+            ConditionKind::And(parts) => ConditionKind::And(
+                parts.iter().map(|part| self.expand_condition(part, scope)).collect::<Result<_, _>>()?,
             ),
-            Past::Exists(bound, inner) => {
-                Past::Exists(binder(at, bound, around)?, Box::new(self.condition(inner, around)?))
+            ConditionKind::Not(inner) => ConditionKind::Not(Box::new(self.expand_condition(inner, scope)?)),
+            ConditionKind::Formerly(within, inner) => ConditionKind::Formerly(
+                expand_window(at, within, scope)?,
+                Box::new(self.expand_condition(inner, scope)?),
+            ),
+            ConditionKind::Previous(within, inner) => ConditionKind::Previous(
+                expand_window(at, within, scope)?,
+                Box::new(self.expand_condition(inner, scope)?),
+            ),
+            ConditionKind::Since(left, within, right) => ConditionKind::Since(
+                Box::new(self.expand_condition(left, scope)?),
+                expand_window(at, within, scope)?,
+                Box::new(self.expand_condition(right, scope)?),
+            ),
+            ConditionKind::Exists(bound, inner) => {
+                ConditionKind::Exists(expand_binder(at, bound, scope)?, Box::new(self.expand_condition(inner, scope)?))
             }
-            Past::Timepoint(name) => Past::Timepoint(variable(at, name, around)?),
-            Past::Predicate(predicate) => {
+            ConditionKind::Timepoint(name) => ConditionKind::Timepoint(expand_variable(at, name, scope)?),
+            ConditionKind::Predicate(predicate) => {
                 let mut predicate = predicate.clone();
-                predicate.fields = self.fields(&predicate.fields, around)?;
-                Past::Predicate(predicate)
+                predicate.fields = self.expand_fields(&predicate.fields, scope)?;
+                ConditionKind::Predicate(predicate)
             }
-            Past::Comparison(sign, left, right) => {
-                Past::Comparison(*sign, self.term(left, around)?, self.term(right, around)?)
+            ConditionKind::Comparison(sign, left, right) => {
+                ConditionKind::Comparison(*sign, self.expand_term(left, scope)?, self.expand_term(right, scope)?)
             }
-            Past::Call(call) => {
-                return self.call(at, call, around, |expander, body, inner| match body {
-                    Body::Condition(body) => expander.condition(body, inner),
-                    _ => Err(refused(at, MACRO, format!("`{}` is a number, and a condition is needed", call.name))),
+            ConditionKind::Call(call) => {
+                return self.expand_call(at, call, scope, |expander, body, inner| match body {
+                    MacroBody::Condition(body) => expander.expand_condition(body, inner),
+                    _ => Err(refuse(at, MACRO, format!("`{}` is a number, and a condition is needed", call.name))),
                 });
             }
-            Past::Parameter(name, added) => {
-                let mut found = match around.given.get(name) {
+            ConditionKind::Parameter(name, added) => {
+                let mut found = match scope.arguments.get(name) {
                     Some(Argument::Condition(condition)) => condition.clone(),
-                    _ => return Err(refused(at, MACRO, format!("`?{name}` does not stand for a condition"))),
+                    _ => return Err(refuse(at, MACRO, format!("`?{name}` does not stand for a condition"))),
                 };
-                let added = self.fields(added, around)?;
+                let added = self.expand_fields(added, scope)?;
                 if !added.is_empty() {
-                    let Past::Predicate(predicate) = &mut found.kind else {
-                        return Err(refused(at, MACRO, format!("fields are added to `?{name}`, which is no event")));
+                    let ConditionKind::Predicate(predicate) = &mut found.kind else {
+                        return Err(refuse(at, MACRO, format!("fields are added to `?{name}`, which is no event")));
                     };
                     predicate.fields.extend(added);
                 }
@@ -146,34 +152,37 @@ impl<'m> Expander<'m> {
         Ok(Condition { at, kind })
     }
 
-    fn fields(&mut self, fields: &[Field], around: &Around<'_>) -> Result<Vec<Field>, Refused> {
-        let field = |field: &Field| Ok(Field { path: field.path.clone(), value: self.term(&field.value, around)? });
+    fn expand_fields(&mut self, fields: &[Field], scope: &ExpansionScope<'_>) -> Result<Vec<Field>, Refusal> {
+        let field =
+            |field: &Field| Ok(Field { path: field.path.clone(), value: self.expand_term(&field.value, scope)? });
         fields.iter().map(field).collect()
     }
 
-    fn term(&mut self, term: &Term, around: &Around<'_>) -> Result<Term, Refused> {
+    fn expand_term(&mut self, term: &Term, scope: &ExpansionScope<'_>) -> Result<Term, Refusal> {
         let at = term.at;
         let kind = match &term.kind {
-            TermKind::Variable(Variable::Parameter(name)) => match around.given.get(name) {
+            TermKind::Variable(Variable::Parameter(name)) => match scope.arguments.get(name) {
                 Some(Argument::Term(term)) => return Ok(term.clone()),
-                _ => return Err(refused(at, MACRO, format!("`?{name}` does not stand for a value"))),
+                _ => return Err(refuse(at, MACRO, format!("`?{name}` does not stand for a value"))),
             },
-            TermKind::Variable(name) => TermKind::Variable(variable(at, name, around)?),
-            TermKind::Gathered(gathered) => {
-                let Gathered { summed, binders, body } = &**gathered;
-                TermKind::Gathered(Box::new(Gathered {
-                    summed: summed.as_ref().map(|name| variable(at, name, around)).transpose()?,
-                    binders: binders.iter().map(|bound| binder(at, bound, around)).collect::<Result<_, _>>()?,
-                    body: self.condition(body, around)?,
+            TermKind::Variable(name) => TermKind::Variable(expand_variable(at, name, scope)?),
+            TermKind::Aggregation(gathered) => {
+                let Aggregation { summed, binders, body } = &**gathered;
+                TermKind::Aggregation(Box::new(Aggregation {
+                    summed: summed.as_ref().map(|name| expand_variable(at, name, scope)).transpose()?,
+                    binders: binders.iter().map(|bound| expand_binder(at, bound, scope)).collect::<Result<_, _>>()?,
+                    body: self.expand_condition(body, scope)?,
                 }))
             }
-            TermKind::Computed(sign, left, right) => {
-                TermKind::Computed(*sign, Box::new(self.term(left, around)?), Box::new(self.term(right, around)?))
-            }
+            TermKind::Computed(sign, left, right) => TermKind::Computed(
+                *sign,
+                Box::new(self.expand_term(left, scope)?),
+                Box::new(self.expand_term(right, scope)?),
+            ),
             TermKind::Call(call) => {
-                return self.call(at, call, around, |expander, body, inner| match body {
-                    Body::Term(body) => expander.term(body, inner),
-                    _ => Err(refused(at, MACRO, format!("`{}` is a condition, and a value is needed", call.name))),
+                return self.expand_call(at, call, scope, |expander, body, inner| match body {
+                    MacroBody::Term(body) => expander.expand_term(body, inner),
+                    _ => Err(refuse(at, MACRO, format!("`{}` is a condition, and a value is needed", call.name))),
                 });
             }
             plain => plain.clone(),
@@ -181,54 +190,59 @@ impl<'m> Expander<'m> {
         Ok(Term { at, kind })
     }
 
-    fn call<T>(
+    fn expand_call<T>(
         &mut self,
-        at: At,
+        at: Location,
         call: &Call,
-        around: &Around<'_>,
-        body: impl FnOnce(&mut Self, &Body, &Around<'_>) -> Result<T, Refused>,
-    ) -> Result<T, Refused> {
+        scope: &ExpansionScope<'_>,
+        body: impl FnOnce(&mut Self, &MacroBody, &ExpansionScope<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let macros = self.macros;
-        let found = macros.iter().find(|found| found.name == call.name && !matches!(found.body, Body::Expression(_)));
+        let found =
+            macros.iter().find(|found| found.name == call.name && !matches!(found.body, MacroBody::Expression(_)));
         let found = found.ok_or_else(|| {
-            refused(at, MACRO, format!("no macro is called `{}`", call.name))
-                .hint("give the file that defines it with `--macros`")
+            refuse(at, MACRO, format!("unknown macro `{}`", call.name))
+                .with_hint("give the file that defines it with `--macros`")
         })?;
-        expect_count(at, found, call.arguments.len())?;
-        let mut given = Given::new();
+        check_argument_count(at, found, call.arguments.len())?;
+        let mut arguments = MacroArguments::new();
         for (parameter, argument) in found.parameters.iter().zip(&call.arguments) {
-            given.insert(parameter.clone(), self.argument(argument, around)?);
+            arguments.insert(parameter.clone(), self.expand_argument(argument, scope)?);
         }
         self.fresh += 1;
-        let inner = Around { given: &given, number: self.fresh };
-        self.deeper(at, |expander| body(expander, &found.body, &inner))
+        let inner = ExpansionScope { arguments: &arguments, number: self.fresh };
+        self.with_depth(at, |expander| body(expander, &found.body, &inner))
     }
 
-    fn argument(&mut self, argument: &Argument, around: &Around<'_>) -> Result<Argument, Refused> {
+    fn expand_argument(&mut self, argument: &Argument, scope: &ExpansionScope<'_>) -> Result<Argument, Refusal> {
         Ok(match argument {
             Argument::Window(seconds) => Argument::Window(*seconds),
-            Argument::Condition(Condition { kind: Past::Parameter(name, added), .. })
-                if added.is_empty() && around.given.contains_key(name) =>
+            Argument::Condition(Condition { kind: ConditionKind::Parameter(name, added), .. })
+                if added.is_empty() && scope.arguments.contains_key(name) =>
             {
-                // Whatever it stands for is handed on.
-                around.given[name].clone()
+                // Its argument is passed on.
+                scope.arguments[name].clone()
             }
             // A call may stand for a number as well; which, the macro tells.
-            Argument::Condition(Condition { at, kind: Past::Call(call) }) if self.is_number(call) => {
-                Argument::Term(self.term(&Term { at: *at, kind: TermKind::Call(call.clone()) }, around)?)
+            Argument::Condition(Condition { at, kind: ConditionKind::Call(call) }) if self.is_number(call) => {
+                Argument::Term(self.expand_term(&Term { at: *at, kind: TermKind::Call(call.clone()) }, scope)?)
             }
-            Argument::Condition(condition) => Argument::Condition(self.condition(condition, around)?),
-            Argument::Term(term) => Argument::Term(self.term(term, around)?),
+            Argument::Condition(condition) => Argument::Condition(self.expand_condition(condition, scope)?),
+            Argument::Term(term) => Argument::Term(self.expand_term(term, scope)?),
         })
     }
 
     fn is_number(&self, call: &Call) -> bool {
-        self.macros.iter().any(|found| found.name == call.name && matches!(found.body, Body::Term(_)))
+        self.macros.iter().any(|found| found.name == call.name && matches!(found.body, MacroBody::Term(_)))
     }
 
-    fn deeper<T>(&mut self, at: At, inner: impl FnOnce(&mut Self) -> Result<T, Refused>) -> Result<T, Refused> {
-        if self.depth >= DEEPEST {
-            return Err(refused(at, MACRO, format!("macros call macros more than {DEEPEST} times here")));
+    fn with_depth<T>(
+        &mut self,
+        at: Location,
+        inner: impl FnOnce(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        if self.depth >= MAX_MACRO_DEPTH {
+            return Err(refuse(at, MACRO, format!("macro calls nest deeper than {MAX_MACRO_DEPTH} levels")));
         }
         self.depth += 1;
         let result = inner(self);
@@ -237,36 +251,36 @@ impl<'m> Expander<'m> {
     }
 }
 
-fn expect_count(at: At, found: &Macro, count: usize) -> Result<(), Refused> {
+fn check_argument_count(at: Location, found: &Macro, count: usize) -> Result<(), Refusal> {
     let wanted = found.parameters.len();
     if wanted == count {
         return Ok(());
     }
-    Err(refused(at, MACRO, format!("`{}` takes {wanted} arguments, and here are {count}", found.name)))
+    Err(refuse(at, MACRO, format!("`{}` takes {wanted} arguments, found {count}", found.name)))
 }
 
-fn window(at: At, window: &Window, around: &Around<'_>) -> Result<Window, Refused> {
+fn expand_window(at: Location, window: &Window, scope: &ExpansionScope<'_>) -> Result<Window, Refusal> {
     match window {
         Window::Seconds(seconds) => Ok(Window::Seconds(*seconds)),
-        Window::Parameter(name) => match around.given.get(name) {
+        Window::Parameter(name) => match scope.arguments.get(name) {
             Some(Argument::Window(seconds)) => Ok(Window::Seconds(*seconds)),
-            _ => Err(refused(at, MACRO, format!("`?{name}` does not stand for a window such as `1h`"))),
+            _ => Err(refuse(at, MACRO, format!("`?{name}` does not stand for a window such as `1h`"))),
         },
     }
 }
 
-fn binder(at: At, bound: &Binder, around: &Around<'_>) -> Result<Binder, Refused> {
-    Ok(Binder { variable: variable(at, &bound.variable, around)?, kind: bound.kind.clone() })
+fn expand_binder(at: Location, bound: &Binder, scope: &ExpansionScope<'_>) -> Result<Binder, Refusal> {
+    Ok(Binder { variable: expand_variable(at, &bound.variable, scope)?, kind: bound.kind.clone() })
 }
 
-/// A variable by its name; what a macro makes up has a name that nobody can write.
-fn variable(at: At, variable: &Variable, around: &Around<'_>) -> Result<Variable, Refused> {
+/// Returns a variable by its name; a fresh one gets a name that no policy can write.
+fn expand_variable(at: Location, variable: &Variable, scope: &ExpansionScope<'_>) -> Result<Variable, Refusal> {
     match variable {
         Variable::Name(name) => Ok(Variable::Name(name.clone())),
-        Variable::Fresh(name) => Ok(Variable::Name(format!("{name}${}", around.number))),
-        Variable::Parameter(name) => match around.given.get(name) {
+        Variable::Fresh(name) => Ok(Variable::Name(format!("{name}${}", scope.number))),
+        Variable::Parameter(name) => match scope.arguments.get(name) {
             Some(Argument::Term(Term { kind: TermKind::Variable(found), .. })) => Ok(found.clone()),
-            _ => Err(refused(at, MACRO, format!("`?{name}` does not stand for a variable"))),
+            _ => Err(refuse(at, MACRO, format!("`?{name}` does not stand for a variable"))),
         },
     }
 }

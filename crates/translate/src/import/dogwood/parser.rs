@@ -1,38 +1,38 @@
-//! Policy files: macros and statements, with the expressions of Cedar in them.
+//! Parses policy files: macros and statements, with the expressions of Cedar in them.
 
-use super::conditions::{condition, sum};
+use super::conditions::{parse_condition, parse_sum as parse_sum_term};
 use super::cursor::Cursor;
-use super::lexer::{Token, pieces};
-use super::refusal::{At, EXTENSION, PROVIDER, Refused, SYNTAX, TEMPLATE, refused};
-use super::syntax::{Body, Effect, Entity, Expression, Kind, Macro, Root, Sign, Statement};
+use super::lexer::{Token, parse_pieces};
+use super::refusal::{EXTENSION, Location, PROVIDER, Refusal, SYNTAX, TEMPLATE, refuse};
+use super::syntax::{Effect, Entity, Expression, ExpressionKind, Macro, MacroBody, Operator, Root, Statement};
 
-/// What a file defines and states.
+/// The macros and statements of a policy file.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
+pub(super) struct PolicyFile {
     pub(super) macros: Vec<Macro>,
     pub(super) statements: Vec<Statement>,
 }
 
 /// Reads a policy file.
-pub(super) fn parse(file: usize, text: &str) -> Result<Parsed, Refused> {
+pub(super) fn parse_policy(file: usize, text: &str) -> Result<PolicyFile, Refusal> {
     let mut cursor = Cursor::new(file, text)?;
-    items(&mut cursor).map_err(|wrong| cursor.mistake(wrong))
+    parse_items(&mut cursor).map_err(|wrong| cursor.furthest_mistake(wrong))
 }
 
-fn items(cursor: &mut Cursor) -> Result<Parsed, Refused> {
-    let mut parsed = Parsed::default();
+fn parse_items(cursor: &mut Cursor) -> Result<PolicyFile, Refusal> {
+    let mut parsed = PolicyFile::default();
     while !cursor.is_at_end() {
         let is_definition = cursor.is_name(0, "def") && (cursor.is_name(1, "cedar") || cursor.is_name(1, "temporal"));
         if is_definition {
-            parsed.macros.push(definition(cursor)?);
+            parsed.macros.push(parse_definition(cursor)?);
         } else {
-            parsed.statements.push(statement(cursor)?);
+            parsed.statements.push(parse_statement(cursor)?);
         }
     }
     Ok(parsed)
 }
 
-fn definition(cursor: &mut Cursor) -> Result<Macro, Refused> {
+fn parse_definition(cursor: &mut Cursor) -> Result<Macro, Refusal> {
     cursor.expect_name("def")?;
     let is_cedar = cursor.name()? == "cedar";
     let name = cursor.name()?;
@@ -43,16 +43,16 @@ fn definition(cursor: &mut Cursor) -> Result<Macro, Refused> {
     })?;
     cursor.expect("{")?;
     let body = if is_cedar {
-        Body::Expression(expression(cursor)?)
+        MacroBody::Expression(parse_expression(cursor)?)
     } else {
         // A number by itself, or a condition; only the closing brace tells.
         let number = cursor.attempt(|cursor| {
-            let term = sum(cursor)?;
+            let term = parse_sum_term(cursor)?;
             if cursor.is_sign(0, "}") { Ok(term) } else { Err(cursor.unexpected("`}`")) }
         });
         match number {
-            Some(term) => Body::Term(term),
-            None => Body::Condition(condition(cursor)?),
+            Some(term) => MacroBody::Term(term),
+            None => MacroBody::Condition(parse_condition(cursor)?),
         }
     };
     cursor.expect("}")?;
@@ -60,7 +60,7 @@ fn definition(cursor: &mut Cursor) -> Result<Macro, Refused> {
     Ok(Macro { name, parameters, body })
 }
 
-fn statement(cursor: &mut Cursor) -> Result<Statement, Refused> {
+fn parse_statement(cursor: &mut Cursor) -> Result<Statement, Refusal> {
     let mut id = None;
     while cursor.takes("@") {
         let name = cursor.name()?;
@@ -74,192 +74,193 @@ fn statement(cursor: &mut Cursor) -> Result<Statement, Refused> {
     let effect = match cursor.name()?.as_str() {
         "permit" => Effect::Permit,
         "forbid" => Effect::Forbid,
-        other => return Err(refused(at, SYNTAX, format!("expected `permit` or `forbid`, found `{other}`"))),
+        other => return Err(refuse(at, SYNTAX, format!("expected `permit` or `forbid`, found `{other}`"))),
     };
     cursor.expect("(")?;
-    let scope = cursor.list(")", scope)?;
+    let scope = cursor.list(")", parse_scope)?;
     let mut conditions: Vec<Expression> = scope.into_iter().flatten().collect();
     while !cursor.takes(";") {
         let at = cursor.at();
         let is_wanted = match cursor.name()?.as_str() {
             "when" => true,
             "unless" => false,
-            _ => return Err(refused(at, SYNTAX, "expected `when`, `unless` or `;`")),
+            _ => return Err(refuse(at, SYNTAX, "expected `when`, `unless` or `;`")),
         };
         let inner = if cursor.is_name(0, "temporal") && cursor.is_sign(1, "{") {
-            primary(cursor)?
+            parse_primary(cursor)?
         } else {
             // Another spelling of the plain clause, for what providers say.
             cursor.takes_name("guardrails");
             cursor.expect("{")?;
-            let inner = expression(cursor)?;
+            let inner = parse_expression(cursor)?;
             cursor.expect("}")?;
             inner
         };
-        conditions.push(if is_wanted { inner } else { Expression { at, kind: Kind::Not(Box::new(inner)) } });
+        conditions.push(if is_wanted { inner } else { Expression { at, kind: ExpressionKind::Not(Box::new(inner)) } });
     }
     Ok(Statement { at, effect, id, conditions })
 }
 
-/// `principal`, `action` or `resource`, and what they must be.
-fn scope(cursor: &mut Cursor) -> Result<Vec<Expression>, Refused> {
+/// Parses `principal`, `action` or `resource`, and the condition on it.
+fn parse_scope(cursor: &mut Cursor) -> Result<Vec<Expression>, Refusal> {
     let at = cursor.at();
     let root = match cursor.name()?.as_str() {
         "principal" => Root::Principal,
         "action" => Root::Action,
         "resource" => Root::Resource,
         other => {
-            return Err(refused(at, SYNTAX, format!("expected `principal`, `action` or `resource`, found `{other}`")));
+            return Err(refuse(at, SYNTAX, format!("expected `principal`, `action` or `resource`, found `{other}`")));
         }
     };
-    let request = || Box::new(Expression { at, kind: Kind::Request(root) });
+    let request = || Box::new(Expression { at, kind: ExpressionKind::Request(root) });
     let mut found = Vec::new();
     if cursor.takes_name("is") {
         let (kind, _) = cursor.qualified()?;
-        found.push(Expression { at, kind: Kind::Is(request(), kind) });
+        found.push(Expression { at, kind: ExpressionKind::Is(request(), kind) });
     }
     let sign = if cursor.takes("==") {
-        Sign::Equal
+        Operator::Equal
     } else if cursor.takes_name("in") {
-        Sign::In
+        Operator::In
     } else {
         return Ok(found);
     };
-    let right = add(cursor)?;
-    found.push(Expression { at, kind: Kind::Binary(sign, request(), Box::new(right)) });
+    let right = parse_sum(cursor)?;
+    found.push(Expression { at, kind: ExpressionKind::Binary(sign, request(), Box::new(right)) });
     Ok(found)
 }
 
-fn expression(cursor: &mut Cursor) -> Result<Expression, Refused> {
+fn parse_expression(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     cursor.nested(|cursor| {
         let at = cursor.at();
         if cursor.takes_name("if") {
-            let condition = expression(cursor)?;
+            let condition = parse_expression(cursor)?;
             cursor.expect_name("then")?;
-            let yes = expression(cursor)?;
+            let yes = parse_expression(cursor)?;
             cursor.expect_name("else")?;
-            let no = expression(cursor)?;
-            return Ok(Expression { at, kind: Kind::If(Box::new([condition, yes, no])) });
+            let no = parse_expression(cursor)?;
+            return Ok(Expression { at, kind: ExpressionKind::If(Box::new([condition, yes, no])) });
         }
-        let mut left = and(cursor)?;
+        let mut left = parse_conjunction(cursor)?;
         while cursor.takes("||") {
-            let right = and(cursor)?;
-            left = Expression { at, kind: Kind::Or(Box::new(left), Box::new(right)) };
+            let right = parse_conjunction(cursor)?;
+            left = Expression { at, kind: ExpressionKind::Or(Box::new(left), Box::new(right)) };
         }
         Ok(left)
     })
 }
 
-fn and(cursor: &mut Cursor) -> Result<Expression, Refused> {
+fn parse_conjunction(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let at = cursor.at();
-    let mut left = relation(cursor)?;
+    let mut left = parse_relation(cursor)?;
     while cursor.takes("&&") {
-        let right = relation(cursor)?;
-        left = Expression { at, kind: Kind::And(Box::new(left), Box::new(right)) };
+        let right = parse_relation(cursor)?;
+        left = Expression { at, kind: ExpressionKind::And(Box::new(left), Box::new(right)) };
     }
     Ok(left)
 }
 
-fn relation(cursor: &mut Cursor) -> Result<Expression, Refused> {
+fn parse_relation(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let at = cursor.at();
-    let left = add(cursor)?;
+    let left = parse_sum(cursor)?;
     if cursor.takes_name("has") {
         let path = match cursor.ahead(0) {
             Token::Text(_) => vec![cursor.text()?],
             _ => cursor.path()?,
         };
-        return Ok(Expression { at, kind: Kind::Has(Box::new(left), path) });
+        return Ok(Expression { at, kind: ExpressionKind::Has(Box::new(left), path) });
     }
     if cursor.takes_name("like") {
         let pattern = match cursor.take() {
-            Token::Text(raw) => pieces(&raw, true),
+            Token::Text(raw) => parse_pieces(&raw, true),
             _ => None,
         };
-        let pattern = pattern.ok_or_else(|| refused(at, SYNTAX, "`like` needs a pattern in quotes behind it"))?;
-        return Ok(Expression { at, kind: Kind::Like(Box::new(left), pattern) });
+        let pattern = pattern.ok_or_else(|| refuse(at, SYNTAX, "`like` needs a pattern in quotes after it"))?;
+        return Ok(Expression { at, kind: ExpressionKind::Like(Box::new(left), pattern) });
     }
     if cursor.takes_name("is") {
         let (kind, _) = cursor.qualified()?;
-        let is = Expression { at, kind: Kind::Is(Box::new(left.clone()), kind) };
+        let is = Expression { at, kind: ExpressionKind::Is(Box::new(left.clone()), kind) };
         if !cursor.takes_name("in") {
             return Ok(is);
         }
-        let within = Expression { at, kind: Kind::Binary(Sign::In, Box::new(left), Box::new(add(cursor)?)) };
-        return Ok(Expression { at, kind: Kind::And(Box::new(is), Box::new(within)) });
+        let within =
+            Expression { at, kind: ExpressionKind::Binary(Operator::In, Box::new(left), Box::new(parse_sum(cursor)?)) };
+        return Ok(Expression { at, kind: ExpressionKind::And(Box::new(is), Box::new(within)) });
     }
     let sign = match cursor.ahead(0) {
-        Token::Sign("==") => Sign::Equal,
-        Token::Sign("!=") => Sign::Unequal,
-        Token::Sign("<=") => Sign::AtMost,
-        Token::Sign(">=") => Sign::AtLeast,
-        Token::Sign("<") => Sign::Less,
-        Token::Sign(">") => Sign::Greater,
-        Token::Name(name) if name == "in" => Sign::In,
+        Token::Sign("==") => Operator::Equal,
+        Token::Sign("!=") => Operator::Unequal,
+        Token::Sign("<=") => Operator::AtMost,
+        Token::Sign(">=") => Operator::AtLeast,
+        Token::Sign("<") => Operator::Less,
+        Token::Sign(">") => Operator::Greater,
+        Token::Name(name) if name == "in" => Operator::In,
         _ => return Ok(left),
     };
     cursor.take();
-    let right = add(cursor)?;
-    Ok(Expression { at, kind: Kind::Binary(sign, Box::new(left), Box::new(right)) })
+    let right = parse_sum(cursor)?;
+    Ok(Expression { at, kind: ExpressionKind::Binary(sign, Box::new(left), Box::new(right)) })
 }
 
-fn add(cursor: &mut Cursor) -> Result<Expression, Refused> {
-    let mut left = multiply(cursor)?;
+fn parse_sum(cursor: &mut Cursor) -> Result<Expression, Refusal> {
+    let mut left = parse_product(cursor)?;
     loop {
         let sign = match cursor.ahead(0) {
-            Token::Sign("+") => Sign::Plus,
-            Token::Sign("-") => Sign::Minus,
+            Token::Sign("+") => Operator::Plus,
+            Token::Sign("-") => Operator::Minus,
             _ => return Ok(left),
         };
         cursor.take();
         let at = left.at;
-        let right = multiply(cursor)?;
-        left = Expression { at, kind: Kind::Binary(sign, Box::new(left), Box::new(right)) };
+        let right = parse_product(cursor)?;
+        left = Expression { at, kind: ExpressionKind::Binary(sign, Box::new(left), Box::new(right)) };
     }
 }
 
-fn multiply(cursor: &mut Cursor) -> Result<Expression, Refused> {
-    let mut left = unary(cursor)?;
+fn parse_product(cursor: &mut Cursor) -> Result<Expression, Refusal> {
+    let mut left = parse_unary(cursor)?;
     while cursor.takes("*") {
         let at = left.at;
-        let right = unary(cursor)?;
-        left = Expression { at, kind: Kind::Binary(Sign::Times, Box::new(left), Box::new(right)) };
+        let right = parse_unary(cursor)?;
+        left = Expression { at, kind: ExpressionKind::Binary(Operator::Times, Box::new(left), Box::new(right)) };
     }
     Ok(left)
 }
 
-fn unary(cursor: &mut Cursor) -> Result<Expression, Refused> {
+fn parse_unary(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let at = cursor.at();
     if cursor.takes("!") {
-        let inner = cursor.nested(unary)?;
-        return Ok(Expression { at, kind: Kind::Not(Box::new(inner)) });
+        let inner = cursor.nested(parse_unary)?;
+        return Ok(Expression { at, kind: ExpressionKind::Not(Box::new(inner)) });
     }
     if cursor.is_sign(0, "-") {
         if matches!(cursor.ahead(1), Token::Number(_)) {
-            return Ok(Expression { at, kind: Kind::Long(cursor.integer()?) });
+            return Ok(Expression { at, kind: ExpressionKind::Long(cursor.integer()?) });
         }
         cursor.take();
-        let inner = cursor.nested(unary)?;
-        return Ok(Expression { at, kind: Kind::Minus(Box::new(inner)) });
+        let inner = cursor.nested(parse_unary)?;
+        return Ok(Expression { at, kind: ExpressionKind::Minus(Box::new(inner)) });
     }
-    member(cursor)
+    parse_member(cursor)
 }
 
-/// Something with attributes and methods behind it.
-fn member(cursor: &mut Cursor) -> Result<Expression, Refused> {
-    let mut left = primary(cursor)?;
+/// Parses an expression with attributes and methods after it.
+fn parse_member(cursor: &mut Cursor) -> Result<Expression, Refusal> {
+    let mut left = parse_primary(cursor)?;
     loop {
         let at = left.at;
         let kind = if cursor.takes(".") {
             let name = cursor.name()?;
             if cursor.takes("(") {
-                Kind::Method(Box::new(left), name, cursor.list(")", expression)?)
+                ExpressionKind::Method(Box::new(left), name, cursor.list(")", parse_expression)?)
             } else {
-                Kind::Attribute(Box::new(left), name)
+                ExpressionKind::Attribute(Box::new(left), name)
             }
         } else if cursor.takes("[") {
             let name = cursor.text()?;
             cursor.expect("]")?;
-            Kind::Attribute(Box::new(left), name)
+            ExpressionKind::Attribute(Box::new(left), name)
         } else {
             return Ok(left);
         };
@@ -267,41 +268,41 @@ fn member(cursor: &mut Cursor) -> Result<Expression, Refused> {
     }
 }
 
-fn primary(cursor: &mut Cursor) -> Result<Expression, Refused> {
+fn parse_primary(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let at = cursor.at();
     let kind = match cursor.ahead(0).clone() {
-        Token::Name(name) => return named(cursor, at, &name),
-        Token::Text(_) => Kind::Text(cursor.text()?),
-        Token::Number(_) => Kind::Long(cursor.integer()?),
+        Token::Name(name) => return parse_named_expression(cursor, at, &name),
+        Token::Text(_) => ExpressionKind::Text(cursor.text()?),
+        Token::Number(_) => ExpressionKind::Long(cursor.integer()?),
         Token::Sign("?") => {
             cursor.take();
             match cursor.name()?.as_str() {
                 slot @ ("principal" | "resource") => {
-                    return Err(refused(at, TEMPLATE, format!("`?{slot}` makes this statement a template"))
-                        .hint("import the statements that are made from it, with the entity in its place"));
+                    return Err(refuse(at, TEMPLATE, format!("`?{slot}` makes this statement a template"))
+                        .with_hint("import the statements that are made from it, with the entity in its place"));
                 }
-                parameter => Kind::Parameter(parameter.to_owned()),
+                parameter => ExpressionKind::Parameter(parameter.to_owned()),
             }
         }
         Token::Sign("(") => {
             cursor.take();
-            let inner = expression(cursor)?;
+            let inner = parse_expression(cursor)?;
             cursor.expect(")")?;
             return Ok(inner);
         }
         Token::Sign("[") => {
             cursor.take();
-            Kind::Set(cursor.list("]", expression)?)
+            ExpressionKind::Set(cursor.list("]", parse_expression)?)
         }
         Token::Sign("{") => {
             cursor.take();
-            Kind::Record(cursor.list("}", |cursor| {
+            ExpressionKind::Record(cursor.list("}", |cursor| {
                 let name = match cursor.ahead(0) {
                     Token::Text(_) => cursor.text()?,
                     _ => cursor.name()?,
                 };
                 cursor.expect(":")?;
-                Ok((name, expression(cursor)?))
+                Ok((name, parse_expression(cursor)?))
             })?)
         }
         _ => return Err(cursor.unexpected("an expression")),
@@ -309,41 +310,37 @@ fn primary(cursor: &mut Cursor) -> Result<Expression, Refused> {
     Ok(Expression { at, kind })
 }
 
-/// An expression that begins with a name.
-fn named(cursor: &mut Cursor, at: At, name: &str) -> Result<Expression, Refused> {
+/// Parses an expression that begins with a name.
+fn parse_named_expression(cursor: &mut Cursor, at: Location, name: &str) -> Result<Expression, Refusal> {
     if name == "temporal" && cursor.is_sign(1, "{") {
         cursor.take();
         cursor.take();
-        let inner = condition(cursor)?;
+        let inner = parse_condition(cursor)?;
         cursor.expect("}")?;
-        return Ok(Expression { at, kind: Kind::Temporal(Box::new(inner)) });
+        return Ok(Expression { at, kind: ExpressionKind::Temporal(Box::new(inner)) });
     }
     let (kind, id) = cursor.qualified()?;
     let kind = match id {
-        Some(id) => Kind::Entity(Entity { kind, id }),
+        Some(id) => ExpressionKind::Entity(Entity { kind, id }),
         None if cursor.is_sign(0, "(") && kind.contains("::") => {
-            return Err(refused(at, PROVIDER, format!("`{kind}` is an information provider, a program of its own"))
-                .hint("have its answer written into the events, as a field of the context, and ask for that"));
+            return Err(refuse(at, PROVIDER, format!("`{kind}` is an information provider, a program of its own"))
+                .with_hint("have its answer written into the events, as a field of the context, and ask for that"));
         }
         None if cursor.takes("(") => {
-            let arguments = cursor.list(")", expression)?;
+            let arguments = cursor.list(")", parse_expression)?;
             if matches!(kind.as_str(), "ip" | "datetime" | "duration") {
-                return Err(refused(
-                    at,
-                    EXTENSION,
-                    format!("`{kind}` is a type of Cedar that has no counterpart here"),
-                ));
+                return Err(refuse(at, EXTENSION, format!("`{kind}` is a type of Cedar that has no counterpart here")));
             }
-            Kind::Call(kind, arguments)
+            ExpressionKind::Call(kind, arguments)
         }
         None => match kind.as_str() {
-            "true" => Kind::Bool(true),
-            "false" => Kind::Bool(false),
-            "principal" => Kind::Request(Root::Principal),
-            "action" => Kind::Request(Root::Action),
-            "resource" => Kind::Request(Root::Resource),
-            "context" => Kind::Request(Root::Context),
-            other => return Err(refused(at, SYNTAX, format!("`{other}` is neither a value nor part of a request"))),
+            "true" => ExpressionKind::Bool(true),
+            "false" => ExpressionKind::Bool(false),
+            "principal" => ExpressionKind::Request(Root::Principal),
+            "action" => ExpressionKind::Request(Root::Action),
+            "resource" => ExpressionKind::Request(Root::Resource),
+            "context" => ExpressionKind::Request(Root::Context),
+            other => return Err(refuse(at, SYNTAX, format!("`{other}` is neither a value nor part of a request"))),
         },
     };
     Ok(Expression { at, kind })

@@ -1,8 +1,8 @@
-//! What is not carried over, where it stands, and why.
+//! Refusals: what cannot be imported, where, and why.
 
 use lictor_policy::{Place, PolicyText, Problem};
 
-/// The text is not of the language.
+/// A syntax error.
 pub(super) const SYNTAX: &str = "dogwood.syntax";
 /// The value of an information provider, which is a program of its own.
 pub(super) const PROVIDER: &str = "dogwood.provider";
@@ -16,11 +16,11 @@ pub(super) const ENTITIES: &str = "dogwood.entities";
 pub(super) const MACRO: &str = "dogwood.macro";
 /// A number that is computed at one time and compared at another.
 pub(super) const MOVED: &str = "dogwood.moved-number";
-/// A value that is of another type than the policy takes it for.
+/// A value of another type than the policy uses it as.
 pub(super) const TYPE: &str = "dogwood.type";
 /// A time that goes back, or is out of range.
 pub(super) const TIME: &str = "dogwood.time";
-/// A property that the logic cannot follow; the message is that of the logic.
+/// A property that the logic cannot monitor; the message is that of the logic.
 pub(super) const LOGIC: &str = "dogwood.logic";
 
 /// Every reason for which something is refused.
@@ -28,35 +28,35 @@ pub const REASONS: [&str; 10] = [SYNTAX, PROVIDER, TEMPLATE, EXTENSION, ENTITIES
 
 /// A place in one of the files that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct At {
+pub(super) struct Location {
     pub(super) file: usize,
     /// In bytes from the beginning.
     pub(super) offset: usize,
 }
 
-/// One thing that is not carried over.
+/// One thing that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
-    pub(super) at: At,
+pub(super) struct Refusal {
+    pub(super) at: Location,
     pub(super) reason: &'static str,
     message: String,
     hint: Option<String>,
 }
 
-/// A refusal without a way out.
-pub(super) fn refused(at: At, reason: &'static str, message: impl Into<String>) -> Refused {
-    Refused { at, reason, message: message.into(), hint: None }
+/// Returns a refusal without a hint.
+pub(super) fn refuse(at: Location, reason: &'static str, message: impl Into<String>) -> Refusal {
+    Refusal { at, reason, message: message.into(), hint: None }
 }
 
-impl Refused {
-    /// The same with a way out.
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Refused {
+impl Refusal {
+    /// Adds a hint.
+    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Refusal {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The refusal, shown at its place in one of the files.
-    pub(super) fn problem(self, files: &[PolicyText]) -> Problem {
+    /// Returns the refusal as a problem at its place in one of the files.
+    pub(super) fn into_problem(self, files: &[PolicyText]) -> Problem {
         let problem = match files.get(self.at.file) {
             Some(file) => {
                 let offset = file.file_offset(self.at.offset);

@@ -1,9 +1,9 @@
-//! What the schemas say that decisions depend on: which events are decided, which fields are pinned, and which actions
-//! belong to which groups. What types values have is left to Dogwood to check.
+//! Reads the parts of schemas that decisions depend on: which events are decided, which fields are pinned, and which
+//! actions belong to which groups. Dogwood checks the types of values.
 
 use super::cursor::Cursor;
 use super::lexer::Token;
-use super::refusal::{Refused, SYNTAX, refused};
+use super::refusal::{Refusal, SYNTAX, refuse};
 use super::syntax::{Entity, Root};
 
 /// A kind of event.
@@ -25,7 +25,7 @@ pub(super) struct Pin {
 }
 
 impl Pin {
-    /// Is the field under the same name in the request? Then decisions see no other events at all.
+    /// Whether the field has the same name in the request, so that decisions see no other events at all.
     fn is_symmetric(&self) -> bool {
         match self.root {
             Root::Context => self.path == self.field,
@@ -38,23 +38,23 @@ impl Pin {
 
 /// The kinds of events.
 #[derive(Clone, Debug)]
-pub(super) struct Events {
+pub(super) struct EventSchema {
     pub(super) kinds: Vec<EventKind>,
 }
 
-impl Default for Events {
-    /// What Dogwood takes without a schema: requests are decided, and every principal has a history of its own.
-    fn default() -> Events {
+impl Default for EventSchema {
+    /// The schema that Dogwood uses by default: requests are decided, and every principal has its own history.
+    fn default() -> EventSchema {
         let pin = Pin { field: vec!["callerPrincipal".to_owned()], root: Root::Principal, path: Vec::new() };
         let kind =
             |name: &str| EventKind { name: name.to_owned(), is_decided: name == "request", pins: vec![pin.clone()] };
-        Events { kinds: ["request", "response", "error"].map(kind).into() }
+        EventSchema { kinds: ["request", "response", "error"].map(kind).into() }
     }
 }
 
-impl Events {
+impl EventSchema {
     /// Reads an event schema.
-    pub(super) fn read(file: usize, text: &str) -> Result<Events, Refused> {
+    pub(super) fn read(file: usize, text: &str) -> Result<EventSchema, Refusal> {
         let mut cursor = Cursor::new(file, text)?;
         if cursor.takes_name("max_window") {
             cursor.expect("=")?;
@@ -72,32 +72,32 @@ impl Events {
             let name = cursor.name()?;
             cursor.expect("{")?;
             let mut pins = Vec::new();
-            fields(&mut cursor, &mut Vec::new(), &mut pins)?;
+            parse_fields(&mut cursor, &mut Vec::new(), &mut pins)?;
             kinds.push(EventKind { name, is_decided, pins });
         }
-        Ok(Events { kinds })
+        Ok(EventSchema { kinds })
     }
 
-    /// Is an event of this kind a request that is decided?
+    /// Whether an event of this kind is a request that is decided.
     pub(super) fn is_decided(&self, kind: &str) -> bool {
         self.kinds.iter().any(|known| known.name == kind && known.is_decided)
     }
 
-    /// The fields that all events of a kind have in common with the request.
+    /// Returns the fields that all events of a kind share with the request.
     pub(super) fn pins(&self, kind: &str) -> &[Pin] {
         self.kinds.iter().find(|known| known.name == kind).map_or(&[], |known| &known.pins)
     }
 
-    /// The fields by which events belong to different histories: those pinned to themselves in every kind of event.
-    pub(super) fn keys(&self) -> Vec<&Pin> {
+    /// Returns the fields that split events into histories: those pinned to themselves in every kind of event.
+    pub(super) fn session_pins(&self) -> Vec<&Pin> {
         let Some((first, rest)) = self.kinds.split_first() else { return Vec::new() };
         let everywhere = |pin: &&Pin| pin.is_symmetric() && rest.iter().all(|kind| kind.pins.contains(pin));
         first.pins.iter().filter(everywhere).collect()
     }
 }
 
-/// The fields of an event up to the closing brace, of which only the pins are kept.
-fn fields(cursor: &mut Cursor, path: &mut Vec<String>, pins: &mut Vec<Pin>) -> Result<(), Refused> {
+/// Parses the fields of an event up to the closing brace; keeps only the pins.
+fn parse_fields(cursor: &mut Cursor, path: &mut Vec<String>, pins: &mut Vec<Pin>) -> Result<(), Refusal> {
     while !cursor.takes("}") {
         if cursor.takes("...") {
             cursor.name()?;
@@ -109,7 +109,7 @@ fn fields(cursor: &mut Cursor, path: &mut Vec<String>, pins: &mut Vec<Pin>) -> R
             path.push(cursor.name()?);
             cursor.expect(":")?;
             if cursor.takes("{") {
-                cursor.nested(|cursor| fields(cursor, path, pins))?;
+                cursor.nested(|cursor| parse_fields(cursor, path, pins))?;
             } else {
                 cursor.qualified()?;
                 if cursor.takes("(") {
@@ -125,7 +125,7 @@ fn fields(cursor: &mut Cursor, path: &mut Vec<String>, pins: &mut Vec<Pin>) -> R
                     "principal" => Root::Principal,
                     "resource" => Root::Resource,
                     "context" => Root::Context,
-                    other => return Err(refused(at, SYNTAX, format!("a field cannot be pinned to `{other}`"))),
+                    other => return Err(refuse(at, SYNTAX, format!("a field cannot be pinned to `{other}`"))),
                 };
                 pins.push(Pin { field: path.clone(), root, path: target });
             }
@@ -140,15 +140,15 @@ fn fields(cursor: &mut Cursor, path: &mut Vec<String>, pins: &mut Vec<Pin>) -> R
 
 /// Which groups each action belongs to, as an action schema declares it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Groups {
+pub(super) struct ActionGroups {
     direct: Vec<(Entity, Entity)>,
 }
 
-impl Groups {
+impl ActionGroups {
     /// Reads the actions of an action schema, and nothing else of it.
-    pub(super) fn read(file: usize, text: &str) -> Result<Groups, Refused> {
+    pub(super) fn read(file: usize, text: &str) -> Result<ActionGroups, Refusal> {
         let mut cursor = Cursor::new(file, text)?;
-        let mut groups = Groups::default();
+        let mut groups = ActionGroups::default();
         let (mut namespace, mut depth, mut inside) = (String::new(), 0_usize, None);
         while !cursor.is_at_end() {
             let begins = match cursor.ahead(1) {
@@ -161,7 +161,7 @@ impl Groups {
                 inside = Some(depth);
             } else if cursor.is_name(0, "action") && begins && depth == usize::from(inside.is_some()) {
                 cursor.take();
-                groups.action(&mut cursor, &namespace)?;
+                groups.parse_action(&mut cursor, &namespace)?;
             } else {
                 match cursor.take() {
                     Token::Sign("{") => depth += 1,
@@ -180,7 +180,7 @@ impl Groups {
     }
 
     /// `action a, "b" in [Group, Other::Action::"c"]`.
-    fn action(&mut self, cursor: &mut Cursor, namespace: &str) -> Result<(), Refused> {
+    fn parse_action(&mut self, cursor: &mut Cursor, namespace: &str) -> Result<(), Refusal> {
         let kind = if namespace.is_empty() { "Action".to_owned() } else { format!("{namespace}::Action") };
         let mut names = Vec::new();
         loop {
@@ -211,8 +211,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Does an action belong to a group, itself or through others?
-    pub(super) fn belongs(&self, action: &Entity, group: &Entity) -> bool {
+    /// Whether an action belongs to a group, directly or through others.
+    pub(super) fn is_member(&self, action: &Entity, group: &Entity) -> bool {
         let mut seen = vec![action];
         let mut place = 0;
         while let Some(found) = seen.get(place).copied() {

@@ -1,7 +1,7 @@
-//! A policy as it was written.
+//! The syntax tree of a policy.
 
-use super::lexer::Piece;
-use super::refusal::At;
+use super::lexer::PatternPiece;
+use super::refusal::Location;
 
 /// `permit` or `forbid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub(super) enum Effect {
 /// One `permit` or `forbid` with its conditions, all of which must hold.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
-    pub(super) at: At,
+    pub(super) at: Location,
     pub(super) effect: Effect,
-    /// What `@id("…")` says.
+    /// The id of `@id("…")`.
     pub(super) id: Option<String>,
     pub(super) conditions: Vec<Expression>,
 }
@@ -25,11 +25,11 @@ pub(super) struct Statement {
 pub(super) struct Macro {
     pub(super) name: String,
     pub(super) parameters: Vec<String>,
-    pub(super) body: Body,
+    pub(super) body: MacroBody,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Body {
+pub(super) enum MacroBody {
     Expression(Expression),
     Condition(Condition),
     Term(Term),
@@ -43,7 +43,7 @@ pub(super) struct Entity {
     pub(super) id: String,
 }
 
-/// What a request is about.
+/// The part of a request at which a path begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Root {
     Principal,
@@ -55,12 +55,12 @@ pub(super) enum Root {
 /// An expression of Cedar.
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
-    pub(super) at: At,
-    pub(super) kind: Kind,
+    pub(super) at: Location,
+    pub(super) kind: ExpressionKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum ExpressionKind {
     Bool(bool),
     Long(i64),
     Text(String),
@@ -75,9 +75,9 @@ pub(super) enum Kind {
     And(Box<Expression>, Box<Expression>),
     Or(Box<Expression>, Box<Expression>),
     If(Box<[Expression; 3]>),
-    Binary(Sign, Box<Expression>, Box<Expression>),
+    Binary(Operator, Box<Expression>, Box<Expression>),
     Has(Box<Expression>, Vec<String>),
-    Like(Box<Expression>, Vec<Piece>),
+    Like(Box<Expression>, Vec<PatternPiece>),
     Is(Box<Expression>, String),
     Attribute(Box<Expression>, String),
     Method(Box<Expression>, String, Vec<Expression>),
@@ -85,13 +85,13 @@ pub(super) enum Kind {
     Record(Vec<(String, Expression)>),
     /// `temporal { … }`.
     Temporal(Box<Condition>),
-    /// The same, once the conditions of a statement are numbered.
+    /// A temporal condition by its number, once those of a statement are numbered.
     Leaf(usize),
 }
 
-/// What stands between two operands.
+/// An operator between two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum Operator {
     Equal,
     Unequal,
     Less,
@@ -107,12 +107,12 @@ pub(super) enum Sign {
 /// A condition on the history.
 #[derive(Clone, Debug)]
 pub(super) struct Condition {
-    pub(super) at: At,
-    pub(super) kind: Past,
+    pub(super) at: Location,
+    pub(super) kind: ConditionKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Past {
+pub(super) enum ConditionKind {
     And(Vec<Condition>),
     Not(Box<Condition>),
     Formerly(Window, Box<Condition>),
@@ -121,9 +121,9 @@ pub(super) enum Past {
     Exists(Binder, Box<Condition>),
     Timepoint(Variable),
     Predicate(Predicate),
-    Comparison(Sign, Term, Term),
+    Comparison(Operator, Term, Term),
     Call(Call),
-    /// A parameter of a macro that stands for a condition, and fields that are added to it.
+    /// A parameter of a macro for a condition, and fields that are added to it.
     Parameter(String, Vec<Field>),
 }
 
@@ -135,7 +135,7 @@ pub(super) enum Window {
     Parameter(String),
 }
 
-/// A variable: a name, a parameter that stands for one, or one that a macro makes up.
+/// A variable: a name, a parameter for one, or a fresh one of a macro.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     Name(String),
@@ -158,7 +158,7 @@ pub(super) struct Predicate {
     pub(super) fields: Vec<Field>,
 }
 
-/// A path into an event, and what must be there.
+/// A path into an event, and the value that must be there.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) path: Vec<String>,
@@ -167,7 +167,7 @@ pub(super) struct Field {
 
 #[derive(Clone, Debug)]
 pub(super) struct Term {
-    pub(super) at: At,
+    pub(super) at: Location,
     pub(super) kind: TermKind,
 }
 
@@ -182,15 +182,15 @@ pub(super) enum TermKind {
     /// A path that begins at the request that is decided.
     Request(Root, Vec<String>),
     Any,
-    Gathered(Box<Gathered>),
-    Computed(Sign, Box<Term>, Box<Term>),
+    Aggregation(Box<Aggregation>),
+    Computed(Operator, Box<Term>, Box<Term>),
     Call(Call),
 }
 
 /// `count` or `sum`: over which values of which variables.
 #[derive(Clone, Debug)]
-pub(super) struct Gathered {
-    /// What is summed up; none if it is counted.
+pub(super) struct Aggregation {
+    /// The summed variable; none for a count.
     pub(super) summed: Option<Variable>,
     pub(super) binders: Vec<Binder>,
     pub(super) body: Condition,

@@ -1,29 +1,29 @@
-//! Conditions on the history as formulas.
+//! Translates conditions on the history into formulas.
 //!
-//! What a condition compares without counting does not depend on the time at which it is asked, since every variable
-//! keeps its value. So comparisons, and the variables that are chosen, are moved out of `formerly`, `previous` and the
-//! right of `since`: where they end up, every variable has its value.
+//! A comparison without counting does not depend on the time at which it is asked, since every variable keeps its value.
+//! So comparisons, and the variables of `exists`, are moved out of `formerly`, `previous` and the right of `since`: where
+//! they end up, every variable is bound.
 
 mod terms;
 
 use std::collections::HashMap;
 
-use super::counted::{counted, flatten, is_given, name, replace};
-use super::refusal::{Refused, TYPE, refused};
-use super::syntax::{Condition, Past, Predicate, Sign, TermKind, Variable, Window};
-use super::vocabulary::{ASKED, ELAPSED, TIMEPOINT, Vocabulary};
+use super::counted::{find_counted_number, flatten_condition, is_bound_by_event, replace_variable, variable_name};
+use super::refusal::{Refusal, TYPE, refuse};
+use super::syntax::{Condition, ConditionKind, Operator, Predicate, TermKind, Variable, Window};
+use super::vocabulary::{ELAPSED_FACT, REQUEST_FACT, TIMEPOINT_FACT, Vocabulary};
 
-/// How a property is put, if there are several ways.
+/// The style of a property, if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// As it stands.
+    /// As it is written.
     Plain,
-    /// A `since` whose left is denied is put as two looks back, which may then ask for different values.
+    /// A `since` whose left is negated is written as two looks back, which may then ask for different values.
     Apart,
 }
 
 impl Style {
-    /// The ways, in the order in which to try them.
+    /// All styles, in the order in which to try them.
     pub(super) const ALL: [Style; 2] = [Style::Plain, Style::Apart];
 }
 
@@ -40,27 +40,27 @@ pub(super) struct Translator<'v> {
     fresh: usize,
 }
 
-/// A formula in parts: variables that are chosen, comparisons that hold at any time or at none, and the rest.
+/// A formula in parts: bound variables, comparisons that do not depend on the time, and the rest.
 #[derive(Debug, Default)]
-struct Parts {
+struct FormulaParts {
     chosen: Vec<String>,
     rigid: Vec<String>,
     core: Vec<String>,
 }
 
-impl Parts {
-    fn core(text: String) -> Parts {
-        Parts { core: vec![text], ..Parts::default() }
+impl FormulaParts {
+    fn from_core(text: String) -> FormulaParts {
+        FormulaParts { core: vec![text], ..FormulaParts::default() }
     }
 
-    /// All of it as one formula.
-    fn closed(self) -> String {
-        let whole = all(self.core.into_iter().chain(self.rigid).collect());
+    /// Returns all parts as one formula.
+    fn into_formula(self) -> String {
+        let whole = join_all(self.core.into_iter().chain(self.rigid).collect());
         if self.chosen.is_empty() { whole } else { format!("(exists {}. {whole})", self.chosen.join(", ")) }
     }
 }
 
-fn all(parts: Vec<String>) -> String {
+fn join_all(parts: Vec<String>) -> String {
     match parts.len() {
         0 => "true".to_owned(),
         1 => parts.into_iter().next().unwrap_or_default(),
@@ -73,135 +73,148 @@ impl<'v> Translator<'v> {
         Translator { vocabulary, style, types: HashMap::new(), asked: Vec::new(), fresh: 0 }
     }
 
-    /// A condition as a formula.
-    pub(super) fn formula(&mut self, condition: &Condition) -> Result<String, Refused> {
-        self.condition(condition).map(Parts::closed)
+    /// Translates a condition into a formula.
+    pub(super) fn translate(&mut self, condition: &Condition) -> Result<String, Refusal> {
+        self.translate_parts(condition).map(FormulaParts::into_formula)
     }
 
-    /// The property that a formula holds at every request; what was translated so far tells what it asks of one.
-    pub(super) fn invariant(&self, formula: &str) -> String {
+    /// Returns the property that a formula holds at every request, with the parts of the request translated so far.
+    pub(super) fn write_invariant(&self, formula: &str) -> String {
         let last = self.asked.iter().max().map_or(0, |last| last + 1);
-        let parts = self.vocabulary.parts.iter().take(last).enumerate();
+        let parts = self.vocabulary.request_parts.iter().take(last).enumerate();
         let terms: Vec<&str> =
             parts.map(|(place, part)| if self.asked.contains(&place) { part.variable.as_str() } else { "_" }).collect();
         let variables: Vec<&str> = terms.iter().copied().filter(|term| *term != "_").collect();
         // A property that counts is answered from tables. Otherwise every value would have a state of its own, with a
         // clock for every window, which is dear where statements have several of them.
-        let one = format!("count[0,0]({ASKED}) = 1");
+        let one = format!("count[0,0]({REQUEST_FACT}) = 1");
         if variables.is_empty() {
-            return format!("always ({ASKED} & {one} -> {formula})");
+            return format!("always ({REQUEST_FACT} & {one} -> {formula})");
         }
-        format!("always forall {}. ({ASKED}({}) & {one} -> {formula})", variables.join(", "), terms.join(", "))
+        format!("always forall {}. ({REQUEST_FACT}({}) & {one} -> {formula})", variables.join(", "), terms.join(", "))
     }
 
-    fn condition(&mut self, condition: &Condition) -> Result<Parts, Refused> {
+    fn translate_parts(&mut self, condition: &Condition) -> Result<FormulaParts, Refusal> {
         let at = condition.at;
         Ok(match &condition.kind {
-            Past::And(list) if list.iter().any(|part| matches!(part.kind, Past::Exists(..))) => {
-                return self.exists(condition);
+            ConditionKind::And(list) if list.iter().any(|part| matches!(part.kind, ConditionKind::Exists(..))) => {
+                return self.translate_exists(condition);
             }
-            Past::And(list) => {
-                let mut whole = Parts::default();
+            ConditionKind::And(list) => {
+                let mut whole = FormulaParts::default();
                 for part in list {
-                    let part = self.condition(part)?;
+                    let part = self.translate_parts(part)?;
                     whole.chosen.extend(part.chosen);
                     whole.rigid.extend(part.rigid);
                     whole.core.extend(part.core);
                 }
                 whole
             }
-            Past::Not(inner) => {
-                let inner = self.condition(inner)?;
+            ConditionKind::Not(inner) => {
+                let inner = self.translate_parts(inner)?;
                 let is_rigid = inner.core.is_empty() && inner.chosen.is_empty();
-                let text = format!("!{}", enclosed(inner.closed()));
-                if is_rigid { Parts { rigid: vec![text], ..Parts::default() } } else { Parts::core(text) }
+                let text = format!("!{}", parenthesize(inner.into_formula()));
+                if is_rigid {
+                    FormulaParts { rigid: vec![text], ..FormulaParts::default() }
+                } else {
+                    FormulaParts::from_core(text)
+                }
             }
-            Past::Formerly(within, inner) => {
-                let mut inner = self.condition(inner)?;
+            ConditionKind::Formerly(within, inner) => {
+                let mut inner = self.translate_parts(inner)?;
                 // What holds at any time holds now, and now is within every window.
                 if !inner.core.is_empty() {
                     let core = std::mem::take(&mut inner.core);
-                    inner.core.push(format!("once[0,{}] {}", seconds(within), enclosed(all(core))));
+                    inner.core.push(format!("once[0,{}] {}", write_seconds(within), parenthesize(join_all(core))));
                 }
                 inner
             }
-            Past::Previous(within, inner) => {
-                let mut inner = self.condition(inner)?;
+            ConditionKind::Previous(within, inner) => {
+                let mut inner = self.translate_parts(inner)?;
                 self.vocabulary.asks_elapsed = true;
                 let core = std::mem::take(&mut inner.core);
-                inner.core.push(format!("previous {}", enclosed(all(core))));
-                let gap = self.made_up("gap");
-                inner.core.push(format!("{ELAPSED}({gap})"));
-                inner.rigid.push(format!("({gap} <= {})", length(within)));
+                inner.core.push(format!("previous {}", parenthesize(join_all(core))));
+                let gap = self.fresh_variable("gap");
+                inner.core.push(format!("{ELAPSED_FACT}({gap})"));
+                inner.rigid.push(format!("({gap} <= {})", window_seconds(within)));
                 inner.chosen.push(gap);
                 inner
             }
-            Past::Since(left, within, right) => {
-                let mut right = self.condition(right)?;
+            ConditionKind::Since(left, within, right) => {
+                let mut right = self.translate_parts(right)?;
                 if !right.core.is_empty() {
                     let core = std::mem::take(&mut right.core);
                     match &left.kind {
-                        Past::Not(broken) if self.style == Style::Apart => {
-                            let (begin, end) = (self.made_up("begin"), self.made_up("end"));
-                            let broken = self.condition(broken)?.closed();
+                        ConditionKind::Not(broken) if self.style == Style::Apart => {
+                            let (begin, end) = (self.fresh_variable("begin"), self.fresh_variable("end"));
+                            let broken = self.translate_parts(broken)?.into_formula();
                             self.vocabulary.asks_timepoint = true;
-                            let bound = seconds(within);
-                            right.core.push(format!("once[0,{bound}] ({} & {TIMEPOINT}({begin}))", all(core)));
+                            let bound = write_seconds(within);
+                            right
+                                .core
+                                .push(format!("once[0,{bound}] ({} & {TIMEPOINT_FACT}({begin}))", join_all(core)));
                             right.core.push(format!(
-                                "!(exists {end}. (once[0,{bound}] ({broken} & {TIMEPOINT}({end})) & {end} > {begin}))"
+                                "!(exists {end}. (once[0,{bound}] ({broken} & {TIMEPOINT_FACT}({end})) & {end} > {begin}))"
                             ));
                             right.chosen.push(begin);
                         }
                         _ => {
-                            let left = enclosed(self.condition(left)?.closed());
-                            right.core.push(format!("({left} since[0,{}] {})", seconds(within), enclosed(all(core))));
+                            let left = parenthesize(self.translate_parts(left)?.into_formula());
+                            right.core.push(format!(
+                                "({left} since[0,{}] {})",
+                                write_seconds(within),
+                                parenthesize(join_all(core))
+                            ));
                         }
                     }
                 }
                 right
             }
-            Past::Exists(..) => return self.exists(condition),
-            Past::Timepoint(variable) => {
+            ConditionKind::Exists(..) => return self.translate_exists(condition),
+            ConditionKind::Timepoint(variable) => {
                 self.vocabulary.asks_timepoint = true;
-                Parts::core(format!("{TIMEPOINT}({})", name(variable)))
+                FormulaParts::from_core(format!("{TIMEPOINT_FACT}({})", variable_name(variable)))
             }
-            Past::Predicate(predicate) => Parts::core(self.predicate(predicate)?),
-            Past::Comparison(sign, left, right) => self.comparison(at, *sign, left, right)?,
-            Past::Call(_) | Past::Parameter(..) => return Err(refused(at, TYPE, "a macro that was not written out")),
+            ConditionKind::Predicate(predicate) => FormulaParts::from_core(self.write_predicate(predicate)?),
+            ConditionKind::Comparison(sign, left, right) => self.translate_comparison(at, *sign, left, right)?,
+            ConditionKind::Call(_) | ConditionKind::Parameter(..) => {
+                return Err(refuse(at, TYPE, "a macro that was not written out"));
+            }
         })
     }
 
-    /// Chosen values. A number that is counted gets its name by a comparison; the name is then replaced by the number.
-    fn exists(&mut self, condition: &Condition) -> Result<Parts, Refused> {
+    /// Translates `exists`. A counted number gets its name by a comparison; the name is then replaced by the number.
+    fn translate_exists(&mut self, condition: &Condition) -> Result<FormulaParts, Refusal> {
         let (mut binders, mut list) = (Vec::new(), Vec::new());
-        flatten(condition, &mut binders, &mut list);
+        flatten_condition(condition, &mut binders, &mut list);
         let mut chosen = Vec::new();
         for binder in &binders {
-            self.types.insert(name(&binder.variable).to_owned(), binder.kind.clone());
+            self.types.insert(variable_name(&binder.variable).to_owned(), binder.kind.clone());
         }
         for binder in &binders {
-            let variable = name(&binder.variable);
-            let is_given = list.iter().any(|part| is_given(part, variable));
-            let number = list.iter().enumerate().find_map(|(place, part)| Some((place, counted(part, variable)?)));
+            let variable = variable_name(&binder.variable);
+            let is_given = list.iter().any(|part| is_bound_by_event(part, variable));
+            let number =
+                list.iter().enumerate().find_map(|(place, part)| Some((place, find_counted_number(part, variable)?)));
             let Some((place, number)) = number.filter(|_| !is_given) else {
                 chosen.push(variable.to_owned());
                 continue;
             };
             let at = list.remove(place).at;
             for part in &mut list {
-                replace(part, variable, &number, false)?;
+                replace_variable(part, variable, &number, false)?;
             }
             // What is counted always is a number; what is computed is none if the request does not have a part of it.
             if matches!(number.kind, TermKind::Computed(..)) {
-                list.push(Condition { at, kind: Past::Comparison(Sign::Equal, number.clone(), number) });
+                list.push(Condition { at, kind: ConditionKind::Comparison(Operator::Equal, number.clone(), number) });
             }
         }
-        let mut parts = self.condition(&Condition { at: condition.at, kind: Past::And(list) })?;
+        let mut parts = self.translate_parts(&Condition { at: condition.at, kind: ConditionKind::And(list) })?;
         parts.chosen.extend(chosen);
         Ok(parts)
     }
 
-    fn predicate(&mut self, predicate: &Predicate) -> Result<String, Refused> {
+    fn write_predicate(&mut self, predicate: &Predicate) -> Result<String, Refusal> {
         let paths: Vec<Vec<String>> = predicate.fields.iter().map(|field| field.path.clone()).collect();
         let mut numbers = Vec::new();
         let mut terms = Vec::new();
@@ -212,36 +225,36 @@ impl<'v> Translator<'v> {
             });
             terms.push(match &field.value.kind {
                 TermKind::Any => "_".to_owned(),
-                _ => self.term(&field.value)?,
+                _ => self.write_term(&field.value)?,
             });
         }
-        let shape = self.vocabulary.shape(&predicate.action, &predicate.kind, &paths, &numbers);
+        let shape = self.vocabulary.event_fact(&predicate.action, &predicate.kind, &paths, &numbers);
         let shape = shape.name.clone();
         Ok(if terms.is_empty() { shape } else { format!("{shape}({})", terms.join(", ")) })
     }
 
     fn is_long(&self, variable: &Variable) -> bool {
-        self.types.get(name(variable)).is_some_and(|kind| kind == "Long")
+        self.types.get(variable_name(variable)).is_some_and(|kind| kind == "Long")
     }
 
-    fn made_up(&mut self, stem: &str) -> String {
+    fn fresh_variable(&mut self, stem: &str) -> String {
         self.fresh += 1;
         format!("x_{stem}_{}", self.fresh)
     }
 }
 
-/// A formula that may stand behind an operator. One that begins with a parenthesis ends with the same.
-fn enclosed(text: String) -> String {
+/// Returns a formula that may follow an operator. One that begins with a parenthesis ends with the same.
+fn parenthesize(text: String) -> String {
     if text.starts_with(['(', '!']) { text } else { format!("({text})") }
 }
 
-fn length(window: &Window) -> i64 {
+fn window_seconds(window: &Window) -> i64 {
     match window {
         Window::Seconds(seconds) => *seconds,
         Window::Parameter(_) => 0,
     }
 }
 
-fn seconds(window: &Window) -> String {
-    format!("{}s", length(window))
+fn write_seconds(window: &Window) -> String {
+    format!("{}s", window_seconds(window))
 }

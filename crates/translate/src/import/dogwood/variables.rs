@@ -1,13 +1,13 @@
-//! One name for one variable: every binder of a condition gets a name of its own, so that whatever is moved in it
-//! keeps its meaning. And the pins of the event schema, which are written out as fields.
+//! Renames variables: every binder of a condition gets a unique name, so that moved parts keep their meaning. Also writes
+//! out the pins of the event schema as fields.
 
-use super::refusal::{At, Refused, SYNTAX, refused};
-use super::schema::Events;
-use super::syntax::{Binder, Condition, Field, Gathered, Past, Term, TermKind, Variable};
-use super::vocabulary::plain;
+use super::refusal::{Location, Refusal, SYNTAX, refuse};
+use super::schema::EventSchema;
+use super::syntax::{Aggregation, Binder, Condition, ConditionKind, Field, Term, TermKind, Variable};
+use super::vocabulary::to_identifier;
 
-/// Words of the logic that a variable cannot be called.
-const TAKEN: [&str; 41] = [
+/// Words of the logic that cannot name a variable.
+const RESERVED_WORDS: [&str; 41] = [
     "true",
     "false",
     "not",
@@ -51,70 +51,74 @@ const TAKEN: [&str; 41] = [
     "succession",
 ];
 
-/// Gives names, and writes pins out.
+/// Renames variables and writes out pins.
 #[derive(Debug)]
 pub(super) struct Renamer<'e> {
-    events: &'e Events,
-    /// The variables in scope: as they were written, and as they are called here, the innermost last.
+    events: &'e EventSchema,
+    /// The variables in scope: as written, and as renamed, the innermost last.
     scope: Vec<(String, String)>,
     used: Vec<String>,
 }
 
 impl<'e> Renamer<'e> {
-    pub(super) fn new(events: &'e Events) -> Renamer<'e> {
+    pub(super) fn new(events: &'e EventSchema) -> Renamer<'e> {
         Renamer { events, scope: Vec::new(), used: Vec::new() }
     }
 
-    /// The condition with every variable under a name of its own.
-    pub(super) fn condition(&mut self, condition: &mut Condition) -> Result<(), Refused> {
+    /// Gives every variable of a condition a unique name.
+    pub(super) fn rename(&mut self, condition: &mut Condition) -> Result<(), Refusal> {
         let at = condition.at;
         match &mut condition.kind {
-            Past::And(parts) => parts.iter_mut().try_for_each(|part| self.condition(part)),
-            Past::Not(inner) | Past::Formerly(_, inner) | Past::Previous(_, inner) => self.condition(inner),
-            Past::Since(left, _, right) => {
-                self.condition(left)?;
-                self.condition(right)
+            ConditionKind::And(parts) => parts.iter_mut().try_for_each(|part| self.rename(part)),
+            ConditionKind::Not(inner) | ConditionKind::Formerly(_, inner) | ConditionKind::Previous(_, inner) => {
+                self.rename(inner)
             }
-            Past::Exists(binder, body) => {
+            ConditionKind::Since(left, _, right) => {
+                self.rename(left)?;
+                self.rename(right)
+            }
+            ConditionKind::Exists(binder, body) => {
                 let before = self.scope.len();
-                self.bind(binder);
-                self.condition(body)?;
+                self.bind_unique(binder);
+                self.rename(body)?;
                 self.scope.truncate(before);
                 Ok(())
             }
-            Past::Timepoint(variable) => self.variable(at, variable),
-            Past::Predicate(predicate) => {
-                predicate.fields.iter_mut().try_for_each(|field| self.term(&mut field.value))?;
+            ConditionKind::Timepoint(variable) => self.rename_variable(at, variable),
+            ConditionKind::Predicate(predicate) => {
+                predicate.fields.iter_mut().try_for_each(|field| self.rename_term(&mut field.value))?;
                 for pin in self.events.pins(&predicate.kind) {
                     let kind = TermKind::Request(pin.root, pin.path.clone());
                     predicate.fields.push(Field { path: pin.field.clone(), value: Term { at, kind } });
                 }
                 Ok(())
             }
-            Past::Comparison(_, left, right) => {
-                self.term(left)?;
-                self.term(right)
+            ConditionKind::Comparison(_, left, right) => {
+                self.rename_term(left)?;
+                self.rename_term(right)
             }
-            Past::Call(_) | Past::Parameter(..) => Err(refused(at, SYNTAX, "a parameter outside of a macro")),
+            ConditionKind::Call(_) | ConditionKind::Parameter(..) => {
+                Err(refuse(at, SYNTAX, "a parameter outside of a macro"))
+            }
         }
     }
 
-    fn term(&mut self, term: &mut Term) -> Result<(), Refused> {
+    fn rename_term(&mut self, term: &mut Term) -> Result<(), Refusal> {
         let at = term.at;
         match &mut term.kind {
-            TermKind::Variable(variable) => self.variable(at, variable),
+            TermKind::Variable(variable) => self.rename_variable(at, variable),
             TermKind::Computed(_, left, right) => {
-                self.term(left)?;
-                self.term(right)
+                self.rename_term(left)?;
+                self.rename_term(right)
             }
-            TermKind::Gathered(gathered) => {
-                let Gathered { summed, binders, body } = &mut **gathered;
+            TermKind::Aggregation(gathered) => {
+                let Aggregation { summed, binders, body } = &mut **gathered;
                 let before = self.scope.len();
-                binders.iter_mut().for_each(|binder| self.bind(binder));
+                binders.iter_mut().for_each(|binder| self.bind_unique(binder));
                 if let Some(summed) = summed {
-                    self.variable(at, summed)?;
+                    self.rename_variable(at, summed)?;
                 }
-                self.condition(body)?;
+                self.rename(body)?;
                 self.scope.truncate(before);
                 Ok(())
             }
@@ -122,10 +126,10 @@ impl<'e> Renamer<'e> {
         }
     }
 
-    fn bind(&mut self, binder: &mut Binder) {
+    fn bind_unique(&mut self, binder: &mut Binder) {
         let Variable::Name(name) = &binder.variable else { return };
-        let stem = plain(name.split('$').next().unwrap_or(name));
-        let is_taken = TAKEN.contains(&stem.as_str())
+        let stem = to_identifier(name.split('$').next().unwrap_or(name));
+        let is_taken = RESERVED_WORDS.contains(&stem.as_str())
             || stem.len() == 1 && stem.starts_with(|c: char| c.is_ascii_uppercase())
             || ["context", "principal", "resource"].iter().any(|word| stem.starts_with(word));
         let stem = if is_taken { format!("x_{stem}") } else { stem };
@@ -140,17 +144,17 @@ impl<'e> Renamer<'e> {
         binder.variable = Variable::Name(unique);
     }
 
-    fn variable(&self, at: At, variable: &mut Variable) -> Result<(), Refused> {
+    fn rename_variable(&self, at: Location, variable: &mut Variable) -> Result<(), Refusal> {
         let Variable::Name(name) = variable else {
-            return Err(refused(at, SYNTAX, "a parameter outside of a macro"));
+            return Err(refuse(at, SYNTAX, "a parameter outside of a macro"));
         };
         match self.scope.iter().rev().find(|(written, _)| written == name) {
             Some((_, unique)) => {
                 unique.clone_into(name);
                 Ok(())
             }
-            None => Err(refused(at, SYNTAX, format!("nothing binds the variable `{name}`"))
-                .hint(format!("put `exists ({name}: …).` before the condition, or quote it if it is a text"))),
+            None => Err(refuse(at, SYNTAX, format!("the variable `{name}` is not bound"))
+                .with_hint(format!("put `exists ({name}: …).` before the condition, or quote it if it is a text"))),
         }
     }
 }

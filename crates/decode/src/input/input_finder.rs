@@ -1,0 +1,162 @@
+//! Finds the inputs that the user names: files, directories, globs, and `-`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use walkdir::{DirEntry, WalkDir};
+
+use super::error::InputError;
+use super::limits::InputLimits;
+use super::{Input, InputContent};
+
+/// The extensions of logs. Only these files are read from a directory.
+const LOG_EXTENSIONS: [&str; 8] = ["json", "jsonl", "ndjson", "sse", "http", "xes", "txt", "log"];
+
+/// The extensions of compressed files.
+const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
+
+/// Returns the inputs that paths name, in the order of the paths and sorted within a directory.
+///
+/// A file is read whatever its name. From a directory and the ones below it the logs are read: not hidden, and named
+/// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.txt` or `.log`, each also as `.gz` or `.zst`. `*`, `?` and
+/// `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
+/// temporary file. A file that is named twice is read once.
+pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputError> {
+    if paths.is_empty() {
+        return Err(InputError::new("no input", "no path is given")
+            .with_hint("name a log, a directory of logs, or - for standard input"));
+    }
+    let mut finder = InputFinder { limits, inputs: Vec::new(), seen: HashSet::new() };
+    let mut errors = Vec::new();
+    for path in paths {
+        if let Err(error) = finder.add_path(path) {
+            errors.push(error);
+        }
+    }
+    match InputError::join(errors) {
+        Some(error) => Err(error),
+        None => Ok(finder.inputs),
+    }
+}
+
+/// Collects inputs, each file once.
+struct InputFinder<'a> {
+    limits: &'a InputLimits,
+    inputs: Vec<Input>,
+    seen: HashSet<PathBuf>,
+}
+
+impl InputFinder<'_> {
+    fn add_path(&mut self, name: &str) -> Result<(), InputError> {
+        if name == "-" {
+            if self.seen.insert(PathBuf::from("-")) {
+                self.add_pipe("-", io::stdin().lock())?;
+            }
+            return Ok(());
+        }
+        let path = Path::new(name);
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && name.contains(['*', '?', '[']) => {
+                self.add_pattern(name)
+            }
+            Err(error) => Err(InputError::from_io(name, &error)),
+            Ok(metadata) if metadata.is_dir() => self.add_directory(name, path),
+            Ok(metadata) if metadata.is_file() => {
+                self.add_file(path);
+                Ok(())
+            }
+            // A pipe can be read only once, and an input is read more often.
+            Ok(_) => match File::open(path) {
+                Ok(file) => self.add_pipe(name, file),
+                Err(error) => Err(InputError::from_io(name, &error)),
+            },
+        }
+    }
+
+    fn add_file(&mut self, path: &Path) {
+        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if self.seen.insert(place) {
+            let name = path.to_string_lossy().into();
+            self.inputs.push(Input { name, content: InputContent::File(path.to_owned()) });
+        }
+    }
+
+    fn add_directory(&mut self, name: &str, path: &Path) -> Result<(), InputError> {
+        let mut logs = 0;
+        let mut errors = Vec::new();
+        let shown = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
+        for entry in WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(shown) {
+            match entry {
+                Ok(entry) if is_log(entry.path()) && entry.path().is_file() => {
+                    logs += 1;
+                    self.add_file(entry.path());
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let place =
+                        error.path().map_or_else(|| name.to_owned(), |path| path.to_string_lossy().into_owned());
+                    errors.push(InputError::new(&place, format!("cannot be read: {error}")));
+                }
+            }
+        }
+        if logs == 0 && errors.is_empty() {
+            let hint = format!(
+                "from a directory only .{} files are read; name any other file itself",
+                LOG_EXTENSIONS.join(", .")
+            );
+            errors.push(InputError::new(name, "holds no logs").with_hint(hint));
+        }
+        InputError::join(errors).map_or(Ok(()), Err)
+    }
+
+    fn add_pattern(&mut self, name: &str) -> Result<(), InputError> {
+        let paths = glob::glob(name).map_err(|error| {
+            InputError::new(name, format!("is not a valid pattern: {error}")).with_hint("`*` matches any name")
+        })?;
+        let mut errors = Vec::new();
+        let mut any = false;
+        for path in paths {
+            any = true;
+            let result = match path {
+                Ok(path) => self.add_path(&path.to_string_lossy()),
+                Err(error) => Err(InputError::from_io(&error.path().to_string_lossy(), error.error())),
+            };
+            errors.extend(result.err());
+        }
+        if !any {
+            errors.push(
+                InputError::new(name, "no file matches the pattern")
+                    .with_hint("check the pattern and the current directory"),
+            );
+        }
+        InputError::join(errors).map_or(Ok(()), Err)
+    }
+
+    fn add_pipe(&mut self, name: &str, mut pipe: impl Read) -> Result<(), InputError> {
+        let failed = |error: io::Error| {
+            InputError::new(name, format!("cannot be copied to a temporary file: {error}"))
+                .with_hint("free space in the directory for temporary files (TMPDIR), or name a file instead of a pipe")
+        };
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        let length = io::copy(&mut pipe.by_ref().take(self.limits.file), &mut file).map_err(failed)?;
+        if length == self.limits.file && pipe.read(&mut [0]).map_err(failed)? > 0 {
+            return Err(InputError::new(name, format!("is over the limit of {length} bytes"))
+                .with_hint("raise the limit for files, or split it"));
+        }
+        self.inputs.push(Input { name: name.into(), content: InputContent::Spooled(Arc::new(Mutex::new(file))) });
+        Ok(())
+    }
+}
+
+fn is_log(path: &Path) -> bool {
+    let ending = |path: &Path| path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let is = |endings: &[&str], path: &Path| ending(path).is_some_and(|ending| endings.contains(&ending.as_str()));
+    if is(&COMPRESSED_EXTENSIONS, path) {
+        is(&LOG_EXTENSIONS, &path.with_extension(""))
+    } else {
+        is(&LOG_EXTENSIONS, path)
+    }
+}

@@ -1,0 +1,165 @@
+//! Hashes of the content of events, to compare events by.
+//!
+//! Two events with equal hashes have the same content, however they were written: arguments as a text or as a value,
+//! their keys in any order. The hash is cryptographic because the log's writer may be an attacker: two different messages
+//! with one hash would hide the second. It is BLAKE3, since every request of an agent sends its whole history again: the
+//! hashes must cost little also on processors without instructions for SHA-256.
+
+use blake3::Hasher;
+
+use crate::{Arguments, Event, Kind};
+use lictor_json::{Json, Object};
+
+/// The hash of an event, a value, or a whole history.
+pub type ContentHash = [u8; 32];
+
+/// Returns the hash of a history with one more event, given the hash of the history before it.
+///
+/// Only the content that a model sees counts: the kind, the id, the text, the arguments and the result. Use
+/// [`hash_event`] where every field counts.
+pub fn extend_hash(before: &ContentHash, event: &Event) -> ContentHash {
+    let mut hash = Hasher::new();
+    hash.update(before);
+    add_text(&mut hash, event.kind.name());
+    add_text(&mut hash, event.id.as_deref().unwrap_or_default());
+    // Space around a text is often lost on the way back.
+    add_text(&mut hash, event.text.as_deref().unwrap_or_default().trim());
+    hash.update(&[u8::from(event.failed)]);
+    // The tool of an answer is often known only from its call.
+    if event.kind == Kind::ToolCall {
+        add_text(&mut hash, event.tool.as_deref().unwrap_or_default());
+    }
+    add_arguments(&mut hash, event.args.as_ref());
+    add_value(&mut hash, event.result.as_ref().unwrap_or(&Json::Null));
+    add_value(&mut hash, event.more.get("attachments").unwrap_or(&Json::Null));
+    hash.finalize().into()
+}
+
+/// Returns the hash of all fields of an event except its source.
+pub fn hash_event(event: &Event) -> ContentHash {
+    // Destructured so that a new field cannot be forgotten.
+    let Event {
+        kind,
+        session,
+        seq,
+        time,
+        agent,
+        principal,
+        id,
+        tool,
+        args,
+        result,
+        text: message,
+        failed,
+        to,
+        purposes,
+        categories,
+        subjects,
+        labels,
+        answers,
+        facts,
+        more,
+        source: _,
+    } = event;
+    let mut hash = Hasher::new();
+    add_text(&mut hash, kind.name());
+    for field in [session, agent, principal, id, tool, message, to] {
+        add_option(&mut hash, field.as_ref(), |hash, field| add_text(hash, field));
+    }
+    for number in [*seq, time.map(|time| time.0)] {
+        add_option(&mut hash, number, |hash, number| {
+            hash.update(&number.to_le_bytes());
+        });
+    }
+    hash.update(&[u8::from(*failed)]);
+    add_arguments(&mut hash, args.as_ref());
+    add_option(&mut hash, result.as_ref(), add_value);
+    for names in [purposes, categories, subjects] {
+        add_option(&mut hash, names.as_ref(), |hash, names| add_texts(hash, names.iter().map(|name| name.as_str())));
+    }
+    hash.update(&(answers.len() as u64).to_le_bytes());
+    answers.iter().for_each(|answer| add_value(&mut hash, &answer.to_json()));
+    add_texts(&mut hash, labels.iter().map(|label| label.as_str()));
+    hash.update(&(facts.len() as u64).to_le_bytes());
+    facts.iter().for_each(|fact| add_text(&mut hash, &fact.to_string()));
+    add_object(&mut hash, more);
+    hash.finalize().into()
+}
+
+/// Returns the hash of a value.
+pub fn hash_json(json: &Json) -> ContentHash {
+    let mut hash = Hasher::new();
+    add_value(&mut hash, json);
+    hash.finalize().into()
+}
+
+/// Adds a text after its length, so that no two sequences of texts hash alike.
+fn add_text(hash: &mut Hasher, text: &str) {
+    hash.update(&(text.len() as u64).to_le_bytes());
+    hash.update(text.as_bytes());
+}
+
+fn add_value(hash: &mut Hasher, json: &Json) {
+    match json {
+        Json::Null => {
+            hash.update(b"n");
+        }
+        Json::Bool(truth) => {
+            hash.update(&[b'b', u8::from(*truth)]);
+        }
+        Json::Number(number) => {
+            hash.update(b"d");
+            add_text(hash, &number.to_string());
+        }
+        Json::String(content) => {
+            hash.update(b"s");
+            add_text(hash, content);
+        }
+        Json::Array(items) => {
+            hash.update(b"a");
+            hash.update(&(items.len() as u64).to_le_bytes());
+            items.iter().for_each(|item| add_value(hash, item));
+        }
+        Json::Object(members) => add_object(hash, members),
+    }
+}
+
+fn add_object(hash: &mut Hasher, object: &Object) {
+    hash.update(b"o");
+    hash.update(&(object.len() as u64).to_le_bytes());
+    let mut members: Vec<_> = object.iter().collect();
+    members.sort_unstable_by_key(|(key, _)| *key);
+    for (key, member) in members {
+        add_text(hash, key);
+        add_value(hash, member);
+    }
+}
+
+fn add_arguments(hash: &mut Hasher, args: Option<&Arguments>) {
+    match args {
+        None => {
+            hash.update(&[0]);
+        }
+        Some(Arguments::Value(arguments)) => {
+            hash.update(&[1]);
+            add_value(hash, arguments);
+        }
+        Some(Arguments::Unparsed(arguments)) => {
+            hash.update(&[2]);
+            add_text(hash, arguments);
+        }
+    }
+}
+
+/// Adds whether a field is present, and its content.
+fn add_option<T>(hash: &mut Hasher, field: Option<T>, add: impl FnOnce(&mut Hasher, T)) {
+    hash.update(&[u8::from(field.is_some())]);
+    if let Some(field) = field {
+        add(hash, field);
+    }
+}
+
+fn add_texts<'a>(hash: &mut Hasher, names: impl ExactSizeIterator<Item = &'a str>) {
+    hash.update(&(names.len() as u64).to_le_bytes());
+    names.for_each(|name| add_text(hash, name));
+}

@@ -1,0 +1,396 @@
+//! Server-sent events by the rules of the HTML standard: cut into frames out of bytes that come in any pieces.
+//!
+//! A frame is everything up to and with an empty line, byte for byte: fields, comments, line ends. The frames of a stream
+//! joined together are the stream, so a proxy can forward a frame unchanged. A line ends with CR, LF or CRLF, also where
+//! the bytes are cut between CR and LF. A frame is complete at the CR of its empty line; an LF after it is the first byte
+//! of the next frame, so that no event waits for a byte that may never come.
+//!
+//! Fields are read from the frame's bytes without a copy. Nothing is assumed to be UTF-8 here: the reader of the data
+//! decides.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::{memchr, memchr2};
+
+/// The byte order mark, which the first frame of a stream may begin with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Cuts bytes into frames.
+///
+/// ```
+/// use lictor_json::SseFramer;
+///
+/// let mut framer = SseFramer::default();
+/// assert!(framer.push(b"event: greeting\r\ndata: hel").is_empty());
+/// let frames = framer.push(b"lo\r\n\r\n");
+/// assert_eq!(frames[0].name(), Some(&b"greeting"[..]));
+/// assert_eq!(frames[0].data().as_deref(), Some(&b"hello"[..]));
+/// ```
+#[derive(Debug)]
+pub struct SseFramer {
+    /// The bytes of the frame so far, at most `max_frame_bytes`.
+    raw: Vec<u8>,
+    max_frame_bytes: usize,
+    is_oversized: bool,
+    /// Whether the current line has no bytes yet.
+    is_line_empty: bool,
+    /// Whether the last byte was a CR, so that an LF after it ends nothing.
+    is_after_return: bool,
+    /// Whether the frame begins with the LF of the CR that ended the frame before it.
+    begins_with_line_feed: bool,
+    /// Whether no frame has ended yet, so that a byte order mark may come first.
+    is_first_frame: bool,
+    /// How many lines have ended.
+    ended_lines: u32,
+    /// How many lines had ended when the frame began.
+    lines_before_frame: u32,
+}
+
+/// One event, or comments between events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SseFrame {
+    raw: Vec<u8>,
+    /// How many bytes come before the first line: a byte order mark, or the LF of a CR in the frame before.
+    prefix: usize,
+    first_line: u32,
+    is_oversized: bool,
+}
+
+/// One line of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SseField<'a> {
+    /// The name of the field; empty for a comment.
+    pub name: &'a [u8],
+    /// The value, without the one space that may come before it.
+    pub value: &'a [u8],
+    /// The number of the line in the stream, from one.
+    pub line: u32,
+}
+
+impl Default for SseFramer {
+    /// A framer without a limit.
+    fn default() -> SseFramer {
+        SseFramer::with_max_frame_bytes(usize::MAX)
+    }
+}
+
+impl SseFramer {
+    /// A framer that keeps at most so many bytes of a frame. A longer frame is delivered with its first bytes and as
+    /// [oversized](SseFrame::is_oversized).
+    pub fn with_max_frame_bytes(max_frame_bytes: usize) -> SseFramer {
+        SseFramer {
+            raw: Vec::new(),
+            max_frame_bytes,
+            is_oversized: false,
+            is_line_empty: true,
+            is_after_return: false,
+            begins_with_line_feed: false,
+            is_first_frame: true,
+            ended_lines: 0,
+            lines_before_frame: 0,
+        }
+    }
+
+    /// Takes the next bytes of the stream and returns the frames that they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<SseFrame> {
+        let mut frames = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if std::mem::take(&mut self.is_after_return) && rest[0] == b'\n' {
+                self.begins_with_line_feed |= self.raw.is_empty();
+                self.keep(&rest[..1]);
+                rest = &rest[1..];
+                continue;
+            }
+            let Some(length) = memchr2(b'\r', b'\n', rest) else {
+                self.keep(rest);
+                self.is_line_empty = false;
+                break;
+            };
+            let is_frame_end = self.is_line_empty && length == 0;
+            self.keep(&rest[..=length]);
+            self.is_after_return = rest[length] == b'\r';
+            self.is_line_empty = true;
+            self.ended_lines = self.ended_lines.saturating_add(1);
+            rest = &rest[length + 1..];
+            if is_frame_end {
+                frames.push(self.cut());
+            }
+        }
+        frames
+    }
+
+    /// Ends the stream and returns the frame that it ends in, if any: many senders leave out the last empty line.
+    pub fn finish(&mut self) -> Option<SseFrame> {
+        self.is_after_return = false;
+        self.is_line_empty = true;
+        (!self.raw.is_empty()).then(|| self.cut())
+    }
+
+    /// Returns how many bytes wait for the end of their frame.
+    pub fn pending_bytes(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Returns the number of the current line, from one.
+    pub fn line(&self) -> u32 {
+        self.ended_lines.saturating_add(1)
+    }
+
+    /// Keeps bytes of the frame, as far as the limit allows.
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = self.max_frame_bytes - self.raw.len();
+        self.is_oversized |= bytes.len() > room;
+        self.raw.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn cut(&mut self) -> SseFrame {
+        let raw = std::mem::take(&mut self.raw);
+        let begins_with_line_feed = std::mem::take(&mut self.begins_with_line_feed);
+        let prefix = match std::mem::take(&mut self.is_first_frame) {
+            true if raw.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
+            _ => usize::from(begins_with_line_feed).min(raw.len()),
+        };
+        let first_line = self.lines_before_frame.saturating_add(1);
+        self.lines_before_frame = self.ended_lines;
+        SseFrame { raw, prefix, first_line, is_oversized: std::mem::take(&mut self.is_oversized) }
+    }
+}
+
+impl SseFrame {
+    /// Returns the bytes of the frame as they were sent; of an oversized one, the first.
+    pub fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    /// Whether the frame was longer than the framer's limit, so that its end is missing here.
+    pub fn is_oversized(&self) -> bool {
+        self.is_oversized
+    }
+
+    /// Returns the lines of the frame that are not empty, in order: fields and comments.
+    pub fn fields(&self) -> impl Iterator<Item = SseField<'_>> {
+        self.lines().filter(|line| !line.content.is_empty()).map(|line| {
+            let content = &self.raw[line.content];
+            let (name, value) = content.split_at(memchr(b':', content).unwrap_or(content.len()));
+            let value = value.strip_prefix(b":").unwrap_or(value);
+            SseField { name, value: value.strip_prefix(b" ").unwrap_or(value), line: line.number }
+        })
+    }
+
+    /// Returns the type of the event, by its last `event` field; none where that is missing or empty.
+    pub fn name(&self) -> Option<&[u8]> {
+        self.last_value(b"event").filter(|name| !name.is_empty())
+    }
+
+    /// Returns the id that the frame sets; one that holds a NUL is no id.
+    pub fn id(&self) -> Option<&[u8]> {
+        self.last_value(b"id").filter(|id| memchr(0, id).is_none())
+    }
+
+    /// Returns the `data` lines joined with LF; none where there are none. A single line is not copied.
+    pub fn data(&self) -> Option<Cow<'_, [u8]>> {
+        let mut lines = self.fields().filter(|field| field.name == b"data").map(|field| field.value);
+        let mut data = Cow::Borrowed(lines.next()?);
+        for line in lines {
+            let joined = data.to_mut();
+            joined.push(b'\n');
+            joined.extend_from_slice(line);
+        }
+        Some(data)
+    }
+
+    /// Returns the number of the first `data` line in the stream, from one; that of the frame's first line if it has
+    /// no data.
+    pub fn data_line(&self) -> u32 {
+        self.fields().find(|field| field.name == b"data").map_or(self.first_line, |field| field.line)
+    }
+
+    /// Returns the frame with one line of other data in the place of its data, every other byte as it was. Line ends in
+    /// the data become spaces, so that nothing in it can pass for another field.
+    pub fn with_data(&self, data: &str) -> Vec<u8> {
+        let mut out = self.raw[..self.prefix].to_vec();
+        let mut is_written = false;
+        for line in self.lines() {
+            let content = &self.raw[line.content.clone()];
+            if content != b"data" && !content.starts_with(b"data:") {
+                out.extend_from_slice(&self.raw[line.content.start..line.end]);
+            } else if !std::mem::replace(&mut is_written, true) {
+                out.extend_from_slice(b"data: ");
+                out.extend(data.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+                let line_end = &self.raw[line.content.end..line.end];
+                out.extend_from_slice(if line_end.is_empty() { b"\n" } else { line_end });
+            }
+        }
+        out
+    }
+
+    /// Returns how the frame ends its lines, for a frame of our own beside it.
+    pub fn line_end(&self) -> &'static str {
+        match (memchr(b'\r', &self.raw), memchr(b'\n', &self.raw)) {
+            (Some(_), Some(_)) => "\r\n",
+            (Some(_), None) => "\r",
+            _ => "\n",
+        }
+    }
+
+    fn last_value(&self, name: &[u8]) -> Option<&[u8]> {
+        self.fields().filter(|field| field.name == name).last().map(|field| field.value)
+    }
+
+    /// Returns all lines, empty ones too.
+    fn lines(&self) -> impl Iterator<Item = FrameLine> {
+        let mut start = self.prefix;
+        let mut number = self.first_line;
+        std::iter::from_fn(move || {
+            let rest = self.raw.get(start..).filter(|rest| !rest.is_empty())?;
+            let length = memchr2(b'\r', b'\n', rest).unwrap_or(rest.len());
+            let line_end = match &rest[length..] {
+                [] => 0,
+                [b'\r', b'\n', ..] => 2,
+                _ => 1,
+            };
+            let line = FrameLine { content: start..start + length, end: start + length + line_end, number };
+            start = line.end;
+            number = number.saturating_add(1);
+            Some(line)
+        })
+    }
+}
+
+/// Where a line of a frame is, with and without its line end.
+struct FrameLine {
+    content: Range<usize>,
+    end: usize,
+    number: u32,
+}
+
+/// Returns an event as bytes: its id, its type, a `data` line for each line of the data, and an empty line.
+///
+/// An id of anything but visible ASCII is left out, so that no part of it can pass for another field. The name and the
+/// line end come from the program, never from the stream.
+pub fn write_sse_event(name: Option<&str>, id: Option<&[u8]>, data: &[u8], line_end: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len() + 32);
+    let mut add_line = |name: &[u8], value: &[u8]| {
+        for part in [name, b": ", value, line_end.as_bytes()] {
+            out.extend_from_slice(part);
+        }
+    };
+    if let Some(id) = id.filter(|id| id.iter().all(u8::is_ascii_graphic)) {
+        add_line(b"id", id);
+    }
+    if let Some(name) = name {
+        add_line(b"event", name.as_bytes());
+    }
+    for line in data.split(|byte| matches!(byte, b'\r' | b'\n')) {
+        add_line(b"data", line);
+    }
+    out.extend_from_slice(line_end.as_bytes());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The frames of a text that arrives in two pieces.
+    fn frames_cut_at(text: &[u8], cut: usize) -> Vec<SseFrame> {
+        let mut framer = SseFramer::default();
+        let mut frames = framer.push(&text[..cut]);
+        frames.extend(framer.push(&text[cut..]));
+        frames.extend(framer.finish());
+        frames
+    }
+
+    fn frames_of(text: &str) -> Vec<SseFrame> {
+        frames_cut_at(text.as_bytes(), 0)
+    }
+
+    fn show(frame: &SseFrame) -> (Option<&str>, Option<&str>, Option<String>, u32) {
+        let text = |bytes| std::str::from_utf8(bytes).unwrap();
+        let data = frame.data().map(|data| String::from_utf8(data.into_owned()).unwrap());
+        (frame.name().map(text), frame.id().map(text), data, frame.data_line())
+    }
+
+    #[test]
+    fn sse_frames_are_equal_wherever_bytes_are_cut() {
+        let text = ":hello\nevent: a\nid: 7\ndata: 1\ndata:2\n\ndata\n\nretry: 3\n\n:end\ndata: x";
+        for line_end in ["\n", "\r", "\r\n"] {
+            for mark in ["", "\u{feff}"] {
+                let text = format!("{mark}{}", text.replace('\n', line_end));
+                let whole = frames_of(&text);
+                assert_eq!(show(&whole[0]), (Some("a"), Some("7"), Some("1\n2".to_owned()), 4), "{text:?}");
+                assert_eq!(show(&whole[1]), (None, None, Some(String::new()), 7), "{text:?}");
+                assert_eq!(show(&whole[2]), (None, None, None, 9), "{text:?}");
+                assert_eq!(show(&whole[3]), (None, None, Some("x".to_owned()), 12), "{text:?}");
+                assert_eq!(whole.iter().flat_map(SseFrame::raw).copied().collect::<Vec<u8>>(), text.as_bytes());
+                for cut in 0..text.len() {
+                    assert_eq!(frames_cut_at(text.as_bytes(), cut), whole, "{text:?} cut at {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sse_mixed_line_ends_cut_frames() {
+        assert_eq!(frames_of("data: a\r\n\ndata: b\n\r\ndata: c").len(), 3);
+        assert_eq!(frames_of("data: a\r\r\n\n").len(), 2);
+        assert_eq!(frames_of("data: a\n\n\n\ndata: b\n\n").iter().filter_map(SseFrame::data).count(), 2);
+    }
+
+    #[test]
+    fn sse_field_loses_one_space_after_colon() {
+        let frame = &frames_of("data:  two\nid: a\0b\nevent:\n\n")[0];
+        assert_eq!(show(frame), (None, None, Some(" two".to_owned()), 1));
+        let fields: Vec<_> = frames_of(":note\n:\nfield:v\nbare\n\n")[0].fields().map(|f| f.name.to_vec()).collect();
+        assert_eq!(fields, [&b""[..], b"", b"field", b"bare"]);
+    }
+
+    #[test]
+    fn sse_byte_order_mark_counts_only_first() {
+        let frames = frames_of("\u{feff}data: a\n\n\u{feff}data: b\n\n");
+        assert_eq!(frames[0].data().as_deref(), Some(&b"a"[..]));
+        assert_eq!(frames[1].data(), None);
+    }
+
+    #[test]
+    fn sse_oversized_frame_keeps_first_bytes() {
+        let mut framer = SseFramer::with_max_frame_bytes(8);
+        let frames = framer.push(b"data: 12\ndata: 3\n\ndata: 4\n\n");
+        assert!(frames[0].is_oversized());
+        assert_eq!(frames[0].raw(), b"data: 12");
+        assert!(framer.pending_bytes() <= 8);
+        assert!(frames[1].is_oversized());
+        let mut framer = SseFramer::with_max_frame_bytes(9);
+        assert!(!framer.push(b"data: 4\n\n")[0].is_oversized());
+        assert!(SseFramer::with_max_frame_bytes(0).push(b"\r\r\n\r\n").iter().all(SseFrame::is_oversized));
+    }
+
+    #[test]
+    fn sse_pending_bytes_count_unfinished_frame() {
+        let mut framer = SseFramer::default();
+        framer.push(b"data: 1\n\ndata: ");
+        assert_eq!((framer.pending_bytes(), framer.line()), (6, 3));
+        assert!(framer.finish().is_some_and(|frame| frame.data().is_some_and(|data| data.is_empty())));
+        assert_eq!(framer.finish(), None);
+    }
+
+    #[test]
+    fn sse_with_data_replaces_all_data_lines() {
+        let frame = &frames_of("\u{feff}: c\r\nevent: a\r\ndata: 1\r\ndata: 2\r\nid: 7\r\n\r\n")[0];
+        let written = String::from_utf8(frame.with_data("{\n}")).unwrap();
+        assert_eq!(written, "\u{feff}: c\r\nevent: a\r\ndata: { }\r\nid: 7\r\n\r");
+        assert_eq!(frame.line_end(), "\r\n");
+    }
+
+    #[test]
+    fn sse_written_event_cannot_be_forged() {
+        let written = write_sse_event(Some("message"), Some(b"1\ndata: forged"), b"a\r\ndata: x\n\nid: 1", "\n");
+        let mut framer = SseFramer::default();
+        let frames = framer.push(&written);
+        assert_eq!(frames.len(), 1);
+        assert_eq!(show(&frames[0]), (Some("message"), None, Some("a\n\ndata: x\n\nid: 1".to_owned()), 2));
+        assert_eq!(write_sse_event(None, Some(b"7"), b"3", "\r\n"), b"id: 7\r\ndata: 3\r\n\r\n");
+    }
+}

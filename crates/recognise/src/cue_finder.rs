@@ -1,0 +1,224 @@
+//! Finds the data that a cue word announces.
+
+use std::ops::Range;
+
+use super::bytes::{byte_at, byte_before, is_alnum, is_one_of, run_end, run_start, starts_with_at};
+use super::cue::Cue;
+use super::finder::Finder;
+use super::gap::skip_gap;
+use super::groups::Groups;
+use super::vocabulary::{BIRTH, CARD, DISEASE, DOCUMENT, ORDER, PHONE};
+use super::{Builtin, card, date, email, government_id, order, phone, street};
+use lictor_json::Text;
+
+impl Finder<'_> {
+    /// Adds what the cue at this place announces.
+    pub(super) fn match_cue(&mut self, cue: Cue, place: Range<usize>, word: &str) {
+        let bytes = self.bytes;
+        let after = |fillers: u16| skip_gap(bytes, place.end, fillers, 0);
+        match cue {
+            Cue::Term(category) => {
+                self.add(category, place);
+                if self.recogniser.custom.identifies(category) {
+                    self.found.add_subject(Text::from(word));
+                }
+            }
+            Cue::Acronym(category) => {
+                if bytes[place.clone()].iter().all(u8::is_ascii_uppercase) {
+                    self.add(category, place);
+                }
+            }
+            Cue::Dot => {
+                if let Some(mailbox) = email::find_around_dot(bytes, place.start) {
+                    self.add_mailbox(mailbox);
+                }
+            }
+            Cue::Order | Cue::Booking => {
+                if let Some(range) = order::find_announced(bytes, &after(ORDER), cue == Cue::Booking) {
+                    self.add(Builtin::OrderId as u16, range);
+                }
+            }
+            Cue::Birth => {
+                let gap = after(BIRTH);
+                self.add_if_ended(Builtin::Dob, gap.end, date::find_date(bytes, gap.end));
+                if let Some(range) = find_date_before(bytes, place.start) {
+                    self.add(Builtin::Dob as u16, range);
+                }
+            }
+            Cue::Born => {
+                // The name of a month counts as unknown, too: as few words as lead to a date.
+                let starts = (0..=4).map(|strangers| skip_gap(bytes, place.end, BIRTH, strangers).end);
+                let found = starts.into_iter().find_map(|start| date::find_date(bytes, start).map(|end| start..end));
+                if let Some(range) = found {
+                    self.add(Builtin::Dob as u16, range);
+                }
+            }
+            Cue::Phone => {
+                let gap = after(PHONE);
+                if let Some(phone) = phone::find_announced(bytes, gap.end) {
+                    self.add_phone(phone);
+                }
+            }
+            Cue::CardCode => {
+                let start = after(CARD).end;
+                let end = run_end(bytes, start, 5, |byte| byte.is_ascii_digit());
+                let fits = matches!(end - start, 3 | 4) && !is_alnum(byte_at(bytes, end));
+                self.add_if_ended(Builtin::Payment, start, fits.then_some(end));
+            }
+            Cue::Card => {
+                let start = after(CARD).end;
+                self.add_if_ended(Builtin::Payment, start, card::find_announced(&Groups::read(bytes, start)));
+            }
+            Cue::Account => {
+                let start = after(CARD).end;
+                let end = run_end(bytes, start, 18, |byte| byte.is_ascii_digit());
+                let fits = matches!(end - start, 6..=17) && !is_alnum(byte_at(bytes, end));
+                self.add_if_ended(Builtin::Payment, start, fits.then_some(end));
+            }
+            Cue::CardEnd => {
+                let start = after(CARD).end;
+                let end = run_end(bytes, start, 5, |byte| byte.is_ascii_digit());
+                let fits =
+                    end - start == 4 && !is_alnum(byte_at(bytes, end)) && names_card_nearby(bytes, place.start, end);
+                self.add_if_ended(Builtin::Payment, start, fits.then_some(end));
+            }
+            Cue::Iban => {
+                let start = after(CARD).end;
+                self.add_if_ended(Builtin::Iban, start, government_id::find_announced_account(bytes, start));
+            }
+            Cue::Document => {
+                let start = after(DOCUMENT).end;
+                self.add_if_ended(Builtin::GovId, start, government_id::find_announced(bytes, start));
+            }
+            Cue::NineDigits => {
+                let start = after(DOCUMENT).end;
+                self.add_if_ended(Builtin::GovId, start, government_id::find_announced_digits(bytes, start, &[9]));
+            }
+            Cue::ElevenDigits => {
+                let start = after(DOCUMENT).end;
+                self.add_if_ended(
+                    Builtin::GovId,
+                    start,
+                    government_id::find_announced_digits(bytes, start, &[11, 12, 13, 15]),
+                );
+            }
+            Cue::Number => {
+                const WHOSE: &[&str] = &["id", "identity", "identification", "personal", "citizen", "tax", "national"];
+                if is_one_of(word_before(bytes, place.start), WHOSE) {
+                    let start = after(0).end;
+                    self.add_if_ended(Builtin::GovId, start, government_id::find_checked(bytes, start));
+                }
+            }
+            Cue::Patient => {
+                let start = after(DOCUMENT).end;
+                let end = run_end(bytes, start, 24, |byte| is_alnum(byte) || byte == b'-');
+                let digits = bytes[start..end].iter().filter(|byte| byte.is_ascii_digit()).count();
+                let fits = digits >= 3 && date::find_date(bytes, start).is_none();
+                self.add_if_ended(Builtin::Health, start, fits.then_some(end));
+            }
+            Cue::Disease => self.match_disease(place.end),
+            Cue::PostalCode => {
+                let start = after(0).end;
+                self.add_if_ended(Builtin::Address, start, find_postal_code(bytes, start));
+            }
+            Cue::Box => {
+                if let Some(range) = street::find_post_box(bytes, place) {
+                    self.add(Builtin::Address as u16, range);
+                }
+            }
+            Cue::Street => {
+                let end = street::find_after_cue(bytes, place.end, &bytes[place.clone()]);
+                self.add_if_ended(Builtin::Address, place.start, end);
+            }
+            Cue::Address => {
+                const OTHERS: &[&str] = &["ip", "mac", "email", "mail", "web", "wallet"];
+                let gap = after(PHONE);
+                if gap.is_assigned && !is_one_of(word_before(bytes, place.start), OTHERS) {
+                    self.add_if_ended(Builtin::Address, gap.end, street::find_labeled(bytes, gap.end));
+                }
+            }
+        }
+    }
+
+    /// Adds a disease code after a word like `diagnosis` or `ICD-10-CM`.
+    fn match_disease(&mut self, end: usize) {
+        let bytes = self.bytes;
+        let mut start = end;
+        for part in ["-10", " 10", "10", "-cm", "-9"] {
+            if starts_with_at(bytes, start, part) {
+                start += part.len();
+            }
+        }
+        let start = skip_gap(bytes, start, DISEASE, 0).end;
+        let is_code = byte_at(bytes, start).is_ascii_uppercase()
+            && byte_at(bytes, start) != b'U'
+            && byte_at(bytes, start + 1).is_ascii_digit()
+            && (byte_at(bytes, start + 2).is_ascii_digit() || matches!(byte_at(bytes, start + 2), b'A' | b'B'));
+        let mut end = start + 3;
+        if byte_at(bytes, end) == b'.' && is_alnum(byte_at(bytes, end + 1)) {
+            end = run_end(bytes, end + 1, 4, is_alnum);
+        }
+        self.add_if_ended(Builtin::Health, start, (is_code && !is_alnum(byte_at(bytes, end))).then_some(end));
+    }
+}
+
+/// Returns the word before a position.
+fn word_before(bytes: &[u8], place: usize) -> &[u8] {
+    let end = run_start(bytes, place, 2, |byte| matches!(byte, b' ' | b'_' | b'-'));
+    &bytes[run_start(bytes, end, 16, |byte| byte.is_ascii_alphabetic())..end]
+}
+
+/// Returns the date before a word for birth: `1990-04-05 is my date of birth`, `5 April 1990 (DOB)`.
+fn find_date_before(bytes: &[u8], cue: usize) -> Option<Range<usize>> {
+    let mut end = cue;
+    let mut is_linked = false;
+    loop {
+        let word_end = run_start(bytes, end, 2, |byte| matches!(byte, b' ' | b'(' | b'\''));
+        is_linked |= bytes[word_end..end].contains(&b'(');
+        let word = run_start(bytes, word_end, 12, |byte| byte.is_ascii_alphabetic());
+        end = word_end;
+        if word == word_end || cue - word > 40 {
+            break;
+        }
+        let text = &bytes[word..word_end];
+        is_linked |= is_one_of(text, &["is", "as"]);
+        if !is_one_of(
+            text,
+            &["is", "as", "my", "the", "his", "her", "their", "date", "of", "s", "customer", "patient", "user"],
+        ) {
+            break;
+        }
+        end = word;
+    }
+    if !is_linked || !byte_before(bytes, end, 1).is_ascii_digit() {
+        return None;
+    }
+    let starts = end.saturating_sub(20)..end.saturating_sub(5);
+    starts
+        .into_iter()
+        .find(|start| !is_alnum(byte_before(bytes, *start, 1)) && date::find_date(bytes, *start) == Some(end))
+        .map(|start| start..end)
+}
+
+/// Whether a card is named shortly before or right after these digits.
+fn names_card_nearby(bytes: &[u8], start: usize, end: usize) -> bool {
+    let mut around = bytes[start.saturating_sub(40)..(end + 12).min(bytes.len())].to_vec();
+    around.make_ascii_lowercase();
+    ["card", "visa", "amex", "karte", "carte", "tarjeta", "carta"]
+        .iter()
+        .any(|name| memchr::memmem::find(&around, name.as_bytes()).is_some())
+}
+
+/// Returns the end of a postal code: digits, or the letters and digits of Britain, Canada, the Netherlands.
+fn find_postal_code(bytes: &[u8], start: usize) -> Option<usize> {
+    let digits = run_end(bytes, start, 7, |byte| byte.is_ascii_digit());
+    if matches!(digits - start, 4..=6) && !is_alnum(byte_at(bytes, digits)) {
+        return Some(digits);
+    }
+    let first = run_end(bytes, start, 8, is_alnum);
+    let second = run_end(bytes, first, 1, |byte| byte == b' ');
+    let end = if second > first { run_end(bytes, second, 4, is_alnum) } else { first };
+    let code = &bytes[start..end];
+    let has_both = code.iter().any(u8::is_ascii_digit) && code.iter().any(u8::is_ascii_uppercase);
+    (has_both && matches!(code.len(), 5..=8) && !code.iter().any(u8::is_ascii_lowercase)).then_some(end)
+}
