@@ -1,4 +1,5 @@
-//! A ledger is opened: verified from the last settled place on, or as a whole; what a crash left unfinished is finished or cut off, and that is recorded.
+//! Opens a ledger: verifies it from the last settled position, or as a whole; finishes or cuts off an interrupted
+//! write, and records the cut.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -7,56 +8,56 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::checkpoint::{HISTORY, NEWEST};
+use crate::checkpoint::{HISTORY_FILE, NEWEST_FILE};
 use crate::compose::Composer;
 use crate::disk::{self, write_all_at};
 use crate::error::{LedgerError, LedgerFault};
-use crate::keyfile::{self, NEXT, SIGNING, SUBJECTS};
+use crate::files::settle::SETTLE_RECORDS_IDLE;
+use crate::files::{LedgerFiles, Segment};
 use crate::lock::Lock;
 use crate::note::Signer;
 use crate::options::LedgerOptions;
 use crate::record::LedgerNotice;
 use crate::segment;
-use crate::store::settle::CALM;
-use crate::store::{Segment, Store};
-use crate::subjects::KeyFile;
+use crate::signing_key::{self, NEXT_KEY_FILE, SIGNING_KEY_FILE, SUBJECT_KEYS_FILE};
+use crate::subjects::SubjectKeyFile;
 use crate::walk::Walk;
 
-impl Store {
+impl LedgerFiles {
     /// Opens the ledger in a folder.
-    pub(crate) fn open(folder: &Path, options: LedgerOptions) -> Result<(Store, Composer), LedgerError> {
-        if !folder.join(SIGNING).exists() {
+    pub(crate) fn open(folder: &Path, options: LedgerOptions) -> Result<(LedgerFiles, Composer), LedgerError> {
+        if !folder.join(SIGNING_KEY_FILE).exists() {
             return Err(LedgerError::refused(format!(
-                "{}: there is no ledger that could be continued: `{SIGNING}` is not there\nhint: create one first",
+                "{}: no ledger to open: `{SIGNING_KEY_FILE}` is missing\nhint: create the ledger first",
                 folder.display()
             )));
         }
-        let lock = Arc::new(Lock::take(folder)?);
-        Store::load(folder, options, lock)
+        let lock = Arc::new(Lock::acquire(folder)?);
+        LedgerFiles::load(folder, options, lock)
     }
 
-    /// Verifies the ledger and takes it up at its end.
+    /// Verifies the ledger and prepares to append at its end.
     pub(super) fn load(
         folder: &Path,
         options: LedgerOptions,
         lock: Arc<Lock>,
-    ) -> Result<(Store, Composer), LedgerError> {
-        let resumed = Walk::resuming(folder, &keyfile::load(&folder.join(SIGNING))?.verifier());
+    ) -> Result<(LedgerFiles, Composer), LedgerError> {
+        let resumed = Walk::resume(folder, &signing_key::load(&folder.join(SIGNING_KEY_FILE))?.verifier());
         let is_unsettled = resumed.is_none();
         let walk = match resumed {
             Some(walk) => walk,
-            None => Walk::mending(folder)?,
+            None => Walk::repair(folder)?,
         };
         if let Some(tail) = walk.tail.as_ref().filter(|tail| tail.has_batches) {
             let message =
-                format!("{}; acknowledged records follow, so this is no unfinished write", tail.fault.message);
+                format!("{}; acknowledged records follow, so this is not an unfinished write", tail.fault.message);
             return Err(LedgerFault { message, ..tail.fault.clone() }.into());
         }
-        let signer = signer(folder, &options, &walk)?;
+        let signer = load_signer(folder, &options, &walk)?;
         let history = mend_checkpoints(folder, &options, &walk)?;
         let segment = mend_segment(folder, &options, &walk)?;
-        let (keys, mut subjects) = KeyFile::load(&folder.join(SUBJECTS))?;
-        let mut store = Store {
+        let (keys, mut subjects) = SubjectKeyFile::load(&folder.join(SUBJECT_KEYS_FILE))?;
+        let mut store = LedgerFiles {
             folder: folder.to_owned(),
             lock,
             signer,
@@ -78,7 +79,7 @@ impl Store {
         for (place, hashes) in &walk.lost {
             store.write_tile(*place, hashes)?;
         }
-        let unfinished: Vec<String> = walk.erased.into_iter().filter(|pseudonym| subjects.knows(pseudonym)).collect();
+        let unfinished: Vec<String> = walk.erased.into_iter().filter(|pseudonym| subjects.has_key(pseudonym)).collect();
         if !unfinished.is_empty() {
             subjects.forget(&unfinished);
             store.keys.destroy(&*store.options.disk, &subjects)?;
@@ -90,20 +91,20 @@ impl Store {
             store.sign()?;
             store.promote_key()?;
         }
-        store.settle_if_due(CALM)?;
+        store.settle_if_due(SETTLE_RECORDS_IDLE)?;
         let composer = Composer::new(subjects, store.options.clock.clone(), store.size(), store.time);
         Ok((store, composer))
     }
 }
 
-/// The key that signs the next checkpoint; finishes a rotation whose last step is missing.
-fn signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Signer, LedgerError> {
-    let (path, next) = (folder.join(SIGNING), folder.join(NEXT));
-    let current = keyfile::load(&path)?;
-    let successor = if next.exists() { Some(keyfile::load(&next)?) } else { None };
+/// Returns the key that signs the next checkpoint; finishes an interrupted rotation.
+fn load_signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Signer, LedgerError> {
+    let (path, next) = (folder.join(SIGNING_KEY_FILE), folder.join(NEXT_KEY_FILE));
+    let current = signing_key::load(&path)?;
+    let successor = if next.exists() { Some(signing_key::load(&next)?) } else { None };
     let stranger = || {
         LedgerError::refused(format!(
-            "{}: this is not the key that signs this ledger\nhint: a ledger is continued with its own key; put that back, or \
+            "{}: this key does not match the checkpoints of the ledger\nhint: restore the key of this ledger, or \
              create a new ledger",
             path.display()
         ))
@@ -114,21 +115,21 @@ fn signer(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Sig
         _ if due == Some(&current.verifier()) && walk.successor.is_none() => Ok(current),
         Some(successor) if due == Some(&current.verifier()) && waits(&successor) => Ok(current),
         Some(successor) if due == Some(&successor.verifier()) => {
-            keyfile::save(&*options.disk, &path, &successor)?;
+            signing_key::save(&*options.disk, &path, &successor)?;
             Ok(successor)
         }
         _ => Err(stranger()),
     }
 }
 
-/// Cuts off a checkpoint without its end, writes the last one again, and puts it into the file of the newest.
+/// Cuts off an unfinished checkpoint, rewrites the last one, and copies it to the file of the newest.
 ///
-/// Written again, because a failed sync may have left bytes that can be read but are not on the disk.
+/// The rewrite is needed because a failed sync may have left bytes that can be read but are not on the disk.
 fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<u64, LedgerError> {
-    let path = folder.join(HISTORY);
+    let path = folder.join(HISTORY_FILE);
     let length = walk.history;
     let Some(last) = &walk.last else { return Ok(length) };
-    // The newest is put into its file when it is durable here.
+    // The newest is copied to its own file only once it is durable here.
     if !walk.is_newest_behind && fs::metadata(&path).is_ok_and(|metadata| metadata.len() == length) {
         return Ok(length);
     }
@@ -141,15 +142,16 @@ fn mend_checkpoints(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> 
     };
     mend().map_err(|error| LedgerError::file("mend", &path, error))?;
     if walk.is_newest_behind {
-        disk::replace(&*options.disk, &folder.join(NEWEST), last.note.as_bytes(), false)?;
+        disk::replace_file(&*options.disk, &folder.join(NEWEST_FILE), last.note.as_bytes(), false)?;
     }
     Ok(length)
 }
 
-/// Cuts off what stands behind the last good record, and writes what no checkpoint covers again, for the same reason.
+/// Cuts off the segment after the last good record, and rewrites the records that no checkpoint covers: as above, a
+/// failed sync may have left bytes that are not on the disk.
 fn mend_segment(folder: &Path, options: &LedgerOptions, walk: &Walk<'_>) -> Result<Segment, LedgerError> {
     let Some(first) = walk.segments.last().copied() else {
-        let message = "there is no segment, so there are no records".to_owned();
+        let message = "no segment found, so there are no records".to_owned();
         return Err(LedgerFault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
     };
     let path = folder.join(segment::path(first));

@@ -1,10 +1,7 @@
-//! Whatever is changed in a closed ledger is found, and the first bad record is named.
+//! Verification finds every change to a closed ledger and names the first bad record.
 //!
-//! A small ledger is changed in every way there is room for: each bit of each byte, each line deleted, doubled, swapped
-//! with each other, each file cut off at each byte. `LICTOR_TAMPER_FLIPS` is how many random bits are flipped in a
-//! larger one besides.
-
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+//! The tests change a small ledger exhaustively: each bit of each byte, each line deleted, duplicated, swapped, each
+//! file truncated at each byte. `LICTOR_TAMPER_FLIPS` is the number of random bit flips in a larger ledger.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -14,16 +11,16 @@ use lictor_ledger::{Draft, Ledger, LedgerFault, LedgerOptions, Payload, Reader, 
 use serde_json::json;
 use tempfile::TempDir;
 
-struct Victim {
+struct TamperTarget {
     folder: TempDir,
     key: VerifierKey,
     /// All files that a verifier relies on, with their good content.
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-impl Victim {
+impl TamperTarget {
     /// A ledger with several segments, checkpoints by two keys, an erased subject and all kinds of payloads.
-    fn new(records: u64) -> Victim {
+    fn new(records: u64) -> TamperTarget {
         let folder = tempfile::tempdir().unwrap();
         let options =
             LedgerOptions::new(jiff::Timestamp::now).segment_bytes(records * 60).checkpoint_records(records / 3);
@@ -50,7 +47,7 @@ impl Victim {
         paths.retain(|path| !is_writers_own(path) && !path.starts_with(folder.path().join("keys")));
         paths.sort();
         let files = paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-        let victim = Victim { folder, key, files };
+        let victim = TamperTarget { folder, key, files };
         verify(victim.folder.path(), &victim.key).unwrap();
         victim
     }
@@ -123,8 +120,8 @@ fn list(folder: &Path, paths: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn every_flipped_bit_is_found_and_its_record_named() {
-    let victim = Victim::new(8);
+fn flipped_bit_is_found_with_its_record() {
+    let victim = TamperTarget::new(8);
     let mut flips = 0;
     for file in 0..victim.files.len() {
         for at in 0..victim.files[file].1.len() {
@@ -140,8 +137,8 @@ fn every_flipped_bit_is_found_and_its_record_named() {
 }
 
 #[test]
-fn every_line_that_is_deleted_doubled_swapped_or_put_in_is_found() {
-    let victim = Victim::new(12);
+fn deleted_duplicated_swapped_inserted_lines_are_found() {
+    let victim = TamperTarget::new(12);
     for file in 0..victim.files.len() {
         if victim.name(file).starts_with("tile/") {
             continue;
@@ -173,8 +170,8 @@ fn every_line_that_is_deleted_doubled_swapped_or_put_in_is_found() {
 }
 
 #[test]
-fn every_file_that_is_cut_off_lengthened_removed_or_swapped_is_found() {
-    let victim = Victim::new(12);
+fn truncated_removed_swapped_files_are_found() {
+    let victim = TamperTarget::new(12);
     for file in 0..victim.files.len() {
         let good = &victim.files[file].1;
         for length in 0..good.len() {
@@ -208,8 +205,8 @@ fn options() -> LedgerOptions {
 
 /// A writer that has nothing to begin with goes over everything.
 #[test]
-fn the_writer_refuses_to_extend_what_does_not_verify() {
-    let victim = Victim::new(12);
+fn open_refuses_ledger_that_does_not_verify() {
+    let victim = TamperTarget::new(12);
     fs::remove_file(victim.folder.path().join("settled")).unwrap();
     for file in 0..victim.files.len() {
         let (path, good) = &victim.files[file];
@@ -230,8 +227,8 @@ fn settled(folder: &Path) -> u64 {
 
 /// Of a ledger that was settled, a writer goes over the end: whatever is changed there is refused, bit by bit.
 #[test]
-fn the_writer_refuses_to_extend_an_end_that_does_not_verify() {
-    let victim = Victim::new(60);
+fn open_refuses_end_that_does_not_verify() {
+    let victim = TamperTarget::new(60);
     let folder = victim.folder.path();
     let (settled, lock) = (settled(folder), fs::read(folder.join("lock")).unwrap());
     let own = fs::read(folder.join("settled")).unwrap();
@@ -274,8 +271,8 @@ fn the_writer_refuses_to_extend_an_end_that_does_not_verify() {
 
 /// Opening does not read what lies behind it, and takes a ledger without the file that says where to begin.
 #[test]
-fn a_long_ledger_is_opened_at_its_end() {
-    let victim = Victim::new(3000);
+fn open_reads_only_after_settled_position() {
+    let victim = TamperTarget::new(3000);
     let folder = victim.folder.path();
     assert!(settled(folder) > 2500);
     let first = (0..victim.files.len()).find(|file| victim.first(*file) == Some(0)).unwrap();
@@ -300,8 +297,8 @@ fn a_long_ledger_is_opened_at_its_end() {
 
 /// Segments under each other's names, or all one place on: the first record that is not where it should be is named.
 #[test]
-fn segments_in_another_order_are_found() {
-    let victim = Victim::new(40);
+fn reordered_segments_are_found() {
+    let victim = TamperTarget::new(40);
     let segments: Vec<usize> = (0..victim.files.len()).filter(|file| victim.first(*file).is_some()).collect();
     assert!(segments.len() > 3);
     let mut orders = vec![[&segments[1..], &segments[..1]].concat()];
@@ -321,8 +318,8 @@ fn segments_in_another_order_are_found() {
 
 /// A checkpoint of the middle that names more records than there are: it is the checkpoint that is wrong, no record.
 #[test]
-fn a_size_that_nobody_signed_is_not_blamed_on_missing_records() {
-    let victim = Victim::new(12);
+fn unsigned_checkpoint_size_blames_the_checkpoint() {
+    let victim = TamperTarget::new(12);
     let file = (0..victim.files.len()).find(|file| victim.name(*file) == "checkpoints").unwrap();
     let text = String::from_utf8(victim.files[file].1.clone()).unwrap();
     for (place, line) in text.lines().enumerate().skip(1).step_by(6) {
@@ -335,8 +332,8 @@ fn a_size_that_nobody_signed_is_not_blamed_on_missing_records() {
 }
 
 #[test]
-fn a_time_changed_at_the_end_of_a_tile_is_not_blamed_on_the_tile_or_the_next_record() {
-    let victim = Victim::new(520);
+fn changed_time_at_tile_end_blames_its_record() {
+    let victim = TamperTarget::new(520);
     let holds = |file: &usize| victim.first(*file).is_some_and(|first| first <= 255);
     let file = (0..victim.files.len()).rfind(holds).unwrap();
     let line = usize::try_from(255 - victim.first(file).unwrap()).unwrap();
@@ -350,7 +347,7 @@ fn a_time_changed_at_the_end_of_a_tile_is_not_blamed_on_the_tile_or_the_next_rec
 }
 
 #[test]
-fn random_flips_in_a_larger_ledger_are_found() {
+fn random_bit_flips_are_found() {
     let flips = std::env::var("LICTOR_TAMPER_FLIPS").ok().map_or(2_000, |text| text.parse::<u64>().unwrap());
     let threads = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
     std::thread::scope(|scope| {
@@ -362,7 +359,7 @@ fn random_flips_in_a_larger_ledger_are_found() {
 
 /// Flips bits of a ledger of its own at places that follow from a seed alone, so that a failure comes again.
 fn flip_at_random(flips: u64, seed: u64) {
-    let victim = Victim::new(520);
+    let victim = TamperTarget::new(520);
     let total: usize = victim.files.iter().map(|(_, content)| content.len()).sum();
     // splitmix64, begun far from where the other threads begin.
     let mut state = seed.wrapping_mul(0xd134_2543_de82_ef95);

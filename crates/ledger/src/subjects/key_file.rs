@@ -1,4 +1,4 @@
-//! The file with the keys of subjects: lines are added as subjects come, and the whole is replaced when one goes.
+//! The key file of subjects: new keys are appended, and an erasure replaces the file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,36 +7,36 @@ use zeroize::Zeroizing;
 
 use crate::disk::{self, Disk, write_all_at};
 use crate::error::{LedgerError, LedgerFault};
-use crate::keyfile;
+use crate::signing_key;
 use crate::subjects::Subjects;
 
-/// The file, and how long it is as far as it is whole.
+/// The key file, and the length of its complete lines.
 #[derive(Debug)]
-pub(crate) struct KeyFile {
+pub(crate) struct SubjectKeyFile {
     path: PathBuf,
     length: u64,
 }
 
-impl KeyFile {
-    /// Makes the file with fresh keys of the log itself and of no subject.
-    pub(crate) fn create(disk: &dyn Disk, path: &Path) -> Result<(KeyFile, Subjects), LedgerError> {
+impl SubjectKeyFile {
+    /// Creates the file with fresh keys of the log itself, without subjects.
+    pub(crate) fn create(disk: &dyn Disk, path: &Path) -> Result<(SubjectKeyFile, Subjects), LedgerError> {
         let subjects = Subjects::random()?;
-        let mut file = KeyFile { path: path.to_owned(), length: 0 };
+        let mut file = SubjectKeyFile { path: path.to_owned(), length: 0 };
         file.replace(disk, &subjects)?;
         Ok((file, subjects))
     }
 
-    /// Reads the file. A line without its end, or with zeros where a sector never reached the disk, was not synced and so
-    /// never relied on: it does not count. Any other line that cannot be read stops everything, for a key that is passed
-    /// over is a person that is forgotten.
-    pub(crate) fn load(path: &Path) -> Result<(KeyFile, Subjects), LedgerError> {
-        keyfile::check_private(path)?;
+    /// Reads the file. An incomplete line, or one with zeros where a sector never reached the disk, was not synced, so
+    /// no record uses it: it is skipped. Any other invalid line is an error, because skipping a key would erase a
+    /// subject.
+    pub(crate) fn load(path: &Path) -> Result<(SubjectKeyFile, Subjects), LedgerError> {
+        signing_key::check_private(path)?;
         let bytes = Zeroizing::new(
             fs::read(path).map_err(|error| LedgerError::file("read the keys of subjects", path, error))?,
         );
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let wrong = |line: usize| {
-            let message = "this is no line of a file with the keys of subjects".to_owned();
+            let message = "not a valid line of a subject key file".to_owned();
             LedgerError::from(LedgerFault {
                 file: path.display().to_string(),
                 line: line as u64 + 1,
@@ -46,10 +46,10 @@ impl KeyFile {
         };
         let text = std::str::from_utf8(&bytes[..whole]).map_err(|_| wrong(0))?;
         let subjects = Subjects::read(text).map_err(wrong)?;
-        Ok((KeyFile { path: path.to_owned(), length: whole as u64 }, subjects))
+        Ok((SubjectKeyFile { path: path.to_owned(), length: whole as u64 }, subjects))
     }
 
-    /// Adds lines, and makes them durable.
+    /// Appends lines and syncs the file.
     pub(crate) fn add(&mut self, disk: &dyn Disk, lines: &str) -> Result<(), LedgerError> {
         if lines.is_empty() {
             return Ok(());
@@ -66,19 +66,19 @@ impl KeyFile {
         Ok(())
     }
 
-    /// Destroys keys: the file is replaced by one without them, and the old one overwritten as well as one can.
+    /// Destroys keys: replaces the file by one without them, and overwrites the old file as far as possible.
     pub(crate) fn destroy(&mut self, disk: &dyn Disk, left: &Subjects) -> Result<(), LedgerError> {
         let mut old = disk.open(&self.path, true).map_err(|error| LedgerError::file("open", &self.path, error))?;
         let length = usize::try_from(self.length).unwrap_or(0);
         self.replace(disk, left)?;
-        // The file has its new content already. What the disk keeps of the old one is beyond us, but this much is not.
+        // Best effort: the file has its new content already, and the disk may keep other copies of the old one.
         let _ = write_all_at(&mut *old, 0, &vec![0; length]).and_then(|()| old.sync());
         Ok(())
     }
 
     fn replace(&mut self, disk: &dyn Disk, subjects: &Subjects) -> Result<(), LedgerError> {
         let text = subjects.to_text();
-        disk::replace(disk, &self.path, text.as_bytes(), true)?;
+        disk::replace_file(disk, &self.path, text.as_bytes(), true)?;
         self.length = text.len() as u64;
         Ok(())
     }
@@ -90,13 +90,13 @@ mod tests {
     use crate::disk::RealDisk;
 
     #[test]
-    fn a_torn_line_is_passed_over_and_no_key_behind_it_is_lost() {
+    fn key_file_skips_torn_line_keeps_later_keys() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("subjects");
-        let (mut file, mut subjects) = KeyFile::create(&RealDisk, &path).unwrap();
+        let (mut file, mut subjects) = SubjectKeyFile::create(&RealDisk, &path).unwrap();
         for name in ["ada", "ben", "eve"] {
             let mut lines = Zeroizing::default();
-            subjects.cast(&[name.to_owned()], &mut lines).unwrap();
+            subjects.group_keys(&[name.to_owned()], &mut lines).unwrap();
             file.add(&RealDisk, &lines).unwrap();
         }
         let text = fs::read_to_string(&path).unwrap();
@@ -109,12 +109,12 @@ mod tests {
             })
             .collect();
         fs::write(&path, format!("{torn}subject AAAA")).unwrap();
-        let (_, again) = KeyFile::load(&path).unwrap();
+        let (_, again) = SubjectKeyFile::load(&path).unwrap();
         assert!(again.pseudonym("ada").is_some());
         assert_eq!(again.pseudonym("ada"), subjects.pseudonym("ada"));
         assert_eq!(again.pseudonym("ben"), None);
         assert_eq!(again.pseudonym("eve"), subjects.pseudonym("eve"));
         fs::write(&path, text.replace("subject ", "subjekt ")).unwrap();
-        assert!(KeyFile::load(&path).unwrap_err().to_string().contains("subjects:3: this is no line"));
+        assert!(SubjectKeyFile::load(&path).unwrap_err().to_string().contains("subjects:3: not a valid line"));
     }
 }

@@ -1,7 +1,7 @@
-//! A ledger in its files, as one thread sees it: records are appended durably, checkpoints signed, keys destroyed.
+//! The files of a ledger, used by one thread at a time: appends records durably, signs checkpoints, destroys keys.
 //!
-//! INVARIANT: what is in this value is on the disk. A failure leaves it as it was; the files are then behind or ahead,
-//! and [`Store::recover`] brings them back together.
+//! INVARIANT: everything in this value is on the disk. A failure leaves the value unchanged; the files may then differ,
+//! and [`LedgerFiles::recover`] brings them back together.
 
 mod create;
 mod forget;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::checkpoint::Signed;
-use crate::compose::{Batch, Composer, time_after};
+use crate::checkpoint::SignedCheckpoint;
+use crate::compose::{Batch, Composer, next_batch_time};
 use crate::disk::{DiskFile, write_all_at};
 use crate::error::LedgerError;
 use crate::lock::Lock;
@@ -23,41 +23,41 @@ use crate::note::Signer;
 use crate::options::LedgerOptions;
 use crate::record::LedgerNotice;
 use crate::segment;
-use crate::subjects::KeyFile;
-use crate::tile::{Place, Tiles};
+use crate::subjects::SubjectKeyFile;
+use crate::tile::{TilePosition, Tiles};
 use crate::tree::Hash;
 
-/// The ledger.
+/// The files of a ledger that is open for writing.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct LedgerFiles {
     folder: PathBuf,
     options: LedgerOptions,
     lock: Arc<Lock>,
     signer: Signer,
-    keys: KeyFile,
+    keys: SubjectKeyFile,
     segment: Segment,
     tiles: Tiles,
     /// Full tiles that are not in their files yet.
-    unwritten: Vec<(Place, Vec<Hash>)>,
+    unwritten: Vec<(TilePosition, Vec<Hash>)>,
     /// How many records the last checkpoint covers, and when it was signed.
     signed: u64,
     signed_at: Timestamp,
     /// The last checkpoint.
-    newest: Option<Signed>,
-    /// How many records are settled, and whether that has to be noted anew: for another key signs, or it never was.
+    newest: Option<SignedCheckpoint>,
+    /// How many records are settled, and whether the mark must be rewritten: the key changed, or there was no mark.
     settled: u64,
     is_unsettled: bool,
-    /// How many records had tiles when the ledger was opened, of which nobody knows whether a sync failed.
+    /// How many records had tiles when the ledger was opened; an earlier sync of those tiles may have failed.
     inherited: u64,
-    /// Below which index records are no longer kept.
+    /// The first index that is still kept.
     dropped: u64,
-    /// How long the file with all checkpoints is.
+    /// The length of the file with all checkpoints, in bytes.
     history: u64,
     /// The time of the last batch.
     time: Timestamp,
 }
 
-/// The segment that is written.
+/// The segment that records are appended to.
 #[derive(Debug)]
 struct Segment {
     file: Box<dyn DiskFile>,
@@ -66,23 +66,23 @@ struct Segment {
     length: u64,
 }
 
-impl Store {
-    /// How many records there are.
+impl LedgerFiles {
+    /// Returns how many records there are.
     pub(crate) fn size(&self) -> u64 {
         self.tiles.size()
     }
 
-    /// The time of the last record.
+    /// Returns the time of the last record.
     pub(crate) fn time(&self) -> Timestamp {
         self.time
     }
 
-    /// Whether there are records that no checkpoint covers.
+    /// Whether some records are not covered by a checkpoint.
     pub(crate) fn has_unsigned(&self) -> bool {
         self.signed < self.size()
     }
 
-    /// Appends a batch. When this returns, it is durable.
+    /// Appends a batch, which is durable when this returns.
     pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), LedgerError> {
         self.lock.check()?;
         // A key is durable before the first record that needs it.
@@ -101,15 +101,15 @@ impl Store {
         Ok(())
     }
 
-    /// Appends what the ledger says about itself, and gives its index.
+    /// Appends a notice and returns its index.
     fn append_notice(&mut self, notice: &LedgerNotice) -> Result<u64, LedgerError> {
         let index = self.size();
-        let time = time_after(self.time, &*self.options.clock);
-        self.write(&Batch::notice(notice, index, time))?;
+        let time = next_batch_time(self.time, &*self.options.clock);
+        self.write(&Batch::from_notice(notice, index, time))?;
         Ok(index)
     }
 
-    /// Makes the file of a new segment, whose name is durable before anything is in it.
+    /// Creates the file of a new segment. Its name is durable before its content.
     fn begin_segment(&self, first: u64) -> Result<Segment, LedgerError> {
         let (disk, path) = (&self.options.disk, self.folder.join(segment::path(first)));
         let open = || {
@@ -121,24 +121,24 @@ impl Store {
         Ok(Segment { file, first, length: 0 })
     }
 
-    /// Cuts off what is in the segment behind the durable records. They were not acknowledged, and may be half there.
-    fn cut_back(&mut self) -> Result<(), LedgerError> {
+    /// Truncates the segment after the durable records. Anything later was not acknowledged and may be incomplete.
+    fn truncate_to_durable(&mut self) -> Result<(), LedgerError> {
         let Segment { file, first, length } = &mut self.segment;
         file.set_len(*length)
             .and_then(|()| file.sync())
             .map_err(|error| LedgerError::file("cut back", &self.folder.join(segment::path(*first)), error))
     }
 
-    /// After a failure: what was half written must not look like records to whoever opens the ledger next. If this
-    /// fails too, recovering will not succeed either.
-    pub(crate) fn give_up(&mut self) {
-        let _ = self.cut_back();
+    /// Removes a partial write after a failure, so that the next open does not take it for records. An error is
+    /// ignored: recovering repeats this step and reports it.
+    pub(crate) fn discard_unacknowledged(&mut self) {
+        let _ = self.truncate_to_durable();
     }
 
-    /// Takes the ledger up again after a failure, as if it were opened anew.
+    /// Reloads the ledger after a failure, as if it were opened again.
     pub(crate) fn recover(&mut self) -> Result<Composer, LedgerError> {
-        self.cut_back()?;
-        let (store, composer) = Store::load(&self.folder, self.options.clone(), self.lock.clone())?;
+        self.truncate_to_durable()?;
+        let (store, composer) = LedgerFiles::load(&self.folder, self.options.clone(), self.lock.clone())?;
         *self = store;
         Ok(composer)
     }

@@ -1,8 +1,5 @@
-//! Disks that fail and power that goes off, at every single operation of a ledger's life: what was acknowledged is
-//! there, what is there verifies, and the ledger can be taken up again.
-
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+//! Disk failures and power losses at every single operation of a ledger's life: acknowledged records survive, the
+//! ledger verifies, and it can be opened again.
 
 mod disk;
 
@@ -15,7 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use lictor_ledger::{Draft, Ledger, LedgerError, LedgerNotice, LedgerOptions, Payload, Reader, verify};
 use serde_json::json;
 
-use crate::disk::{Failure, FaultyDisk, Random, copy_all, scratch};
+use disk::{Failure, FaultyDisk, Random, copy_all, scratch};
 
 fn options(disk: &FaultyDisk) -> LedgerOptions {
     // A clock that is a minute later each time it is asked, so that runs are the same and checkpoints due.
@@ -30,8 +27,8 @@ fn draft(number: u64) -> Draft {
     Draft { body, subjects: vec![format!("subject {}", number % 4)], payload: Some(Payload::Sealed(vec![1, 2, 3])) }
 }
 
-/// Appends, rotates, erases and drops; notes what was acknowledged, up to the first failure.
-fn live(ledger: &Ledger, acknowledged: &mut BTreeMap<u64, u64>) -> Result<(), LedgerError> {
+/// Appends, rotates, erases and drops up to the first failure, and collects acknowledged records.
+fn exercise(ledger: &Ledger, acknowledged: &mut BTreeMap<u64, u64>) -> Result<(), LedgerError> {
     for number in 0..14 {
         let index = ledger.append(draft(number))?.wait()?.index;
         acknowledged.insert(index, number);
@@ -48,7 +45,7 @@ fn live(ledger: &Ledger, acknowledged: &mut BTreeMap<u64, u64>) -> Result<(), Le
     ledger.checkpoint().map(|_| ())
 }
 
-/// Whether everything that was acknowledged is there, unless it was dropped, and the ledger verifies.
+/// Checks that all acknowledged records exist, unless dropped, and that the ledger verifies.
 fn check(folder: &Path, acknowledged: &BTreeMap<u64, u64>, what: &str) {
     let reader = Reader::open(folder);
     let key = reader.first_key().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -60,7 +57,7 @@ fn check(folder: &Path, acknowledged: &BTreeMap<u64, u64>, what: &str) {
     assert!(acknowledged.keys().all(|index| *index < verified.records), "{what}");
 }
 
-/// Makes each operation fail, one after the other, until a life passes without.
+/// Makes each operation fail in turn, until a run has fewer operations than that.
 fn fail_each(failure: Failure, in_process: bool) {
     for at in 1.. {
         let folder = scratch();
@@ -75,7 +72,7 @@ fn fail_each(failure: Failure, in_process: bool) {
                 Ledger::open_or_create(folder.path(), "example.com/a", options(&disk)).unwrap()
             }
         };
-        let mut result = live(&ledger, &mut acknowledged);
+        let mut result = exercise(&ledger, &mut acknowledged);
         if !disk.has_failed() {
             result.unwrap();
             ledger.close().unwrap();
@@ -113,21 +110,21 @@ fn fail_each(failure: Failure, in_process: bool) {
 }
 
 #[test]
-fn a_full_disk_at_any_operation_loses_nothing_acknowledged() {
+fn full_disk_loses_no_acknowledged_record() {
     fail_each(Failure::Full, true);
     fail_each(Failure::Full, false);
 }
 
 #[test]
-fn a_used_up_quota_at_any_operation_loses_nothing_acknowledged() {
+fn exceeded_quota_loses_no_acknowledged_record() {
     fail_each(Failure::Quota, true);
     fail_each(Failure::Quota, false);
 }
 
-/// What a failed sync left unsynced stays so, whatever is synced later; only what is written again can be. So whoever
-/// tries a sync again and relies on it loses records when the power goes off, which is what happens here at the end.
+/// Bytes of a failed sync stay unsynced even if a later sync succeeds; only rewriting them helps. A writer that just
+/// retries the sync loses records in the power loss at the end of this test.
 #[test]
-fn a_failed_sync_is_never_relied_on() {
+fn failed_sync_is_never_relied_on() {
     let mut random = Random(11);
     for at in 1.. {
         let folder = scratch();
@@ -137,7 +134,7 @@ fn a_failed_sync_is_never_relied_on() {
         let mut acknowledged = BTreeMap::new();
         let ledger = Ledger::create(&before, "example.com/a", options(&disk));
         let ledger = ledger.or_else(|_| Ledger::open_or_create(&before, "example.com/a", options(&disk))).unwrap();
-        let result = live(&ledger, &mut acknowledged);
+        let result = exercise(&ledger, &mut acknowledged);
         let is_over = !disk.has_failed();
         disk.mend();
         let ledger = if at % 2 == 0 || result.is_ok() {
@@ -168,19 +165,19 @@ fn a_failed_sync_is_never_relied_on() {
 }
 
 #[test]
-fn an_error_at_any_operation_loses_nothing_acknowledged() {
+fn disk_error_loses_no_acknowledged_record() {
     fail_each(Failure::Error, true);
     fail_each(Failure::Error, false);
 }
 
 #[test]
-fn a_short_write_at_any_operation_loses_nothing_acknowledged() {
+fn short_write_loses_no_acknowledged_record() {
     fail_each(Failure::Short, true);
     fail_each(Failure::Short, false);
 }
 
 #[test]
-fn power_that_goes_off_at_any_operation_loses_nothing_acknowledged() {
+fn power_loss_loses_no_acknowledged_record() {
     let mut random = Random(7);
     for at in 1.. {
         let folder = scratch();
@@ -190,7 +187,7 @@ fn power_that_goes_off_at_any_operation_loses_nothing_acknowledged() {
         let mut is_created = false;
         if let Ok(ledger) = Ledger::create(&before, "example.com/a", options(&disk)) {
             is_created = true;
-            let result = live(&ledger, &mut acknowledged);
+            let result = exercise(&ledger, &mut acknowledged);
             if result.is_ok() {
                 let _ = ledger.close();
             }
@@ -220,7 +217,7 @@ fn power_that_goes_off_at_any_operation_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn a_tail_that_is_torn_at_any_byte_is_cut_off_and_recorded() {
+fn torn_tail_is_cut_off_and_recorded() {
     let folder = scratch();
     let disk = FaultyDisk::default();
     let ledger = Ledger::create(folder.path(), "example.com/a", options(&disk)).unwrap();
@@ -244,7 +241,7 @@ fn a_tail_that_is_torn_at_any_byte_is_cut_off_and_recorded() {
 }
 
 #[test]
-fn damage_before_acknowledged_records_is_not_taken_for_a_torn_tail() {
+fn damage_before_acknowledged_records_is_refused() {
     let folder = scratch();
     let disk = FaultyDisk::default();
     let slow = options(&disk).checkpoint_records(1000).checkpoint_interval(std::time::Duration::from_secs(1 << 30));

@@ -1,4 +1,4 @@
-//! The file with the key that signs checkpoints, and the condition under which files with keys are used at all.
+//! The signing key in its file, and the check that key files are private.
 
 use std::fs;
 use std::path::Path;
@@ -9,19 +9,19 @@ use crate::disk::{self, Disk};
 use crate::error::LedgerError;
 use crate::note::Signer;
 
-/// The folder with all that is secret.
-pub(crate) const KEYS: &str = "keys";
+/// The folder of all secrets.
+pub(crate) const KEYS_FOLDER: &str = "keys";
 
-/// The key that signs.
-pub(crate) const SIGNING: &str = "keys/signing";
+/// The file with the key that signs checkpoints.
+pub(crate) const SIGNING_KEY_FILE: &str = "keys/signing";
 
-/// The key that will sign, while one takes the place of another or a ledger is being created.
-pub(crate) const NEXT: &str = "keys/signing-next";
+/// The file with the next key, during a rotation or the creation of a ledger.
+pub(crate) const NEXT_KEY_FILE: &str = "keys/signing-next";
 
-/// The keys of subjects.
-pub(crate) const SUBJECTS: &str = "keys/subjects";
+/// The file with the keys of subjects.
+pub(crate) const SUBJECT_KEYS_FILE: &str = "keys/subjects";
 
-/// Refuses a file that others than its owner could read.
+/// Returns an error if other users can read the file.
 pub(crate) fn check_private(path: &Path) -> Result<(), LedgerError> {
     #[cfg(unix)]
     {
@@ -30,8 +30,8 @@ pub(crate) fn check_private(path: &Path) -> Result<(), LedgerError> {
         let mode = metadata.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(LedgerError::refused(format!(
-                "{path}: others than its owner may read this key (mode {mode:o}), so it proves nothing\nhint: chmod 600 \
-                 {path}, and rotate the key if somebody may have read it",
+                "{path}: the key file is readable by other users (mode {mode:o})\nhint: chmod 600 {path}, and rotate the key \
+                 if it may have been read",
                 path = path.display()
             )));
         }
@@ -39,15 +39,15 @@ pub(crate) fn check_private(path: &Path) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Reads the key that signs.
+/// Reads a signing key.
 pub(crate) fn load(path: &Path) -> Result<Signer, LedgerError> {
     check_private(path)?;
     let text = fs::read_to_string(path).map_err(|error| LedgerError::file("read the key", path, error))?;
     Signer::from_text(&Zeroizing::new(text))
-        .ok_or_else(|| LedgerError::refused(format!("{}: this is no signing key of a ledger", path.display())))
+        .ok_or_else(|| LedgerError::refused(format!("{}: not a ledger signing key", path.display())))
 }
 
 /// Writes a key, readable by its owner only.
 pub(crate) fn save(disk: &dyn Disk, path: &Path, signer: &Signer) -> Result<(), LedgerError> {
-    disk::replace(disk, path, signer.to_text().as_bytes(), true)
+    disk::replace_file(disk, path, signer.to_text().as_bytes(), true)
 }

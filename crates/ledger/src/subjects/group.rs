@@ -1,4 +1,4 @@
-//! Those whom one record is about, taken together: the keys that are derived from all of theirs.
+//! The subjects of one record as a group, and the keys derived from all of their keys.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,24 +11,24 @@ use zeroize::Zeroizing;
 
 use crate::canonical::write_string;
 use crate::error::LedgerError;
-use crate::subjects::{Key, keyed, no_randomness};
+use crate::subjects::{Key, no_randomness, start_hmac};
 
-/// How many bytes of a sealed payload are its nonce.
-const NONCE: usize = 24;
+/// The length of the nonce at the start of a sealed payload.
+const NONCE_BYTES: usize = 24;
 
-/// All subjects of a record: their pseudonyms, and what commits to payloads and seals them.
+/// The subjects of a record: their pseudonyms, and the derived keys that commit to payloads and seal them.
 #[derive(Clone)]
-pub(crate) struct Cast {
+pub(crate) struct SubjectGroup {
     array: String,
-    /// Has taken the key in; what it commits to is still to come.
+    /// An HMAC initialized with the commitment key.
     commitment: Hmac<Sha256>,
     seal: Key,
 }
 
-impl Cast {
-    /// Of pseudonyms with their keys, which are sorted, so that their order says nothing; of nobody: with the key of
-    /// the log. None if the keys cannot be derived.
-    pub(super) fn of(people: &[(String, &Key)], log: &Key) -> Option<Cast> {
+impl SubjectGroup {
+    /// Derives a group from pseudonyms with their keys, sorted, so that their order reveals nothing; without subjects
+    /// from the key of the log. Returns none if the derivation fails.
+    pub(super) fn derive(people: &[(String, &Key)], log: &Key) -> Option<SubjectGroup> {
         let mut material = Zeroizing::new(Vec::with_capacity(32 * people.len().max(1)));
         people.iter().for_each(|(_, key)| material.extend_from_slice(&***key));
         if people.is_empty() {
@@ -46,10 +46,10 @@ impl Cast {
             write_string(pseudonym, &mut array);
         }
         array.push(']');
-        Some(Cast { array, commitment: keyed(&commitment), seal })
+        Some(SubjectGroup { array, commitment: start_hmac(&commitment), seal })
     }
 
-    /// The pseudonyms, as a canonical array.
+    /// Returns the pseudonyms as a canonical JSON array.
     pub(crate) fn array(&self) -> &str {
         &self.array
     }
@@ -62,32 +62,33 @@ impl Cast {
         STANDARD.encode_string(mac.finalize().into_bytes(), out);
     }
 
-    /// Appends the payload of a record, sealed.
+    /// Appends the sealed payload of a record.
     pub(crate) fn seal(&self, index: u64, body: &str, payload: &[u8], out: &mut String) -> Result<(), LedgerError> {
-        let mut sealed = vec![0; NONCE];
+        let mut sealed = vec![0; NONCE_BYTES];
         getrandom::fill(&mut sealed).map_err(no_randomness)?;
-        let nonce = XNonce::try_from(&sealed[..]).map_err(|_| LedgerError::refused("a nonce of an odd length"))?;
-        let aad = bound_to(index, body);
+        let nonce =
+            XNonce::try_from(&sealed[..]).map_err(|_| LedgerError::refused("the nonce has the wrong length"))?;
+        let aad = associated_data(index, body);
         let text = XChaCha20Poly1305::new(&SealKey::from(*self.seal))
             .encrypt(&nonce, Payload { msg: payload, aad: &aad })
-            .map_err(|_| LedgerError::refused("the payload is too long to be sealed"))?;
+            .map_err(|_| LedgerError::refused("the payload is too long to seal"))?;
         sealed.extend(text);
         STANDARD.encode_string(sealed, out);
         Ok(())
     }
 
-    /// The payload that was sealed; none if the seal is broken.
+    /// Returns the payload; none if it was not sealed with these keys for this record.
     pub(crate) fn unseal(&self, index: u64, body: &str, sealed: &str) -> Option<Vec<u8>> {
         let bytes = STANDARD.decode(sealed).ok()?;
-        let (nonce, text) = bytes.split_at_checked(NONCE)?;
+        let (nonce, text) = bytes.split_at_checked(NONCE_BYTES)?;
         let nonce = XNonce::try_from(nonce).ok()?;
-        let aad = bound_to(index, body);
+        let aad = associated_data(index, body);
         XChaCha20Poly1305::new(&SealKey::from(*self.seal)).decrypt(&nonce, Payload { msg: text, aad: &aad }).ok()
     }
 }
 
-/// What a sealed payload is bound to, so that it cannot be moved to another record.
-fn bound_to(index: u64, body: &str) -> Vec<u8> {
+/// Returns the associated data that binds a sealed payload to its record.
+fn associated_data(index: u64, body: &str) -> Vec<u8> {
     let mut aad = index.to_be_bytes().to_vec();
     aad.extend(Sha256::digest(body));
     aad

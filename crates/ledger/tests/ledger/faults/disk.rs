@@ -1,4 +1,4 @@
-//! A disk that fails when it is told to, and that knows what would be left of it if the power went off.
+//! A disk that fails on demand and can simulate a power loss.
 //!
 //! The files are real; what is simulated is which of their bytes and names survive. Bytes that were not synced may be
 //! lost, torn, or there in sectors of 512 bytes in any order; names of files that were not synced with their folder may
@@ -15,13 +15,13 @@ use lictor_ledger::{Disk, DiskFile};
 /// What happens at the operation that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It fails, and all others until the disk is mended: no space left.
+    /// It and all later operations fail until the disk is repaired: no space left.
     Full,
-    /// The same, since somebody has used up what they may use.
+    /// As [`Failure::Full`], with the error of an exceeded quota.
     Quota,
     /// It fails, once: an error of input or output.
     Error,
-    /// A write takes a part of the bytes and then no more, until the disk is mended.
+    /// A write takes some of the bytes and later ones fail, until the disk is repaired.
     Short,
 }
 
@@ -46,7 +46,7 @@ struct State {
 }
 
 impl FaultyDisk {
-    /// A disk whose operation of this number fails, counted from 1.
+    /// Returns a disk whose nth operation fails, counted from 1.
     pub(crate) fn failing(at: u64, failure: Failure) -> FaultyDisk {
         let disk = FaultyDisk::default();
         disk.state().fails = Some((at, failure));
@@ -63,7 +63,7 @@ impl FaultyDisk {
         state.fails.is_some_and(|(at, _)| state.count >= at)
     }
 
-    /// From now on nothing fails.
+    /// Repairs the disk: nothing fails from now on.
     pub(crate) fn mend(&self) {
         let mut state = self.state();
         state.is_failing = false;
@@ -85,7 +85,7 @@ impl FaultyDisk {
         Ok(())
     }
 
-    /// Makes a folder what a loss of power now could leave of another one.
+    /// Copies a folder as a power loss at this moment could leave it.
     pub(crate) fn lose_power(&self, from: &Path, to: &Path, random: &mut Random) {
         let state = self.state();
         let mut names = state.synced_names.clone();
@@ -110,7 +110,7 @@ impl FaultyDisk {
         for (path, file) in names {
             let live = state.names.iter().find(|(_, other)| **other == file).map(|(path, _)| fs::read(path).unwrap());
             let synced = &state.synced[file];
-            let content = live.map_or_else(|| synced.clone(), |live| torn(synced, &live, random));
+            let content = live.map_or_else(|| synced.clone(), |live| tear(synced, &live, random));
             let target = to.join(path.strip_prefix(from).unwrap());
             fs::create_dir_all(target.parent().unwrap()).unwrap();
             let mut options = OpenOptions::new();
@@ -158,8 +158,8 @@ fn copy_folders(from: &Path, to: &Path) {
     }
 }
 
-/// What may be left of a file: as synced, as written, a beginning, or some of its sectors.
-fn torn(synced: &[u8], live: &[u8], random: &mut Random) -> Vec<u8> {
+/// Returns a possible state of a file after a power loss: as synced, as written, a prefix, or some of its sectors.
+fn tear(synced: &[u8], live: &[u8], random: &mut Random) -> Vec<u8> {
     if synced == live {
         return synced.to_vec();
     }
@@ -303,7 +303,7 @@ impl DiskFile for FaultyFile {
     }
 }
 
-/// A sequence that looks random and comes again (splitmix64).
+/// A reproducible pseudo-random sequence (splitmix64).
 #[derive(Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
