@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use jiff::Timestamp;
 
+use crate::command::{Command, ReplySender};
 use crate::compose::Composer;
 use crate::draft::{Draft, PreparedDraft};
 use crate::error::LedgerError;
@@ -14,7 +15,7 @@ use crate::note::VerifierKey;
 use crate::options::LedgerOptions;
 use crate::queue::{Outcome, Queue};
 use crate::reader::Reader;
-use crate::writer::{self, Command, ReplySender};
+use crate::writer;
 
 /// A ledger open for writing.
 ///

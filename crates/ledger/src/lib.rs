@@ -19,6 +19,7 @@
 
 mod canonical;
 mod checkpoint;
+mod command;
 mod compose;
 mod disk;
 mod draft;

@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::command::{Command, ReturnedStore};
 use crate::draft::PreparedDraft;
 use crate::error::LedgerError;
 use crate::options::LedgerOptions;
-use crate::writer::{Command, ReturnedStore};
 
 /// Drafts and commands that wait for the writer thread.
 #[derive(Debug)]

@@ -6,33 +6,18 @@
 //! they were composed, one at a time. After a failure nothing is written or acknowledged until the ledger is recovered;
 //! drafts composed meanwhile are discarded.
 
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
-use jiff::Timestamp;
-
+use crate::command::{Command, ReturnedStore};
 use crate::compose::{Batch, Composer};
 use crate::error::LedgerError;
 use crate::files::LedgerFiles;
-use crate::note::VerifierKey;
 use crate::options::LedgerOptions;
 use crate::queue::{Chunk, Promise, Queue, QueueItem};
 
 /// How many drafts must wait before composing starts while the disk is busy.
 const MIN_DRAFTS_WHILE_BUSY: usize = 128;
-
-/// The channel for the outcome of a command.
-pub(crate) type ReplySender<T> = Sender<Result<T, LedgerError>>;
-
-/// A request to the writer other than appending.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Erase { subject: String, reply: ReplySender<u64> },
-    Rotate { reply: ReplySender<VerifierKey> },
-    DropBefore { time: Timestamp, reply: ReplySender<u64> },
-    Sign { reply: ReplySender<()> },
-    Recover { reply: ReplySender<()> },
-}
 
 /// A batch for the disk thread, with the files to write it to and the promises to resolve.
 #[derive(Debug)]
@@ -40,15 +25,6 @@ struct BatchTask {
     store: Box<LedgerFiles>,
     batch: Batch,
     promises: Vec<(Promise, u64)>,
-}
-
-/// The files back from the disk thread, with the outcome and a batch whose memory can be reused. Without files: the
-/// disk thread has ended.
-#[derive(Debug)]
-pub(crate) struct ReturnedStore {
-    store: Option<Box<LedgerFiles>>,
-    batch: Batch,
-    written: Result<(), LedgerError>,
 }
 
 /// The state of the composing thread.

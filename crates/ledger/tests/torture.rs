@@ -110,8 +110,8 @@ fn create_scratch(number: u64) -> tempfile::TempDir {
     }
 }
 
-/// Lets a process write for a while and kills it; gives what it acknowledged. The while begins when the process does,
-/// or when it has opened the ledger.
+/// Runs a writing process, kills it after a delay, and returns the acknowledged records. The delay begins when the
+/// process starts, or when it has opened the ledger.
 fn run_and_kill(folder: &Path, start: u64, delay: Duration, from_start: bool) -> BTreeMap<u64, u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["write", folder.to_str().unwrap(), &start.to_string()])

@@ -1,9 +1,9 @@
-//! One transaction for all saves that wait, and what to do when the connection breaks in it.
+//! The writer: one transaction for all waiting saves, with retries when the connection is lost.
 //!
-//! `COMMIT` is sent only after every statement before it was answered. So if the connection breaks earlier, nothing was
-//! saved, and the transaction is simply done again. If it breaks between `COMMIT` and its answer, nobody can know; but
-//! the transaction has also counted up the `turn` of this writer, in a row that it holds locked until it is over. A new
-//! connection that asks for this row with a lock waits until the old transaction is over and reads the truth.
+//! `COMMIT` is sent only after every statement before it was answered. If the connection is lost earlier, nothing was
+//! saved, and the transaction is retried. If it is lost between `COMMIT` and its answer, the outcome is unknown; but
+//! the transaction also increments the `turn` of this writer, in a row that stays locked until the transaction ends. A
+//! new connection that selects this row `FOR UPDATE` waits for the old transaction and reads the outcome.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,18 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Error as PostgresError, Statement, Transaction};
 
-use crate::connection::{Connection, Server, is_lost, reason_of, version_of};
+use crate::connection::{Connection, Server, format_error, is_lost, read_version};
 use crate::plan::Plan;
 
-/// How often a transaction is tried when others create the same keys, or when connections break.
-const ATTEMPTS: usize = 20;
+/// How often a transaction is tried when other processes create the same keys or connections are lost.
+const MAX_ATTEMPTS: usize = 20;
 
-/// Locks the rows in the order of their keys, so that two transactions rarely wait for each other in a circle.
+/// Locks the rows in the order of their keys, which avoids most deadlocks.
 const LOCK_KEYS: &str = "SELECT key, version FROM lictor_entry WHERE key = ANY($1) ORDER BY key FOR UPDATE";
 
-/// Counts the turn of this writer, takes a version and makes all changes; gives the version and the number of changes.
-const WRITE: &str = "
+/// Increments the turn of this writer, takes a version and makes all changes; returns the version and the number of
+/// changes.
+const WRITE_CHANGES: &str = "
     WITH turn AS (
         UPDATE lictor_writer SET turn = turn + 1, used_at = now() WHERE writer = $1 AND turn = $2
         RETURNING nextval('lictor_version') AS version
@@ -41,71 +42,71 @@ const WRITE: &str = "
         (SELECT count(*) FROM inserted) + (SELECT count(*) FROM updated) + (SELECT count(*) FROM deleted)
     FROM turn";
 
-const NEW_LINE: &str = "INSERT INTO lictor_writer (turn) VALUES (0) RETURNING writer";
-const TURN: &str = "SELECT turn FROM lictor_writer WHERE writer = $1 FOR UPDATE";
-const DELETE: &str = "DELETE FROM lictor_entry WHERE key = ANY($1)";
+const INSERT_WRITER: &str = "INSERT INTO lictor_writer (turn) VALUES (0) RETURNING writer";
+const SELECT_TURN: &str = "SELECT turn FROM lictor_writer WHERE writer = $1 FOR UPDATE";
+const DELETE_KEYS: &str = "DELETE FROM lictor_entry WHERE key = ANY($1)";
 
-/// The one connection of a store that saves.
+/// The one connection of a store that makes saves.
 pub(crate) struct Writer {
     connection: Option<Connection>,
-    /// Its line in the table of writers, and how many turns are in it.
-    line: Option<(i64, i64)>,
+    /// Its row in the table of writers: its id and its turn.
+    row: Option<(i64, i64)>,
 }
 
-/// How far a transaction came.
-enum Progress {
-    /// It is over, and these are the outcomes.
-    Over(Vec<Result<u64, StoreError>>),
-    /// Nothing was saved: somebody created a key after we had looked. The next attempt will see it.
+/// The outcome of one attempt at a transaction.
+enum Attempt {
+    /// It is finished, with these outcomes.
+    Finished(Vec<Result<u64, StoreError>>),
+    /// Nothing was saved: another process created a key after the lock. The next attempt sees it.
     KeyCreated,
-    /// Nothing was saved: the line of this writer was forgotten, so it needs a new one.
-    LineGone,
-    /// Nothing was saved, and this is why.
+    /// Nothing was saved: the row of this writer was deleted, so it needs a new one.
+    RowDeleted,
+    /// Nothing was saved because of an error.
     Failed(PostgresError),
-    /// `COMMIT` was sent and not answered; these are the outcomes if it was done.
+    /// `COMMIT` was sent but not answered; the outcomes if it was executed.
     Unanswered(Vec<Result<u64, StoreError>>, PostgresError),
 }
 
 impl Writer {
     pub(crate) fn new(connection: Connection) -> Writer {
-        Writer { connection: Some(connection), line: None }
+        Writer { connection: Some(connection), row: None }
     }
 
-    /// Makes saves in one transaction. Those in conflict are left out, the others are durable when it returns.
+    /// Makes saves in one transaction. Conflicting saves are skipped; the others are durable when this returns.
     pub(crate) fn commit(&mut self, server: &Server, saves: &[Vec<Change>]) -> Vec<Result<u64, StoreError>> {
         let failed = |error: StoreError| saves.iter().map(|_| Err(error.clone())).collect();
-        let mut last_reason = "other processes created the same keys again and again".to_string();
-        for _ in 0..ATTEMPTS {
-            let (mut connection, line) = match self.ready(server) {
+        let mut last_reason = "other processes keep creating the same keys".to_string();
+        for _ in 0..MAX_ATTEMPTS {
+            let (mut connection, row) = match self.take_connection(server) {
                 Ok(ready) => ready,
                 Err(error) => return failed(error),
             };
-            match transact(&mut connection, line, saves) {
-                Progress::Over(outcomes) => {
+            match try_transaction(&mut connection, row, saves) {
+                Attempt::Finished(outcomes) => {
                     if outcomes.iter().any(Result::is_ok) {
-                        self.line = Some((line.0, line.1 + 1));
+                        self.row = Some((row.0, row.1 + 1));
                     }
                     self.connection = Some(connection);
                     return outcomes;
                 }
-                Progress::KeyCreated => self.connection = Some(connection),
-                Progress::LineGone => {
+                Attempt::KeyCreated => self.connection = Some(connection),
+                Attempt::RowDeleted => {
                     self.connection = Some(connection);
-                    self.line = None;
+                    self.row = None;
                 }
-                // A connection that is lost is opened again, a transaction that waited in a circle is done again.
-                Progress::Failed(error) if is_lost(&error) => last_reason = reason_of(&error),
-                Progress::Failed(error) if is_circle(&error) => self.connection = Some(connection),
-                Progress::Failed(error) => {
+                // A lost connection is reopened, a deadlocked transaction is retried.
+                Attempt::Failed(error) if is_lost(&error) => last_reason = format_error(&error),
+                Attempt::Failed(error) if is_deadlock(&error) => self.connection = Some(connection),
+                Attempt::Failed(error) => {
                     self.connection = Some(connection);
                     return failed(server.unavailable(&error));
                 }
-                Progress::Unanswered(outcomes, error) => match self.was_committed(server, line) {
+                Attempt::Unanswered(outcomes, error) => match self.was_committed(server, row) {
                     Ok(true) => return outcomes,
-                    Ok(false) => last_reason = reason_of(&error),
+                    Ok(false) => last_reason = format_error(&error),
                     Err(reason) => {
-                        // Whatever became of the turn, it is the last one of this line.
-                        self.line = None;
+                        // The outcome of this turn is unknown, so the row cannot be used again.
+                        self.row = None;
                         return failed(StoreError::Uncertain { place: server.place().into(), reason });
                     }
                 },
@@ -114,62 +115,63 @@ impl Writer {
         failed(StoreError::Unavailable { place: server.place().into(), reason: last_reason })
     }
 
-    /// The connection, taken out of its place until it has proven good, and the line of this writer.
-    fn ready(&mut self, server: &Server) -> Result<(Connection, (i64, i64)), StoreError> {
+    /// Takes the connection, opened if needed, and the row of this writer. The caller puts the connection back if it is
+    /// good.
+    fn take_connection(&mut self, server: &Server) -> Result<(Connection, (i64, i64)), StoreError> {
         loop {
             let mut connection = match self.connection.take() {
                 Some(connection) => connection,
                 None => server.connect()?,
             };
-            let line = match self.line {
-                Some(line) => line,
-                None => match connection.client.query_one(NEW_LINE, &[]).and_then(|row| row.try_get(0)) {
+            let row = match self.row {
+                Some(row) => row,
+                None => match connection.client.query_one(INSERT_WRITER, &[]).and_then(|row| row.try_get(0)) {
                     Ok(writer) => (writer, 0),
-                    // A line without an owner does no harm and is forgotten one day.
+                    // A row without an owner is harmless and is deleted later.
                     Err(error) if is_lost(&error) => continue,
                     Err(error) => return Err(server.unavailable(&error)),
                 },
             };
-            self.line = Some(line);
-            return Ok((connection, line));
+            self.row = Some(row);
+            return Ok((connection, row));
         }
     }
 
-    /// Was the turn counted, and with it everything else of its transaction?
+    /// Whether the turn was incremented, and with it the whole transaction committed.
     fn was_committed(&mut self, server: &Server, (writer, turn): (i64, i64)) -> Result<bool, String> {
         let mut reason = String::new();
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let mut connection = server.connect().map_err(|error| error.to_string())?;
-            // The lock waits for the old transaction, should the server not yet have noticed that we are gone.
-            match connection.client.query_opt(TURN, &[&writer]) {
+            // The lock waits for the old transaction, in case the server has not noticed the lost connection yet.
+            match connection.client.query_opt(SELECT_TURN, &[&writer]) {
                 Ok(row) => {
                     let counted: i64 = match row.map(|row| row.try_get(0)) {
                         Some(Ok(counted)) => counted,
-                        _ => return Err("the line of this writer is gone".into()),
+                        _ => return Err("the row of this writer was deleted".into()),
                     };
                     self.connection = Some(connection);
-                    self.line = Some((writer, counted));
+                    self.row = Some((writer, counted));
                     return Ok(counted > turn);
                 }
-                Err(error) => reason = reason_of(&error),
+                Err(error) => reason = format_error(&error),
             }
         }
         Err(reason)
     }
 }
 
-/// One attempt at the transaction.
-fn transact(connection: &mut Connection, line: (i64, i64), saves: &[Vec<Change>]) -> Progress {
-    match prepare(connection).and_then(|statements| Ok((connection.client.transaction()?, statements))) {
-        Err(error) => Progress::Failed(error),
-        Ok((mut transaction, statements)) => match write(&mut transaction, &statements, line, saves) {
-            Err(error) => Progress::Failed(error),
-            Ok(Progress::Over(outcomes)) if outcomes.iter().any(Result::is_ok) => match transaction.commit() {
-                Ok(()) => Progress::Over(outcomes),
-                Err(error) => Progress::Unanswered(outcomes, error),
+/// Makes one attempt at the transaction.
+fn try_transaction(connection: &mut Connection, row: (i64, i64), saves: &[Vec<Change>]) -> Attempt {
+    match prepare_statements(connection).and_then(|statements| Ok((connection.client.transaction()?, statements))) {
+        Err(error) => Attempt::Failed(error),
+        Ok((mut transaction, statements)) => match write_changes(&mut transaction, &statements, row, saves) {
+            Err(error) => Attempt::Failed(error),
+            Ok(Attempt::Finished(outcomes)) if outcomes.iter().any(Result::is_ok) => match transaction.commit() {
+                Ok(()) => Attempt::Finished(outcomes),
+                Err(error) => Attempt::Unanswered(outcomes, error),
             },
-            // Nothing was written that should stay; dropping the transaction rolls it back.
-            Ok(progress) => progress,
+            // Dropping the transaction rolls it back.
+            Ok(attempt) => attempt,
         },
     }
 }
@@ -180,41 +182,41 @@ struct Statements {
     write: Statement,
 }
 
-fn prepare(connection: &mut Connection) -> Result<Statements, PostgresError> {
-    Ok(Statements { lock_keys: connection.statement(LOCK_KEYS)?, write: connection.statement(WRITE)? })
+fn prepare_statements(connection: &mut Connection) -> Result<Statements, PostgresError> {
+    Ok(Statements { lock_keys: connection.statement(LOCK_KEYS)?, write: connection.statement(WRITE_CHANGES)? })
 }
 
-/// All statements before `COMMIT`.
-fn write(
+/// Executes all statements before `COMMIT`.
+fn write_changes(
     transaction: &mut Transaction<'_>,
     statements: &Statements,
     (writer, turn): (i64, i64),
     saves: &[Vec<Change>],
-) -> Result<Progress, PostgresError> {
+) -> Result<Attempt, PostgresError> {
     let keys: Vec<&str> = saves.iter().flatten().map(|change| change.key.as_str()).collect();
     let mut found = BTreeMap::new();
     for row in transaction.query(&statements.lock_keys, &[&keys])? {
-        found.insert(row.try_get(0)?, version_of(&row, 1)?);
+        found.insert(row.try_get(0)?, read_version(&row, 1)?);
     }
     let plan = Plan::new(saves, &found);
     if plan.is_all_in_conflict() {
-        return Ok(Progress::Over(plan.outcomes(0)));
+        return Ok(Attempt::Finished(plan.outcomes(0)));
     }
     let ((new, new_values), (old, old_values)) = (&plan.inserted, &plan.updated);
     let parameters: [&(dyn ToSql + Sync); 7] = [&writer, &turn, new, new_values, old, old_values, &plan.deleted];
-    let Some(row) = transaction.query_opt(&statements.write, &parameters)? else { return Ok(Progress::LineGone) };
+    let Some(row) = transaction.query_opt(&statements.write, &parameters)? else { return Ok(Attempt::RowDeleted) };
     if usize::try_from(row.try_get::<_, i64>(1)?) != Ok(plan.rows()) {
-        return Ok(Progress::KeyCreated);
+        return Ok(Attempt::KeyCreated);
     }
-    let version = version_of(&row, 0)?;
+    let version = read_version(&row, 0)?;
     if !plan.kept_absent.is_empty() {
-        transaction.execute(DELETE, &[&plan.kept_absent])?;
+        transaction.execute(DELETE_KEYS, &[&plan.kept_absent])?;
     }
-    Ok(Progress::Over(plan.outcomes(version)))
+    Ok(Attempt::Finished(plan.outcomes(version)))
 }
 
-/// Did two transactions wait for each other, so that the server ended one?
-fn is_circle(error: &PostgresError) -> bool {
+/// Whether the server ended one of two transactions that waited for each other.
+fn is_deadlock(error: &PostgresError) -> bool {
     error
         .code()
         .is_some_and(|code| [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code))

@@ -1,8 +1,8 @@
 //! Group commit: saves that arrive while another is being made durable share the next one.
 //!
-//! Making something durable costs one wait for the disk or the server, however much it is. So the first thread that
-//! finds nobody at work takes all saves that wait, makes them durable at once and hands out the results; the others
-//! sleep. A single thread pays nothing for it: it finds its own save alone in the queue.
+//! A commit costs one wait for the disk or the server, however many saves it has. So the first thread that finds no
+//! commit running takes all waiting saves, commits them together and distributes the outcomes; the others sleep. A
+//! single thread pays nothing for it: its own save is alone in the queue.
 
 use std::collections::HashMap;
 use std::mem;
@@ -11,10 +11,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::StoreError;
 use crate::store::Change;
 
-/// What became of one save: the version it gave, or why not.
-type Outcome = Result<u64, StoreError>;
+/// The outcome of one save: its version, or why it failed.
+type SaveOutcome = Result<u64, StoreError>;
 
-/// Where saves of several threads meet. The commit itself is given with every save and must always be the same.
+/// Combines saves of several threads into one commit. Every save must pass the same commit function.
 #[derive(Debug, Default)]
 pub struct GroupCommit {
     queue: Mutex<Queue>,
@@ -23,33 +23,33 @@ pub struct GroupCommit {
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: Vec<Waiting>,
-    outcomes: HashMap<u64, Outcome>,
+    waiting: Vec<QueuedSave>,
+    outcomes: HashMap<u64, SaveOutcome>,
     next_ticket: u64,
     is_committing: bool,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedSave {
     ticket: u64,
     changes: Vec<Change>,
 }
 
 impl GroupCommit {
-    /// A place where nobody waits.
+    /// Returns an empty group.
     pub fn new() -> GroupCommit {
         GroupCommit::default()
     }
 
-    /// Makes the changes together with those of other threads, by this thread or another.
+    /// Commits the changes together with those of other threads, on this thread or another.
     ///
-    /// `commit` gets saves in the order in which they are to be made, and returns the outcome of each in that order.
-    /// Never more than one commit runs at a time.
-    pub fn save(&self, changes: &[Change], commit: impl FnOnce(&[Vec<Change>]) -> Vec<Outcome>) -> Outcome {
+    /// `commit` gets the saves in order and returns the outcome of each in the same order. Only one commit runs at a
+    /// time.
+    pub fn save(&self, changes: &[Change], commit: impl FnOnce(&[Vec<Change>]) -> Vec<SaveOutcome>) -> SaveOutcome {
         let mut queue = self.queue();
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
-        queue.waiting.push(Waiting { ticket, changes: changes.to_vec() });
+        queue.waiting.push(QueuedSave { ticket, changes: changes.to_vec() });
         while queue.is_committing {
             queue = self.finished.wait(queue).unwrap_or_else(PoisonError::into_inner);
             if let Some(outcome) = queue.outcomes.remove(&ticket) {
@@ -59,39 +59,40 @@ impl GroupCommit {
         queue.is_committing = true;
         let (tickets, saves) = mem::take(&mut queue.waiting).into_iter().map(|one| (one.ticket, one.changes)).unzip();
         drop(queue);
-        let mut turn = Turn { group: self, tickets, outcomes: Vec::new() };
+        let mut running = RunningCommit { group: self, tickets, outcomes: Vec::new() };
         let saves: Vec<Vec<Change>> = saves;
-        turn.outcomes = commit(&saves);
-        drop(turn);
-        self.queue().outcomes.remove(&ticket).unwrap_or_else(|| Err(lost()))
+        running.outcomes = commit(&saves);
+        drop(running);
+        self.queue().outcomes.remove(&ticket).unwrap_or_else(|| Err(abandoned_commit()))
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        // No code of others runs while it is locked, so it is whole.
+        // No foreign code runs under this lock, so a poisoned queue is still consistent.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The turn of one thread. Ends when dropped, also by a panic: those who wait are always told.
-struct Turn<'a> {
+/// The commit of one thread. Its drop, also by a panic, delivers an outcome to every waiting thread.
+struct RunningCommit<'a> {
     group: &'a GroupCommit,
     tickets: Vec<u64>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<SaveOutcome>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for RunningCommit<'_> {
     fn drop(&mut self) {
         let mut queue = self.group.queue();
-        let outcomes = mem::take(&mut self.outcomes).into_iter().chain(std::iter::repeat_with(|| Err(lost())));
+        let outcomes =
+            mem::take(&mut self.outcomes).into_iter().chain(std::iter::repeat_with(|| Err(abandoned_commit())));
         queue.outcomes.extend(self.tickets.drain(..).zip(outcomes));
         queue.is_committing = false;
         self.group.finished.notify_all();
     }
 }
 
-/// What is told to those whose save was taken along by a thread that did not come back.
-fn lost() -> StoreError {
-    let reason = "the thread that saved for several others stopped midway".to_string();
+/// Returns the error for saves whose committing thread panicked.
+fn abandoned_commit() -> StoreError {
+    let reason = "the thread that committed for several others panicked".to_string();
     StoreError::Uncertain { place: "this process".into(), reason }
 }
 
@@ -105,7 +106,7 @@ mod tests {
     use crate::store::ExpectedVersion;
 
     #[test]
-    fn saves_that_arrive_during_a_commit_share_the_next_one() {
+    fn group_commit_combines_waiting_saves() {
         let group = GroupCommit::new();
         let commits = AtomicU64::new(0);
         let others = 8;
@@ -114,7 +115,7 @@ mod tests {
             scope.spawn(|| {
                 group.save(&[], |saves| {
                     started.wait();
-                    // The first commit lasts until all others wait.
+                    // The first commit runs until all others wait.
                     while group.queue().waiting.len() < others {
                         thread::yield_now();
                     }
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_stops_midway_leaves_the_others_told_and_the_group_usable() {
+    fn group_commit_survives_a_panic() {
         let group = GroupCommit::new();
         thread::scope(|scope| {
             let stopped = scope.spawn(|| group.save(&[], |_| panic!("on purpose")));

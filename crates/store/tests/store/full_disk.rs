@@ -1,9 +1,6 @@
-//! A disk that is full: saves fail and say so, nothing acknowledged is lost, and once there is room all goes on.
+//! A full disk: saves fail with an error, no acknowledged save is lost, and saves succeed once there is room.
 //!
-//! The child is this very test binary under a limit on the size of files, which it lifts itself later on.
-
-#![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! The child is this test binary under a limit on the size of files, which it lifts itself later.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,29 +8,32 @@ use std::process::Command;
 use lictor_store::{Change, EmbeddedStore, ExpectedVersion, Store, StoreError};
 use tempfile::TempDir;
 
-/// How the child learns where to save.
-const FOLDER: &str = "LICTOR_STORE_FULL_FOLDER";
+/// The variable that passes the folder to the child.
+const FOLDER_VARIABLE: &str = "LICTOR_STORE_FULL_FOLDER";
 
-/// Half a megabyte, in blocks of 512 bytes. Ignoring the signal makes a write that is too much fail like on a full disk.
-const LIMITED: &str = "trap '' XFSZ; ulimit -S -f 1000; exec \"$@\"";
+/// Limits files to half a megabyte, in blocks of 512 bytes. With the signal ignored, a write beyond it fails as on a
+/// full disk.
+const LIMIT_FILE_SIZE: &str = "trap '' XFSZ; ulimit -S -f 1000; exec \"$@\"";
 
 #[test]
-fn a_full_disk_fails_saves_and_loses_none() {
+fn full_disk_fails_saves_and_loses_none() {
     let folder = TempDir::new().unwrap();
     let mut command = Command::new("sh");
-    command.args(["-c", LIMITED, "sh"]).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "the_child_fills_the_disk", "--nocapture"]).env(FOLDER, folder.path());
+    command.args(["-c", LIMIT_FILE_SIZE, "sh"]).arg(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "full_disk::child_process_fills_the_disk", "--nocapture"])
+        .env(FOLDER_VARIABLE, folder.path());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let store = EmbeddedStore::open(folder.path()).unwrap();
-    assert_eq!(store.keys("before/", None, 1000).unwrap().len(), saved(&store, "count before"));
+    assert_eq!(store.keys("before/", None, 1000).unwrap().len(), load_count(&store, "count before"));
     assert_eq!(store.keys("after/", None, 1000).unwrap().len(), 20);
 }
 
-/// Does nothing but in a child.
+/// Does nothing except in a child process.
 #[test]
-fn the_child_fills_the_disk() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
+fn child_process_fills_the_disk() {
+    let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else { return };
     let store = EmbeddedStore::open(Path::new(&folder)).unwrap();
     let save = |name: &str, number: usize| {
         store.save(&[Change::put(format!("{name}/{number:04}"), ExpectedVersion::Absent, vec![b'x'; 10_000])])
@@ -41,7 +41,7 @@ fn the_child_fills_the_disk() {
     let (acknowledged, error) = (0..1000).find_map(|number| Some((number, save("before", number).err()?))).unwrap();
     assert!(acknowledged > 5, "the disk was full from the start");
     assert!(matches!(error, StoreError::Uncertain { .. } | StoreError::Unavailable { .. }), "{error}");
-    // Still full: the same answer again, and what there is can be read.
+    // Still full: the same error again, and stored values can be read.
     assert!(save("before", acknowledged).is_err());
     assert_eq!(store.keys("before/", None, 1000).unwrap().len(), acknowledged);
     let own = std::process::id().to_string();
@@ -53,6 +53,6 @@ fn the_child_fills_the_disk() {
     store.save(&[Change::put("count before", ExpectedVersion::Absent, acknowledged.to_string())]).unwrap();
 }
 
-fn saved(store: &EmbeddedStore, key: &str) -> usize {
+fn load_count(store: &EmbeddedStore, key: &str) -> usize {
     String::from_utf8(store.load(key).unwrap().unwrap().value).unwrap().parse().unwrap()
 }

@@ -1,4 +1,4 @@
-//! What every store must do, whoever implements it: the same random steps as the store in memory, and threads that race.
+//! The suite of every store: random steps compared with the store in memory, and racing threads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,10 +8,10 @@ use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError, Stor
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Opens the store under test, again and again in the same place.
+/// Opens the store under test, in the same place each time.
 pub(crate) type Open<'a> = &'a dyn Fn() -> Box<dyn Store>;
 
-/// Keys that lie close together, and some at the edges of what Unicode has.
+/// Keys that sort close together, and some at the edges of Unicode.
 const KEYS: [&str; 9] = ["a", "a/1", "a/10", "a/2", "a0", "b/\u{e9}", "b/\u{d7ff}", "b/\u{e000}", "\u{10ffff}"];
 const PREFIXES: [&str; 8] = ["", "a", "a/", "a/1", "b/", "b/\u{d7ff}", "\u{10ffff}", "c"];
 
@@ -24,14 +24,14 @@ enum Step {
     Reopen,
 }
 
-/// What the author of a change believes.
+/// The version that a change expects.
 #[derive(Clone, Copy, Debug)]
 enum Belief {
-    /// What is the case.
+    /// The present version.
     Right,
-    /// That there is no such key.
+    /// No version: the key is missing.
     Absent,
-    /// That the key has the version of some earlier save.
+    /// The version of some earlier save.
     Earlier(usize),
 }
 
@@ -54,8 +54,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Takes random steps on the store and on its definition, and compares. A failure prints the steps.
-pub(crate) fn does_what_the_definition_does(open: Open<'_>, cases: u32) {
+/// Takes random steps on the store and on the reference, and compares. A failure prints the steps.
+pub(crate) fn check_against_reference(open: Open<'_>, cases: u32) {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let cases_so_far = AtomicUsize::new(0);
     let steps = proptest::collection::vec(step(), 1..60);
@@ -72,7 +72,7 @@ struct Comparison<'a> {
     open: Open<'a>,
     store: Box<dyn Store>,
     model: MemoryStore,
-    /// Which version of the store a version of the model is. Stores may leave numbers out.
+    /// The version in the store for each version of the model. Stores may skip numbers.
     versions: BTreeMap<u64, u64>,
     own: String,
 }
@@ -106,18 +106,18 @@ impl Comparison<'_> {
         format!("{}{key}", self.own)
     }
 
-    fn translated(&self, stored: StoredValue) -> StoredValue {
+    fn translate(&self, stored: StoredValue) -> StoredValue {
         StoredValue { version: self.versions[&stored.version], value: stored.value }
     }
 
     fn load(&self, key: &str) {
-        let wanted = self.model.load(key).unwrap().map(|stored| self.translated(stored));
+        let wanted = self.model.load(key).unwrap().map(|stored| self.translate(stored));
         assert_eq!(self.store.load(&self.own(key)).unwrap(), wanted);
     }
 
     fn scan(&self, prefix: &str) {
         let wanted = self.model.scan(prefix).unwrap().into_iter();
-        let wanted: Vec<_> = wanted.map(|(key, stored)| (self.own(&key), self.translated(stored))).collect();
+        let wanted: Vec<_> = wanted.map(|(key, stored)| (self.own(&key), self.translate(stored))).collect();
         assert_eq!(self.store.scan(&self.own(prefix)).unwrap(), wanted);
     }
 
@@ -151,8 +151,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Threads append to one session, each by what it has read: every append is there once, and none is lost.
-pub(crate) fn threads_never_fork_a_session(open: Open<'_>, threads: usize, each: usize) {
+/// Threads append to one session with optimistic locks: no append is lost or duplicated.
+pub(crate) fn check_sessions_never_fork(open: Open<'_>, threads: usize, each: usize) {
     let store = open();
     thread::scope(|scope| {
         for thread in 0..threads {
@@ -164,14 +164,14 @@ pub(crate) fn threads_never_fork_a_session(open: Open<'_>, threads: usize, each:
             });
         }
     });
-    let mut found: Vec<String> = chain(open().as_ref(), "fork");
+    let mut found: Vec<String> = read_entries(open().as_ref(), "fork");
     assert_eq!(found.len(), threads * each);
     found.sort();
     found.dedup();
-    assert_eq!(found.len(), threads * each, "an append is there twice");
+    assert_eq!(found.len(), threads * each, "duplicate append");
 }
 
-/// Appends one entry to a session: reads the head, adds the entry behind it, moves the head. Again after a conflict.
+/// Appends one entry to a session: reads the head, adds the entry, moves the head. Retries after a conflict.
 pub(crate) fn append(store: &dyn Store, session: &str, value: &str) -> u64 {
     let head_key = format!("{session}/head");
     loop {
@@ -189,8 +189,8 @@ pub(crate) fn append(store: &dyn Store, session: &str, value: &str) -> u64 {
     }
 }
 
-/// The entries of a session in their order, after making sure that none is missing and the head is right.
-pub(crate) fn chain(store: &dyn Store, session: &str) -> Vec<String> {
+/// Returns the entries of a session in order, and checks that none is missing and the head is right.
+pub(crate) fn read_entries(store: &dyn Store, session: &str) -> Vec<String> {
     let entries = store.scan(&format!("{session}/entry/")).unwrap();
     for (place, (key, _)) in entries.iter().enumerate() {
         assert_eq!(*key, format!("{session}/entry/{place:012}"), "an entry is missing");
@@ -200,8 +200,8 @@ pub(crate) fn chain(store: &dyn Store, session: &str) -> Vec<String> {
     entries.into_iter().map(|(_, stored)| String::from_utf8(stored.value).unwrap()).collect()
 }
 
-/// While one thread moves two keys together, another one never sees them apart.
-pub(crate) fn a_save_is_seen_as_a_whole(open: Open<'_>, saves: u64) {
+/// While one thread changes two keys together, another one never sees different versions.
+pub(crate) fn check_saves_are_atomic(open: Open<'_>, saves: u64) {
     let store = open();
     let is_over = AtomicBool::new(false);
     let pair =
@@ -221,8 +221,8 @@ pub(crate) fn a_save_is_seen_as_a_whole(open: Open<'_>, saves: u64) {
     });
 }
 
-/// Any number of keys can be walked over in pages.
-pub(crate) fn keys_come_in_pages(open: Open<'_>) {
+/// Any number of keys can be listed in pages.
+pub(crate) fn check_keys_in_pages(open: Open<'_>) {
     let store = open();
     let wanted: Vec<String> = (0..1000).map(|number| format!("page/{number:04}")).collect();
     store.save(&wanted.iter().map(|key| Change::put(key, ExpectedVersion::Absent, "x")).collect::<Vec<_>>()).unwrap();
@@ -238,8 +238,8 @@ pub(crate) fn keys_come_in_pages(open: Open<'_>) {
     assert_eq!(found, wanted);
 }
 
-/// What no store takes is refused before anything is changed; what all take goes in and out unchanged.
-pub(crate) fn limits_are_kept(open: Open<'_>) {
+/// Invalid keys are refused before anything is changed; the largest valid ones are stored unchanged.
+pub(crate) fn check_limits(open: Open<'_>) {
     let store = open();
     for key in ["", "a\0b", &"k".repeat(lictor_store::MAX_KEY_BYTES + 1)] {
         assert!(matches!(store.load(key), Err(StoreError::Refused { .. })));
