@@ -1,9 +1,9 @@
-//! What the clients publish about their hooks: their schemas hold for what we read and what we answer.
+//! The schemas that the clients publish: our input and our answers match them.
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::{Project, shared};
+use crate::hook::{Project, shared};
 
 fn schema(name: &str) -> Option<Validator> {
     let text = std::fs::read_to_string(shared(&format!("codex/hook.{name}.schema.json"))?).unwrap();
@@ -16,7 +16,7 @@ fn holds(schema: &Validator, value: &Value) {
 }
 
 #[test]
-fn codex_is_answered_as_its_schemas_say() {
+fn codex_answers_match_its_schemas() {
     let (Some(input), Some(output)) = (schema("pre-tool-use.command.input"), schema("pre-tool-use.command.output"))
     else {
         return;
@@ -24,7 +24,7 @@ fn codex_is_answered_as_its_schemas_say() {
     let project = Project::new("codex");
     let mut answered = 0;
     for (number, tool) in ["Bash", "Deploy", "Delete", "Send", "Slow"].into_iter().enumerate() {
-        let question = project.before(&format!("c{number}"), tool, json!({"to": "ann@example.com"}));
+        let question = project.before_call(&format!("c{number}"), tool, json!({"to": "ann@example.com"}));
         holds(&input, &question);
         for arguments in [&[][..], &["--rewrites"]] {
             let answer = project.ask_with(arguments, &question.to_string());
@@ -38,7 +38,7 @@ fn codex_is_answered_as_its_schemas_say() {
 }
 
 #[test]
-fn codex_is_refused_as_its_schemas_say() {
+fn codex_denials_match_its_schemas() {
     let cases = [
         ("pre-tool-use", "PreToolUse", json!({"tool_name": "Bash", "tool_input": {}, "tool_use_id": "c1"})),
         ("permission-request", "PermissionRequest", json!({"tool_name": "Bash", "tool_input": {}})),
@@ -60,7 +60,7 @@ fn codex_is_refused_as_its_schemas_say() {
 }
 
 #[test]
-fn other_questions_of_codex_are_understood() {
+fn codex_inputs_of_its_schemas_are_read() {
     let cases = [
         (
             "post-tool-use",
@@ -80,7 +80,7 @@ fn other_questions_of_codex_are_understood() {
 }
 
 #[test]
-fn the_example_of_claude_code_is_understood_and_answered_in_kind() {
+fn claude_example_is_read_and_answered() {
     let (Some(input), Some(output)) =
         (shared("claude-code/hook_pretooluse_input.json"), shared("claude-code/hook_pretooluse_output.json"))
     else {
@@ -103,7 +103,7 @@ fn the_example_of_claude_code_is_understood_and_answered_in_kind() {
 }
 
 #[test]
-fn settings_have_the_shape_that_the_client_reads() {
+fn settings_match_the_client_format() {
     let Some(example) = shared("claude-code/settings_hooks.json") else { return };
     let example: Value = serde_json::from_str(&std::fs::read_to_string(example).unwrap()).unwrap();
     for client in ["claude", "codex"] {

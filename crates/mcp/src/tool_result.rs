@@ -1,30 +1,30 @@
-//! Results, rewritten: with what offends taken out, with advice, or with nothing but the reason why not.
+//! Rewritten results: redacted, with advice, or denied with a reason.
 
 use lictor_event::Event;
 use lictor_json::{Json, Object};
 
 use crate::message::object;
 
-/// The result of a call that was not carried out, or whose answer nobody may read.
-pub(crate) fn denied(message: &str, is_modern: bool) -> Json {
-    let mut members = vec![("content", Json::Array(vec![text(message)])), ("isError", true.into())];
+/// Returns the result of a denied call.
+pub(crate) fn deny(message: &str, is_modern: bool) -> Json {
+    let mut members = vec![("content", Json::Array(vec![text_part(message)])), ("isError", true.into())];
     if is_modern {
         members.insert(0, ("resultType", "complete".into()));
     }
     object(members)
 }
 
-/// A result with the words of an event; none where it has no place for them.
-pub(crate) fn rewritten(method: &str, result: &Json, event: &Event) -> Option<Json> {
+/// Returns a result with the text of a rewritten event, or none if the result has no place for it.
+pub(crate) fn rewrite(method: &str, result: &Json, event: &Event) -> Option<Json> {
     let Json::Object(mut result) = result.clone() else { return None };
     let words = event.text.as_deref();
     match method {
-        // There is one place for a value, and it has two.
+        // An event has one value, and this result has two.
         "tools/call" | "tasks/result" if result.get("toolResult").is_some() => return None,
         "tools/call" | "tasks/result" => {
             if let Some(words) = words {
-                let mut parts = vec![text(words)];
-                parts.extend(others(&result, "content"));
+                let mut parts = vec![text_part(words)];
+                parts.extend(non_text_parts(&result, "content"));
                 result.insert("content", parts);
             }
             match &event.result {
@@ -38,11 +38,11 @@ pub(crate) fn rewritten(method: &str, result: &Json, event: &Event) -> Option<Js
             let Json::Object(mut part) = first.clone() else { return None };
             part.insert("text", words?);
             let mut parts = vec![Json::Object(part)];
-            parts.extend(others(&result, "contents"));
+            parts.extend(non_text_parts(&result, "contents"));
             result.insert("contents", parts);
         }
         "prompts/get" => {
-            let message = object([("role", "user".into()), ("content", text(words?))]);
+            let message = object([("role", "user".into()), ("content", text_part(words?))]);
             result.insert("messages", vec![message]);
         }
         _ => return None,
@@ -50,21 +50,21 @@ pub(crate) fn rewritten(method: &str, result: &Json, event: &Event) -> Option<Js
     Some(Json::Object(result))
 }
 
-/// A result of a tool with advice for the model behind it.
-pub(crate) fn advised(result: &Json, advice: &str) -> Option<Json> {
+/// Returns a tool result with advice for the model appended.
+pub(crate) fn append_advice(result: &Json, advice: &str) -> Option<Json> {
     let Json::Object(mut result) = result.clone() else { return None };
     let mut parts = result.get("content").and_then(Json::as_array)?.to_vec();
-    parts.push(text(advice));
+    parts.push(text_part(advice));
     result.insert("content", parts);
     Some(Json::Object(result))
 }
 
-fn text(words: &str) -> Json {
+fn text_part(words: &str) -> Json {
     object([("type", "text".into()), ("text", words.into())])
 }
 
-/// The parts of a content that hold no words: an event tells the words of all parts together.
-fn others(result: &Object, member: &str) -> Vec<Json> {
+/// Returns the parts without text. An event has the text of all parts together, so those are replaced.
+fn non_text_parts(result: &Object, member: &str) -> Vec<Json> {
     let parts = result.get(member).and_then(Json::as_array).unwrap_or_default();
     let has_words = |part: &Json| {
         part.get("text").is_some() || part.at("resource.text").is_some() || part.get("description").is_some()
@@ -79,7 +79,7 @@ mod tests {
     use lictor_json::parse_str;
 
     #[test]
-    fn words_are_replaced_and_what_has_none_stays() {
+    fn rewrite_replaces_text_and_keeps_images() {
         let event = Event { text: Some("w".into()), ..Event::new(Kind::ToolResult) };
         let cases = [
             (
@@ -95,9 +95,9 @@ mod tests {
             ),
         ];
         for (method, result, expected) in cases {
-            let written = rewritten(method, &parse_str(result).unwrap(), &event).unwrap();
+            let written = rewrite(method, &parse_str(result).unwrap(), &event).unwrap();
             assert_eq!(written.to_string(), expected, "{method}");
         }
-        assert!(rewritten("tools/list", &parse_str("{}").unwrap(), &event).is_none());
+        assert!(rewrite("tools/list", &parse_str("{}").unwrap(), &event).is_none());
     }
 }

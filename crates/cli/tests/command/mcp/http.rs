@@ -1,62 +1,57 @@
-//! Servers that are reached by HTTP.
+//! Servers over HTTP.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::sync::mpsc;
-use std::time::Duration;
 
-use crate::sdk::script;
-use crate::{Place, Running, check};
+use crate::mcp::sdk::script;
+use crate::mcp::{Place, Running, check_outcomes};
+use crate::wait_until;
 
-/// A port that is free at the moment.
-fn port() -> u16 {
+/// Returns a free port.
+fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Begins a server of an SDK.
-fn begun(place: &Place, mut words: Vec<String>) -> (Running, String) {
-    let port = port();
+/// Starts a server of an SDK.
+fn start_server(place: &Place, mut words: Vec<String>) -> (Running, String) {
+    let port = free_port();
     words.push(port.to_string());
     let mut command = place.program(&words);
     let running = Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    for _ in 0..600 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the server of the SDK listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
     (running, format!("http://127.0.0.1:{port}/mcp"))
 }
 
-fn between(client: &str, mode: &str, server: &str) -> Option<()> {
+fn run_between(client: &str, mode: &str, server: &str) -> Option<()> {
     let (mut words, server) = (script(client)?, script(server)?);
     let place = Place::new();
-    let (_server, upstream) = begun(&place, server);
-    let (running, url) = place.in_front_of(&upstream);
+    let (_server, upstream) = start_server(&place, server);
+    let (running, url) = place.start_proxy(&upstream);
     words.extend([mode.to_owned(), url]);
     let outcomes = place.outcomes(&words);
     drop(running);
     if mode != "-" && mode != "legacy" {
         assert_eq!(outcomes["version"], mode);
     }
-    check(&outcomes, &place);
+    check_outcomes(&outcomes, &place);
     Some(())
 }
 
 #[test]
-fn python_and_python_in_the_older_revision() {
-    between("client.py", "legacy", "server.py");
+fn python_to_python_in_older_revision() {
+    run_between("client.py", "legacy", "server.py");
 }
 
 #[test]
-fn python_and_python_in_the_newer_revision() {
-    between("client.py", "2026-07-28", "server.py");
+fn python_to_python_in_newer_revision() {
+    run_between("client.py", "2026-07-28", "server.py");
 }
 
 #[test]
-fn typescript_and_typescript() {
-    between("client.mjs", "-", "server.mjs");
+fn typescript_to_typescript() {
+    run_between("client.mjs", "-", "server.mjs");
 }
 
 /// A server that answers every request in the same way, and says what it was sent.
@@ -123,10 +118,10 @@ fn call(tool: &str) -> String {
 const MODERN: [(&str, &str); 2] = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call")];
 
 #[test]
-fn headers_that_say_something_else_than_the_body_are_refused() {
+fn headers_that_contradict_the_body_are_refused() {
     let (address, received) = upstream(WEATHER);
     let place = Place::new();
-    let (_running, url) = place.in_front_of(&address);
+    let (_running, url) = place.start_proxy(&address);
     let good = [MODERN.to_vec(), vec![("Mcp-Name", "weather")]].concat();
     let answer = ask(&url, &good, &call("weather"));
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("rain"), "{answer}");
@@ -146,10 +141,10 @@ fn headers_that_say_something_else_than_the_body_are_refused() {
 }
 
 #[test]
-fn what_is_not_allowed_is_never_sent() {
+fn denied_call_is_never_sent() {
     let (address, received) = upstream(WEATHER);
     let place = Place::new();
-    let (_running, url) = place.in_front_of(&address);
+    let (_running, url) = place.start_proxy(&address);
     let headers = [MODERN.to_vec(), vec![("Mcp-Name", "deploy")]].concat();
     let answer = ask(&url, &headers, &call("deploy"));
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(r#""isError":true"#), "{answer}");
@@ -176,10 +171,10 @@ fn what_is_not_allowed_is_never_sent() {
 const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: hello\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":1}}\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[]}}\n\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"to ann@example.com\"}]}}\n\n";
 
 #[test]
-fn a_stream_is_judged_message_by_message() {
+fn stream_is_judged_message_by_message() {
     let (address, _received) = upstream(STREAM);
     let place = Place::new();
-    let (_running, url) = place.in_front_of(&address);
+    let (_running, url) = place.start_proxy(&address);
     let headers = [MODERN.to_vec(), vec![("Mcp-Name", "find")]].concat();
     let answer = ask(&url, &headers, &call("find"));
     assert!(answer.contains("notifications/progress"), "{answer}");

@@ -1,12 +1,12 @@
-//! The process that the first call leaves behind: quicker, and never more permissive.
+//! The keeper, a daemon that the first call starts: quicker, and never more permissive.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use lictor_ledger::{Ledger, LedgerOptions};
 use serde_json::json;
 
-use crate::{Answer, POLICY, Project};
+use crate::hook::{Answer, POLICY, Project};
+use crate::wait_until;
 
 fn project() -> Project {
     Project { has_keeper: true, ..Project::new("claude") }
@@ -17,19 +17,13 @@ fn socket(project: &Project) -> PathBuf {
 }
 
 fn ask(project: &Project, id: &str, tool: &str) -> Answer {
-    let question = project.before(id, tool, json!({})).to_string();
+    let question = project.before_call(id, tool, json!({})).to_string();
     project.ask_with(&["--project", project.path().to_str().unwrap()], &question)
 }
 
-/// Waits until the keeper is there.
-fn wait(project: &Project) {
-    for _ in 0..1200 {
-        if socket(project).exists() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(25));
-    }
-    panic!("there is no keeper");
+/// Waits until the keeper listens.
+fn wait_for_keeper(project: &Project) {
+    wait_until("the keeper listens", || socket(project).exists());
 }
 
 fn is_kept(project: &Project) -> bool {
@@ -37,24 +31,20 @@ fn is_kept(project: &Project) -> bool {
         .is_err_and(|it| it.is_locked())
 }
 
-/// Ends the keeper, and waits until it has.
-fn end(project: &Project) {
-    for _ in 0..400 {
-        // One that has just been started may not be there yet.
+/// Stops the keeper and waits until it has exited.
+fn stop_keeper(project: &Project) {
+    wait_until("the keeper exits", || {
+        // A keeper that was just started may create its socket later.
         std::fs::remove_file(socket(project)).ok();
-        if !is_kept(project) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it is still there");
+        !is_kept(project)
+    });
 }
 
 #[test]
-fn a_keeper_answers_as_a_process_of_its_own_would() {
+fn keeper_answers_like_a_single_process() {
     let project = project();
     assert!(ask(&project, "c1", "Limited").is_silent());
-    wait(&project);
+    wait_for_keeper(&project);
     assert!(is_kept(&project));
     assert!(ask(&project, "c2", "Limited").is_silent());
     assert!(ask(&project, "c3", "Limited").is_silent());
@@ -63,35 +53,36 @@ fn a_keeper_answers_as_a_process_of_its_own_would() {
     assert_eq!(broken.exit, Some(2));
     assert!(broken.complaint.contains("json."), "{broken:?}");
     assert!(is_kept(&project));
-    end(&project);
+    stop_keeper(&project);
     assert_eq!(project.decisions(), 5);
 }
 
 #[test]
-fn a_keeper_gives_way_to_another_policy() {
+fn keeper_exits_when_policy_changes() {
     let project = project();
     assert!(ask(&project, "c1", "Deploy").is_denied());
-    wait(&project);
+    wait_for_keeper(&project);
     assert!(ask(&project, "c2", "Bash").is_silent());
-    // The same formulas, and one property harsher: the session keeps the policy it began with, and the next begins by this.
+    // The same formulas, and one property harsher: the session keeps the policy it began with, and the next begins by
+    // this.
     let harsher =
         POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
     std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();
     let kept = ask(&project, "c3", "Bash");
     assert!(kept.is_denied() && kept.output.contains("began by another policy"), "{kept:?}");
-    let mut question = project.before("c4", "Slow", json!({}));
+    let mut question = project.before_call("c4", "Slow", json!({}));
     question["session_id"] = "another".into();
     let arguments = ["--project", project.path().to_str().unwrap()];
     assert!(project.ask_with(&arguments, &question.to_string()).is_denied());
-    wait(&project);
-    end(&project);
+    wait_for_keeper(&project);
+    stop_keeper(&project);
 }
 
 #[test]
-fn a_keeper_that_was_killed_is_not_missed() {
+fn killed_keeper_is_replaced() {
     let project = project();
     assert!(ask(&project, "c1", "Limited").is_silent());
-    wait(&project);
+    wait_for_keeper(&project);
     assert!(ask(&project, "c2", "Limited").is_silent());
     let listed = std::process::Command::new("ps").args(["-eo", "pid,args"]).output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -103,15 +94,15 @@ fn a_keeper_that_was_killed_is_not_missed() {
     // While the next keeper begins, nobody is turned away.
     let denied = ask(&project, "c4", "Limited");
     assert!(denied.is_denied() && denied.output.contains("few"), "{denied:?}");
-    wait(&project);
-    end(&project);
+    wait_for_keeper(&project);
+    stop_keeper(&project);
     assert_eq!(project.decisions(), 4, "each has one record");
 }
 
 #[test]
-fn a_keeper_ends_with_its_socket() {
+fn keeper_exits_when_socket_is_removed() {
     let project = project();
     assert!(ask(&project, "c1", "Bash").is_silent());
-    wait(&project);
-    end(&project);
+    wait_for_keeper(&project);
+    stop_keeper(&project);
 }

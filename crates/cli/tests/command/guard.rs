@@ -1,6 +1,4 @@
-//! A guard that is killed at any moment goes on as if it had not been: whoever was not answered asks again.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! A guard that is killed at any moment continues as if nothing had happened; unanswered events are sent again.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,14 +17,14 @@ properties:
   - {id: in-turn, formula: 'always (tool_call("pay") -> !previous tool_call("pay"))', respond: block}
 "#;
 
-/// Kills in an ordinary run; a longer one takes more.
+/// The number of kills by default.
 const KILLS: u64 = 40;
 
 fn lictor() -> Command {
     Command::new(env!("CARGO_BIN_EXE_lictor"))
 }
 
-fn guard(folder: &Path) -> Child {
+fn spawn_guard(folder: &Path) -> Child {
     lictor()
         .args(["guard", "--policy"])
         .arg(folder.join("policy.yaml"))
@@ -42,47 +40,48 @@ fn guard(folder: &Path) -> Child {
 }
 
 /// A small generator of its own.
-fn next(seed: &mut u64) -> u64 {
+fn next_random(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 33
 }
 
 fn event(number: u64, numbers: &mut [u64; 3], seed: &mut u64) -> String {
-    let what = match next(seed) % 6 {
+    let what = match next_random(seed) % 6 {
         0 => r#""kind":"user_message","text":"go on""#.to_owned(),
         1 => format!(r#""kind":"tool_call","id":"d{number}","tool":"delete","args":{{}}"#),
         2 => format!(r#""kind":"approval","id":"d{}","by":"ann""#, number.saturating_sub(1)),
         _ => format!(
             r#""kind":"tool_call","tool":"pay","args":{{"to":"p{}","amount":{}}}"#,
-            next(seed) % 9,
-            next(seed) % 20
+            next_random(seed) % 9,
+            next_random(seed) % 20
         ),
     };
-    let session = (next(seed) % 3) as usize;
+    let session = (next_random(seed) % 3) as usize;
     numbers[session] += 1;
     let (seq, time) = (numbers[session], 1_700_000_000 + number);
     format!(r#"{{"session":"s{session}","seq":{seq},"time":{time},{what}}}"#)
 }
 
-/// What was decided, without the line of the input that it came from.
-fn decided(line: &str) -> String {
+/// Returns the decision without the number of the input line.
+fn summarize(line: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(line).unwrap();
     let settled = value["settled"].as_array().map_or(0, Vec::len);
     format!("{} {} {} {settled}", value["action"], value["step"], value["objections"].as_array().map_or(0, Vec::len))
 }
 
-/// Gives events to guards that are killed after some milliseconds each, if at all, until all are answered.
-fn run(folder: &Path, events: &[String], kills: u64) -> Vec<String> {
+/// Sends events to guards that are killed after some milliseconds each, until all events are answered.
+fn run_with_kills(folder: &Path, events: &[String], kills: u64) -> Vec<String> {
     std::fs::create_dir_all(folder).unwrap();
     std::fs::write(folder.join("policy.yaml"), POLICY).unwrap();
     let (mut answers, mut seed, mut killed) = (Vec::new(), 99, 0);
     while answers.len() < events.len() {
-        let mut child = guard(folder);
+        let mut child = spawn_guard(folder);
         let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let child = Arc::new(Mutex::new(child));
         let killer = (killed < kills).then(|| {
-            let (wait, child) = (Duration::from_millis(20 + next(&mut seed) % 120), Arc::clone(&child));
+            let (wait, child) = (Duration::from_millis(20 + next_random(&mut seed) % 120), Arc::clone(&child));
             std::thread::spawn(move || {
+                // A kill must come at an arbitrary moment, so there is no condition to wait for.
                 std::thread::sleep(wait);
                 // On Unix this is SIGKILL.
                 child.lock().unwrap().kill()
@@ -95,7 +94,7 @@ fn run(folder: &Path, events: &[String], kills: u64) -> Vec<String> {
                 break;
             }
             match lines.next() {
-                Some(Ok(line)) => answers.push(decided(&line)),
+                Some(Ok(line)) => answers.push(summarize(&line)),
                 _ => break,
             }
         }
@@ -109,14 +108,14 @@ fn run(folder: &Path, events: &[String], kills: u64) -> Vec<String> {
 }
 
 #[test]
-fn killed_at_any_moment_it_goes_on() {
+fn guard_continues_after_kill() {
     let kills = std::env::var("LICTOR_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
     let (mut seed, mut numbers) = (7, [0; 3]);
     let events: Vec<String> = (0..kills * 8).map(|number| event(number, &mut numbers, &mut seed)).collect();
     let folder = tempfile::tempdir().unwrap();
     let (calm, torn) = (folder.path().join("calm"), folder.path().join("torn"));
-    let expected = run(&calm, &events, 0);
-    assert_eq!(run(&torn, &events, kills), expected);
+    let expected = run_with_kills(&calm, &events, 0);
+    assert_eq!(run_with_kills(&torn, &events, kills), expected);
     for action in ["forward", "block", "ask"] {
         assert!(expected.iter().any(|line| line.contains(action)), "nothing was decided to {action}");
     }
@@ -132,9 +131,9 @@ fn killed_at_any_moment_it_goes_on() {
     assert_eq!(records(&torn), records(&calm), "every decision has one record");
 }
 
-/// Nobody sends anything, and what was due is told all the same; what the session owes is told at its end.
+/// A missed deadline is reported without further input, and open obligations at the end of the session.
 #[test]
-fn a_deadline_fires_by_itself() {
+fn guard_reports_deadline_without_input() {
     let folder = tempfile::tempdir().unwrap();
     let policy = r#"
 lictor: 1
@@ -144,7 +143,7 @@ properties:
   - {id: settle, formula: 'always (tool_call("pay") -> eventually tool_call("settle"))'}
 "#;
     std::fs::write(folder.path().join("policy.yaml"), policy).unwrap();
-    let mut child = guard(folder.path());
+    let mut child = spawn_guard(folder.path());
     let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut lines = BufReader::new(output).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
     let mut next = || -> serde_json::Value { lines.next().unwrap() };

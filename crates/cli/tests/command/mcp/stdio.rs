@@ -1,13 +1,13 @@
-//! Servers that are processes.
+//! Servers as child processes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use crate::sdk::script;
-use crate::{Place, check};
+use crate::mcp::sdk::script;
+use crate::mcp::{Place, check_outcomes};
 
 /// Runs a client against a server, with us in between.
-fn between(client: &str, mode: &str, server: &str) -> Option<()> {
+fn run_between(client: &str, mode: &str, server: &str) -> Option<()> {
     let (client, server) = (script(client)?, script(server)?);
     let place = Place::new();
     let mut words = client;
@@ -21,39 +21,39 @@ fn between(client: &str, mode: &str, server: &str) -> Option<()> {
     if mode != "-" && mode != "legacy" {
         assert_eq!(outcomes["version"], mode);
     }
-    check(&outcomes, &place);
+    check_outcomes(&outcomes, &place);
     Some(())
 }
 
 #[test]
-fn python_and_python_in_the_older_revision() {
-    between("client.py", "legacy", "server.py");
+fn python_to_python_in_older_revision() {
+    run_between("client.py", "legacy", "server.py");
 }
 
 #[test]
-fn python_and_python_in_the_newer_revision() {
-    between("client.py", "2026-07-28", "server.py");
+fn python_to_python_in_newer_revision() {
+    run_between("client.py", "2026-07-28", "server.py");
 }
 
 #[test]
-fn typescript_and_typescript() {
-    between("client.mjs", "-", "server.mjs");
+fn typescript_to_typescript() {
+    run_between("client.mjs", "-", "server.mjs");
 }
 
 #[test]
-fn typescript_and_python() {
-    between("client.mjs", "-", "server.py");
+fn typescript_to_python() {
+    run_between("client.mjs", "-", "server.py");
 }
 
 #[test]
-fn python_and_typescript() {
-    between("client.py", "legacy", "server.mjs");
+fn python_to_typescript() {
+    run_between("client.py", "legacy", "server.mjs");
 }
 
 /// A server in a shell: what it says, its errors and its exit code are passed on.
 #[test]
 #[cfg(unix)]
-fn the_end_of_a_server_is_ours() {
+fn exit_code_of_server_is_returned() {
     let place = Place::new();
     let mut words = place.between();
     words.extend(["--", "/bin/sh", "-c", "echo trouble >&2; read line; echo 'no message'; exit 7"].map(str::to_owned));
@@ -70,7 +70,7 @@ fn the_end_of_a_server_is_ours() {
 
 #[test]
 #[cfg(unix)]
-fn a_server_does_not_outlive_its_client() {
+fn server_stops_when_client_disconnects() {
     let place = Place::new();
     let mut words = place.between();
     words.extend(["--", "/bin/sh", "-c", "echo $$ >&2; trap '' TERM; while :; do sleep 1; done"].map(str::to_owned));
@@ -86,7 +86,7 @@ fn a_server_does_not_outlive_its_client() {
 }
 
 #[test]
-fn a_server_that_cannot_be_run_is_told() {
+fn missing_server_program_is_reported() {
     let place = Place::new();
     let mut words = place.between();
     words.extend(["--", "no-such-server"].map(str::to_owned));

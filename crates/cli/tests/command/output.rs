@@ -1,11 +1,9 @@
-//! The real binary, run on small inputs: what it prints, what it says on standard error, how it exits.
+//! The output and the exit codes of the program on small inputs.
 //!
-//! A file in `tests/golden` is a list of commands with what they bring. A line `$ …` is a command for the shell, run in
-//! `tests/data`; below it stand the lines of standard output, those of standard error behind `! `, and the exit code
-//! behind `= `. Lines above the first command say what the file is about. `LICTOR_BLESS=1` writes what the commands
-//! bring; read it before you keep it.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! A file in `tests/golden` lists commands with their output. A line `$ …` is a shell command, run in `tests/data`.
+//! Below it are the lines of standard output, then those of standard error after `! `, then the exit code after `= `.
+//! Lines above the first command describe the file. `LICTOR_BLESS=1` writes the present output into the files; review
+//! it before you commit it.
 
 use std::fs;
 use std::io::Write as _;
@@ -78,7 +76,7 @@ fn replayed(golden: &str) -> String {
 }
 
 #[test]
-fn commands_bring_what_the_golden_files_say() {
+fn commands_match_golden_files() {
     let mut wrong = Vec::new();
     let mut files: Vec<PathBuf> = fs::read_dir(folder("golden")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -98,7 +96,7 @@ fn commands_bring_what_the_golden_files_say() {
 }
 
 #[test]
-fn every_line_of_jsonl_is_an_object_of_the_contract() {
+fn jsonl_lines_match_the_contract() {
     let output = lictor(&["eval", "G(request -> F answer)", "answered.jsonl", "--format", "jsonl"]);
     let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (end, steps) = lines.split_last().unwrap();
@@ -113,7 +111,7 @@ fn every_line_of_jsonl_is_an_object_of_the_contract() {
 }
 
 #[test]
-fn with_a_file_of_formulas_every_object_says_which_one() {
+fn jsonl_names_formula_with_formulas_file() {
     let output = lictor(&["eval", "--formulas", "formulas.txt", "answered.jsonl", "--format", "jsonl"]);
     let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let numbers: Vec<u64> = lines.iter().map(|line| line["formula"].as_u64().unwrap()).collect();
@@ -121,7 +119,7 @@ fn with_a_file_of_formulas_every_object_says_which_one() {
 }
 
 #[test]
-fn documents_carry_their_version() {
+fn json_documents_carry_their_version() {
     let commands: [&[&str]; 3] = [
         &["eval", "G a", "answered.jsonl", "--format", "json"],
         &["explain", "G a", "--format", "json"],
@@ -134,7 +132,7 @@ fn documents_carry_their_version() {
 }
 
 #[test]
-fn a_step_is_told_as_soon_as_it_is_read() {
+fn jsonl_steps_are_flushed_at_once() {
     use std::io::{BufRead, BufReader};
     let mut command = Command::new(BINARY);
     command.args(["eval", "G a", "-", "--format", "jsonl"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -153,7 +151,7 @@ fn a_step_is_told_as_soon_as_it_is_read() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn broken_pipe_is_not_reported() {
     let mut trace = Vec::new();
     (0..50_000).for_each(|_| trace.extend_from_slice(b"[\"a\"]\n"));
     let mut command = Command::new(BINARY);
@@ -169,7 +167,7 @@ fn a_reader_who_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn a_line_beyond_all_bounds_is_refused_and_the_next_one_read() {
+fn overlong_line_is_refused_and_next_read() {
     let mut input = b"[\"a\"]\n[\"".to_vec();
     input.resize(20 << 20, b'x');
     input.extend_from_slice(b"\"]\n[\"a\"]\n");
@@ -181,14 +179,14 @@ fn a_line_beyond_all_bounds_is_refused_and_the_next_one_read() {
 }
 
 #[test]
-fn deep_nesting_harms_nobody() {
+fn deep_nesting_is_refused() {
     let deep = format!("{{\"facts\":[\"a\"],\"other\":{}{}}}\n", "[".repeat(200_000), "]".repeat(200_000));
     let output = lictor_on(&["eval", "G a", "-", "--quiet"], deep.as_bytes());
     assert_eq!(text(&output.stdout), "satisfied at the end: G a\n", "{}", text(&output.stderr));
 }
 
 #[test]
-fn a_long_trace_is_judged_without_a_witness_and_says_so() {
+fn long_trace_is_judged_without_witness() {
     let mut input = Vec::new();
     (0..200_000).for_each(|_| input.extend_from_slice(b"[\"a\"]\n"));
     input.extend_from_slice(b"[]\n");
@@ -201,7 +199,7 @@ fn a_long_trace_is_judged_without_a_witness_and_says_so() {
 }
 
 #[test]
-fn the_demo_needs_nothing_and_leaves_a_page() {
+fn demo_needs_no_input_and_writes_page() {
     let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo.html");
     let output = lictor(&["demo", "--output", page.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
@@ -214,7 +212,7 @@ fn the_demo_needs_nothing_and_leaves_a_page() {
 }
 
 #[test]
-fn a_picture_is_one_well_formed_element() {
+fn svg_is_one_well_formed_element() {
     let output = lictor(&["explain", "G(a(\"<&>\") -> X b)", "--svg"]);
     let svg = text(&output.stdout);
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
@@ -225,7 +223,7 @@ fn a_picture_is_one_well_formed_element() {
 }
 
 #[test]
-fn the_reference_names_every_operator_and_pattern() {
+fn reference_page_names_every_operator_and_pattern() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/logic.md")).unwrap();
     for operator in lictor_logic::operators() {
         for spelling in [operator.word, operator.ascii, operator.unicode] {

@@ -1,9 +1,9 @@
-//! A gateway that is killed under load, again and again.
+//! A gateway that is killed repeatedly under load.
 //!
-//! Clients ask a model for calls, streamed and not, each call with a tool of its own name, so that the ledger says which
-//! it was. Some of the calls are forbidden. Afterwards every call that reached a client has its decision, no forbidden one
-//! reached any, every exchange that a client heard of has one record, and a session still knows what happened before the
-//! first kill. `LICTOR_KILLS` is how many times, 30 unless given.
+//! Clients ask a model for tool calls, streamed and not. Each call has a tool name of its own, so that the ledger
+//! identifies it. Some of the calls are forbidden. Afterwards every call that reached a client has a decision, no
+//! forbidden one reached a client, every answered exchange has one record, and sessions still know the events before
+//! the first kill. `LICTOR_KILLS` is the number of kills, 30 by default.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -15,8 +15,9 @@ use std::time::Duration;
 use lictor_ledger::{Reader, verify};
 use serde_json::{Value, json};
 
-use crate::Running;
-use crate::model::model;
+use crate::serve::Running;
+use crate::serve::model::model;
+use crate::wait_until;
 
 const KILLS: u64 = 30;
 const CLIENTS: u64 = 6;
@@ -66,8 +67,8 @@ impl Got {
     }
 }
 
-/// Asks until told to stop, whoever answers.
-fn client(number: u64, address: &Mutex<String>, got: &Mutex<Got>, is_over: &AtomicBool) {
+/// Sends requests until the test is over.
+fn run_client(number: u64, address: &Mutex<String>, got: &Mutex<Got>, is_over: &AtomicBool) {
     for round in 0u64.. {
         if is_over.load(Ordering::Relaxed) {
             return;
@@ -81,14 +82,14 @@ fn client(number: u64, address: &Mutex<String>, got: &Mutex<Got>, is_over: &Atom
     }
 }
 
-/// A session that has paid goes on as one that has.
-fn has_paid(address: &str) {
+/// Checks that the session that has paid cannot pay again.
+fn check_payment_is_remembered(address: &str) {
     let heard = ask(address, "payer", "pay", false).unwrap();
     assert!(heard.contains("pay-once") && !heard.contains("\"name\":\"pay\""), "{heard}");
 }
 
 #[test]
-fn a_gateway_that_is_killed_lets_nothing_through_and_loses_nothing() {
+fn killed_gateway_loses_nothing_and_leaks_nothing() {
     let kills = std::env::var("LICTOR_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
     let folder = tempfile::tempdir().unwrap();
     let section = format!("gateway: {{listen: '127.0.0.1:0', upstream: 'http://{}'}}\n", model());
@@ -102,22 +103,17 @@ fn a_gateway_that_is_killed_lets_nothing_through_and_loses_nothing() {
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| {
             let (address, got, is_over) = (Arc::clone(&address), Arc::clone(&got), Arc::clone(&is_over));
-            std::thread::spawn(move || client(number, &address, &got, &is_over))
+            std::thread::spawn(move || run_client(number, &address, &got, &is_over))
         })
         .collect();
     for kill in 0..kills {
         // Not the same moment each time, and always after something has crossed.
         let wanted = got.lock().unwrap().whole + CLIENTS + kill % 5;
-        let mut rounds = 0;
-        while got.lock().unwrap().whole < wanted {
-            rounds += 1;
-            assert!(rounds < 30_000, "after kill {kill} nobody is answered");
-            std::thread::sleep(Duration::from_millis(1 + kill % 7));
-        }
+        wait_until(&format!("clients are answered after kill {kill}"), || got.lock().unwrap().whole >= wanted);
         running.signal("-KILL");
         running.child.wait().unwrap();
         running = start();
-        has_paid(&running.address);
+        check_payment_is_remembered(&running.address);
         running.address.clone_into(&mut address.lock().unwrap());
     }
     is_over.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The official SDKs, installed once beside the build.
+//! The official SDKs, installed once into the build folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ const NODE: [&str; 2] = ["@modelcontextprotocol/sdk@1.32.2", "zod@4"];
 pub(crate) fn script(name: &str) -> Option<Vec<String>> {
     let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/sdk").join(name);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/mcp/sdk").join(name);
     let (program, script) = match name.ends_with(".py") {
         true => (python(&folder.join("mcp-python"))?, script),
         false => {
@@ -55,11 +55,11 @@ fn run(command: &mut Command) -> Option<()> {
     match output {
         Ok(output) if output.status.success() => Some(()),
         Ok(output) => {
-            crate::skipped(&format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)));
+            crate::mcp::report_skipped(&format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)));
             None
         }
         Err(error) => {
-            crate::skipped(&format!("{command:?}: {error}"));
+            crate::mcp::report_skipped(&format!("{command:?}: {error}"));
             None
         }
     }

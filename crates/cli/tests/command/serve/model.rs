@@ -1,4 +1,4 @@
-//! A model on loopback that makes the call it is asked for, in the shapes of OpenAI Chat Completions.
+//! A fake model on loopback that makes the requested call, in the format of OpenAI Chat Completions.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -66,7 +66,7 @@ fn play(stream: &TcpStream) -> Option<()> {
             let event =
                 json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]});
             write_chunk(stream, &format!("data: {event}\n\n"))?;
-            // So that there is a middle to be killed in.
+            // Paced, so that a kill can hit the middle of a stream.
             if place < 16 {
                 std::thread::sleep(Duration::from_millis(2));
             }

@@ -1,7 +1,4 @@
-//! The hooks of coding agents, as the clients call them: the real program, one process a question.
-
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a test says what it could not do")]
+//! The hooks of coding agents, as the clients run them: one process per call.
 
 mod client;
 mod contracts;
@@ -88,11 +85,11 @@ impl Project {
         input
     }
 
-    fn before(&self, id: &str, tool: &str, arguments: Value) -> Value {
+    fn before_call(&self, id: &str, tool: &str, arguments: Value) -> Value {
         self.input("PreToolUse", json!({"tool_name": tool, "tool_input": arguments, "tool_use_id": id}))
     }
 
-    fn behind(&self, id: &str, tool: &str, response: Value) -> Value {
+    fn after_call(&self, id: &str, tool: &str, response: Value) -> Value {
         let call = json!({"tool_name": tool, "tool_input": {}, "tool_use_id": id, "tool_response": response});
         self.input("PostToolUse", call)
     }

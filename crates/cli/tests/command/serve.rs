@@ -1,6 +1,4 @@
-//! `lictor serve` as a process: what it refuses to start with, and how it starts, reloads and ends.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! `lictor serve` as a process: start-up errors, start, reload and shutdown.
 
 mod abuse;
 mod kills;
@@ -26,7 +24,7 @@ fn refused(folder: &std::path::Path, args: &[&str], key: Option<&str>) -> String
 
 /// What `deploy/` holds is taken by those who are to take it.
 #[test]
-fn what_is_there_to_be_deployed_is_sound() {
+fn deploy_files_are_valid() {
     let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let checked = lictor(&deploy, &["check", "lictor.yaml"]).output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
@@ -51,7 +49,7 @@ fn what_is_there_to_be_deployed_is_sound() {
 }
 
 #[test]
-fn it_says_what_it_cannot_start_with() {
+fn serve_reports_startup_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     file("plain.yaml", "lictor: 1\nname: p\nuses: [agent-safety]\n");
@@ -79,7 +77,7 @@ fn it_says_what_it_cannot_start_with() {
 }
 
 #[test]
-fn a_check_of_the_policy_is_one_of_the_gateway_too() {
+fn check_reports_gateway_section_errors() {
     let folder = tempfile::tempdir().unwrap();
     let policy = "lictor: 1\nname: p\nuses: [gdpr]\ngateway: {listn: '127.0.0.1:0', limits: {body: much}}\n";
     std::fs::write(folder.path().join("p.yaml"), policy).unwrap();
@@ -103,11 +101,11 @@ impl Running {
         let mut child = command.env("LICTOR_CONTROL_KEY", "0123456789abcdef").stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        while !line.contains("listening at ") {
+        while !line.contains("listening on ") {
             line.clear();
             assert!(lines.read_line(&mut line).unwrap() > 0, "it ended before it listened");
         }
-        let address = line.split("listening at ").nth(1).unwrap().split(',').next().unwrap().to_owned();
+        let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap().to_owned();
         Running { child, lines, address }
     }
 
@@ -147,7 +145,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn it_starts_loads_its_policy_again_and_ends() {
+fn serve_starts_reloads_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lictor.yaml");
     let policy =

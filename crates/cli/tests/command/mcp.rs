@@ -1,7 +1,4 @@
-//! `lictor mcp` between the official SDKs: clients and servers that know nothing of it.
-
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a test says what it could not do")]
+//! `lictor mcp` between unmodified clients and servers of the official SDKs.
 
 mod http;
 mod sdk;
@@ -81,7 +78,7 @@ impl Place {
     }
 
     /// Begins to stand in front of a server, and gives where.
-    fn in_front_of(&self, upstream: &str) -> (Running, String) {
+    fn start_proxy(&self, upstream: &str) -> (Running, String) {
         let mut words = self.between();
         words.extend(["--http", upstream, "--listen", "127.0.0.1:0"].map(str::to_owned));
         let mut child = self.program(&words).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -110,7 +107,7 @@ impl Place {
 }
 
 /// What must come of it, whoever talks to whom.
-fn check(outcomes: &Value, place: &Place) {
+fn check_outcomes(outcomes: &Value, place: &Place) {
     let failed = |name: &str| outcomes[name]["failed"].as_bool().unwrap();
     let text = |name: &str| outcomes[name]["text"].as_str().unwrap();
     assert_eq!(outcomes["tools"].as_array().unwrap().len(), 6, "{outcomes}");
@@ -136,7 +133,7 @@ fn check(outcomes: &Value, place: &Place) {
     assert!(!from.is_empty() && from.iter().all(|side| **side == "client"), "the answer is an event: {records:?}");
 }
 
-fn skipped(reason: &str) {
+fn report_skipped(reason: &str) {
     assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "no SDK of the protocol to test with: {reason}");
     eprintln!("SKIPPED: a test with an SDK of the protocol: {reason}");
 }

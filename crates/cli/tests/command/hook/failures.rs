@@ -1,11 +1,11 @@
-//! Whatever fails is answered with the client's own *no*: a client that does not understand an answer goes on.
+//! Failures are answered with a denial, because a client continues if it does not understand an answer.
 
 use std::process::{Command, Stdio};
 
 use lictor_ledger::{Ledger, LedgerOptions};
 use serde_json::json;
 
-use crate::{Answer, Project};
+use crate::hook::{Answer, Project};
 
 const CLIENTS: [&str; 2] = ["claude", "codex"];
 
@@ -15,7 +15,7 @@ fn is_stopped(answer: &Answer) -> bool {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_allowed() {
+fn unreadable_input_is_denied() {
     let cases = [
         ("", "json."),
         ("{", "json."),
@@ -50,7 +50,7 @@ fn what_cannot_be_read_is_not_allowed() {
 }
 
 #[test]
-fn a_policy_that_does_not_load_allows_nothing() {
+fn broken_policy_denies_everything() {
     for client in CLIENTS {
         let project = Project::new(client);
         std::fs::write(
@@ -58,11 +58,11 @@ fn a_policy_that_does_not_load_allows_nothing() {
             "lictor: 1\nname: x\nproperties: [{id: a, formula: 'always ('}]\n",
         )
         .unwrap();
-        let answer = project.ask(&project.before("c1", "Bash", json!({})));
+        let answer = project.ask(&project.before_call("c1", "Bash", json!({})));
         assert!(answer.is_denied() && answer.output.contains("lictor.yaml"), "{answer:?}");
         let answer = project.ask(&project.input("UserPromptSubmit", json!({"prompt": "hello"}))).json();
         assert_eq!(answer["decision"], "block");
-        let answer = project.ask(&project.behind("c1", "Bash", json!({"stdout": "secret"}))).json();
+        let answer = project.ask(&project.after_call("c1", "Bash", json!({"stdout": "secret"}))).json();
         assert_eq!(answer["decision"], "block");
         assert!(!answer.to_string().contains("secret"), "{answer}");
         // A model that cannot come to rest would go on for ever.
@@ -72,66 +72,66 @@ fn a_policy_that_does_not_load_allows_nothing() {
 }
 
 #[test]
-fn a_policy_that_leads_nowhere_is_one_that_does_not_load() {
+fn dangling_policy_link_denies_everything() {
     let project = Project::new("claude");
     let policy = project.path().join("lictor.yaml");
     std::fs::remove_file(&policy).unwrap();
     std::os::unix::fs::symlink("nowhere.yaml", &policy).unwrap();
     let folder = project.path().to_str().unwrap().to_owned();
-    let answer = project.ask_with(&["--project", &folder], &project.before("c1", "Bash", json!({})).to_string());
+    let answer = project.ask_with(&["--project", &folder], &project.before_call("c1", "Bash", json!({})).to_string());
     assert!(answer.is_denied() && answer.output.contains("lictor.yaml"), "{answer:?}");
 }
 
 #[test]
-fn a_policy_that_changed_under_way_allows_nothing() {
+fn policy_broken_mid_session_denies_everything() {
     let project = Project::new("claude");
-    assert!(project.ask(&project.before("c1", "Bash", json!({}))).is_silent());
+    assert!(project.ask(&project.before_call("c1", "Bash", json!({}))).is_silent());
     std::fs::write(
         project.path().join("lictor.yaml"),
         "lictor: 1\nname: x\nproperties: [{id: a, formula: 'always !tool_call(\"A\")'}]\n",
     )
     .unwrap();
-    assert!(project.ask(&project.before("c2", "Bash", json!({}))).is_denied());
+    assert!(project.ask(&project.before_call("c2", "Bash", json!({}))).is_denied());
 }
 
 #[test]
-fn without_state_or_ledger_nothing_is_allowed() {
+fn unusable_state_or_ledger_denies_everything() {
     for client in CLIENTS {
         let project = Project::new(client);
         std::fs::write(project.path().join(".lictor"), "not a folder").unwrap();
-        assert!(project.ask(&project.before("c1", "Bash", json!({}))).is_denied());
+        assert!(project.ask(&project.before_call("c1", "Bash", json!({}))).is_denied());
 
         let project = Project::new(client);
-        let question = project.before("c1", "Bash", json!({}));
+        let question = project.before_call("c1", "Bash", json!({}));
         assert!(project.ask(&question).is_silent());
         let database = std::fs::read_dir(project.path().join(".lictor/state")).unwrap().next().unwrap().unwrap().path();
         std::fs::write(database, "this is no database, it is a text that is long enough to be one").unwrap();
-        assert!(project.ask(&project.before("c2", "Bash", json!({}))).is_denied());
+        assert!(project.ask(&project.before_call("c2", "Bash", json!({}))).is_denied());
 
         let project = Project::new(client);
-        assert!(project.ask(&project.before("c1", "Bash", json!({}))).is_silent());
+        assert!(project.ask(&project.before_call("c1", "Bash", json!({}))).is_silent());
         let segment = project.path().join(".lictor/log/records/00000000000000000000.jsonl");
         let text = std::fs::read_to_string(&segment).unwrap();
         std::fs::write(&segment, text.replacen("forward", "blocked", 1)).unwrap();
-        assert!(project.ask(&project.before("c2", "Bash", json!({}))).is_denied(), "somebody changed the ledger");
+        assert!(project.ask(&project.before_call("c2", "Bash", json!({}))).is_denied(), "somebody changed the ledger");
     }
 }
 
 #[test]
-fn a_ledger_that_others_keep_is_not_waited_for_for_ever() {
+fn locked_ledger_is_denied_after_timeout() {
     for client in CLIENTS {
         let project = Project::new(client);
-        assert!(project.ask(&project.before("c1", "Bash", json!({}))).is_silent());
+        assert!(project.ask(&project.before_call("c1", "Bash", json!({}))).is_silent());
         let held = Ledger::open(project.path().join(".lictor/log"), LedgerOptions::new(jiff::Timestamp::now)).unwrap();
-        let answer = project.ask_with(&["--deadline", "2"], &project.before("c2", "Bash", json!({})).to_string());
+        let answer = project.ask_with(&["--deadline", "2"], &project.before_call("c2", "Bash", json!({})).to_string());
         assert!(answer.is_denied() && answer.output.contains("could not decide"), "{answer:?}");
         drop(held);
-        assert!(project.ask(&project.before("c3", "Bash", json!({}))).is_silent());
+        assert!(project.ask(&project.before_call("c3", "Bash", json!({}))).is_silent());
     }
 }
 
 #[test]
-fn a_client_that_never_ends_its_question_is_answered() {
+fn unfinished_input_is_denied_after_timeout() {
     for client in CLIENTS {
         let project = Project::new(client);
         let mut child = project.command(&["--deadline", "1"]).spawn().unwrap();
@@ -143,7 +143,7 @@ fn a_client_that_never_ends_its_question_is_answered() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_stop_the_call() {
+fn invalid_arguments_deny_the_call() {
     for client in CLIENTS {
         let project = Project::new(client);
         let answer = project.ask_with(&["--no-such-argument"], "{}");
@@ -155,7 +155,7 @@ fn arguments_that_make_no_sense_stop_the_call() {
 /// The settings stop the call even if the program is not there, or is killed.
 #[test]
 #[cfg(unix)]
-fn the_command_of_the_settings_does_not_fail_open() {
+fn settings_command_fails_closed() {
     for client in CLIENTS {
         let project = Project::new(client);
         let printed = project.ask_with(&["--settings", "--project", project.path().to_str().unwrap()], "").json();
@@ -163,7 +163,7 @@ fn the_command_of_the_settings_does_not_fail_open() {
         let bin = std::path::Path::new(env!("CARGO_BIN_EXE_lictor")).parent().unwrap();
         let system = std::env::var("PATH").unwrap();
         let run = |before: &str, path: &str| {
-            let question = project.before("c1", "Bash", json!({})).to_string();
+            let question = project.before_call("c1", "Bash", json!({})).to_string();
             let file = project.path().join("question.json");
             std::fs::write(&file, question).unwrap();
             let input = std::fs::File::open(&file).unwrap();
