@@ -42,8 +42,8 @@ Exit code: 0 compliant, 1 findings, 2 could not judge, 3 inconclusive under --st
 pub(crate) enum Command {
     /// Evaluate formulas on traces
     ///
-    /// A trace is a JSONL file, or `-` for standard input. Each line is a step, {"facts":["tool_call"]} or ["tool_call"],
-    /// or a tick, {"tick":12.5}. Each trace is judged separately.
+    /// A trace is a JSONL file, or `-` for standard input. Each line is a step, {"facts":["tool_call"]} or
+    /// ["tool_call"], or a tick, {"tick":12.5}. Each trace is judged separately.
     Eval(EvalArgs),
     /// Explain a formula: its meaning, example traces and its automaton
     Explain(ExplainArgs),

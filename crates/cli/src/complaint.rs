@@ -1,31 +1,31 @@
-//! What is wrong with a text, shown at its place, and talk in general: everything that goes to standard error.
+//! Everything that goes to standard error: notes, warnings, and errors in a text, shown at their place.
 //!
-//! A complaint names the place first, then what is wrong, then shows the line with a caret and says what to do.
+//! A complaint has the place, the error, the line with a caret, and a hint.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// The longest line that is shown whole, and how much of a longer one is shown, in characters.
-const WHOLE: usize = 120;
-const WINDOW: usize = 100;
+/// The longest line that is shown in full, and the length of an excerpt of a longer one, in characters.
+const MAX_SHOWN_CHARACTERS: usize = 120;
+const EXCERPT_CHARACTERS: usize = 100;
 
-/// What is wrong with a part of a line.
+/// An error in a part of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// The part, in bytes of the line.
+pub(crate) struct TextFault {
+    /// The part, as byte offsets in the line.
     pub(crate) span: Range<usize>,
     pub(crate) message: String,
     pub(crate) hint: String,
 }
 
-impl Fault {
-    pub(crate) fn new(span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> Fault {
-        Fault { span, message: message.into(), hint: hint.into() }
+impl TextFault {
+    pub(crate) fn new(span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> TextFault {
+        TextFault { span, message: message.into(), hint: hint.into() }
     }
 }
 
-/// A fault together with the file and the line it is in.
+/// A fault with its file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
     place: String,
@@ -35,8 +35,8 @@ pub(crate) struct Complaint {
 }
 
 impl Complaint {
-    /// A fault in a line of a file, the first line being 1.
-    pub(crate) fn new(file: &str, line: u64, text: &str, fault: Fault) -> Complaint {
+    /// Returns the complaint about a line of a file; lines count from 1.
+    pub(crate) fn new(file: &str, line: u64, text: &str, fault: TextFault) -> Complaint {
         let column = text.get(..fault.span.start.min(text.len())).unwrap_or(text).chars().count() + 1;
         Complaint {
             place: format!("{file}:{line}:{column}"),
@@ -46,7 +46,7 @@ impl Complaint {
         }
     }
 
-    /// The place and what is wrong, on one line.
+    /// Returns the place and the error on one line.
     pub(crate) fn short(&self) -> String {
         format!("{}: error: {}", self.place, self.message)
     }
@@ -62,7 +62,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// What is shown of a line, and where the caret goes.
+/// The shown part of a line, and the place of the caret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Excerpt {
     text: String,
@@ -74,12 +74,12 @@ impl Excerpt {
     fn new(text: &str, span: &Range<usize>) -> Excerpt {
         let from = text.get(..span.start.min(text.len())).unwrap_or(text).chars().count();
         let marked = text.get(span.clone()).unwrap_or("").chars().count();
-        let all: Vec<char> = text.chars().map(visible).collect();
-        let shown = if all.len() <= WHOLE {
+        let all: Vec<char> = text.chars().map(make_visible).collect();
+        let shown = if all.len() <= MAX_SHOWN_CHARACTERS {
             0..all.len()
         } else {
-            let start = from.saturating_sub(WINDOW / 2).min(all.len() - WINDOW);
-            start..start + WINDOW
+            let start = from.saturating_sub(EXCERPT_CHARACTERS / 2).min(all.len() - EXCERPT_CHARACTERS);
+            start..start + EXCERPT_CHARACTERS
         };
         let left = if shown.start > 0 { "…" } else { "" };
         let right = if shown.end < all.len() { "…" } else { "" };
@@ -92,8 +92,8 @@ impl Excerpt {
     }
 }
 
-/// A character as an excerpt shows it: nothing that moves the cursor or turns the direction of writing.
-fn visible(character: char) -> char {
+/// Replaces characters that move the cursor or change the writing direction.
+fn make_visible(character: char) -> char {
     match character {
         '\t' => ' ',
         c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
@@ -103,7 +103,7 @@ fn visible(character: char) -> char {
     }
 }
 
-/// Is one word probably a slip for the other: a letter or two put in, left out or replaced, or two swapped?
+/// Whether one word is probably a typo of the other: one or two letters inserted, omitted, replaced or swapped.
 pub(crate) fn is_near(word: &str, other: &str) -> bool {
     let (left, right) = (word.chars().count(), other.chars().count());
     let allowed = match left.min(right) {
@@ -114,23 +114,23 @@ pub(crate) fn is_near(word: &str, other: &str) -> bool {
     left.abs_diff(right) <= allowed && left <= 60 && lictor_logic::distance(word, other) <= allowed
 }
 
-/// Says something in passing.
+/// Prints a note.
 pub(crate) fn note(message: &str) {
     say(&format!("note: {message}"));
 }
 
-/// Says that something went wrong.
+/// Prints an error.
 pub(crate) fn error(message: &str) {
     say(&format!("error: {message}"));
 }
 
-/// Says that something is odd.
+/// Prints a warning.
 pub(crate) fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }
 
-/// Says something to a person. If nobody listens, that is no reason to stop.
+/// Prints a text to standard error. A failure to print is ignored.
 pub(crate) fn say(text: &str) {
-    let text: String = text.chars().map(|c| if c == '\n' { c } else { visible(c) }).collect();
+    let text: String = text.chars().map(|c| if c == '\n' { c } else { make_visible(c) }).collect();
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

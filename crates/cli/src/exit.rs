@@ -1,23 +1,23 @@
-//! What a run amounts to, and the exit code that tells it to a script.
+//! The outcome of a run and its exit code.
 
 use lictor_logic::Verdict;
 
-/// The result of a command; the worst of several is their maximum.
+/// The outcome of a command, ordered: the worst of several is their maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// Nothing was found.
+    /// No findings.
     Compliant,
-    /// Something is open, and the caller asked for that to count.
+    /// A verdict is inconclusive, and the caller is strict.
     Inconclusive,
-    /// Something is violated, unsatisfiable or in conflict.
+    /// A property is violated, unsatisfiable or contradictory.
     Findings,
-    /// Something could not be read, so nothing that was said covers all of it.
+    /// Some input could not be read, so the result does not cover all of it.
     Unjudged,
 }
 
 impl Outcome {
-    /// The outcome of a verdict; one that is open counts only if the caller is strict.
-    pub(crate) fn of(verdict: Verdict, strict: bool) -> Outcome {
+    /// Returns the outcome of a verdict; inconclusive counts only if the caller is strict.
+    pub(crate) fn from_verdict(verdict: Verdict, strict: bool) -> Outcome {
         match verdict {
             Verdict::Satisfied => Outcome::Compliant,
             Verdict::Inconclusive if strict => Outcome::Inconclusive,
@@ -26,7 +26,7 @@ impl Outcome {
         }
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub(crate) fn code(self) -> u8 {
         match self {
             Outcome::Compliant => 0,

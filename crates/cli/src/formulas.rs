@@ -1,4 +1,4 @@
-//! Formulas from the command line or from a file, read and compiled before any trace is opened.
+//! Reads and compiles formulas from the command line or a file, before any trace is opened.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use lictor_logic::{Arena, Formula, Monitor, Node, ParseErrors, Spelling};
 
-use crate::complaint::{self, Complaint, Fault};
+use crate::complaint::{self, Complaint, TextFault};
 
-/// A formula and where it was written.
+/// A compiled formula and its source.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
-    /// Its number, the first being 1.
+pub(crate) struct ListedFormula {
+    /// Its number, from 1.
     pub(crate) number: usize,
     /// The file and the line, if it came from a file.
     pub(crate) place: Option<String>,
@@ -21,13 +21,13 @@ pub(crate) struct Listed {
     pub(crate) monitor: Monitor,
 }
 
-impl Listed {
-    /// The formula in a spelling.
+impl ListedFormula {
+    /// Returns the formula in a notation.
     pub(crate) fn show(&self, spelling: Spelling) -> String {
         self.arena.show(self.formula, spelling).to_string()
     }
 
-    /// The names of the facts it asks for.
+    /// Returns the names of its facts.
     pub(crate) fn names(&self) -> BTreeSet<Arc<str>> {
         let mut names = BTreeSet::new();
         collect_names(&self.arena, self.formula, &mut names);
@@ -43,40 +43,40 @@ fn collect_names(arena: &Arena, f: Formula, names: &mut BTreeSet<Arc<str>>) {
 }
 
 /// Reads formulas given as arguments.
-pub(crate) fn from_arguments(texts: &[String]) -> anyhow::Result<Vec<Listed>> {
-    let mut collected = Collected::default();
+pub(crate) fn from_arguments(texts: &[String]) -> anyhow::Result<Vec<ListedFormula>> {
+    let mut collector = FormulaCollector::default();
     for (index, text) in texts.iter().enumerate() {
         let name = if texts.len() == 1 { "formula".to_owned() } else { format!("formula {}", index + 1) };
-        collected.add(text, &name, 1, None);
+        collector.add(text, &name, 1, None);
     }
-    collected.finish()
+    collector.finish()
 }
 
-/// Reads a file with a formula a line; blank lines and lines that begin with `#` are skipped.
-pub(crate) fn from_file(path: &Path) -> anyhow::Result<Vec<Listed>> {
+/// Reads a file with one formula per line; blank lines and lines that start with `#` are skipped.
+pub(crate) fn from_file(path: &Path) -> anyhow::Result<Vec<ListedFormula>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the formulas in `{name}`"))?;
-    let mut collected = Collected::default();
+    let mut collector = FormulaCollector::default();
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
-            collected.add(line, &name, index + 1, Some(format!("{name}:{}", index + 1)));
+            collector.add(line, &name, index + 1, Some(format!("{name}:{}", index + 1)));
         }
     }
-    if collected.listed.is_empty() && collected.errors.is_empty() {
-        bail!("there is no formula in `{name}`\n  hint: write one formula a line; `#` begins a comment line");
+    if collector.listed.is_empty() && collector.errors.is_empty() {
+        bail!("no formula in `{name}`\n  hint: write one formula per line; `#` starts a comment line");
     }
-    collected.finish()
+    collector.finish()
 }
 
-/// The formulas that can be judged, and what is wrong with the others.
+/// Collects compiled formulas and errors.
 #[derive(Default)]
-struct Collected {
-    listed: Vec<Listed>,
+struct FormulaCollector {
+    listed: Vec<ListedFormula>,
     errors: Vec<String>,
 }
 
-impl Collected {
-    /// `first_line` is the line of the file that the text begins in.
+impl FormulaCollector {
+    /// Adds a formula; `first_line` is its first line in the file.
     fn add(&mut self, text: &str, name: &str, first_line: usize, place: Option<String>) {
         let mut arena = Arena::new();
         let formula = match arena.parse(text) {
@@ -86,7 +86,7 @@ impl Collected {
         match Monitor::new(&arena, formula) {
             Ok(monitor) => {
                 let number = self.listed.len() + 1;
-                self.listed.push(Listed { number, place, arena, formula, monitor });
+                self.listed.push(ListedFormula { number, place, arena, formula, monitor });
             }
             Err(error) => {
                 let shown = arena.show(formula, Spelling::Ascii);
@@ -96,11 +96,11 @@ impl Collected {
         }
     }
 
-    fn finish(self) -> anyhow::Result<Vec<Listed>> {
+    fn finish(self) -> anyhow::Result<Vec<ListedFormula>> {
         self.errors.iter().for_each(|error| complaint::say(error));
         match self.errors.len() {
             0 => Ok(self.listed),
-            _ => bail!("nothing was done, for not every formula could be read"),
+            _ => bail!("invalid formulas; nothing was judged"),
         }
     }
 }
@@ -108,11 +108,11 @@ impl Collected {
 fn complaints(errors: &ParseErrors, text: &str, name: &str, first_line: usize) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let show = |error: &lictor_logic::ParseError| {
-        // A formula on the command line may have several lines; a fault is shown in its own.
+        // A formula on the command line may have several lines; an error is shown in its own line.
         let start: usize = lines.iter().take(error.line() - 1).map(|line| line.len() + 1).sum();
         let line = lines.get(error.line() - 1).copied().unwrap_or("");
         let span = error.span().start.saturating_sub(start)..error.span().end.saturating_sub(start).min(line.len());
-        let fault = Fault::new(span, error.message(), error.hint());
+        let fault = TextFault::new(span, error.message(), error.hint());
         Complaint::new(name, (first_line + error.line() - 1) as u64, line, fault).to_string()
     };
     errors.iter().map(show).collect()

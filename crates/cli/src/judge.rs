@@ -1,93 +1,93 @@
-//! Follows one trace with many formulas and tells a report what every line brought.
+//! Judges one trace by many formulas and reports every line.
 //!
-//! The trace is read line by line. What a witness may need is kept on the way, up to a bound; nothing else is.
+//! The trace is read line by line. Only the entries that a witness may need are kept, up to a limit.
 
 mod follower;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use lictor_logic::{After, Moment, Sentence, Time, Verdict, VerdictCounts, Witness};
 
 use crate::complaint;
-use crate::formulas::Listed;
+use crate::formulas::ListedFormula;
 use crate::judge::follower::Follower;
-use crate::render::Report;
-use crate::trace::{Clock, Line, Trace};
+use crate::trace::{Clock, Trace, TraceLine};
 
-/// The most bad lines that are shown with all there is to say; of the others only the place and the fault.
-const MOST_SHOWN: u64 = 20;
+/// How many bad lines are shown in detail; later ones show only the place and the error.
+const MAX_DETAILED_LINES: u64 = 20;
 
-/// How a trace is judged.
+/// Options for judging a trace.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub(crate) struct EvalOptions {
     pub(crate) after: After,
-    /// Is the trace over when the input is?
+    /// Whether the end of the input is the end of the trace.
     pub(crate) ends: bool,
-    /// Does the report want to hear of every step?
+    /// Whether the report gets every step.
     pub(crate) steps: bool,
-    /// The least bad verdict that is given a witness.
+    /// The mildest verdict that gets a witness.
     pub(crate) witness: Option<Verdict>,
-    /// Is odd input remarked on?
+    /// Whether to warn about suspicious input.
     pub(crate) warn: bool,
 }
 
-/// Where one formula stands after a line.
+/// The status of one formula after a line.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct FormulaStatus {
     pub(crate) verdict: Verdict,
-    /// Beside an inconclusive verdict: the verdict if the trace ended here.
+    /// The verdict if the trace ended here, while the verdict is inconclusive.
     pub(crate) presumptive: Option<Verdict>,
-    /// Beside an inconclusive verdict: what must still hold.
+    /// The remaining obligation, while the verdict is inconclusive.
     pub(crate) residual: Option<Sentence>,
 }
 
-/// A line of a trace and where every formula stands after it.
+/// A line of a trace, with the status of every formula after it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step<'a> {
-    /// How many positions have been read, with this one; a tick is none.
+pub(crate) struct TraceStep<'a> {
+    /// The number of positions so far, including this one; ticks do not count.
     pub(crate) position: u64,
     pub(crate) moment: &'a Moment,
     pub(crate) clock: Clock,
-    pub(crate) readings: &'a [Reading],
+    pub(crate) readings: &'a [FormulaStatus],
 }
 
-/// The place of a definite verdict.
+/// The place at which a verdict became definite.
 #[derive(Clone, Debug)]
-pub(crate) struct Decision {
+pub(crate) struct DecisionPoint {
     pub(crate) verdict: Verdict,
-    /// How many positions had been read; 0 if no trace could have changed it.
+    /// The number of positions read; 0 if the verdict does not depend on the trace.
     pub(crate) position: u64,
     pub(crate) line: u64,
-    /// The time of the tick that brought it, if no position did.
+    /// The time of the deciding tick, if no position decided.
     pub(crate) tick: Option<Time>,
-    /// The entries from which the formula was judged.
+    /// The entries over which the formula was judged.
     entries: Range<usize>,
 }
 
 /// A formula with its verdict and its witness.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    /// The worst of what was decided on the way and of what stands at last.
+pub(crate) struct FormulaFinding {
+    /// The worst of the verdicts on the way and at the end.
     pub(crate) verdict: Verdict,
-    /// What is true of all continuations.
+    /// The verdict that holds for all continuations.
     pub(crate) live: Verdict,
-    /// The verdict at the end, if the trace is over.
+    /// The verdict at the end, if the trace ended.
     pub(crate) end: Option<Verdict>,
     /// The first violation on the way, or else the first definite verdict.
-    pub(crate) decision: Option<Decision>,
+    pub(crate) decision: Option<DecisionPoint>,
     pub(crate) counts: VerdictCounts,
     pub(crate) witness: Option<Witness>,
-    /// The number of the line of each entry the witness speaks of, in the order of its steps.
+    /// The line numbers of the witness steps, in order.
     pub(crate) lines: Vec<u64>,
-    /// Was the trace too long for a witness?
+    /// Whether the trace was too long for a witness.
     pub(crate) too_long: bool,
 }
 
-/// What became of a trace.
+/// The result of judging a trace.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct TraceResult {
     pub(crate) positions: u64,
     pub(crate) ticks: u64,
     /// Lines that could not be read.
@@ -95,35 +95,55 @@ pub(crate) struct Judged {
     /// The line of the last step or tick.
     pub(crate) last_line: u64,
     pub(crate) clock: Clock,
-    /// The names of the facts that occurred.
+    /// The names of facts that occurred.
     pub(crate) names: BTreeSet<Arc<str>>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<FormulaFinding>,
 }
 
-impl Judged {
-    /// The worst verdict of all formulas.
+impl TraceResult {
+    /// Returns the worst verdict of all formulas.
     pub(crate) fn worst(&self) -> Verdict {
         self.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Satisfied)
     }
 }
 
-/// Reads a trace to its end.
-pub(crate) fn judge(
+/// A receiver of results while traces are judged. The judge itself knows no output format.
+pub(crate) trait TraceReport {
+    /// Reports the start of a trace.
+    fn begin(&mut self, trace: &str) -> io::Result<()>;
+
+    /// Reports a line of the trace.
+    fn step(&mut self, step: &TraceStep<'_>) -> io::Result<()>;
+
+    /// Reports the end of the trace.
+    fn end(&mut self, judged: &TraceResult) -> io::Result<()>;
+
+    /// Reports a trace that could not be opened.
+    fn unreadable(&mut self, _trace: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Finishes the report after the last trace.
+    fn finish(&mut self, worst: Option<Verdict>) -> io::Result<()>;
+}
+
+/// Judges a trace to its end.
+pub(crate) fn judge_trace(
     trace: &mut Trace,
-    formulas: &[Listed],
-    options: Options,
-    report: &mut dyn Report,
-) -> anyhow::Result<Judged> {
+    formulas: &[ListedFormula],
+    options: EvalOptions,
+    report: &mut dyn TraceReport,
+) -> anyhow::Result<TraceResult> {
     let mut follower = Follower::new(formulas, options);
     let (mut ticks, mut bad_lines, mut last_line) = (0, 0, 0);
     report.begin(trace.name())?;
     while let Some(line) = trace.next()? {
         let entry = match line {
-            Line::Entry(entry) => entry,
-            Line::Bad(complaints) => {
+            TraceLine::Entry(entry) => entry,
+            TraceLine::Bad(complaints) => {
                 bad_lines += 1;
                 for complaint in complaints {
-                    let text = if bad_lines > MOST_SHOWN { complaint.short() } else { complaint.to_string() };
+                    let text = if bad_lines > MAX_DETAILED_LINES { complaint.short() } else { complaint.to_string() };
                     complaint::say(&text);
                 }
                 continue;
@@ -131,7 +151,9 @@ pub(crate) fn judge(
         };
         if entry.goes_back && options.warn {
             let place = format!("{}:{}", trace.name(), entry.line);
-            complaint::say(&format!("{place}: warning: the time goes back; the step is judged at the time before it"));
+            complaint::say(&format!(
+                "{place}: warning: the time goes back; the step is judged at the time of the step before"
+            ));
         }
         ticks += u64::from(matches!(entry.moment, Moment::Tick(_)));
         last_line = entry.line;
@@ -139,7 +161,7 @@ pub(crate) fn judge(
         let readings = follower.read(&entry);
         if options.steps {
             let position = follower.positions();
-            report.step(&Step { position, moment: &entry.moment, clock: *trace.clock(), readings: &readings })?;
+            report.step(&TraceStep { position, moment: &entry.moment, clock: *trace.clock(), readings: &readings })?;
         }
         if keep {
             follower.record(entry);
@@ -147,5 +169,5 @@ pub(crate) fn judge(
     }
     let positions = follower.positions();
     let (names, findings) = follower.finish();
-    Ok(Judged { positions, ticks, bad_lines, last_line, clock: *trace.clock(), names, findings })
+    Ok(TraceResult { positions, ticks, bad_lines, last_line, clock: *trace.clock(), names, findings })
 }

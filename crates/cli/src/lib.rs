@@ -1,8 +1,8 @@
-//! The command `lictor`, as a function: the binary calls it, and so does the Python package.
+//! The command `lictor` as a function, for the binary and the Python package.
 //!
-//! A run is: read the arguments, let one command write its data to standard output, turn what it found into an exit
-//! code. Nothing is decided in this crate; whatever a command prints, a function of the logic has returned. Data goes
-//! to standard output, talk to standard error.
+//! A run reads the arguments, executes one command, and turns its outcome into an exit code. This crate decides
+//! nothing: everything that a command prints was returned by a library. Data goes to standard output, messages to
+//! standard error.
 
 mod args;
 mod commands;
@@ -23,15 +23,15 @@ use clap::Parser;
 use crate::args::{Args, Command};
 use crate::exit::Outcome;
 
-/// Runs the command with these arguments, the first being its own name, and gives its exit code. Data goes to `out`,
-/// talk to standard error.
+/// Runs the command and returns its exit code. The first argument is the name of the program. Data goes to `out`,
+/// messages to standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u8 {
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
-        Err(misunderstood) => {
-            // Help and the version are asked for as if they were mistakes; both are printed where they belong.
-            let _ = misunderstood.print();
-            return u8::try_from(misunderstood.exit_code()).unwrap_or(Outcome::Unjudged.code());
+        Err(error) => {
+            // Clap returns help and version as errors as well; it prints each to the right stream.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(Outcome::Unjudged.code());
         }
     };
     let mut out = BufWriter::new(out);
@@ -41,10 +41,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u
     });
     match result {
         Ok(outcome) => outcome.code(),
-        // Whoever reads our output has seen enough. That is no reason to complain, nor to claim that all is well.
+        // The reader closed the pipe: no error message, but no success either.
         Err(error) if is_broken_pipe(&error) => Outcome::Unjudged.code(),
         Err(error) => {
-            // What was said before the failure still stands; if it cannot be written, there is nobody to tell.
+            // Output before the failure is still valid; an error while writing it cannot be reported anywhere.
             let _ = out.flush();
             complaint::error(&format!("{error:#}"));
             Outcome::Unjudged.code()

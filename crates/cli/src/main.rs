@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// An audit is little else than small texts that one thread makes and another gives back.
+/// An audit allocates small strings on one thread and frees them on another, which this allocator does well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

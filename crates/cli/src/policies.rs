@@ -1,4 +1,4 @@
-//! The policy that was asked for: a file, a pack, or what lies in the current folder.
+//! Loads policies: from a file, packs, or the current folder.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -10,55 +10,55 @@ use lictor::policy::{FileResolver, Policy, PolicyText, Problem, ResolvedFile, Re
 
 use crate::complaint;
 
-/// The policy that is used if nothing else is said and no `lictor.yaml` lies here.
-const BY_DEFAULT: &str = "agent-safety";
+/// The pack that is used without `--policy` and without a `lictor.yaml`.
+const DEFAULT_PACK: &str = "agent-safety";
 
-/// Loads a policy: a file, or packs by their names with commas between them. Warnings are said aloud.
-pub(crate) fn load(asked: Option<&str>, only: &[String]) -> anyhow::Result<Policy> {
-    let asked = match asked {
-        Some(asked) => asked,
+/// Loads a policy: a file, or comma-separated pack names. Prints its warnings.
+pub(crate) fn load(name: Option<&str>, only: &[String]) -> anyhow::Result<Policy> {
+    let name = match name {
+        Some(name) => name,
         None if Path::new("lictor.yaml").is_file() => "lictor.yaml",
         None => {
-            complaint::note(&format!("no --policy and no lictor.yaml: judging by the pack {BY_DEFAULT}"));
-            BY_DEFAULT
+            complaint::note(&format!("no --policy and no lictor.yaml: judging by the pack {DEFAULT_PACK}"));
+            DEFAULT_PACK
         }
     };
-    let mut policy = named(asked)?;
+    let mut policy = load_named(name)?;
     if !only.is_empty() {
         let wanted: Vec<Glob> = only.iter().map(|name| Glob::new(name)).collect();
         let all: Vec<String> = policy.properties.iter().map(|property| property.id.to_string()).collect();
         policy.properties.retain(|property| wanted.iter().any(|glob| glob.matches(&property.id)));
         if policy.properties.is_empty() {
-            bail!("--only {}: no such property; the policy has {}", only.join(" "), all.join(", "));
+            bail!("--only {}: no such property; available: {}", only.join(" "), all.join(", "));
         }
     }
     Ok(policy)
 }
 
-/// The policy of a folder: its `lictor.yaml`, or the pack that is used where there is none. One that is there and cannot be
-/// read, a link that leads nowhere say, is not none: whoever loads it is told.
-pub(crate) fn of_folder(folder: &Path) -> String {
+/// Returns the policy of a folder: its `lictor.yaml`, or the default pack if there is none. An unreadable file, such as
+/// a dangling link, is returned as well, so that loading it reports the error.
+pub(crate) fn find_in_folder(folder: &Path) -> String {
     let file = folder.join("lictor.yaml");
-    if file.symlink_metadata().is_ok() { file.display().to_string() } else { BY_DEFAULT.to_owned() }
+    if file.symlink_metadata().is_ok() { file.display().to_string() } else { DEFAULT_PACK.to_owned() }
 }
 
-/// The files that a policy is made of, as they are now; none for packs alone.
-pub(crate) fn files(asked: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
-    struct Noted(RefCell<Vec<PathBuf>>);
-    impl Resolver for Noted {
+/// Returns the files of a policy with their present content; none for packs.
+pub(crate) fn files(name: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    struct RecordingResolver(RefCell<Vec<PathBuf>>);
+    impl Resolver for RecordingResolver {
         fn file(&self, path: &str, from: &str) -> Result<ResolvedFile, String> {
             let found = FileResolver.file(path, from)?;
             self.0.borrow_mut().push(PathBuf::from(&found.name));
             Ok(found)
         }
     }
-    let noted = Noted(RefCell::new(Vec::new()));
-    if let Ok(text) = std::fs::read_to_string(asked) {
-        noted.0.borrow_mut().push(PathBuf::from(asked));
-        // Whether it can be read as a policy is for others to say.
-        let _ = Policy::parse(&text, asked, &noted);
+    let resolver = RecordingResolver(RefCell::new(Vec::new()));
+    if let Ok(text) = std::fs::read_to_string(name) {
+        resolver.0.borrow_mut().push(PathBuf::from(name));
+        // Errors in the policy are reported when it is loaded.
+        let _ = Policy::parse(&text, name, &resolver);
     }
-    noted
+    resolver
         .0
         .into_inner()
         .into_iter()
@@ -67,11 +67,11 @@ pub(crate) fn files(asked: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         .collect()
 }
 
-fn named(asked: &str) -> anyhow::Result<Policy> {
-    let path = Path::new(asked);
+fn load_named(name: &str) -> anyhow::Result<Policy> {
+    let path = Path::new(name);
     let loaded = match path.is_file() {
         true => Policy::load(path),
-        false => Policy::parse(&pack::compose_policy(asked).map_err(anyhow::Error::msg)?, asked, &FileResolver),
+        false => Policy::parse(&pack::compose_policy(name).map_err(anyhow::Error::msg)?, name, &FileResolver),
     };
     match loaded {
         Ok(loaded) => {
@@ -84,15 +84,15 @@ fn named(asked: &str) -> anyhow::Result<Policy> {
     }
 }
 
-/// The text of a policy: a file, or one that uses packs.
-pub(crate) fn source(asked: &str) -> anyhow::Result<PolicyText> {
-    match std::fs::read_to_string(asked) {
-        Ok(text) => Ok(PolicyText::new(asked, &text)),
-        Err(_) => Ok(PolicyText::new(asked, &pack::compose_policy(asked).map_err(anyhow::Error::msg)?)),
+/// Returns the text of a policy: of a file, or one that uses packs.
+pub(crate) fn load_text(name: &str) -> anyhow::Result<PolicyText> {
+    match std::fs::read_to_string(name) {
+        Ok(text) => Ok(PolicyText::new(name, &text)),
+        Err(_) => Ok(PolicyText::new(name, &pack::compose_policy(name).map_err(anyhow::Error::msg)?)),
     }
 }
 
-/// Problems, one below the other.
-pub(crate) fn render(problems: &[Problem]) -> String {
+/// Formats problems, one per line.
+pub(crate) fn format_problems(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

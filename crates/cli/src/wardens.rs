@@ -1,4 +1,4 @@
-//! Opens the warden that the command line asks for.
+//! Opens a warden with the store and the ledger of the command line.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,34 +16,34 @@ use lictor_warden::{ContentRetention, Warden};
 use crate::args::WardenArgs;
 use crate::{complaint, policies};
 
-/// How long to wait before the ledger is tried again.
-const A_MOMENT: Duration = Duration::from_millis(2);
+/// How long to wait before a locked ledger is tried again.
+const LEDGER_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A warden by a policy, with the store and the ledger that the arguments name. A ledger that another process is writing
-/// is waited for.
-pub(crate) fn open(args: &WardenArgs, policy: &Policy, patience: Duration) -> anyhow::Result<Warden> {
-    let (store, ledger) = foundation(args, patience)?;
+/// Opens a warden with a policy, and the store and the ledger of the arguments. Waits for a locked ledger up to the
+/// timeout.
+pub(crate) fn open(args: &WardenArgs, policy: &Policy, timeout: Duration) -> anyhow::Result<Warden> {
+    let (store, ledger) = open_stores(args, timeout)?;
     Ok(Warden::open(guard(args, policy)?, store, ledger, options(args, policy))?)
 }
 
-/// The store and the ledger that the arguments name.
-pub(crate) fn foundation(args: &WardenArgs, patience: Duration) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
+/// Opens the store and the ledger of the arguments.
+pub(crate) fn open_stores(args: &WardenArgs, timeout: Duration) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
     let store: Arc<dyn Store> = match args.state.as_deref() {
         Some(address) if is_database(address) => Arc::new(PostgresStore::open(address)?),
         Some(folder) => Arc::new(EmbeddedStore::open(folder.as_ref())?),
         None => Arc::new(MemoryStore::new()),
     };
     let ledger = match &args.log {
-        Some(folder) => Some(ledger(folder, &args.origin, patience)?),
+        Some(folder) => Some(open_ledger(folder, &args.origin, timeout)?),
         None => None,
     };
     Ok((store, ledger))
 }
 
-/// Opens the ledger in a folder, or creates it, as soon as nobody else is writing it.
-fn ledger(folder: &Path, origin: &str, patience: Duration) -> anyhow::Result<Ledger> {
-    let attempts = patience.as_millis() / A_MOMENT.as_millis();
-    // Somebody may create it between our look and our own attempt to do so.
+/// Opens or creates the ledger in a folder; waits while another process has the lock.
+fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result<Ledger> {
+    let attempts = timeout.as_millis() / LEDGER_RETRY_INTERVAL.as_millis();
+    // Another process may create it between this check and our attempt.
     let mut may_be_new = !folder.exists();
     for _ in 0..attempts {
         match Ledger::open_or_create(folder, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now)) {
@@ -51,26 +51,26 @@ fn ledger(folder: &Path, origin: &str, patience: Duration) -> anyhow::Result<Led
             Err(_) if may_be_new => may_be_new = false,
             result => return Ok(result?),
         }
-        std::thread::sleep(A_MOMENT);
+        std::thread::sleep(LEDGER_RETRY_INTERVAL);
     }
     Ok(Ledger::open_or_create(folder, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now))?)
 }
 
-/// A guard by a policy, as the arguments want it.
+/// Returns a guard for a policy, with the options of the arguments.
 pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
-    let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     Ok(Guard::new(judge, guard_options(args)))
 }
 
-/// How a guard works, as the arguments want it.
+/// Returns the guard options of the arguments.
 pub(crate) fn guard_options(args: &WardenArgs) -> GuardOptions {
     GuardOptions { patience: seconds(args.patience), content: args.show_content, ..GuardOptions::default() }
 }
 
-/// How a warden works, as the arguments want it.
+/// Returns the warden options of the arguments.
 pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::WardenOptions {
     if policy.properties.is_empty() {
-        complaint::warn(&format!("the policy {} has no properties: nothing is judged", policy.name));
+        complaint::warn(&format!("the policy {} has no properties, so every event is forwarded", policy.name));
     }
     lictor_warden::WardenOptions {
         keep: if args.keep_content { ContentRetention::Content } else { ContentRetention::Commitment },
@@ -83,7 +83,7 @@ pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Ward
     }
 }
 
-/// The time of this machine.
+/// Returns the present time.
 pub(crate) fn now() -> Time {
     Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
 }

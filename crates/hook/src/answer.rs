@@ -1,30 +1,19 @@
-//! A call of a hook, decided and answered.
+//! Decides on a hook call and answers it.
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, Text};
 use lictor_judge::finding::Finding;
 use lictor_logic::Time;
-use lictor_warden::{Answer, RefusedInput, Warden, WardenError};
+use lictor_warden::{RefusedInput, Warden, WardenError};
 
-use crate::call::{Hook, HookCall};
+use crate::call::HookCall;
 use crate::client::{HookClient, HookOptions};
-use crate::reply::{HookReply, blocked, noted, specific};
+use crate::decision::HookDecision;
+use crate::hook::Hook;
+use crate::reply::{HookReply, block_members, hook_output, note_to_user};
 use crate::{claude, codex};
 
-/// What was decided, as far as a client is told.
-#[derive(Clone, Debug)]
-pub(crate) struct Ruling {
-    pub(crate) action: Text,
-    /// What the model is told; never empty, since a client may take a *no* without a reason for a failure.
-    pub(crate) message: String,
-    /// The arguments with which a call may go on, if they are not those of the model.
-    pub(crate) arguments: Option<Json>,
-    /// The event as it may go on, if it is not as it was.
-    pub(crate) rewritten: Option<Event>,
-}
-
-/// Decides on what a client asks, and says what it must be answered. What is answered is written down.
-pub fn answer(
+/// Decides on a hook call and returns the reply to the client. The decision is recorded before this returns.
+pub fn answer_call(
     client: HookClient,
     options: HookOptions,
     call: &HookCall,
@@ -32,36 +21,57 @@ pub fn answer(
     now: Time,
 ) -> Result<HookReply, WardenError> {
     if call.hook == Hook::PostToolUse {
-        settle(call, warden, now)?;
+        settle_approval(call, warden, now)?;
     }
-    let ruling = match &call.event {
+    let decision = match &call.event {
         Some(event) => {
-            let means = client.means(call.hook, options);
-            Some(Ruling::of(warden.decide_within(means, event, Some(now))?))
+            let capabilities = client.capabilities(call.hook, options);
+            Some(HookDecision::from_answer(warden.decide_within(capabilities, event, Some(now))?))
         }
         None => None,
     };
-    Ok(match (call.hook, &ruling) {
-        (Hook::Stop, _) => return at_rest(call, ruling.as_ref(), warden, now),
-        (_, None) => HookReply::silence(),
-        (Hook::PreToolUse, Some(ruling)) if client == HookClient::Claude => claude::before(ruling),
-        (Hook::PreToolUse, Some(ruling)) => codex::before(ruling),
-        (Hook::PostToolUse, Some(ruling)) if client == HookClient::Claude => claude::behind(call, ruling),
-        (Hook::PostToolUse, Some(ruling)) => codex::behind(ruling),
-        (Hook::PermissionRequest, Some(ruling)) => permission(client, ruling),
-        (Hook::SubagentStop, Some(ruling)) if !call.is_kept_going && ruling.is_stopped() => {
-            HookReply::json(blocked(&ruling.message))
+    Ok(match (call.hook, &decision) {
+        (Hook::Stop, _) => return answer_stop(call, decision.as_ref(), warden, now),
+        (_, None) => HookReply::empty(),
+        (Hook::PreToolUse, Some(decision)) if client == HookClient::Claude => claude::answer_before_call(decision),
+        (Hook::PreToolUse, Some(decision)) => codex::answer_before_call(decision),
+        (Hook::PostToolUse, Some(decision)) if client == HookClient::Claude => {
+            claude::answer_after_call(call, decision)
         }
-        (Hook::UserPromptSubmit, Some(ruling)) => prompt(ruling),
-        (Hook::SessionStart, Some(ruling)) if ruling.action != "forward" => {
-            HookReply::json(specific("SessionStart", [("additionalContext", ruling.message.clone().into())]))
+        (Hook::PostToolUse, Some(decision)) => codex::answer_after_call(decision),
+        (Hook::PermissionRequest, Some(decision)) => answer_permission(client, decision),
+        (Hook::SubagentStop, Some(decision)) if !call.is_kept_going && decision.is_stopped() => {
+            HookReply::json(block_members(&decision.message))
         }
-        (Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet, Some(_)) => HookReply::silence(),
+        (Hook::UserPromptSubmit, Some(decision)) => answer_prompt(decision),
+        (Hook::SessionStart, Some(decision)) if decision.action != "forward" => {
+            HookReply::json(hook_output("SessionStart", [("additionalContext", decision.message.clone().into())]))
+        }
+        (Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet, Some(_)) => HookReply::empty(),
     })
 }
 
-/// A call that waited for a person and has an answer was allowed: the client asked them.
-fn settle(call: &HookCall, warden: &mut Warden, now: Time) -> Result<(), WardenError> {
+/// Returns the reply when no decision could be made: a denial with the reason. Without a call even the kind of hook is
+/// unknown.
+pub fn answer_failure(client: HookClient, call: Option<&HookCall>, reason: &str) -> HookReply {
+    let Some(call) = call else { return HookReply::stop(reason) };
+    match (client, call.hook) {
+        // A stop is allowed on failure, or the agent would loop forever.
+        (_, Hook::Stop | Hook::SubagentStop | Hook::SessionStart | Hook::SessionEnd | Hook::Quiet) => {
+            note_to_user(reason)
+        }
+        (_, Hook::UserPromptSubmit) => HookReply::json(block_members(reason)),
+        (HookClient::Claude, Hook::PreToolUse) => claude::deny_call(reason),
+        (HookClient::Codex, Hook::PreToolUse) => codex::deny_call(reason),
+        (HookClient::Claude, Hook::PostToolUse) => claude::withhold_result(call, reason),
+        (HookClient::Codex, Hook::PostToolUse) => HookReply::json(block_members(reason)),
+        (HookClient::Claude, Hook::PermissionRequest) => claude::deny_permission(reason),
+        (HookClient::Codex, Hook::PermissionRequest) => codex::deny_permission(reason),
+    }
+}
+
+/// Records the approval of a call that waited for one: it has a result, so the user allowed it in the client.
+fn settle_approval(call: &HookCall, warden: &mut Warden, now: Time) -> Result<(), WardenError> {
     let Some(id) = call.event.as_ref().and_then(|event| event.id.clone()) else { return Ok(()) };
     if !warden.waits(&call.session, &id)? {
         return Ok(());
@@ -73,29 +83,34 @@ fn settle(call: &HookCall, warden: &mut Warden, now: Time) -> Result<(), WardenE
     warden.decide(&approval, Some(now)).map(drop)
 }
 
-/// Before the model comes to rest: what it said last may be wrong, and it may still owe something. It is kept from
-/// coming to rest once; then it is the person's turn.
-fn at_rest(call: &HookCall, said: Option<&Ruling>, warden: &mut Warden, now: Time) -> Result<HookReply, WardenError> {
+/// Answers a stop. The last message may violate a property, and the session may have open obligations: either keeps the
+/// agent going once. The second stop is allowed, with a note to the user.
+fn answer_stop(
+    call: &HookCall,
+    last_message: Option<&HookDecision>,
+    warden: &mut Warden,
+    now: Time,
+) -> Result<HookReply, WardenError> {
     let mut reasons: Vec<String> =
-        said.filter(|said| said.is_stopped()).map(|it| it.message.clone()).into_iter().collect();
+        last_message.filter(|decision| decision.is_stopped()).map(|it| it.message.clone()).into_iter().collect();
     let owed = warden.owed(&call.session)?;
     if !owed.is_empty() {
-        reasons.push(debts(&owed));
+        reasons.push(format_owed(&owed));
     }
     if reasons.is_empty() {
-        return Ok(HookReply::silence());
+        return Ok(HookReply::empty());
     }
     let reason = reasons.join("\n");
     if call.is_kept_going {
-        return Ok(noted(&reason));
+        return Ok(note_to_user(&reason));
     }
     warden.refuse(&RefusedInput::new("hook.stop", call.input.to_string().as_bytes()), Some(now))?;
-    Ok(HookReply::json(blocked(&reason)))
+    Ok(HookReply::json(block_members(&reason)))
 }
 
-/// What is owed, in words.
-fn debts(owed: &[Finding]) -> String {
-    let mut lines = vec!["Something is still owed in this session:".to_owned()];
+/// Returns the open obligations as text for the model.
+fn format_owed(owed: &[Finding]) -> String {
+    let mut lines = vec!["Do this before you stop:".to_owned()];
     for finding in owed {
         lines.push(format!("{}: {}", finding.property.id, finding.property.says.trim()));
         lines.extend(finding.owed.as_ref().map(|words| format!("- owed: {words}")));
@@ -105,49 +120,22 @@ fn debts(owed: &[Finding]) -> String {
     lines.join("\n")
 }
 
-/// What a person wrote. It cannot be changed, only kept from the model.
-fn prompt(ruling: &Ruling) -> HookReply {
-    match ruling.action.as_str() {
-        "forward" => HookReply::silence(),
+/// Answers a prompt of the user. A prompt cannot be rewritten, only withheld from the model.
+fn answer_prompt(decision: &HookDecision) -> HookReply {
+    match decision.action.as_str() {
+        "forward" => HookReply::empty(),
         "steer" => {
-            HookReply::json(specific("UserPromptSubmit", [("additionalContext", ruling.message.clone().into())]))
+            HookReply::json(hook_output("UserPromptSubmit", [("additionalContext", decision.message.clone().into())]))
         }
-        _ => HookReply::json(blocked(&ruling.message)),
+        _ => HookReply::json(block_members(&decision.message)),
     }
 }
 
-/// The client wants to ask a person: it may, unless a property stands against it.
-fn permission(client: HookClient, ruling: &Ruling) -> HookReply {
+/// Answers a permission request: the client may ask the user, unless a property denies the call.
+fn answer_permission(client: HookClient, decision: &HookDecision) -> HookReply {
     match client {
-        _ if !ruling.is_stopped() => HookReply::silence(),
-        HookClient::Claude => claude::not_permitted(&ruling.message),
-        HookClient::Codex => codex::not_permitted(&ruling.message),
-    }
-}
-
-impl Ruling {
-    /// What was decided; for an event that was decided before, what was said then.
-    fn of(answer: Answer) -> Ruling {
-        let (action, message, rewritten) = match answer.decision {
-            Some(decision) => {
-                (Text::new(decision.action.name()), decision.message, decision.rewritten.map(|event| *event))
-            }
-            None => {
-                let line = json::parse_str(&answer.line).unwrap_or_default();
-                let rewritten = line.get("rewritten").cloned().and_then(|value| {
-                    lictor_decode::LogRecord { value, file: "-".into(), line: 1, index: 0 }.stored_event().ok()
-                });
-                // What cannot be read is not a yes.
-                (line.text("action").unwrap_or("block").into(), line.text("message").map(str::to_owned), rewritten)
-            }
-        };
-        let arguments = rewritten.as_ref().and_then(|event| event.args.as_ref()?.value().cloned());
-        let message = message.filter(|text| !text.trim().is_empty());
-        let message = message.unwrap_or_else(|| format!("The policy decided to {action} this step."));
-        Ruling { action, message, arguments, rewritten }
-    }
-
-    fn is_stopped(&self) -> bool {
-        !matches!(self.action.as_str(), "forward" | "steer" | "redact")
+        _ if !decision.is_stopped() => HookReply::empty(),
+        HookClient::Claude => claude::deny_permission(&decision.message),
+        HookClient::Codex => codex::deny_permission(&decision.message),
     }
 }

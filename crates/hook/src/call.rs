@@ -1,65 +1,43 @@
-//! What a client passes to a hook, read strictly.
+//! The input of a hook, read strictly.
 
 use lictor_decode::{DecodedEvents, Fault, Format, LogRecord};
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{self as json, Json, Text};
 
 use crate::client::HookClient;
+use crate::hook::Hook;
 
-/// The longest session name that is taken; both clients use identifiers of a few dozen characters.
-const LONGEST_SESSION: usize = 256;
+/// The longest session id in bytes; both clients use identifiers of a few dozen characters.
+const MAX_SESSION_BYTES: usize = 256;
 
-/// When a hook is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
-    /// Before a tool is called: the call may be stopped.
-    PreToolUse,
-    /// Behind the answer of a tool, before the model reads it.
-    PostToolUse,
-    /// Before the client asks a person to allow a call.
-    PermissionRequest,
-    /// Before the model reads what a person wrote.
-    UserPromptSubmit,
-    /// Before the model comes to rest.
-    Stop,
-    /// Before an agent that another one started comes to rest.
-    SubagentStop,
-    /// When a session begins or goes on.
-    SessionStart,
-    /// When it ends.
-    SessionEnd,
-    /// Anything that is neither said nor done.
-    Quiet,
-}
-
-/// A question of a client.
+/// One call of a hook by a client.
 #[derive(Clone, Debug)]
 pub struct HookCall {
-    /// When it is asked.
+    /// The moment of the call.
     pub hook: Hook,
-    /// The session it is about.
+    /// The session of the call.
     pub session: Text,
-    /// What happened, or is about to.
+    /// The event that happened or is about to happen.
     pub(crate) event: Option<Event>,
-    /// Whether the model goes on only because a hook kept it from coming to rest.
+    /// Whether the agent continues only because a hook prevented a stop.
     pub(crate) is_kept_going: bool,
-    /// All that was passed.
+    /// The whole input.
     pub(crate) input: Json,
 }
 
 impl HookCall {
-    /// Reads what a client passed.
+    /// Reads the input of a hook.
     pub fn read(client: HookClient, bytes: &[u8]) -> Result<HookCall, Fault> {
-        let at = |value: Json| LogRecord { value, file: client.name().into(), line: 1, index: 0 };
-        let fault = |code: &'static str, message: String| at(Json::Null).fault(code, message);
+        let record = |value: Json| LogRecord { value, file: client.name().into(), line: 1, index: 0 };
+        let fault = |code: &'static str, message: String| record(Json::Null).fault(code, message);
         let input = json::parse(bytes.trim_ascii()).map_err(|error| fault(error.code, error.message))?;
-        let missing = |key: &str| fault("hook.input", format!("`{key}` is missing, or not a text"));
+        let missing = |key: &str| fault("hook.input", format!("`{key}` is missing or not a string"));
         let name = input.text("hook_event_name").ok_or_else(|| missing("hook_event_name"))?;
         let session = Text::from(input.text("session_id").ok_or_else(|| missing("session_id"))?);
-        if session.is_empty() || session.len() > LONGEST_SESSION || session.contains(char::is_control) {
+        if session.is_empty() || session.len() > MAX_SESSION_BYTES || session.contains(char::is_control) {
             return Err(fault(
                 "hook.session",
-                "`session_id` is empty, too long, or holds control characters".to_owned(),
+                format!("`session_id` is empty, longer than {MAX_SESSION_BYTES} bytes, or contains control characters"),
             ));
         }
         let hook = match name {
@@ -86,15 +64,15 @@ impl HookCall {
             return Err(fault("hook.input", "`tool_input` is missing".to_owned()));
         }
         let event = match hook {
-            Hook::Stop | Hook::SubagentStop => last_words(&input, &session),
+            Hook::Stop | Hook::SubagentStop => last_message(&input, &session),
             Hook::PermissionRequest => Some(permission_request(&input, &session)),
-            // The same decoder reads logs of hooks; a name that it does not know is a fault.
+            // The decoder of hook logs reads the rest; an unknown hook is a fault.
             _ => {
                 let mut decoded = DecodedEvents::default();
-                Format::ClaudeCode.decoder().record(at(input.clone()), &mut decoded);
+                Format::ClaudeCode.decoder().record(record(input.clone()), &mut decoded);
                 if !decoded.faults.is_empty() {
-                    let hint = "take it out of the settings of the client, or use a newer version of lictor";
-                    return Err(fault("hook.unknown", format!("the hook `{name}` is not known\nhint: {hint}")));
+                    let hint = "remove it from the settings of the client, or update lictor";
+                    return Err(fault("hook.unknown", format!("unknown hook `{name}`\nhint: {hint}")));
                 }
                 decoded.events.pop()
             }
@@ -103,14 +81,14 @@ impl HookCall {
         Ok(HookCall { hook, session, event, is_kept_going, input })
     }
 
-    /// Where the client works at the moment.
+    /// Returns the working directory of the client.
     pub fn folder(&self) -> Option<&str> {
         self.input.text("cwd").filter(|folder| !folder.is_empty())
     }
 }
 
-/// What the model said before it came to rest.
-fn last_words(input: &Json, session: &Text) -> Option<Event> {
+/// Returns the last message of the agent before it stopped.
+fn last_message(input: &Json, session: &Text) -> Option<Event> {
     let text = input.text("last_assistant_message").filter(|text| !text.trim().is_empty())?;
     Some(Event {
         session: Some(session.clone()),
@@ -120,7 +98,7 @@ fn last_words(input: &Json, session: &Text) -> Option<Event> {
     })
 }
 
-/// The client wants to ask a person. The call itself was decided before; this is something a policy may speak about.
+/// Returns the event of a permission request. The call itself was decided before; a policy may restrict the request.
 fn permission_request(input: &Json, session: &Text) -> Event {
     Event {
         session: Some(session.clone()),

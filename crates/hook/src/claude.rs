@@ -1,90 +1,91 @@
-//! How Claude Code is answered.
+//! Answers in the dialect of Claude Code.
 //!
-//! A call that nothing stands against is answered with silence and not with `allow`: `allow` would do away with the
-//! questions that the user's own settings ask. For the same reason rewritten arguments come without a decision.
+//! An allowed call is answered with empty output and not with `allow`, because `allow` would skip the permission
+//! prompts of the user's own settings. For the same reason rewritten arguments come without a decision.
 
 use lictor_json::{Json, Object};
 
-use crate::answer::Ruling;
 use crate::call::HookCall;
+use crate::decision::HookDecision;
 use crate::output;
-use crate::reply::{HookReply, blocked, specific};
+use crate::reply::{HookReply, block_members, hook_output};
 
-/// Before a call.
-pub(crate) fn before(ruling: &Ruling) -> HookReply {
-    let told = ruling.message.clone();
-    match ruling.action.as_str() {
-        "forward" => HookReply::silence(),
-        "steer" => HookReply::json(specific("PreToolUse", [("additionalContext", told.into())])),
-        "redact" => match &ruling.arguments {
-            Some(arguments @ Json::Object(_)) => HookReply::json(specific(
+/// Answers before a tool call.
+pub(crate) fn answer_before_call(decision: &HookDecision) -> HookReply {
+    let message = decision.message.clone();
+    match decision.action.as_str() {
+        "forward" => HookReply::empty(),
+        "steer" => HookReply::json(hook_output("PreToolUse", [("additionalContext", message.into())])),
+        "redact" => match &decision.arguments {
+            Some(arguments @ Json::Object(_)) => HookReply::json(hook_output(
                 "PreToolUse",
-                [("updatedInput", arguments.clone()), ("additionalContext", told.into())],
+                [("updatedInput", arguments.clone()), ("additionalContext", message.into())],
             )),
-            _ => denied(&told),
+            _ => deny_call(&message),
         },
-        "ask" => HookReply::json(specific("PreToolUse", asked(ruling))),
-        _ => denied(&told),
+        "ask" => HookReply::json(hook_output("PreToolUse", ask_members(decision))),
+        _ => deny_call(&message),
     }
 }
 
-/// A person is asked; what they see is what would go on.
-fn asked(ruling: &Ruling) -> Vec<(&'static str, Json)> {
+/// Returns the members that make the client ask the user, with the arguments that would be used.
+fn ask_members(decision: &HookDecision) -> Vec<(&'static str, Json)> {
     let mut members =
-        vec![("permissionDecision", Json::from("ask")), ("permissionDecisionReason", ruling.message.clone().into())];
-    if let Some(arguments @ Json::Object(_)) = &ruling.arguments {
+        vec![("permissionDecision", Json::from("ask")), ("permissionDecisionReason", decision.message.clone().into())];
+    if let Some(arguments @ Json::Object(_)) = &decision.arguments {
         members.push(("updatedInput", arguments.clone()));
     }
     members
 }
 
-/// The call is not carried out.
-pub(crate) fn denied(reason: &str) -> HookReply {
+/// Denies a tool call.
+pub(crate) fn deny_call(reason: &str) -> HookReply {
     let members = [("permissionDecision", Json::from("deny")), ("permissionDecisionReason", Json::from(reason))];
-    HookReply::json(specific("PreToolUse", members))
+    HookReply::json(hook_output("PreToolUse", members))
 }
 
-/// Behind the answer of a tool.
-pub(crate) fn behind(call: &HookCall, ruling: &Ruling) -> HookReply {
-    match ruling.action.as_str() {
-        "forward" => HookReply::silence(),
-        "steer" => {
-            HookReply::json(specific(hook_name(call), [("additionalContext", Json::from(ruling.message.as_str()))]))
-        }
-        "redact" => match ruling.rewritten.as_ref().and_then(|event| output::rewritten(call.answer(), event)) {
-            Some(answer) => HookReply::json(replaced(call, answer, &ruling.message)),
-            None => withheld(call, &ruling.message),
+/// Answers after a tool call.
+pub(crate) fn answer_after_call(call: &HookCall, decision: &HookDecision) -> HookReply {
+    match decision.action.as_str() {
+        "forward" => HookReply::empty(),
+        "steer" => HookReply::json(hook_output(
+            hook_name(call),
+            [("additionalContext", Json::from(decision.message.as_str()))],
+        )),
+        "redact" => match decision.rewritten.as_ref().and_then(|event| output::rewrite(call.result(), event)) {
+            Some(answer) => HookReply::json(replace_result(call, answer, &decision.message)),
+            None => withhold_result(call, &decision.message),
         },
-        _ => withheld(call, &ruling.message),
+        _ => withhold_result(call, &decision.message),
     }
 }
 
-/// The model does not read the answer of the tool, but why.
-pub(crate) fn withheld(call: &HookCall, reason: &str) -> HookReply {
-    let mut members = blocked(reason);
-    let answer = output::withheld(call.answer(), reason);
-    for (key, value) in replaced(call, answer, reason).into_members() {
+/// Withholds the result of a tool: the model reads the reason instead.
+pub(crate) fn withhold_result(call: &HookCall, reason: &str) -> HookReply {
+    let mut members = block_members(reason);
+    let answer = output::withhold(call.result(), reason);
+    for (key, value) in replace_result(call, answer, reason).into_members() {
         members.insert(key, value);
     }
     HookReply::json(members)
 }
 
-/// The model reads something else. Versions before 2.1.121 know this for tools of MCP servers only, by another name.
-fn replaced(call: &HookCall, answer: Json, told: &str) -> Object {
-    let mut members = vec![("additionalContext", Json::from(told))];
-    if call.is_of_server() {
+/// Replaces the result of a tool. Versions before 2.1.121 support this for MCP tools only, by another name.
+fn replace_result(call: &HookCall, answer: Json, message: &str) -> Object {
+    let mut members = vec![("additionalContext", Json::from(message))];
+    if call.is_mcp_tool() {
         members.push(("updatedMCPToolOutput", answer.clone()));
     }
     members.push(("updatedToolOutput", answer));
-    specific(hook_name(call), members)
+    hook_output(hook_name(call), members)
 }
 
-/// A person is not asked: it is not allowed.
-pub(crate) fn not_permitted(reason: &str) -> HookReply {
+/// Denies a permission request without asking the user.
+pub(crate) fn deny_permission(reason: &str) -> HookReply {
     let mut decision = Object::new();
     decision.insert("behavior", "deny");
     decision.insert("message", reason);
-    HookReply::json(specific("PermissionRequest", [("decision", decision.into())]))
+    HookReply::json(hook_output("PermissionRequest", [("decision", decision.into())]))
 }
 
 fn hook_name(call: &HookCall) -> &str {
@@ -92,14 +93,14 @@ fn hook_name(call: &HookCall) -> &str {
 }
 
 impl HookCall {
-    /// What the tool answered.
-    pub(crate) fn answer(&self) -> &Json {
-        const NOTHING: &Json = &Json::Null;
-        ["tool_response", "tool_output", "error"].iter().find_map(|key| self.input.get(key)).unwrap_or(NOTHING)
+    /// Returns the result of the tool.
+    pub(crate) fn result(&self) -> &Json {
+        const NULL: &Json = &Json::Null;
+        ["tool_response", "tool_output", "error"].iter().find_map(|key| self.input.get(key)).unwrap_or(NULL)
     }
 
-    /// Whether the tool is one of an MCP server.
-    fn is_of_server(&self) -> bool {
+    /// Whether the tool belongs to an MCP server.
+    fn is_mcp_tool(&self) -> bool {
         self.input.text("tool_name").is_some_and(|name| name.starts_with("mcp__"))
     }
 }

@@ -1,10 +1,11 @@
-//! The clients whose hooks are understood, and what each can do about an event.
+//! The supported clients, and their capabilities at each hook.
 
 use lictor_judge::guard::Capabilities;
 
-use crate::call::Hook;
+use crate::hook::Hook;
 
-/// Who asks.
+/// A coding agent that runs hooks.
+// Exhaustive on purpose: a new client must be handled in every answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookClient {
     /// Claude Code.
@@ -13,16 +14,16 @@ pub enum HookClient {
     Codex,
 }
 
-/// How a client is answered.
+/// Options for the answers to a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HookOptions {
-    /// Let Codex carry out calls with other arguments. Versions of Codex that do not know how carry the call out as it
-    /// was, and a hook is not told the version; so this is off unless somebody who knows it says so.
+    /// Whether Codex may run calls with rewritten arguments. Old versions of Codex ignore new arguments and run the
+    /// call unchanged, and a hook cannot see the version, so this is off by default.
     pub rewrites: bool,
 }
 
 impl HookClient {
-    /// Its name, as on the command line.
+    /// Returns the name of the client on the command line.
     pub fn name(self) -> &'static str {
         match self {
             HookClient::Claude => "claude",
@@ -30,13 +31,13 @@ impl HookClient {
         }
     }
 
-    /// What it can do about the event of a hook.
-    pub(crate) fn means(self, hook: Hook, options: HookOptions) -> Capabilities {
+    /// Returns what the client can do at a hook.
+    pub(crate) fn capabilities(self, hook: Hook, options: HookOptions) -> Capabilities {
         match (self, hook) {
             (HookClient::Claude, Hook::PreToolUse) => Capabilities { rewrite: true, ask: true },
             (HookClient::Claude, Hook::PostToolUse) => Capabilities { rewrite: true, ask: false },
             (HookClient::Codex, Hook::PreToolUse) => Capabilities { rewrite: options.rewrites, ask: false },
-            // Neither can change what a person or a model has said.
+            // Neither client can rewrite a message of the user or the model.
             _ => Capabilities { rewrite: false, ask: false },
         }
     }

@@ -1,52 +1,52 @@
-//! How Codex is answered.
+//! Answers in the dialect of Codex.
 //!
-//! Codex carries a call out unless the answer is one that it knows: an exit code other than 0 and 2, `ask`, `allow`
-//! without new arguments, and anything it cannot read are failures of the hook, and the call goes on. So there are two
-//! answers before a call, silence and `deny`, and a third, new arguments, only for those who know their version.
+//! Codex runs a call unless it understands the answer. It treats an exit code other than 0 and 2, `ask`, `allow`
+//! without new arguments, and unreadable output as failures of the hook, and runs the call. So before a call there are
+//! two answers, empty output and `deny`; new arguments are used only if the user enables them.
 
 use lictor_json::{Json, Object};
 
-use crate::answer::Ruling;
-use crate::reply::{HookReply, blocked, specific};
+use crate::decision::HookDecision;
+use crate::reply::{HookReply, block_members, hook_output};
 
-/// Before a call.
-pub(crate) fn before(ruling: &Ruling) -> HookReply {
-    match ruling.action.as_str() {
-        "forward" => HookReply::silence(),
-        // Older versions take context before a call for a failure; the call goes on either way, and the user is told.
-        "steer" => crate::reply::noted(&ruling.message),
-        "redact" => match &ruling.arguments {
-            Some(arguments @ Json::Object(_)) => HookReply::json(specific(
+/// Answers before a tool call.
+pub(crate) fn answer_before_call(decision: &HookDecision) -> HookReply {
+    match decision.action.as_str() {
+        "forward" => HookReply::empty(),
+        // Old versions treat context before a call as a failure; the call runs either way, so the user gets a note.
+        "steer" => crate::reply::note_to_user(&decision.message),
+        "redact" => match &decision.arguments {
+            Some(arguments @ Json::Object(_)) => HookReply::json(hook_output(
                 "PreToolUse",
                 [("permissionDecision", Json::from("allow")), ("updatedInput", arguments.clone())],
             )),
-            _ => denied(&ruling.message),
+            _ => deny_call(&decision.message),
         },
-        _ => denied(&ruling.message),
+        _ => deny_call(&decision.message),
     }
 }
 
-/// The call is not carried out. Without a reason Codex would take this for a failure.
-pub(crate) fn denied(reason: &str) -> HookReply {
+/// Denies a tool call. Without a reason Codex would treat this as a failure.
+pub(crate) fn deny_call(reason: &str) -> HookReply {
     let members = [("permissionDecision", Json::from("deny")), ("permissionDecisionReason", Json::from(reason))];
-    HookReply::json(specific("PreToolUse", members))
+    HookReply::json(hook_output("PreToolUse", members))
 }
 
-/// Behind the answer of a tool: what is blocked, the model does not read.
-pub(crate) fn behind(ruling: &Ruling) -> HookReply {
-    match ruling.action.as_str() {
-        "forward" => HookReply::silence(),
+/// Answers after a tool call: the model does not read a blocked result.
+pub(crate) fn answer_after_call(decision: &HookDecision) -> HookReply {
+    match decision.action.as_str() {
+        "forward" => HookReply::empty(),
         "steer" => {
-            HookReply::json(specific("PostToolUse", [("additionalContext", Json::from(ruling.message.as_str()))]))
+            HookReply::json(hook_output("PostToolUse", [("additionalContext", Json::from(decision.message.as_str()))]))
         }
-        _ => HookReply::json(blocked(&ruling.message)),
+        _ => HookReply::json(block_members(&decision.message)),
     }
 }
 
-/// A person is not asked: it is not allowed.
-pub(crate) fn not_permitted(reason: &str) -> HookReply {
+/// Denies a permission request without asking the user.
+pub(crate) fn deny_permission(reason: &str) -> HookReply {
     let mut decision = Object::new();
     decision.insert("behavior", "deny");
     decision.insert("message", reason);
-    HookReply::json(specific("PermissionRequest", [("decision", decision.into())]))
+    HookReply::json(hook_output("PermissionRequest", [("decision", decision.into())]))
 }

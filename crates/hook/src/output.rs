@@ -1,12 +1,12 @@
-//! The answer of a tool, rewritten in the shape in which the client gave it.
+//! Rewrites the result of a tool in the shape of the original.
 //!
-//! Claude Code takes a replaced answer of its own tools only if it has the shape of the original.
+//! Claude Code accepts a replaced result of its own tools only if it has the shape of the original.
 
 use lictor_event::Event;
 use lictor_json::{Json, Object};
 
-/// The answer with what an event has instead; none where the shape cannot be kept.
-pub(crate) fn rewritten(answer: &Json, event: &Event) -> Option<Json> {
+/// Returns the result with the content of a rewritten event, or none if the shape cannot be kept.
+pub(crate) fn rewrite(result: &Json, event: &Event) -> Option<Json> {
     let text = || event.text.clone().map(Json::String);
     let part = || {
         let mut part = Object::new();
@@ -14,14 +14,14 @@ pub(crate) fn rewritten(answer: &Json, event: &Event) -> Option<Json> {
         part.insert("text", text()?);
         Some(Json::Array(vec![part.into()]))
     };
-    match answer {
+    match result {
         Json::String(_) => text(),
         Json::Array(_) if event.result.is_none() => part(),
         Json::Object(object) if event.text.is_some() && object.get("content").is_some() => {
             let mut object = object.clone();
             object.insert("content", part()?);
-            if let Some(result) = &event.result {
-                object.insert("structuredContent", result.clone());
+            if let Some(structured) = &event.result {
+                object.insert("structuredContent", structured.clone());
             }
             Some(Json::Object(object))
         }
@@ -29,27 +29,27 @@ pub(crate) fn rewritten(answer: &Json, event: &Event) -> Option<Json> {
     }
 }
 
-/// The answer with nothing in it but a reason: the first text is the reason, all others are empty. What says of which
-/// sort something is stays, so that the shape does.
-pub(crate) fn withheld(answer: &Json, reason: &str) -> Json {
-    let mut answer = answer.clone();
+/// Returns the result with a reason in place of its content: the first string is the reason, the others are empty.
+/// Members named `type` are kept, to keep the shape.
+pub(crate) fn withhold(result: &Json, reason: &str) -> Json {
+    let mut result = result.clone();
     let mut reason = Some(reason);
-    blank(&mut answer, &mut reason);
+    blank_strings(&mut result, &mut reason);
     match reason {
-        // There was no place for it.
+        // The result had no string.
         Some(reason) => Json::from(reason),
-        None => answer,
+        None => result,
     }
 }
 
-fn blank(value: &mut Json, reason: &mut Option<&str>) {
+fn blank_strings(value: &mut Json, reason: &mut Option<&str>) {
     match value {
         Json::String(text) => *text = reason.take().unwrap_or_default().into(),
-        Json::Array(items) => items.iter_mut().for_each(|item| blank(item, reason)),
+        Json::Array(items) => items.iter_mut().for_each(|item| blank_strings(item, reason)),
         Json::Object(object) => {
             let members = std::mem::take(object).into_members().into_iter().map(|(key, mut value)| {
                 if key != "type" {
-                    blank(&mut value, reason);
+                    blank_strings(&mut value, reason);
                 }
                 (key, value)
             });
@@ -66,7 +66,7 @@ mod tests {
     use lictor_json::parse_str;
 
     #[test]
-    fn a_withheld_answer_keeps_its_shape_and_nothing_else() {
+    fn withheld_result_keeps_only_its_shape() {
         let cases = [
             (r#""secret""#, r#""no""#),
             (
@@ -78,12 +78,12 @@ mod tests {
             ("null", r#""no""#),
         ];
         for (given, expected) in cases {
-            assert_eq!(withheld(&parse_str(given).unwrap(), "no").to_string(), expected, "{given}");
+            assert_eq!(withhold(&parse_str(given).unwrap(), "no").to_string(), expected, "{given}");
         }
     }
 
     #[test]
-    fn a_rewritten_answer_has_the_shape_of_the_one_that_was_given() {
+    fn rewritten_result_keeps_the_original_shape() {
         let said = |text: &str| Event { text: Some(text.into()), ..Event::new(Kind::ToolResult) };
         let cases = [
             (r#""a""#, said("b"), Some(r#""b""#)),
@@ -96,7 +96,7 @@ mod tests {
             (r#"{"stdout":"a"}"#, Event::new(Kind::ToolResult), None),
         ];
         for (given, event, expected) in cases {
-            let written = rewritten(&parse_str(given).unwrap(), &event).map(|answer| answer.to_string());
+            let written = rewrite(&parse_str(given).unwrap(), &event).map(|result| result.to_string());
             assert_eq!(written.as_deref(), expected, "{given}");
         }
     }

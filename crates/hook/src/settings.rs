@@ -1,35 +1,36 @@
-//! What a person puts into the settings of a client, so that it calls the hook.
+//! The settings of a client that make it run the hook.
 //!
-//! The command ends with the client's *no* when the hook cannot be started, is killed, or fails in a way that it did not
-//! foresee: both clients take any exit code but 2, and 2 without a reason, for a failure of the hook, and go on.
+//! The command exits with 2 and a reason if the hook cannot be started, is killed, or fails unexpectedly: both clients
+//! treat any other exit code, and 2 without a reason, as a failure of the hook, and continue.
 
 use lictor_json::{Json, Object};
 
 use crate::client::HookClient;
 
-/// How long a client waits beyond the deadline of the hook, in seconds: whoever waits no longer goes on without an answer.
-const BEYOND: i64 = 40;
+/// How many seconds the timeout of the client exceeds the deadline of the hook: after its timeout a client continues
+/// without an answer.
+const CLIENT_TIMEOUT_MARGIN_SECONDS: i64 = 40;
 
-/// The hooks that are asked about tools, for all tools, and the others.
-const OF_TOOLS: [&str; 2] = ["PreToolUse", "PostToolUse"];
-const OF_CLAUDE: [&str; 6] =
+/// The hooks of both clients, and those of each.
+const TOOL_HOOKS: [&str; 2] = ["PreToolUse", "PostToolUse"];
+const CLAUDE_HOOKS: [&str; 6] =
     ["PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "SessionStart", "SessionEnd"];
-const OF_CODEX: [&str; 4] = ["PermissionRequest", "UserPromptSubmit", "Stop", "SessionStart"];
+const CODEX_HOOKS: [&str; 4] = ["PermissionRequest", "UserPromptSubmit", "Stop", "SessionStart"];
 
-/// The part of the settings that calls a command at every hook: of `.claude/settings.json`, or of `.codex/hooks.json`. The
-/// command answers within so many seconds.
-pub fn settings(client: HookClient, command: &str, deadline: u32) -> String {
+/// Returns the settings that run a command at every hook, for `.claude/settings.json` or `.codex/hooks.json`.
+/// `deadline` is the longest run of the command in seconds.
+pub fn client_settings(client: HookClient, command: &str, deadline: u32) -> String {
     let command = format!("{command} || {{ echo 'lictor could not decide, so this is not allowed' >&2; exit 2; }}");
     let others: &[&str] = match client {
-        HookClient::Claude => &OF_CLAUDE,
-        HookClient::Codex => &OF_CODEX,
+        HookClient::Claude => &CLAUDE_HOOKS,
+        HookClient::Codex => &CODEX_HOOKS,
     };
     let mut hooks = Object::new();
-    for name in OF_TOOLS.iter().chain(others) {
+    for name in TOOL_HOOKS.iter().chain(others) {
         let mut hook = Object::new();
         hook.insert("type", "command");
         hook.insert("command", command.as_str());
-        hook.insert("timeout", i64::from(deadline) + BEYOND);
+        hook.insert("timeout", i64::from(deadline) + CLIENT_TIMEOUT_MARGIN_SECONDS);
         let mut group = Object::new();
         if name.contains("ToolUse") || *name == "PermissionRequest" {
             group.insert("matcher", "*");
@@ -39,21 +40,21 @@ pub fn settings(client: HookClient, command: &str, deadline: u32) -> String {
     }
     let mut settings = Object::new();
     settings.insert("hooks", hooks);
-    indented(&Json::Object(settings), 0)
+    format_indented(&Json::Object(settings), 0)
 }
 
-/// JSON that a person reads.
-fn indented(value: &Json, depth: usize) -> String {
+/// Formats JSON with indentation.
+fn format_indented(value: &Json, depth: usize) -> String {
     let line = |depth: usize| format!("\n{}", "  ".repeat(depth));
     let (open, close, items): (char, char, Vec<String>) = match value {
         Json::Object(members) if !members.is_empty() => {
             let member = |(key, value): (_, &Json)| {
-                format!("{}: {}", Json::String(Clone::clone(key)), indented(value, depth + 1))
+                format!("{}: {}", Json::String(Clone::clone(key)), format_indented(value, depth + 1))
             };
             ('{', '}', members.iter().map(member).collect())
         }
         Json::Array(items) if !items.is_empty() => {
-            ('[', ']', items.iter().map(|item| indented(item, depth + 1)).collect())
+            ('[', ']', items.iter().map(|item| format_indented(item, depth + 1)).collect())
         }
         other => return other.to_string(),
     };

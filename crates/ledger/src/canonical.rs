@@ -1,8 +1,8 @@
 //! Canonical JSON (RFC 8785): one spelling for one value, so that a hash of the text is a hash of the value.
 //!
 //! Members are sorted by the UTF-16 code units of their names, strings are escaped as little as possible, numbers are
-//! written as ECMAScript writes them. One thing goes beyond the standard: integers are kept exactly, also those that a
-//! double cannot hold.
+//! written as ECMAScript writes them. One extension of the standard: all 64-bit integers are written exactly, also
+//! those that a double cannot hold.
 
 mod check;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value};
 
 pub(crate) use crate::canonical::check::Cursor;
 
-/// How deeply values may nest.
+/// The deepest nesting of values.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 /// A value that nests more deeply than [`MAX_DEPTH`].
@@ -22,15 +22,15 @@ pub(crate) struct TooDeep;
 
 /// Appends the canonical text of an object.
 pub(crate) fn write_object(map: &Map<String, Value>, out: &mut String) -> Result<(), TooDeep> {
-    object(map, out, 0)
+    write_members(map, out, 0)
 }
 
-fn object(map: &Map<String, Value>, out: &mut String, depth: usize) -> Result<(), TooDeep> {
+fn write_members(map: &Map<String, Value>, out: &mut String, depth: usize) -> Result<(), TooDeep> {
     if depth >= MAX_DEPTH {
         return Err(TooDeep);
     }
     let mut members: Vec<(&String, &Value)> = map.iter().collect();
-    members.sort_by(|(a, _), (b, _)| order(a, b));
+    members.sort_by(|(a, _), (b, _)| compare_names(a, b));
     out.push('{');
     for (place, (name, member)) in members.into_iter().enumerate() {
         if place > 0 {
@@ -38,21 +38,21 @@ fn object(map: &Map<String, Value>, out: &mut String, depth: usize) -> Result<()
         }
         write_string(name, out);
         out.push(':');
-        value(member, out, depth + 1)?;
+        write_value(member, out, depth + 1)?;
     }
     out.push('}');
     Ok(())
 }
 
 /// Compares names by their UTF-16 code units. Below U+E000, where bytes begin with less than 0xEE, that is the order of
-/// their bytes: only beyond do surrogates sort before characters that are smaller.
-fn order(a: &str, b: &str) -> Ordering {
+/// their bytes: only above it do surrogates sort before smaller characters.
+fn compare_names(a: &str, b: &str) -> Ordering {
     let is_below = |text: &str| text.bytes().all(|byte| byte < 0xee);
     if is_below(a) && is_below(b) { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
 
-fn value(of: &Value, out: &mut String, depth: usize) -> Result<(), TooDeep> {
-    match of {
+fn write_value(value: &Value, out: &mut String, depth: usize) -> Result<(), TooDeep> {
+    match value {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
@@ -67,11 +67,11 @@ fn value(of: &Value, out: &mut String, depth: usize) -> Result<(), TooDeep> {
                 if place > 0 {
                     out.push(',');
                 }
-                value(item, out, depth + 1)?;
+                write_value(item, out, depth + 1)?;
             }
             out.push(']');
         }
-        Value::Object(map) => object(map, out, depth)?,
+        Value::Object(map) => write_members(map, out, depth)?,
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The letter behind the backslash for the characters that have one.
+/// Returns the letter after the backslash, for characters with a short escape.
 fn short_escape(byte: u8) -> Option<u8> {
     Some(match byte {
         b'"' | b'\\' => byte,

@@ -1,5 +1,5 @@
-//! Drafts become records: each gets its index, its time, its commitment or seal, and its hash. Nothing here touches a
-//! file, so that it can be done while the disk is busy.
+//! Makes records of drafts: each gets its index, its time, its commitment or seal, and its hash. Nothing here touches a
+//! file, so it runs while the disk is busy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,36 +7,36 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use zeroize::Zeroizing;
 
-use crate::draft::{Payload, Prepared};
+use crate::draft::{Payload, PreparedDraft};
 use crate::error::LedgerError;
-use crate::record::{Content, LedgerNotice, Line, Proof, time_text};
+use crate::record::{LedgerNotice, PayloadProof, RecordContent, RecordLine, format_time};
 use crate::subjects::Subjects;
 use crate::tree::Hash;
 
-/// Records as they will stand in the file.
+/// Records as they are written to a segment.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) text: String,
     /// The hash of each.
     pub(crate) leaves: Vec<Hash>,
-    /// The time that all of them have.
+    /// The time of all its records.
     pub(crate) time: Timestamp,
     /// Lines for the file with the keys of subjects, durable before the first record that needs them.
     pub(crate) keys: Zeroizing<String>,
 }
 
 impl Batch {
-    /// A batch with one notice of the ledger's own.
-    pub(crate) fn notice(notice: &LedgerNotice, index: u64, time: Timestamp) -> Batch {
+    /// Returns a batch with one notice.
+    pub(crate) fn from_notice(notice: &LedgerNotice, index: u64, time: Timestamp) -> Batch {
         let mut batch = Batch { time, ..Batch::default() };
         let text = notice.to_text();
-        let (content, proof, time) = (Content::Notice(&text), Proof::Nothing, &*time_text(time));
-        Line { index, time, content, proof, subjects: "[]" }.write(&mut batch.text);
+        let (content, proof, time) = (RecordContent::Notice(&text), PayloadProof::Nothing, &*format_time(time));
+        RecordLine { index, time, content, proof, subjects: "[]" }.write(&mut batch.text);
         batch.end_record(0);
         batch
     }
 
-    /// Makes it empty and keeps its memory.
+    /// Empties the batch and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.leaves.clear();
@@ -49,7 +49,7 @@ impl Batch {
     }
 }
 
-/// What drafts need to become records.
+/// Makes records of drafts; holds the keys, the clock, and the next index.
 pub(crate) struct Composer {
     pub(crate) subjects: Subjects,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -57,7 +57,7 @@ pub(crate) struct Composer {
     index: u64,
     /// The time of the last batch.
     time: Timestamp,
-    /// What a record commits to or seals, in base64, while its line is written.
+    /// The commitment or sealed payload of the record that is being written, in base64.
     proof: String,
 }
 
@@ -75,18 +75,18 @@ impl Composer {
         self.index
     }
 
-    /// Goes on behind what somebody else has written.
-    pub(crate) fn follow(&mut self, size: u64, time: Timestamp) {
+    /// Continues after records that were written elsewhere.
+    pub(crate) fn continue_from(&mut self, size: u64, time: Timestamp) {
         (self.index, self.time) = (size, time);
     }
 
     /// Adds drafts to a batch.
-    pub(crate) fn compose(&mut self, drafts: &[Prepared], batch: &mut Batch) -> Result<(), LedgerError> {
+    pub(crate) fn compose(&mut self, drafts: &[PreparedDraft], batch: &mut Batch) -> Result<(), LedgerError> {
         if batch.leaves.is_empty() {
-            self.time = time_after(self.time, &*self.clock);
+            self.time = next_batch_time(self.time, &*self.clock);
             batch.time = self.time;
         }
-        let time = time_text(batch.time);
+        let time = format_time(batch.time);
         for draft in drafts {
             let start = batch.text.len();
             self.compose_line(&time, draft, batch)?;
@@ -96,22 +96,22 @@ impl Composer {
         Ok(())
     }
 
-    fn compose_line(&mut self, time: &str, draft: &Prepared, batch: &mut Batch) -> Result<(), LedgerError> {
-        let cast = self.subjects.cast(&draft.subjects, &mut batch.keys)?;
+    fn compose_line(&mut self, time: &str, draft: &PreparedDraft, batch: &mut Batch) -> Result<(), LedgerError> {
+        let group = self.subjects.group_keys(&draft.subjects, &mut batch.keys)?;
         self.proof.clear();
         let proof = match &draft.payload {
-            None => Proof::Nothing,
+            None => PayloadProof::Nothing,
             Some(Payload::Committed(payload)) => {
-                cast.commit(self.index, payload, &mut self.proof);
-                Proof::Commitment(&self.proof)
+                group.commit(self.index, payload, &mut self.proof);
+                PayloadProof::Commitment(&self.proof)
             }
             Some(Payload::Sealed(payload)) => {
-                cast.seal(self.index, &draft.body, payload, &mut self.proof)?;
-                Proof::Sealed(&self.proof)
+                group.seal(self.index, &draft.body, payload, &mut self.proof)?;
+                PayloadProof::Sealed(&self.proof)
             }
         };
-        let content = Content::Body(&draft.body);
-        Line { index: self.index, time, content, proof, subjects: cast.array() }.write(&mut batch.text);
+        let content = RecordContent::Body(&draft.body);
+        RecordLine { index: self.index, time, content, proof, subjects: group.array() }.write(&mut batch.text);
         Ok(())
     }
 }
@@ -122,9 +122,9 @@ impl fmt::Debug for Composer {
     }
 }
 
-/// The time of the batch behind one of this time. All records of a batch have one time, later than that of the batch
-/// before: so it can be told from the records which of them were acknowledged before which others were written.
-pub(crate) fn time_after(last: Timestamp, clock: &dyn Fn() -> Timestamp) -> Timestamp {
+/// Returns the time of the next batch. All records of a batch have one time, later than that of the batch before, so
+/// the records show which of them were acknowledged before others were written.
+pub(crate) fn next_batch_time(last: Timestamp, clock: &dyn Fn() -> Timestamp) -> Timestamp {
     let now = Timestamp::from_microsecond(clock().as_microsecond()).unwrap_or(last);
     now.max(last.saturating_add(SignedDuration::from_micros(1)).unwrap_or(last))
 }

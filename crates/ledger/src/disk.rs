@@ -1,6 +1,6 @@
 //! The file operations that change something, behind a trait, so that tests can make any of them fail.
 //!
-//! Reading goes to the file system directly: a read that fails changes nothing.
+//! Reads use the file system directly: a read that fails changes nothing.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 
 use crate::error::LedgerError;
 
-/// A file system as far as a ledger changes it.
+/// The file operations by which a ledger changes its files.
 pub trait Disk: Send + Sync + fmt::Debug {
-    /// Makes a folder and those above it.
+    /// Creates a folder and its parents.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
-    /// Opens a file for writing; creates it if it is not there, readable by its owner only if it is private.
+    /// Opens a file for writing and creates it if it is missing; a private file is readable by its owner only.
     fn open(&self, path: &Path, is_private: bool) -> io::Result<Box<dyn DiskFile>>;
-    /// Gives a file another name, in place of what had that name.
+    /// Renames a file atomically and replaces any file of the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Removes a folder with all that is in it.
+    /// Removes a folder and its content.
     fn remove_folder(&self, path: &Path) -> io::Result<()>;
-    /// Makes the names in a folder survive a loss of power.
+    /// Syncs a folder, so that the names in it survive a power loss.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Makes files survive a loss of power, with the names that lead to them from a folder on.
+    /// Syncs files and the folders between them and `below`, so that both survive a power loss.
     fn sync_files(&self, files: &[PathBuf], below: &Path) -> io::Result<()> {
         let mut folders = BTreeSet::new();
         for file in files {
@@ -37,11 +37,11 @@ pub trait Disk: Send + Sync + fmt::Debug {
 
 /// An open file.
 pub trait DiskFile: Send + fmt::Debug {
-    /// Writes at an offset, perhaps not all, and says how much.
+    /// Writes at an offset and returns how many bytes were written, which may be fewer than given.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize>;
-    /// Cuts the file off, or fills it up with zeros.
+    /// Truncates the file, or extends it with zeros.
     fn set_len(&mut self, length: u64) -> io::Result<()>;
-    /// Makes what was written survive a loss of power.
+    /// Syncs the file, so that written bytes survive a power loss.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -114,7 +114,7 @@ impl DiskFile for RealFile {
     }
 }
 
-/// Writes all bytes at an offset, however small the pieces are that the disk takes.
+/// Writes all bytes at an offset, in as many writes as the disk needs.
 pub(crate) fn write_all_at(file: &mut dyn DiskFile, offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     let mut at = offset;
     while !bytes.is_empty() {
@@ -131,24 +131,24 @@ pub(crate) fn write_all_at(file: &mut dyn DiskFile, offset: u64, mut bytes: &[u8
     Ok(())
 }
 
-/// Replaces a file as a whole: whoever looks, also after a loss of power, sees the old content or the new.
-pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], is_private: bool) -> Result<(), LedgerError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
+/// Replaces a file atomically: readers see the old content or the new one, also after a power loss.
+pub(crate) fn replace_file(disk: &dyn Disk, path: &Path, bytes: &[u8], is_private: bool) -> Result<(), LedgerError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
     let write = || -> io::Result<()> {
-        let mut file = disk.open(&beside, is_private)?;
+        let mut file = disk.open(&temporary, is_private)?;
         file.set_len(0)?;
         write_all_at(&mut *file, 0, bytes)?;
         file.sync()?;
-        disk.rename(&beside, path)?;
+        disk.rename(&temporary, path)?;
         path.parent().map_or(Ok(()), |folder| disk.sync_folder(folder))
     };
     write().map_err(|error| LedgerError::file("replace", path, error))
 }
 
-/// Writes a file that is not there yet, or only in part. It is not durable before it is synced.
-pub(crate) fn write_whole(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<Box<dyn DiskFile>, LedgerError> {
+/// Writes a whole file and returns it open. It is durable only after a sync.
+pub(crate) fn write_file(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<Box<dyn DiskFile>, LedgerError> {
     let write = || -> io::Result<Box<dyn DiskFile>> {
         let mut file = disk.open(path, false)?;
         write_all_at(&mut *file, 0, bytes)?;

@@ -1,11 +1,11 @@
-//! What can go wrong with a ledger: what happened, where, and what to do about it.
+//! Errors of a ledger: what happened, where, and what to do about it.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Why something could not be done. Cheap to copy, for one failed write is told to everybody who waits for it.
+/// The reason an operation on a ledger failed. Cheap to clone: one failed write is reported to every waiting caller.
 #[derive(Clone, Debug)]
 pub struct LedgerError {
     kind: Arc<Kind>,
@@ -15,13 +15,13 @@ pub struct LedgerError {
 enum Kind {
     /// The file system refused.
     File { action: &'static str, path: String, source: io::Error },
-    /// Another writer has the ledger.
+    /// Another process holds the lock.
     Locked { path: String },
-    /// The ledger is not what its checkpoints say.
+    /// The ledger contradicts its checkpoints.
     Damaged(LedgerFault),
     /// An earlier failure stopped the writer.
     Stopped { cause: LedgerError },
-    /// The caller asked for something that cannot be.
+    /// The request is invalid.
     Refused { message: String },
 }
 
@@ -53,34 +53,34 @@ impl fmt::Display for LedgerFault {
 
 impl LedgerError {
     pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
-        LedgerError::of(Kind::File { action, path: path.display().to_string(), source })
+        LedgerError::new(Kind::File { action, path: path.display().to_string(), source })
     }
 
     pub(crate) fn locked(path: &Path) -> LedgerError {
-        LedgerError::of(Kind::Locked { path: path.display().to_string() })
+        LedgerError::new(Kind::Locked { path: path.display().to_string() })
     }
 
     pub(crate) fn refused(message: impl Into<String>) -> LedgerError {
-        LedgerError::of(Kind::Refused { message: message.into() })
+        LedgerError::new(Kind::Refused { message: message.into() })
     }
 
     pub(crate) fn stopped(cause: LedgerError) -> LedgerError {
         match &*cause.kind {
             Kind::Stopped { .. } => cause,
-            _ => LedgerError::of(Kind::Stopped { cause }),
+            _ => LedgerError::new(Kind::Stopped { cause }),
         }
     }
 
-    /// The threads that write have ended, for whatever reason.
-    pub(crate) fn gone() -> LedgerError {
-        LedgerError::refused("the writer of the ledger has stopped\nhint: open the ledger again")
+    /// Returns the error for a ledger whose writer threads have ended.
+    pub(crate) fn writer_stopped() -> LedgerError {
+        LedgerError::refused("the writer thread of the ledger has stopped\nhint: open the ledger again")
     }
 
-    fn of(kind: Kind) -> LedgerError {
+    fn new(kind: Kind) -> LedgerError {
         LedgerError { kind: Arc::new(kind) }
     }
 
-    /// The place at which the ledger is damaged, if that is the reason.
+    /// Returns the place at which the ledger is damaged, if that is the reason.
     pub fn fault(&self) -> Option<&LedgerFault> {
         match &*self.kind {
             Kind::Damaged(fault) => Some(fault),
@@ -89,12 +89,12 @@ impl LedgerError {
         }
     }
 
-    /// Whether another writer has the ledger.
+    /// Whether another process holds the lock of the ledger.
     pub fn is_locked(&self) -> bool {
         matches!(&*self.kind, Kind::Locked { .. })
     }
 
-    /// Whether the disk failed, now or earlier; `Ledger::recover` helps once the disk does its work again.
+    /// Whether the disk failed, now or earlier. Call `Ledger::recover` once the disk works again.
     pub fn is_unavailable(&self) -> bool {
         matches!(&*self.kind, Kind::File { .. } | Kind::Stopped { .. })
     }
@@ -102,7 +102,7 @@ impl LedgerError {
 
 impl From<LedgerFault> for LedgerError {
     fn from(fault: LedgerFault) -> LedgerError {
-        LedgerError::of(Kind::Damaged(fault))
+        LedgerError::new(Kind::Damaged(fault))
     }
 }
 
@@ -112,14 +112,14 @@ impl fmt::Display for LedgerError {
             Kind::File { action, path, source } => write!(f, "{path}: cannot {action}: {source}"),
             Kind::Locked { path } => write!(
                 f,
-                "{path}: another writer has this ledger\nhint: one process writes a ledger; stop the other one, or give \
-                 this one a folder of its own"
+                "{path}: the ledger is locked by another process\nhint: only one process may write a ledger; stop the other one, \
+                 or use another folder"
             ),
             Kind::Damaged(fault) => write!(f, "{fault}"),
             Kind::Stopped { cause } => write!(
                 f,
-                "nothing more is recorded since an earlier failure: {cause}\nhint: mend the cause, then recover or open \
-                 the ledger again; what was acknowledged is there"
+                "the ledger stopped recording after an earlier failure: {cause}\nhint: fix the cause, then recover or reopen \
+                 the ledger; acknowledged records are safe"
             ),
             Kind::Refused { message } => write!(f, "{message}"),
         }

@@ -1,4 +1,4 @@
-//! A ledger that is open for writing: anybody may append, one batch at a time is written.
+//! A ledger open for writing: any thread may append, one batch at a time is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -6,19 +6,20 @@ use std::thread::JoinHandle;
 
 use jiff::Timestamp;
 
+use crate::command::{Command, ReplySender};
 use crate::compose::Composer;
-use crate::draft::{Draft, Prepared};
+use crate::draft::{Draft, PreparedDraft};
 use crate::error::LedgerError;
+use crate::files::LedgerFiles;
 use crate::note::VerifierKey;
 use crate::options::LedgerOptions;
 use crate::queue::{Outcome, Queue};
 use crate::reader::Reader;
-use crate::store::Store;
-use crate::writer::{self, Command, Reply};
+use crate::writer;
 
-/// A ledger that is open for writing.
+/// A ledger open for writing.
 ///
-/// Threads share it by reference. What they append at the same time is made durable together.
+/// Threads share it by reference. Records that are appended at the same time are synced together.
 ///
 /// ```
 /// use lictor_ledger::{Draft, Ledger, LedgerOptions, verify};
@@ -31,7 +32,7 @@ use crate::writer::{self, Command, Reply};
 /// let mut draft = Draft { subjects: vec!["ada@example.com".into()], ..Draft::default() };
 /// draft.body.insert("decision".into(), "allow".into());
 /// let ticket = ledger.append(draft)?;
-/// // The record is on the disk when `wait` returns, whatever happens to the machine then.
+/// // The record is on the disk when `wait` returns.
 /// assert_eq!(ticket.wait()?.index, 1);
 /// ledger.close()?;
 ///
@@ -45,7 +46,7 @@ pub struct Ledger {
     thread: Option<JoinHandle<Result<(), LedgerError>>>,
 }
 
-/// What was acknowledged.
+/// The acknowledgement of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Receipt {
@@ -53,17 +54,17 @@ pub struct Receipt {
     pub index: u64,
 }
 
-/// A record on its way to the disk.
+/// A record that waits to become durable.
 #[derive(Debug)]
 #[must_use = "a record is not durable before its ticket says so"]
 pub struct Ticket {
-    /// What becomes of all that were handed over together, and which of them this one is.
+    /// The outcome of the chunk, and the place of this record in it.
     outcome: Arc<Outcome>,
     place: u64,
 }
 
 impl Ticket {
-    /// Waits until the record is durable, or will not be.
+    /// Waits until the record is durable, or returns why it will not be.
     pub fn wait(self) -> Result<Receipt, LedgerError> {
         self.outcome.wait().map(|first| Receipt { index: first + self.place })
     }
@@ -72,27 +73,27 @@ impl Ticket {
 impl Ledger {
     /// Creates a ledger in a folder that holds none. The origin names it in checkpoints: `example.com/agents`.
     pub fn create(folder: impl AsRef<Path>, origin: &str, options: LedgerOptions) -> Result<Ledger, LedgerError> {
-        let made = Store::create(folder.as_ref(), origin, options.clone(), None)?;
-        Ledger::start(folder.as_ref(), made, options)
+        let created = LedgerFiles::create(folder.as_ref(), origin, options.clone(), None)?;
+        Ledger::start(folder.as_ref(), created, options)
     }
 
-    /// As [`Ledger::create`], to take the place of a ledger whose signing key was lost: the second record holds the last
-    /// checkpoint of that one, a signed note, so that both can be verified one after the other.
+    /// Creates a ledger that replaces one whose signing key was lost. Unlike [`Ledger::create`], its second record
+    /// holds the last checkpoint of the old one, a signed note, so that both can be verified one after the other.
     pub fn create_after(
         folder: impl AsRef<Path>,
         origin: &str,
         options: LedgerOptions,
         checkpoint: &str,
     ) -> Result<Ledger, LedgerError> {
-        let made = Store::create(folder.as_ref(), origin, options.clone(), Some(checkpoint))?;
-        Ledger::start(folder.as_ref(), made, options)
+        let created = LedgerFiles::create(folder.as_ref(), origin, options.clone(), Some(checkpoint))?;
+        Ledger::start(folder.as_ref(), created, options)
     }
 
-    /// Opens a ledger, verifies its end, and mends what a crash left. Refuses one whose end does not verify: the newest
-    /// checkpoint, the right edge of the tree, and all records since the ledger was last settled, some hundred after a
-    /// clean end. What is further back is not read; [`crate::verify`] goes over all of it.
+    /// Opens a ledger, verifies its end, and repairs an unfinished write after a crash. Returns an error if the end
+    /// does not verify: the newest checkpoint, the right edge of the tree, and all records since the ledger was last
+    /// settled, a few hundred after a clean shutdown. Older records are not read; [`crate::verify`] checks all of them.
     pub fn open(folder: impl AsRef<Path>, options: LedgerOptions) -> Result<Ledger, LedgerError> {
-        let opened = Store::open(folder.as_ref(), options.clone())?;
+        let opened = LedgerFiles::open(folder.as_ref(), options.clone())?;
         Ledger::start(folder.as_ref(), opened, options)
     }
 
@@ -103,7 +104,7 @@ impl Ledger {
         options: LedgerOptions,
     ) -> Result<Ledger, LedgerError> {
         let folder = folder.as_ref();
-        if folder.join(crate::keyfile::SIGNING).exists() {
+        if folder.join(crate::signing_key::SIGNING_KEY_FILE).exists() {
             Ledger::open(folder, options)
         } else {
             Ledger::create(folder, origin, options)
@@ -112,7 +113,7 @@ impl Ledger {
 
     fn start(
         folder: &Path,
-        (store, composer): (Store, Composer),
+        (store, composer): (LedgerFiles, Composer),
         options: LedgerOptions,
     ) -> Result<Ledger, LedgerError> {
         let queue = Arc::new(Queue::new(&options));
@@ -124,69 +125,69 @@ impl Ledger {
         Ok(Ledger { folder: folder.to_owned(), queue, thread: Some(thread) })
     }
 
-    /// Hands a record to the writer. Waits only if very many are on their way.
+    /// Sends a record to the writer. Blocks only while the queue is full.
     pub fn append(&self, draft: Draft) -> Result<Ticket, LedgerError> {
-        let (outcome, place) = self.queue.append(Prepared::draft(draft)?)?;
+        let (outcome, place) = self.queue.append(PreparedDraft::new(draft)?)?;
         Ok(Ticket { outcome, place })
     }
 
-    /// Forgets a person: destroys their key and records that this was done. Waits until both are durable.
+    /// Erases a subject: destroys their key and records the erasure. Returns when both are durable.
     pub fn erase(&self, subject: &str) -> Result<Receipt, LedgerError> {
         let subject = subject.to_owned();
-        self.ask(|reply| Command::Erase { subject, reply }).map(|index| Receipt { index })
+        self.send_command(|reply| Command::Erase { subject, reply }).map(|index| Receipt { index })
     }
 
-    /// Replaces the signing key by a new one, and gives that.
+    /// Replaces the signing key, and returns the new one.
     pub fn rotate(&self) -> Result<VerifierKey, LedgerError> {
-        self.ask(|reply| Command::Rotate { reply })
+        self.send_command(|reply| Command::Rotate { reply })
     }
 
-    /// Drops whole segments with records older than a time, and gives the first index that is still kept.
+    /// Drops whole segments with records older than a time, and returns the first index that is still kept.
     pub fn drop_before(&self, time: Timestamp) -> Result<u64, LedgerError> {
-        self.ask(|reply| Command::DropBefore { time, reply })
+        self.send_command(|reply| Command::DropBefore { time, reply })
     }
 
-    /// Signs a checkpoint of all that was acknowledged, and gives it.
+    /// Signs a checkpoint of all acknowledged records, and returns it.
     pub fn checkpoint(&self) -> Result<String, LedgerError> {
-        self.ask(|reply| Command::Sign { reply })?;
+        self.send_command(|reply| Command::Sign { reply })?;
         self.reader().checkpoint()
     }
 
-    /// Takes the ledger up again after a failure of the disk. What was acknowledged is there.
+    /// Resumes writing after a failure of the disk. Acknowledged records are kept.
     pub fn recover(&self) -> Result<(), LedgerError> {
-        self.ask(|reply| Command::Recover { reply })
+        self.send_command(|reply| Command::Recover { reply })
     }
 
-    /// Reads the ledger while it is being written.
+    /// Returns a reader, which works while the ledger is written.
     pub fn reader(&self) -> Reader {
         Reader::open(&self.folder)
     }
 
-    /// Writes what is on its way, signs a last checkpoint and lets the ledger go.
+    /// Writes all queued records, signs a last checkpoint and releases the lock.
     pub fn close(mut self) -> Result<(), LedgerError> {
         self.stop()
     }
 
     fn stop(&mut self) -> Result<(), LedgerError> {
-        // The writer ends when nobody can send any more and all that was sent is written.
+        // The writer ends when the queue is closed and every queued record is written.
         self.queue.close();
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(LedgerError::gone()),
+            Some(Err(_)) => Err(LedgerError::writer_stopped()),
             None => Ok(()),
         }
     }
 
-    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, LedgerError> {
+    fn send_command<T>(&self, command: impl FnOnce(ReplySender<T>) -> Command) -> Result<T, LedgerError> {
         let (reply, answer) = mpsc::channel();
-        self.queue.command(command(reply))?;
-        answer.recv().unwrap_or_else(|_| Err(LedgerError::gone()))
+        self.queue.push_command(command(reply))?;
+        answer.recv().unwrap_or_else(|_| Err(LedgerError::writer_stopped()))
     }
 }
 
 impl Drop for Ledger {
     fn drop(&mut self) {
-        // Whoever wants to know how it ended calls `close`.
+        // Callers that need the outcome call `close`.
         let _ = self.stop();
     }
 }

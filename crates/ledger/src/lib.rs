@@ -1,9 +1,9 @@
-//! An append-only log that shows if anybody changed it, and that can still forget a person.
+//! A tamper-evident append-only log that can still forget a person.
 //!
 //! Records are lines of canonical JSON. Their hashes are the leaves of a Merkle tree (RFC 6962), which is kept in tiles
-//! and signed for in checkpoints, all in the formats of C2SP, so that tools of others verify the log as well. Whatever
-//! concerns a person is in the log only as a commitment or sealed, under a key of that person: destroying the key
-//! forgets them, and every hash and signature stays good.
+//! and signed in checkpoints, all in the formats of C2SP, so other tools can verify the log. Data about a person is in
+//! the log only as a commitment or sealed, under a key of that person: destroying the key forgets them, and every hash
+//! and signature stays valid.
 //!
 //! ```text
 //!  Draft ──append──▶ queue ──compose──▶ batch ──write──▶ records/*.jsonl ──sync──▶ acknowledged
@@ -19,11 +19,12 @@
 
 mod canonical;
 mod checkpoint;
+mod command;
 mod compose;
 mod disk;
 mod draft;
 mod error;
-mod keyfile;
+mod files;
 mod ledger;
 mod lock;
 mod note;
@@ -33,8 +34,8 @@ mod queue;
 mod reader;
 mod record;
 mod segment;
-mod settled;
-mod store;
+mod settled_position;
+mod signing_key;
 mod subjects;
 mod tile;
 mod tree;

@@ -1,5 +1,5 @@
-//! One writer at a time: an advisory lock, and a number that grows with every writer for file systems whose locks
-//! cannot be relied on.
+//! The writer lock: an advisory file lock, and a generation number that reveals a second writer where the file system
+//! ignores locks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -9,21 +9,21 @@ use fs4::{FileExt, TryLockError};
 
 use crate::error::LedgerError;
 
-/// The file that is locked. It holds the generation.
-const LOCK: &str = "lock";
+/// The name of the locked file, which holds the generation.
+const LOCK_FILE: &str = "lock";
 
-/// The right to write, until it is dropped.
+/// The right to write, released on drop.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    /// Unlocked by the system when it is closed, however that comes about.
+    /// Unlocked by the system when it is closed, also when the process is killed.
     _file: File,
     path: PathBuf,
     generation: u64,
 }
 
 impl Lock {
-    pub(crate) fn take(folder: &Path) -> Result<Lock, LedgerError> {
-        let path = folder.join(LOCK);
+    pub(crate) fn acquire(folder: &Path) -> Result<Lock, LedgerError> {
+        let path = folder.join(LOCK_FILE);
         let failed = |error| LedgerError::file("lock", &path, error);
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
@@ -32,27 +32,27 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(LedgerError::locked(folder)),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let generation = read(&path)?.unwrap_or(0) + 1;
-        // Twenty digits always, so that a shorter number never leaves digits of a longer one behind.
+        let generation = read_generation(&path)?.unwrap_or(0) + 1;
+        // Always twenty digits, so that a shorter number overwrites a longer one.
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         file.write_all(format!("{generation:020}\n").as_bytes()).map_err(failed)?;
         Ok(Lock { _file: file, path, generation })
     }
 
-    /// Fails if somebody else has taken the ledger in spite of the lock.
+    /// Fails if another writer has taken the ledger despite the lock.
     pub(crate) fn check(&self) -> Result<(), LedgerError> {
-        match read(&self.path)? {
+        match read_generation(&self.path)? {
             Some(generation) if generation == self.generation => Ok(()),
             _ => Err(LedgerError::refused(format!(
-                "{}: another writer took this ledger although it was locked\nhint: the file system does not keep locks; \
-                 see to it that one process writes",
+                "{}: another writer took the ledger despite the lock\nhint: this file system does not support file locks; \
+                 make sure that only one process writes",
                 self.path.display()
             ))),
         }
     }
 }
 
-fn read(path: &Path) -> Result<Option<u64>, LedgerError> {
+fn read_generation(path: &Path) -> Result<Option<u64>, LedgerError> {
     let text = fs::read_to_string(path).map_err(|error| LedgerError::file("read", path, error))?;
     Ok(text.trim().parse().ok())
 }

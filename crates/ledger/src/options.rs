@@ -1,4 +1,4 @@
-//! How a ledger is written: when checkpoints are signed, when a new segment begins, what time it is.
+//! Options of a ledger writer: checkpoint and segment sizes, the clock, the disk.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::disk::{Disk, RealDisk};
 
-/// How a ledger is written. What is not said stays as it is.
+/// Options of a ledger writer. Options that are not set keep their defaults.
 ///
 /// ```
 /// let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now).checkpoint_records(100);
@@ -26,7 +26,7 @@ pub struct LedgerOptions {
 }
 
 impl LedgerOptions {
-    /// The usual, with a clock: only the outermost layer of a program knows what time it is.
+    /// Returns the defaults with a clock. The clock is a parameter: only the outermost layer of a program reads one.
     pub fn new(clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> LedgerOptions {
         LedgerOptions {
             clock: Arc::new(clock),
@@ -40,27 +40,27 @@ impl LedgerOptions {
         }
     }
 
-    /// After how many bytes a new segment begins; 64 MiB unless given.
+    /// Sets the size in bytes after which a new segment begins; 64 MiB by default.
     pub fn segment_bytes(self, segment_bytes: u64) -> LedgerOptions {
         LedgerOptions { segment_bytes, ..self }
     }
 
-    /// After how many records a checkpoint is signed at the latest; 65,536 unless given.
+    /// Sets the most records between two checkpoints; 65,536 by default.
     pub fn checkpoint_records(self, checkpoint_records: u64) -> LedgerOptions {
         LedgerOptions { checkpoint_records, ..self }
     }
 
-    /// After what time a checkpoint is signed at the latest, if there is anything new; a second unless given.
+    /// Sets the longest time until new records are covered by a checkpoint; one second by default.
     pub fn checkpoint_interval(self, checkpoint_interval: Duration) -> LedgerOptions {
         LedgerOptions { checkpoint_interval, ..self }
     }
 
-    /// How many records are made durable together at most; 4,096 unless given.
+    /// Sets the most records in one batch, which is synced as a whole; 4,096 by default.
     pub fn batch_records(self, batch_records: usize) -> LedgerOptions {
         LedgerOptions { batch_records: batch_records.max(1), ..self }
     }
 
-    /// Through what files are changed; the file system of the machine unless given. For tests that make it fail.
+    /// Sets the disk that file changes go through; [`RealDisk`] by default. Tests use it to inject failures.
     pub fn disk(self, disk: Arc<dyn Disk>) -> LedgerOptions {
         LedgerOptions { disk, ..self }
     }
@@ -68,7 +68,7 @@ impl LedgerOptions {
 
 impl fmt::Debug for LedgerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("LedgerOptions")
             .field("disk", &self.disk)
             .field("segment_bytes", &self.segment_bytes)
             .field("checkpoint_records", &self.checkpoint_records)

@@ -1,47 +1,47 @@
-//! Between those who append and the thread that writes: drafts gather here in the order in which they came.
+//! The queue between callers that append and the writer thread, in order of arrival.
 //!
-//! Whoever appends while the disk is busy finds a chunk to join, and all of a chunk are told their outcome at once: one
-//! lock and one waking for thousands of records. Commands keep their place between the drafts before and behind them.
+//! Drafts that arrive while the disk is busy join one chunk, and a chunk gets one outcome: one lock and one wake-up for
+//! thousands of records. Commands keep their place between the drafts before and after them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::draft::Prepared;
+use crate::command::{Command, ReturnedStore};
+use crate::draft::PreparedDraft;
 use crate::error::LedgerError;
 use crate::options::LedgerOptions;
-use crate::writer::{Command, Home};
 
-/// What waits to be written.
+/// Drafts and commands that wait for the writer thread.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
-    /// Something came for the writer.
+    state: Mutex<QueueState>,
+    /// Signals the writer that an entry has arrived.
     arrived: Condvar,
-    /// There is room for drafts again.
+    /// Signals blocked callers that there is room for drafts again.
     room: Condvar,
-    /// How many drafts may wait, and what one chunk holds at most.
-    most_waiting: usize,
+    /// The most drafts that may wait, and the limits of one chunk.
+    max_waiting: usize,
     chunk_records: usize,
     chunk_bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     waiting: VecDeque<Entry>,
-    /// How many drafts are among what waits.
+    /// How many drafts wait.
     drafts: usize,
-    /// The store, when the thread of the disk is done with it.
-    home: Option<Home>,
-    /// Nobody will send anything any more.
+    /// The files, once the disk thread has returned them.
+    returned: Option<ReturnedStore>,
+    /// Whether the senders are gone.
     is_closed: bool,
-    /// Nobody will take anything any more.
-    is_gone: bool,
-    /// Whether the writer sleeps, and how many drafts are worth waking it; how many wait for room. Waking somebody costs
-    /// more than composing a record.
+    /// Whether the writer is gone.
+    is_shut_down: bool,
+    /// Whether the writer sleeps, how many drafts are worth waking it, and how many callers wait for room. Waking a
+    /// thread costs more than composing a record.
     is_asleep: bool,
-    least: usize,
-    held_up: usize,
+    min_drafts: usize,
+    blocked_appends: usize,
 }
 
 #[derive(Debug)]
@@ -50,27 +50,27 @@ enum Entry {
     Command(Command),
 }
 
-/// Drafts that came one after the other, and whom to tell.
+/// Consecutive drafts that share one outcome.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    pub(crate) drafts: Vec<Prepared>,
+    pub(crate) drafts: Vec<PreparedDraft>,
     pub(crate) promise: Promise,
     weight: usize,
 }
 
-/// What the writer gets next.
+/// The next thing for the writer to do.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum QueueItem {
     Chunk(Chunk),
     Command(Command),
-    Home(Home),
-    /// Nothing came for a while.
-    Silence,
-    /// Nothing will come any more.
-    End,
+    Store(ReturnedStore),
+    /// Nothing arrived before the timeout.
+    Idle,
+    /// The queue is empty and the senders are gone.
+    Closed,
 }
 
-/// The index of the first record of a chunk, or why none of it is acknowledged; both unknown at first.
+/// The outcome of a chunk, once known: the index of its first record, or why none of it is acknowledged.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome(OnceLock<Result<u64, LedgerError>>);
 
@@ -81,20 +81,20 @@ impl Outcome {
     }
 }
 
-/// The duty to tell an outcome. Dropped without being kept, it tells that the writer has stopped.
+/// The duty to set an [`Outcome`]. Dropped without being resolved, it reports that the writer has stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Promise(Arc<Outcome>);
 
 impl Promise {
-    pub(crate) fn keep(self, outcome: Result<u64, LedgerError>) {
-        // Nobody else tells it.
+    pub(crate) fn resolve(self, outcome: Result<u64, LedgerError>) {
+        // This is the only place that sets it.
         let _ = self.0.0.set(outcome);
     }
 }
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        let _ = self.0.0.set(Err(LedgerError::gone()));
+        let _ = self.0.0.set(Err(LedgerError::writer_stopped()));
     }
 }
 
@@ -104,22 +104,22 @@ impl Queue {
             state: Mutex::default(),
             arrived: Condvar::new(),
             room: Condvar::new(),
-            most_waiting: options.queue,
+            max_waiting: options.queue,
             chunk_records: options.batch_records,
             chunk_bytes: options.batch_bytes,
         }
     }
 
-    /// Adds a draft, when there is room; gives its outcome and its place there.
-    pub(crate) fn append(&self, draft: Prepared) -> Result<(Arc<Outcome>, u64), LedgerError> {
+    /// Adds a draft as soon as there is room; returns its chunk's outcome and its place in the chunk.
+    pub(crate) fn append(&self, draft: PreparedDraft) -> Result<(Arc<Outcome>, u64), LedgerError> {
         let mut state = lock(&self.state);
-        while state.drafts >= self.most_waiting && !state.is_gone {
-            state.held_up += 1;
+        while state.drafts >= self.max_waiting && !state.is_shut_down {
+            state.blocked_appends += 1;
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.held_up -= 1;
+            state.blocked_appends -= 1;
         }
-        if state.is_gone {
-            return Err(LedgerError::gone());
+        if state.is_shut_down {
+            return Err(LedgerError::writer_stopped());
         }
         let is_open = |chunk: &Chunk| chunk.drafts.len() < self.chunk_records && chunk.weight < self.chunk_bytes;
         if !matches!(state.waiting.back(), Some(Entry::Chunk(chunk)) if is_open(chunk)) {
@@ -127,79 +127,79 @@ impl Queue {
             state.waiting.push_back(Entry::Chunk(chunk));
         }
         state.drafts += 1;
-        if state.drafts >= state.least {
+        if state.drafts >= state.min_drafts {
             self.wake(&mut state);
         }
-        let Some(Entry::Chunk(chunk)) = state.waiting.back_mut() else { return Err(LedgerError::gone()) };
+        let Some(Entry::Chunk(chunk)) = state.waiting.back_mut() else { return Err(LedgerError::writer_stopped()) };
         let place = chunk.drafts.len() as u64;
         chunk.weight += draft.weight();
         chunk.drafts.push(draft);
         Ok((chunk.promise.0.clone(), place))
     }
 
-    /// Adds a command behind all that waits.
-    pub(crate) fn command(&self, command: Command) -> Result<(), LedgerError> {
+    /// Adds a command at the end of the queue.
+    pub(crate) fn push_command(&self, command: Command) -> Result<(), LedgerError> {
         let mut state = lock(&self.state);
-        if state.is_gone {
-            return Err(LedgerError::gone());
+        if state.is_shut_down {
+            return Err(LedgerError::writer_stopped());
         }
         state.waiting.push_back(Entry::Command(command));
         self.wake(&mut state);
         Ok(())
     }
 
-    /// Nobody will send anything any more.
+    /// Closes the sending side.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;
         self.wake(&mut state);
     }
 
-    /// The store comes back from the thread of the disk.
-    pub(crate) fn bring_home(&self, home: Home) {
+    /// Gives the files back to the writer; called by the disk thread.
+    pub(crate) fn return_store(&self, returned: ReturnedStore) {
         let mut state = lock(&self.state);
-        state.home = Some(home);
+        state.returned = Some(returned);
         self.wake(&mut state);
     }
 
-    /// What comes next; a chunk only if it has no more drafts than there is room for, and if at least so many wait or
-    /// nobody will join them.
-    pub(crate) fn next(&self, room: usize, least: usize, patience: Option<Duration>) -> Next {
+    /// Waits for the next item. Returns a chunk only if it fits into `room`, and if at least `min_drafts` wait or no
+    /// more can join them.
+    pub(crate) fn next(&self, room: usize, min_drafts: usize, timeout: Option<Duration>) -> QueueItem {
         let mut state = lock(&self.state);
-        state.least = least;
+        state.min_drafts = min_drafts;
         loop {
-            if let Some(home) = state.home.take() {
-                return Next::Home(home);
+            if let Some(returned) = state.returned.take() {
+                return QueueItem::Store(returned);
             }
             match state.waiting.front() {
                 Some(Entry::Chunk(chunk)) if chunk.drafts.len() > room => {}
-                Some(Entry::Chunk(_)) if state.drafts < least && state.waiting.len() == 1 && !state.is_closed => {}
-                None if state.is_closed => return Next::End,
+                Some(Entry::Chunk(_)) if state.drafts < min_drafts && state.waiting.len() == 1 && !state.is_closed => {}
+                None if state.is_closed => return QueueItem::Closed,
                 None => {}
-                Some(_) => return self.take(state),
+                Some(_) => return self.take_front(state),
             }
             state.is_asleep = true;
             let is_late;
-            (state, is_late) = match patience {
-                Some(patience) => {
-                    let slept = self.arrived.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+            (state, is_late) = match timeout {
+                Some(timeout) => {
+                    let slept = self.arrived.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner);
                     (slept.0, slept.1.timed_out())
                 }
                 None => (self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner), false),
             };
             state.is_asleep = false;
-            if is_late && state.waiting.is_empty() && state.home.is_none() && !state.is_closed {
-                return Next::Silence;
+            if is_late && state.waiting.is_empty() && state.returned.is_none() && !state.is_closed {
+                return QueueItem::Idle;
             }
         }
     }
 
-    /// Waits for the store to come back, whatever else has come.
-    pub(crate) fn home(&self) -> Home {
+    /// Waits for the disk thread to return the files, and leaves other entries in the queue.
+    pub(crate) fn wait_for_store(&self) -> ReturnedStore {
         let mut state = lock(&self.state);
         loop {
-            if let Some(home) = state.home.take() {
-                return home;
+            if let Some(returned) = state.returned.take() {
+                return returned;
             }
             state.is_asleep = true;
             state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -207,38 +207,38 @@ impl Queue {
         }
     }
 
-    fn take(&self, mut state: MutexGuard<'_, State>) -> Next {
+    fn take_front(&self, mut state: MutexGuard<'_, QueueState>) -> QueueItem {
         match state.waiting.pop_front() {
             Some(Entry::Chunk(chunk)) => {
                 state.drafts -= chunk.drafts.len();
-                if state.held_up > 0 {
+                if state.blocked_appends > 0 {
                     self.room.notify_all();
                 }
-                Next::Chunk(chunk)
+                QueueItem::Chunk(chunk)
             }
-            Some(Entry::Command(command)) => Next::Command(command),
-            None => Next::End,
+            Some(Entry::Command(command)) => QueueItem::Command(command),
+            None => QueueItem::Closed,
         }
     }
 
-    /// Nobody will take anything any more: all that waits is told so.
-    pub(crate) fn leave(&self) {
+    /// Closes the receiving side: every waiting caller gets an error.
+    pub(crate) fn shut_down(&self) {
         let mut state = lock(&self.state);
-        state.is_gone = true;
+        state.is_shut_down = true;
         let left = std::mem::take(&mut state.waiting);
         self.room.notify_all();
         drop(state);
         drop(left);
     }
 
-    fn wake(&self, state: &mut State) {
+    fn wake(&self, state: &mut QueueState) {
         if std::mem::take(&mut state.is_asleep) {
             self.arrived.notify_one();
         }
     }
 }
 
-/// Nobody panics while holding one of these locks; should it happen, what they guard is whole all the same.
+/// Locks a mutex and ignores poisoning: no code that holds one of these locks can panic halfway through a change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The files with the records: each named after the index of its first record, one record a line.
+//! Segments: the files with the records, one record per line, each named after the index of its first record.
 
 use std::fs;
 use std::io;
@@ -6,18 +6,18 @@ use std::path::Path;
 
 use crate::error::{LedgerError, LedgerFault};
 
-/// The folder of the segments.
+/// The folder of the segments, below the folder of the ledger.
 pub(crate) const FOLDER: &str = "records";
 
-/// The notices of the ledger among records that are no longer kept.
-pub(crate) const NOTICES: &str = "notices.jsonl";
+/// The file with the notices of dropped segments.
+pub(crate) const NOTICES_FILE: &str = "notices.jsonl";
 
-/// The path of a segment below the folder of the ledger.
+/// Returns the path of a segment below the folder of the ledger.
 pub(crate) fn path(first: u64) -> String {
     format!("{FOLDER}/{first:020}.jsonl")
 }
 
-/// The first index of each segment, in order.
+/// Returns the first index of each segment, in order.
 pub(crate) fn list(folder: &Path) -> Result<Vec<u64>, LedgerError> {
     let folder = folder.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
@@ -33,7 +33,9 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<u64>, LedgerError> {
         match first {
             Some(first) => firsts.push(first),
             None => {
-                let message = "this is no segment of a ledger, and nothing else belongs here".to_owned();
+                let message =
+                    "unexpected file: only segments like `00000000000000000000.jsonl` belong here; move it elsewhere"
+                        .to_owned();
                 return Err(LedgerFault { file: format!("{FOLDER}/{name}"), line: 0, index: None, message }.into());
             }
         }

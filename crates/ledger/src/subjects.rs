@@ -1,10 +1,10 @@
-//! Forgetting: a key for each subject, under which whatever a record holds about them is committed to or sealed.
+//! The keys of subjects, under which records commit to payloads or seal them.
 //!
-//! The log holds pseudonyms, commitments and sealed payloads; none of them says anything without these keys. Destroying
+//! The log holds pseudonyms, commitments and sealed payloads, which reveal nothing without these keys. Destroying
 //! the key of one subject makes every record that names them unreadable and unlinkable, and changes no byte of the log.
 
-mod cast;
-mod file;
+mod group;
+mod key_file;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -17,42 +17,42 @@ use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use crate::error::LedgerError;
-pub(crate) use crate::subjects::cast::Cast;
-pub(crate) use crate::subjects::file::KeyFile;
+pub(crate) use crate::subjects::group::SubjectGroup;
+pub(crate) use crate::subjects::key_file::SubjectKeyFile;
 
 type Key = Zeroizing<[u8; 32]>;
 
-/// What stands for a subject in the file with the keys.
-type Name = [u8; 32];
+/// The id of a subject in the key file: an HMAC of the name.
+type SubjectId = [u8; 32];
 
-/// How many casts are remembered. Then all are forgotten and learnt anew.
-const MOST_CASTS: usize = 16 * 1024;
+/// How many groups are cached. A full cache is cleared.
+const MAX_CACHED_GROUPS: usize = 16 * 1024;
 
 /// The keys of all subjects.
 pub(crate) struct Subjects {
-    /// Finds subjects in the file without naming them there.
+    /// The HMAC key for ids, so that the file does not name subjects.
     master: Key,
-    /// For records that name nobody.
+    /// The key for records without subjects.
     log: Key,
-    keys: BTreeMap<Name, Key>,
-    /// Who is behind a pseudonym, once somebody asked.
-    behind: OnceLock<HashMap<String, Name>>,
-    /// What was derived for those who were named together: the same people come again and again.
-    casts: Vec<Cast>,
+    keys: BTreeMap<SubjectId, Key>,
+    /// Subject ids by pseudonym, computed on first use.
+    names_by_pseudonym: OnceLock<HashMap<String, SubjectId>>,
+    /// A cache of derived groups: the same subjects recur together.
+    groups: Vec<SubjectGroup>,
     places: HashMap<Box<[String]>, usize>,
 }
 
 impl Subjects {
-    /// Fresh keys of the log itself and of no subject.
+    /// Returns fresh keys of the log itself, without subjects.
     fn random() -> Result<Subjects, LedgerError> {
-        Ok(Subjects::of(random()?, random()?, BTreeMap::new()))
+        Ok(Subjects::from_keys(random()?, random()?, BTreeMap::new()))
     }
 
-    fn of(master: Key, log: Key, keys: BTreeMap<Name, Key>) -> Subjects {
-        Subjects { master, log, keys, behind: OnceLock::new(), casts: Vec::new(), places: HashMap::new() }
+    fn from_keys(master: Key, log: Key, keys: BTreeMap<SubjectId, Key>) -> Subjects {
+        Subjects { master, log, keys, names_by_pseudonym: OnceLock::new(), groups: Vec::new(), places: HashMap::new() }
     }
 
-    /// Reads the lines of the file, or says which of them cannot be read.
+    /// Reads the lines of the key file, or returns the number of the first invalid one.
     fn read(text: &str) -> Result<Subjects, usize> {
         let (mut master, mut log, mut keys) = (None, None, BTreeMap::new());
         for (place, line) in text.lines().enumerate() {
@@ -71,90 +71,101 @@ impl Subjects {
             }
         }
         let (master, log) = master.zip(log).ok_or(0usize)?;
-        Ok(Subjects::of(master, log, keys))
+        Ok(Subjects::from_keys(master, log, keys))
     }
 
-    /// The lines of the file.
+    /// Returns the lines of the key file.
     fn to_text(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::new());
         text.push_str(&format!("master {}\nlog {}\n", STANDARD.encode(*self.master), STANDARD.encode(*self.log)));
-        self.keys.iter().for_each(|(name, key)| text.push_str(&line_of(name, key)));
+        self.keys.iter().for_each(|(name, key)| text.push_str(&format_line(name, key)));
         text
     }
 
-    /// The cast of a record. Who has no key gets one, and a line for the file, which has to be durable before anything
-    /// relies on the key.
-    pub(crate) fn cast(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<&Cast, LedgerError> {
+    /// Returns the group of a record's subjects. A new subject gets a key and a line for the key file, which must be
+    /// durable before a record uses the key.
+    pub(crate) fn group_keys(
+        &mut self,
+        subjects: &[String],
+        lines: &mut Zeroizing<String>,
+    ) -> Result<&SubjectGroup, LedgerError> {
         let place = match self.places.get(subjects) {
             Some(place) => *place,
             None => {
-                let cast = self.learn(subjects, lines)?;
-                if self.casts.len() >= MOST_CASTS {
-                    self.forget_casts();
+                let group = self.create_group(subjects, lines)?;
+                if self.groups.len() >= MAX_CACHED_GROUPS {
+                    self.clear_groups();
                 }
-                self.casts.push(cast);
-                self.places.insert(subjects.into(), self.casts.len() - 1);
-                self.casts.len() - 1
+                self.groups.push(group);
+                self.places.insert(subjects.into(), self.groups.len() - 1);
+                self.groups.len() - 1
             }
         };
-        self.casts.get(place).ok_or_else(underivable)
+        self.groups.get(place).ok_or_else(underivable)
     }
 
-    fn forget_casts(&mut self) {
-        self.casts.clear();
+    fn clear_groups(&mut self) {
+        self.groups.clear();
         self.places.clear();
     }
 
-    fn learn(&mut self, subjects: &[String], lines: &mut Zeroizing<String>) -> Result<Cast, LedgerError> {
-        let names: Vec<Name> = subjects.iter().map(|subject| self.name_of(subject)).collect();
+    fn create_group(
+        &mut self,
+        subjects: &[String],
+        lines: &mut Zeroizing<String>,
+    ) -> Result<SubjectGroup, LedgerError> {
+        let names: Vec<SubjectId> = subjects.iter().map(|subject| self.subject_id(subject)).collect();
         for name in &names {
             if !self.keys.contains_key(name) {
                 let key = random()?;
-                lines.push_str(&line_of(name, &key));
+                lines.push_str(&format_line(name, &key));
                 self.keys.insert(*name, key);
-                self.behind = OnceLock::new();
+                self.names_by_pseudonym = OnceLock::new();
             }
         }
-        let people = names.iter().filter_map(|name| self.keys.get(name)).map(|key| (pseudonym_of(key), key)).collect();
-        self.cast_of(people).ok_or_else(underivable)
+        let people =
+            names.iter().filter_map(|name| self.keys.get(name)).map(|key| (derive_pseudonym(key), key)).collect();
+        self.build_group(people).ok_or_else(underivable)
     }
 
-    fn cast_of(&self, mut people: Vec<(String, &Key)>) -> Option<Cast> {
+    fn build_group(&self, mut people: Vec<(String, &Key)>) -> Option<SubjectGroup> {
         people.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         people.dedup_by(|(a, _), (b, _)| a == b);
-        Cast::of(&people, &self.log)
+        SubjectGroup::derive(&people, &self.log)
     }
 
-    /// The cast behind pseudonyms; none if the key of one of them was destroyed.
-    pub(crate) fn cast_behind(&self, pseudonyms: &[String]) -> Option<Cast> {
-        let key = |pseudonym: &String| Some((pseudonym.clone(), self.keys.get(self.behind().get(pseudonym)?)?));
-        self.cast_of(pseudonyms.iter().map(key).collect::<Option<_>>()?)
+    /// Returns the group of pseudonyms; none if the key of one of them was destroyed.
+    pub(crate) fn find_group(&self, pseudonyms: &[String]) -> Option<SubjectGroup> {
+        let key =
+            |pseudonym: &String| Some((pseudonym.clone(), self.keys.get(self.names_by_pseudonym().get(pseudonym)?)?));
+        self.build_group(pseudonyms.iter().map(key).collect::<Option<_>>()?)
     }
 
-    /// The pseudonym of a subject that has a key.
+    /// Returns the pseudonym of a subject that has a key.
     pub(crate) fn pseudonym(&self, subject: &str) -> Option<String> {
-        self.keys.get(&self.name_of(subject)).map(pseudonym_of)
+        self.keys.get(&self.subject_id(subject)).map(derive_pseudonym)
     }
 
-    /// Whether the key behind a pseudonym is there.
-    pub(crate) fn knows(&self, pseudonym: &str) -> bool {
-        self.behind().contains_key(pseudonym)
+    /// Whether the key of a pseudonym exists.
+    pub(crate) fn has_key(&self, pseudonym: &str) -> bool {
+        self.names_by_pseudonym().contains_key(pseudonym)
     }
 
-    /// Forgets the keys behind pseudonyms, and all that was derived from them.
+    /// Removes the keys of pseudonyms and everything derived from them.
     pub(crate) fn forget(&mut self, pseudonyms: &[String]) {
-        let names: Vec<Name> =
-            pseudonyms.iter().filter_map(|pseudonym| self.behind().get(pseudonym)).copied().collect();
+        let names: Vec<SubjectId> =
+            pseudonyms.iter().filter_map(|pseudonym| self.names_by_pseudonym().get(pseudonym)).copied().collect();
         self.keys.retain(|name, _| !names.contains(name));
-        self.behind = OnceLock::new();
-        self.forget_casts();
+        self.names_by_pseudonym = OnceLock::new();
+        self.clear_groups();
     }
 
-    fn behind(&self) -> &HashMap<String, Name> {
-        self.behind.get_or_init(|| self.keys.iter().map(|(name, key)| (pseudonym_of(key), *name)).collect())
+    fn names_by_pseudonym(&self) -> &HashMap<String, SubjectId> {
+        self.names_by_pseudonym
+            .get_or_init(|| self.keys.iter().map(|(name, key)| (derive_pseudonym(key), *name)).collect())
     }
 
-    fn name_of(&self, subject: &str) -> Name {
+    fn subject_id(&self, subject: &str) -> SubjectId {
         hmac(&self.master, subject.as_bytes())
     }
 }
@@ -165,11 +176,11 @@ impl fmt::Debug for Subjects {
     }
 }
 
-fn pseudonym_of(key: &Key) -> String {
+fn derive_pseudonym(key: &Key) -> String {
     URL_SAFE_NO_PAD.encode(&hmac(key, b"lictor ledger pseudonym")[..16])
 }
 
-fn line_of(name: &Name, key: &Key) -> String {
+fn format_line(name: &SubjectId, key: &Key) -> String {
     format!("subject {} {}\n", STANDARD.encode(name), STANDARD.encode(**key))
 }
 
@@ -178,14 +189,14 @@ fn decode(text: &str) -> Option<Key> {
 }
 
 fn hmac(key: &Key, text: &[u8]) -> [u8; 32] {
-    let mut mac = keyed(key);
+    let mut mac = start_hmac(key);
     mac.update(text);
     mac.finalize().into_bytes().into()
 }
 
-/// HMAC that has taken in a key.
-fn keyed(key: &Key) -> Hmac<Sha256> {
-    // A key shorter than a block is filled up with zeros by definition; done here, there is no length to go wrong.
+/// Returns an HMAC initialized with a key.
+fn start_hmac(key: &Key) -> Hmac<Sha256> {
+    // HMAC pads short keys with zeros. Padding here makes the length a constant, so the constructor cannot fail.
     let mut block = Zeroizing::new([0; 64]);
     block[..32].copy_from_slice(&**key);
     <Hmac<Sha256> as KeyInit>::new(&(*block).into())
@@ -198,9 +209,9 @@ fn random() -> Result<Key, LedgerError> {
 }
 
 fn no_randomness(error: getrandom::Error) -> LedgerError {
-    LedgerError::refused(format!("the system gives no randomness: {error}"))
+    LedgerError::refused(format!("cannot read random bytes from the system: {error}"))
 }
 
 fn underivable() -> LedgerError {
-    LedgerError::refused("no key can be derived from those of the subjects of the record")
+    LedgerError::refused("cannot derive the key of the record from the keys of its subjects")
 }

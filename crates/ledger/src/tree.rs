@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The hash of a record: its line without the newline.
+    /// Returns the hash of a record: of its line without the newline.
     pub fn leaf(line: &[u8]) -> Hash {
         Hash(Sha256::new().chain_update([0]).chain_update(line).finalize().into())
     }
 
-    /// The hash of two neighbours.
+    /// Returns the hash of two adjacent nodes.
     pub fn node(left: Hash, right: Hash) -> Hash {
         let mut bytes = [1; 65];
         bytes[1..33].copy_from_slice(&left.0);
@@ -24,12 +24,12 @@ impl Hash {
         Hash(Sha256::digest(bytes).into())
     }
 
-    /// The root of the tree without records.
+    /// Returns the root of the empty tree.
     pub fn empty() -> Hash {
         Hash(Sha256::digest([]).into())
     }
 
-    /// The hash that a text in base64 says, if it says one.
+    /// Reads a hash in base64.
     pub fn from_base64(text: &str) -> Option<Hash> {
         STANDARD.decode(text).ok()?.try_into().ok().map(Hash)
     }
@@ -47,23 +47,23 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// The right edge of a tree: all that is needed to add records and to know the root.
+/// The right edge of a tree, which is enough to add records and to compute the root.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Edge {
+pub(crate) struct TreeEdge {
     size: u64,
     /// The roots of the complete subtrees that the size is the sum of, the largest first.
     roots: Vec<Hash>,
 }
 
-impl Edge {
-    /// The roots of the complete subtrees, the largest first.
+impl TreeEdge {
+    /// Returns the roots of the complete subtrees, the largest first.
     pub(crate) fn roots(&self) -> &[Hash] {
         &self.roots
     }
 
     pub(crate) fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // As in counting: each one at the end of the size is a subtree that becomes complete with its new neighbour.
+        // As in binary counting: each trailing 1 of the size is a subtree that the new leaf completes.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.roots.pop() {
                 hash = Hash::node(left, hash);
@@ -78,9 +78,9 @@ impl Edge {
     }
 }
 
-/// The root of complete subtrees of one size, as many as there are: the hashes of a tile, or a part of one.
-pub(crate) fn root_of(hashes: &[Hash]) -> Hash {
-    let mut edge = Edge::default();
+/// Returns the root over hashes of one level: those of a tile, or of a part of one.
+pub(crate) fn combine_hashes(hashes: &[Hash]) -> Hash {
+    let mut edge = TreeEdge::default();
     hashes.iter().for_each(|hash| edge.push(*hash));
     edge.root()
 }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_tree_of_certificate_transparency_has_its_known_roots() {
+    fn tree_has_known_certificate_transparency_roots() {
         let leaves: [&[u8]; 8] = [
             b"",
             b"\x00",
@@ -127,7 +127,7 @@ mod tests {
             "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
             "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
         ];
-        let mut edge = Edge::default();
+        let mut edge = TreeEdge::default();
         assert_eq!(hex(edge.root()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         for (size, root) in roots.into_iter().enumerate() {
             edge.push(Hash::leaf(leaves[size]));

@@ -1,55 +1,55 @@
-//! Verification for anybody who has the folder and the public key, and nothing else.
+//! Verification with the folder and the public key, and nothing else.
 
 use std::path::Path;
 
-use crate::checkpoint::{Checkpoint, Signed};
+use crate::checkpoint::{Checkpoint, SignedCheckpoint};
 use crate::error::{LedgerError, LedgerFault};
 use crate::note::VerifierKey;
 use crate::walk::Walk;
 
-/// What is true of a ledger that verifies.
+/// The result of a successful verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verification {
-    /// How many records there are, with those that are no longer kept.
+    /// How many records there are, including dropped ones.
     pub records: u64,
-    /// How many at the beginning are no longer kept; their hashes are.
+    /// How many records were dropped; their hashes are kept.
     pub dropped: u64,
     /// The last checkpoint.
     pub checkpoint: Checkpoint,
     /// How many checkpoints there are.
     pub checkpoints: u64,
-    /// How many records at the end no checkpoint covers yet. Nothing but their form vouches for these.
+    /// How many records at the end are not covered by a checkpoint. Only their format was checked.
     pub unsigned: u64,
-    /// How many bytes stand behind the last record, of a line that was not written to its end.
+    /// How many bytes of an incomplete line follow the last record.
     pub unfinished: u64,
-    /// The keys that signed, one after the other.
+    /// The signing keys, in order.
     pub keys: Vec<VerifierKey>,
 }
 
-/// Computes everything anew and compares: each line, the tree, its tiles, each checkpoint, each change of the key.
+/// Recomputes and compares everything: each line, the tree, its tiles, each checkpoint, each key rotation.
 ///
-/// The key is the first one of the ledger. An error with a fault names the first place that is wrong.
+/// The key is the first one of the ledger. An error with a fault names the first wrong place.
 pub fn verify(folder: &Path, key: &VerifierKey) -> Result<Verification, LedgerError> {
-    verified(folder, Walk::verifying(folder, key, None)?)
+    summarize(folder, Walk::verify(folder, key, None)?)
 }
 
-/// As [`verify`], and the ledger must continue the one of an older signed checkpoint, kept where the ledger's owner
-/// cannot change it. Only this finds out that a ledger was replaced by an older copy of itself.
+/// Verifies the ledger and that it continues an older signed checkpoint. Keep that checkpoint where the owner of the
+/// ledger cannot change it: unlike [`verify`], this detects a ledger that was replaced by an older copy of itself.
 pub fn verify_against(folder: &Path, key: &VerifierKey, pinned: &str) -> Result<Verification, LedgerError> {
-    let wrong = |what: &str| LedgerError::refused(format!("the pinned checkpoint cannot be used: {what}"));
-    let pin = Signed::read(pinned.to_owned()).map_err(wrong)?.checkpoint;
+    let wrong = |what: &str| LedgerError::refused(format!("invalid pinned checkpoint: {what}"));
+    let pin = SignedCheckpoint::read(pinned.to_owned()).map_err(wrong)?.checkpoint;
     if pin.origin != key.name() {
-        return Err(wrong("it is one of another ledger"));
+        return Err(wrong("it belongs to another ledger"));
     }
-    let walk = Walk::verifying(folder, key, Some(&pin))?;
+    let walk = Walk::verify(folder, key, Some(&pin))?;
     if !walk.has_signed(pinned) {
         return Err(wrong("no key of this ledger signed it"));
     }
-    verified(folder, walk)
+    summarize(folder, walk)
 }
 
-fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verification, LedgerError> {
+fn summarize(folder: &Path, walk: Walk<'_>) -> Result<Verification, LedgerError> {
     let unfinished = match &walk.tail {
         Some(tail) if !tail.is_unfinished => return Err(tail.fault.clone().into()),
         Some(tail) => tail.bytes,
@@ -57,7 +57,7 @@ fn verified(folder: &Path, walk: Walk<'_>) -> Result<Verification, LedgerError> 
     };
     let unsigned = walk.unsigned();
     let Some(last) = walk.last else {
-        let message = "there is no checkpoint, so nothing vouches for what is here".to_owned();
+        let message = "no checkpoint found, so no record is signed".to_owned();
         return Err(LedgerFault { file: folder.display().to_string(), line: 0, index: None, message }.into());
     };
     Ok(Verification {

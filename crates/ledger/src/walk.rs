@@ -1,9 +1,8 @@
-//! One pass over a ledger, in memory that does not grow with it: everything is computed anew and compared.
+//! One pass over a ledger in bounded memory: recomputes and compares everything.
 //!
-//! Verification is this pass. So is opening a ledger, which begins at the last place that is known to be settled, and goes
-//! on from where the pass ends. Records lead the way:
-//! their hashes make the tree, the tree is compared with the tiles, and at every size for which there is a checkpoint
-//! its signature and root are checked with the key that signed at that time.
+//! Verification is this pass from the start. Opening a ledger is this pass from the settled position, and appending
+//! continues where the pass ends. The pass reads records in order: their hashes make the tree, the tree is compared
+//! with the tiles, and at the size of each checkpoint its root and its signature are checked, by the key of that time.
 
 mod notices;
 mod segments;
@@ -14,53 +13,52 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::checkpoint::{Checkpoint, HISTORY, History, NEWEST, Signed};
+use crate::checkpoint::{Checkpoint, CheckpointReader, HISTORY_FILE, NEWEST_FILE, SignedCheckpoint};
 use crate::error::{LedgerError, LedgerFault};
 use crate::note::{Note, VerifierKey};
-use crate::record::LedgerNotice;
 use crate::segment;
-use crate::settled::{Settled, Start};
-use crate::tile::{Place, Tiles};
+use crate::settled_position::{ResumePoint, SettledPosition};
+use crate::tile::{TilePosition, Tiles};
 use crate::tree::Hash;
-use crate::walk::notices::Kept;
-use crate::walk::tiles::Suspect;
+use crate::walk::notices::KeptNotices;
+use crate::walk::tiles::SuspectTile;
 
-/// The version of the format that is written and read.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the ledger format.
+pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// What is said of a checkpoint whose signature is not good.
-const NOT_SIGNED: &str = "it is not signed by the key that signs at this size";
+/// The message for a checkpoint with an invalid signature.
+const NOT_SIGNED: &str = "not signed by the key that is valid at this size";
 
-/// What the pass is for.
+/// The purpose of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
-    /// Telling whether the ledger is good as it is.
-    Verifying,
-    /// Writing on, after a crash perhaps, so what was never relied on may be cut off.
-    Mending,
+enum WalkMode {
+    /// To check the ledger as it is.
+    Verify,
+    /// To append, possibly after a crash: an unacknowledged tail may be cut off.
+    Repair,
 }
 
-/// What the pass found out; all of it is true of the ledger up to the last good record.
+/// The state and the result of the pass, valid up to the last good record.
 #[derive(Debug)]
 pub(crate) struct Walk<'a> {
     folder: &'a Path,
-    manner: Manner,
+    mode: WalkMode,
     /// The right edge of the tree.
     pub(crate) tiles: Tiles,
-    /// Full tiles that no checkpoint covers, so that they may not be in their files yet.
-    pub(crate) unwritten: Vec<(Place, Vec<Hash>)>,
-    /// Tiles that a loss of power took away, as the records make them under a root that was signed.
-    pub(crate) lost: Vec<(Place, Vec<Hash>)>,
-    /// The keys that signed, one after the other.
+    /// Full tiles that no checkpoint covers; they may not be in their files yet.
+    pub(crate) unwritten: Vec<(TilePosition, Vec<Hash>)>,
+    /// Tiles lost in a power loss, rebuilt from the records under a signed root.
+    pub(crate) lost: Vec<(TilePosition, Vec<Hash>)>,
+    /// The signing keys, in order.
     pub(crate) keys: Vec<VerifierKey>,
-    /// The key that signs behind the next checkpoint.
+    /// The key that signs after the next checkpoint.
     pub(crate) successor: Option<VerifierKey>,
     /// The last checkpoint, and how many there are.
-    pub(crate) last: Option<Signed>,
+    pub(crate) last: Option<SignedCheckpoint>,
     pub(crate) checkpoints: u64,
-    /// How much of the file with all checkpoints is whole.
+    /// How many bytes of the file with all checkpoints are complete.
     pub(crate) history: u64,
-    /// Whether the file with the newest checkpoint is one behind.
+    /// Whether the file of the newest checkpoint holds the one before.
     pub(crate) is_newest_behind: bool,
     /// The time of the last record.
     pub(crate) time: String,
@@ -71,94 +69,94 @@ pub(crate) struct Walk<'a> {
     /// How many bytes of the last segment are good, and how many of them no checkpoint covers.
     pub(crate) length: u64,
     pub(crate) unsigned_from: u64,
-    /// What stands behind the last good record.
+    /// The bytes after the last good record, if any.
     pub(crate) tail: Option<Tail>,
     pub(crate) covered: u64,
-    next: Option<(u64, Signed)>,
-    reader: History,
-    suspect: Option<Suspect>,
+    next: Option<(u64, SignedCheckpoint)>,
+    reader: CheckpointReader,
+    suspect: Option<SuspectTile>,
     pin: Option<&'a Checkpoint>,
-    kept: Kept,
+    kept: KeptNotices,
     dropped: u64,
-    /// How many records come before the pass.
+    /// How many records precede the pass.
     pub(crate) settled: u64,
 }
 
-/// What stands behind the last good record and behind the last checkpoint.
+/// Bytes after the last good record that no checkpoint covers.
 #[derive(Clone, Debug)]
 pub(crate) struct Tail {
     pub(crate) fault: LedgerFault,
     pub(crate) bytes: u64,
     pub(crate) lines: u64,
-    /// Whether it is a line without its end and nothing else, as a writer leaves it that was stopped.
+    /// Whether it is one incomplete line, as a killed writer leaves it.
     pub(crate) is_unfinished: bool,
-    /// Whether records of several batches are in it. Only one batch at a time is not acknowledged.
+    /// Whether it holds records of several batches. Only the last batch can be unacknowledged.
     pub(crate) has_batches: bool,
 }
 
 impl<'a> Walk<'a> {
-    /// Goes over the ledger with a key that is trusted, and perhaps an older checkpoint that it must continue.
-    pub(crate) fn verifying(
+    /// Walks the whole ledger with a trusted key, and optionally an older checkpoint that it must continue.
+    pub(crate) fn verify(
         folder: &'a Path,
         trusted: &VerifierKey,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, LedgerError> {
-        Walk::over(folder, Manner::Verifying, Some(trusted), pin)
+        Walk::complete(folder, WalkMode::Verify, Some(trusted), pin)
     }
 
-    /// Goes over the ledger to take it up, with the key that its first record names.
-    pub(crate) fn mending(folder: &'a Path) -> Result<Walk<'a>, LedgerError> {
-        Walk::over(folder, Manner::Mending, None, None)
+    /// Walks the whole ledger to append to it, with the key of its first record.
+    pub(crate) fn repair(folder: &'a Path) -> Result<Walk<'a>, LedgerError> {
+        Walk::complete(folder, WalkMode::Repair, None, None)
     }
 
-    /// Goes over the end of the ledger to take it up, from the last place that was settled under the key that signs it.
-    /// None if there is no such place, or if not all is well from there on: going over all of it tells what is not.
-    pub(crate) fn resuming(folder: &'a Path, key: &VerifierKey) -> Option<Walk<'a>> {
-        let start = Start::find(folder, key)?;
-        let mut walk = Walk::new(folder, Manner::Mending, Some(key), None).ok()?;
+    /// Walks the ledger from the settled position to append to it. Returns none if there is no such position or
+    /// anything after it is wrong; [`Walk::repair`] then finds out what.
+    pub(crate) fn resume(folder: &'a Path, key: &VerifierKey) -> Option<Walk<'a>> {
+        let start = ResumePoint::find(folder, key)?;
+        let mut walk = Walk::new(folder, WalkMode::Repair, Some(key), None).ok()?;
         let first = walk.segments.first().copied()?;
-        // Old segments are missing only where notices were kept of them.
-        if first > 0 && !folder.join(segment::NOTICES).exists() {
+        // Segments are dropped only after their notices are copied.
+        if first > 0 && !folder.join(segment::NOTICES_FILE).exists() {
             return None;
         }
-        let Settled { segment, bytes, signed } = start.settled;
+        let SettledPosition { segment, bytes, signed } = start.settled;
         walk.settled = start.tiles.size();
         walk.tiles = start.tiles;
         walk.time = start.time;
         walk.last = Some(signed);
-        walk.reader = History::open(folder, start.history).ok()?;
-        walk.kept = Kept::nothing();
+        walk.reader = CheckpointReader::open(folder, start.history).ok()?;
+        walk.kept = KeptNotices::empty();
         walk.dropped = first;
-        let read = walk.survey(start.history).and_then(|()| {
+        let read = walk.read_checkpoints(start.history).and_then(|()| {
             walk.next = walk.next_checkpoint(walk.settled)?;
             walk.read_segments(segment, bytes)?;
-            walk.finish(first)
+            walk.check_end(first)
         });
         read.ok().map(|()| walk)
     }
 
-    fn over(
+    fn complete(
         folder: &'a Path,
-        manner: Manner,
+        mode: WalkMode,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, LedgerError> {
-        let mut walk = Walk::new(folder, manner, trusted, pin)?;
+        let mut walk = Walk::new(folder, mode, trusted, pin)?;
         match walk.run() {
             Ok(()) => Ok(walk),
-            Err(error) => Err(walk.earliest(error)),
+            Err(error) => Err(walk.pick_earliest(error)),
         }
     }
 
     fn new(
         folder: &'a Path,
-        manner: Manner,
+        mode: WalkMode,
         trusted: Option<&VerifierKey>,
         pin: Option<&'a Checkpoint>,
     ) -> Result<Walk<'a>, LedgerError> {
         Ok(Walk {
             folder,
-            manner,
+            mode,
             tiles: Tiles::default(),
             unwritten: Vec::new(),
             lost: Vec::new(),
@@ -176,43 +174,44 @@ impl<'a> Walk<'a> {
             tail: None,
             covered: 0,
             next: None,
-            reader: History::open(folder, 0)?,
+            reader: CheckpointReader::open(folder, 0)?,
             suspect: None,
             pin,
-            kept: Kept::open(folder)?,
+            kept: KeptNotices::open(folder)?,
             dropped: 0,
             settled: 0,
         })
     }
 
     fn run(&mut self) -> Result<(), LedgerError> {
-        self.survey(0)?;
+        self.read_checkpoints(0)?;
         self.next = self.next_checkpoint(0)?;
         let first = self.segments.first().copied().unwrap_or(0);
         self.read_dropped(first)?;
         self.read_segments(first, 0)?;
-        self.finish(first)
+        self.check_end(first)
     }
 
-    /// Reads the checkpoints from an offset on to know how far they reach, and compares the newest with the file that
-    /// holds it.
-    fn survey(&mut self, offset: u64) -> Result<(), LedgerError> {
-        let path = self.folder.join(NEWEST);
+    /// Reads the checkpoints from an offset on, to know how many records they cover, and compares the newest with its
+    /// own file.
+    fn read_checkpoints(&mut self, offset: u64) -> Result<(), LedgerError> {
+        let path = self.folder.join(NEWEST_FILE);
         let newest = match fs::read_to_string(&path) {
             Ok(note) => Some(note),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(String::new()),
             Err(error) => return Err(LedgerError::file("read", &path, error)),
         };
-        let is = |signed: &Option<Signed>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
-        let mut history = History::open(self.folder, offset)?;
+        let is = |signed: &Option<SignedCheckpoint>| signed.as_ref().map(|signed| &signed.note) == newest.as_ref();
+        let mut history = CheckpointReader::open(self.folder, offset)?;
         let mut before = None;
         loop {
             match history.next() {
                 Ok(Some(signed)) => before = self.last.replace(signed),
                 Ok(None) => break,
-                // The newest is put into its file when it is durable here. Behind it, a loss of power may leave anything.
-                Err(_) if self.manner == Manner::Mending && is(&self.last) => break,
+                // The newest is copied to its own file once it is durable here. A power loss may leave garbage after
+                // it.
+                Err(_) if self.mode == WalkMode::Repair && is(&self.last) => break,
                 Err(error) => return Err(error),
             }
             self.checkpoints += 1;
@@ -220,36 +219,36 @@ impl<'a> Walk<'a> {
         self.history = history.bytes;
         self.reader.limit = history.bytes;
         self.covered = self.last.as_ref().map_or(0, |signed| signed.checkpoint.size);
-        // The beginning of a checkpoint is what a crash leaves; anything else behind the last one does not belong there.
+        // A crash leaves the start of a checkpoint after the last one; anything else does not belong there.
         let origin = self.last.as_ref().map_or(String::new(), |signed| format!("{}\n", signed.checkpoint.origin));
         let is_beginning = history.unfinished.iter().zip(origin.as_bytes()).all(|(a, b)| a == b);
-        if !is_beginning && self.manner == Manner::Verifying {
-            return Err(at_checkpoint(history.line, "something stands here that begins no checkpoint").into());
+        if !is_beginning && self.mode == WalkMode::Verify {
+            return Err(checkpoint_fault(history.line, "unexpected data: not the start of a checkpoint").into());
         }
         self.is_newest_behind = !is(&self.last);
         if self.is_newest_behind && !is(&before) {
-            let message = format!("this is not the newest of the checkpoints in `{HISTORY}`");
-            return Err(LedgerFault { file: NEWEST.into(), line: 0, index: None, message }.into());
+            let message = format!("not the newest checkpoint in `{HISTORY_FILE}`");
+            return Err(LedgerFault { file: NEWEST_FILE.into(), line: 0, index: None, message }.into());
         }
         Ok(())
     }
 
-    /// The next checkpoint with its line, which must be for a larger size than the one before.
-    fn next_checkpoint(&mut self, size: u64) -> Result<Option<(u64, Signed)>, LedgerError> {
+    /// Reads the next checkpoint with its line. Its size must be larger than that of the one before.
+    fn next_checkpoint(&mut self, size: u64) -> Result<Option<(u64, SignedCheckpoint)>, LedgerError> {
         let line = self.reader.line;
         let Some(signed) = self.reader.next()? else { return Ok(None) };
         if signed.checkpoint.size <= size {
-            return Err(at_checkpoint(line, "its size is not larger than that of the checkpoint before").into());
+            return Err(checkpoint_fault(line, "the size is not larger than that of the checkpoint before").into());
         }
         Ok(Some((line, signed)))
     }
 
-    /// Takes the next leaf into the tree, and compares what can be compared with it.
-    fn feed(&mut self, leaf: Hash) -> Result<(), LedgerError> {
+    /// Adds the next leaf to the tree, and compares completed tiles and checkpoints.
+    fn push_leaf(&mut self, leaf: Hash) -> Result<(), LedgerError> {
         self.tiles.push(leaf);
         let size = self.tiles.size();
         for (place, hashes) in self.tiles.take_full() {
-            // A full tile is finished by the leaf just taken, so it ends here.
+            // The leaf just added completes the tile, so the tile ends at this size.
             if size <= self.covered {
                 self.compare_full(place, &hashes)?;
             } else {
@@ -261,20 +260,20 @@ impl<'a> Walk<'a> {
             return Err(LedgerFault { file: segment::FOLDER.into(), line: 0, index: None, message }.into());
         }
         match self.next.take_if(|(_, signed)| signed.checkpoint.size == size) {
-            Some((line, signed)) => self.meet(line, &signed),
+            Some((line, signed)) => self.check_checkpoint(line, &signed),
             None => Ok(()),
         }
     }
 
     /// Checks a checkpoint against the tree of exactly its size.
-    fn meet(&mut self, line: u64, signed: &Signed) -> Result<(), LedgerError> {
+    fn check_checkpoint(&mut self, line: u64, signed: &SignedCheckpoint) -> Result<(), LedgerError> {
         let Checkpoint { size, root, .. } = signed.checkpoint;
         if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
-            return Err(at_checkpoint(line, NOT_SIGNED).into());
+            return Err(checkpoint_fault(line, NOT_SIGNED).into());
         }
         self.compare_partial()?;
         if root != self.tiles.root() {
-            return Err(self.accuse(line, signed)?.into());
+            return Err(self.find_culprit(line, signed)?.into());
         }
         if let Some(suspect) = self.suspect.take() {
             return Err(suspect.fault.into());
@@ -284,83 +283,40 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Takes in what the ledger says about itself.
-    fn notice(&mut self, index: u64, notice: Option<LedgerNotice>) -> Result<(), String> {
-        match notice {
-            Some(LedgerNotice::Created { version, key }) if index == 0 => {
-                if version != VERSION {
-                    return Err(format!("version {version} of the format is not known to this program"));
-                }
-                let named: VerifierKey = key.parse().map_err(|error: LedgerError| error.to_string())?;
-                match self.keys.first() {
-                    Some(trusted) if *trusted != named => {
-                        return Err(format!("the ledger was created with another key, `{named}`"));
-                    }
-                    Some(_) => {}
-                    None => self.keys.push(named),
-                }
-            }
-            _ if index == 0 => return Err("the first record does not say that the ledger was created".to_owned()),
-            Some(LedgerNotice::Created { .. }) => return Err("a ledger is created only once".to_owned()),
-            Some(LedgerNotice::Continues { checkpoint }) => {
-                if index != 1 {
-                    return Err("only the second record says which ledger this one continues".to_owned());
-                }
-                Signed::read(checkpoint).map_err(|what| format!("what it continues is no checkpoint: {what}"))?;
-            }
-            Some(LedgerNotice::Rotated { key }) => {
-                if self.successor.is_some() {
-                    return Err("the key is rotated again before a checkpoint covers the last time".to_owned());
-                }
-                self.successor = Some(key.parse().map_err(|error: LedgerError| error.to_string())?);
-            }
-            Some(LedgerNotice::Erased { subject }) => {
-                self.erased.insert(subject);
-            }
-            Some(LedgerNotice::Dropped { before }) if before > index => {
-                return Err("records are said to be dropped that come later".to_owned());
-            }
-            Some(LedgerNotice::Dropped { before }) => self.dropped = self.dropped.max(before),
-            Some(LedgerNotice::Cut { .. }) | None => {}
-        }
-        Ok(())
-    }
-
-    /// What must hold when all records were read.
-    fn finish(&mut self, first: u64) -> Result<(), LedgerError> {
+    /// Checks the conditions that must hold after the last record.
+    fn check_end(&mut self, first: u64) -> Result<(), LedgerError> {
         let size = self.tiles.size();
         if let Some((line, signed)) = &self.next {
-            // A size that nobody signed says nothing about what is missing.
+            // An unsigned size is no evidence of missing records.
             if !self.keys.last().is_some_and(|key| signed.is_by(key)) {
-                return Err(at_checkpoint(*line, NOT_SIGNED).into());
+                return Err(checkpoint_fault(*line, NOT_SIGNED).into());
             }
             let promised = signed.checkpoint.size;
-            let message = format!("it is missing: a checkpoint covers {promised} records, and {size} are there");
+            let message = format!("missing: a checkpoint covers {promised} records, but only {size} exist");
             return Err(self.fault(size, message).into());
         }
         if first > self.dropped {
-            let message = "it is missing, and no notice says that it was dropped".to_owned();
+            let message = "missing, and no notice says that it was dropped".to_owned();
             return Err(LedgerFault { index: Some(self.dropped), ..self.fault(first, message) }.into());
         }
         if let Some(pin) = self.pin.filter(|pin| pin.size > size) {
-            let message =
-                format!("it is missing: the pinned checkpoint has {} records, and {size} are there", pin.size);
+            let message = format!("missing: the pinned checkpoint has {} records, but only {size} exist", pin.size);
             return Err(self.fault(size, message).into());
         }
         Ok(())
     }
 
-    /// Whether one of the keys of this ledger signed a note.
+    /// Whether a key of this ledger signed a note.
     pub(crate) fn has_signed(&self, note: &str) -> bool {
         Note::read(note).is_ok_and(|note| self.keys.iter().any(|key| key.has_signed(&note)))
     }
 
-    /// How many records no checkpoint covers.
+    /// Returns how many records no checkpoint covers.
     pub(crate) fn unsigned(&self) -> u64 {
         self.tiles.size() - self.covered
     }
 }
 
-fn at_checkpoint(line: u64, message: &str) -> LedgerFault {
-    LedgerFault { file: HISTORY.into(), line, index: None, message: message.into() }
+fn checkpoint_fault(line: u64, message: &str) -> LedgerFault {
+    LedgerFault { file: HISTORY_FILE.into(), line, index: None, message: message.into() }
 }

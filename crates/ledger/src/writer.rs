@@ -1,85 +1,66 @@
-//! The two threads that write. One composes: it gives drafts their index, time, commitment and hash, for as long as the
-//! disk is busy with the batch before. The other owns the store meanwhile: it makes a batch durable, acknowledges it,
-//! and signs a checkpoint when one is due.
+//! The two writer threads. One composes the next batch while the disk is busy: drafts get their index, time, commitment
+//! and hash. The other owns the files meanwhile: it makes a batch durable, acknowledges it, and signs a checkpoint when
+//! one is due.
 //!
 //! INVARIANT: an acknowledgement is sent after the records are durable, and batches are written in the order in which
-//! they were composed, one at a time. After a failure nothing is written and nothing is acknowledged until somebody
-//! recovers; what was composed meanwhile is thrown away.
+//! they were composed, one at a time. After a failure nothing is written or acknowledged until the ledger is recovered;
+//! drafts composed meanwhile are discarded.
 
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
-use jiff::Timestamp;
-
+use crate::command::{Command, ReturnedStore};
 use crate::compose::{Batch, Composer};
 use crate::error::LedgerError;
-use crate::note::VerifierKey;
+use crate::files::LedgerFiles;
 use crate::options::LedgerOptions;
-use crate::queue::{Chunk, Next, Promise, Queue};
-use crate::store::Store;
+use crate::queue::{Chunk, Promise, Queue, QueueItem};
 
-/// How many drafts are worth composing while the disk is busy anyway.
-const COMPANY: usize = 128;
+/// How many drafts must wait before composing starts while the disk is busy.
+const MIN_DRAFTS_WHILE_BUSY: usize = 128;
 
-/// To whom the outcome of a command is told.
-pub(crate) type Reply<T> = Sender<Result<T, LedgerError>>;
-
-/// What the writer is asked to do besides appending.
+/// A batch for the disk thread, with the files to write it to and the promises to resolve.
 #[derive(Debug)]
-pub(crate) enum Command {
-    Erase { subject: String, reply: Reply<u64> },
-    Rotate { reply: Reply<VerifierKey> },
-    DropBefore { time: Timestamp, reply: Reply<u64> },
-    Sign { reply: Reply<()> },
-    Recover { reply: Reply<()> },
-}
-
-/// A batch for the thread of the disk, with the store to write it to and those whom it concerns.
-#[derive(Debug)]
-struct Task {
-    store: Box<Store>,
+struct BatchTask {
+    store: Box<LedgerFiles>,
     batch: Batch,
     promises: Vec<(Promise, u64)>,
 }
 
-/// The store comes back, with a batch whose memory can be used again, and with how it went. Without a store: the thread
-/// of the disk has ended.
-#[derive(Debug)]
-pub(crate) struct Home {
-    store: Option<Box<Store>>,
-    batch: Batch,
-    written: Result<(), LedgerError>,
-}
-
-/// The thread that composes.
+/// The state of the composing thread.
 #[derive(Debug)]
 struct Writer<'a> {
     queue: &'a Queue,
-    /// The store, unless the thread of the disk has it.
-    store: Option<Box<Store>>,
+    /// The files, unless the disk thread has them.
+    store: Option<Box<LedgerFiles>>,
     composer: Composer,
-    /// The batch that is being composed, and with which index the drafts of each promise begin.
+    /// The batch that is being composed, and for each promise the index of its first draft.
     open: Batch,
     promises: Vec<(Promise, u64)>,
-    /// A batch that is not used.
+    /// An unused batch.
     spare: Batch,
-    disk: SyncSender<Task>,
-    /// Why nothing more is written.
+    disk: SyncSender<BatchTask>,
+    /// The failure that stopped writing.
     failure: Option<LedgerError>,
     batch_records: usize,
     batch_bytes: usize,
     checkpoint_interval: Duration,
 }
 
-/// Writes until nobody can ask for anything any more, then signs a last checkpoint.
-pub(crate) fn run(store: Store, composer: Composer, options: &LedgerOptions, queue: &Queue) -> Result<(), LedgerError> {
-    let _leaving = Leaving(queue);
+/// Writes until the queue is closed, then signs a last checkpoint.
+pub(crate) fn run(
+    store: LedgerFiles,
+    composer: Composer,
+    options: &LedgerOptions,
+    queue: &Queue,
+) -> Result<(), LedgerError> {
+    let _shutdown = QueueShutdown(queue);
     let (disk, tasks) = mpsc::sync_channel(1);
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .name("ledger disk".to_owned())
             .spawn_scoped(scope, move || write_batches(&tasks, queue))
-            .map_err(|error| LedgerError::refused(format!("no thread can be started for the ledger: {error}")))?;
+            .map_err(|error| LedgerError::refused(format!("cannot start the disk thread of the ledger: {error}")))?;
         let writer = Writer {
             queue,
             store: Some(Box::new(store)),
@@ -97,35 +78,39 @@ pub(crate) fn run(store: Store, composer: Composer, options: &LedgerOptions, que
     })
 }
 
-/// However the writer ends: nobody waits for it in vain.
-struct Leaving<'a>(&'a Queue);
+/// Shuts the queue down when the writer ends, also by a panic, so that no caller waits forever.
+struct QueueShutdown<'a>(&'a Queue);
 
-impl Drop for Leaving<'_> {
+impl Drop for QueueShutdown<'_> {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.shut_down();
     }
 }
 
-/// The thread of the disk.
-fn write_batches(tasks: &Receiver<Task>, queue: &Queue) {
-    let _ending = Ending(queue);
-    for Task { mut store, mut batch, promises } in tasks {
+/// Runs the disk thread.
+fn write_batches(tasks: &Receiver<BatchTask>, queue: &Queue) {
+    let _end = DiskThreadEnd(queue);
+    for BatchTask { mut store, mut batch, promises } in tasks {
         let written = store.write(&batch);
         for (promise, first) in promises {
-            promise.keep(written.clone().map(|()| first));
+            promise.resolve(written.clone().map(|()| first));
         }
-        let written = written.and_then(|()| store.sign_if_due()).inspect_err(|_| store.give_up());
+        let written = written.and_then(|()| store.sign_if_due()).inspect_err(|_| store.discard_unacknowledged());
         batch.clear();
-        queue.bring_home(Home { store: Some(store), batch, written });
+        queue.return_store(ReturnedStore { store: Some(store), batch, written });
     }
 }
 
-/// However the thread of the disk ends: the writer does not wait for it in vain.
-struct Ending<'a>(&'a Queue);
+/// Reports the end of the disk thread, also by a panic, so that the writer does not wait forever.
+struct DiskThreadEnd<'a>(&'a Queue);
 
-impl Drop for Ending<'_> {
+impl Drop for DiskThreadEnd<'_> {
     fn drop(&mut self) {
-        self.0.bring_home(Home { store: None, batch: Batch::default(), written: Err(LedgerError::gone()) });
+        self.0.return_store(ReturnedStore {
+            store: None,
+            batch: Batch::default(),
+            written: Err(LedgerError::writer_stopped()),
+        });
     }
 }
 
@@ -135,21 +120,21 @@ impl Writer<'_> {
             let is_idle = self.failure.is_none() && self.store.as_ref().is_some_and(|store| store.has_unsigned());
             let is_full = self.open.text.len() >= self.batch_bytes;
             let room = if is_full { 0 } else { self.batch_records.saturating_sub(self.open.leaves.len()) };
-            let least = if self.store.is_some() { 1 } else { COMPANY };
-            match self.queue.next(room, least, is_idle.then_some(self.checkpoint_interval)) {
-                Next::Chunk(chunk) => self.compose(chunk),
-                Next::Home(home) => self.welcome(home)?,
-                Next::Command(command) => {
+            let min_drafts = if self.store.is_some() { 1 } else { MIN_DRAFTS_WHILE_BUSY };
+            match self.queue.next(room, min_drafts, is_idle.then_some(self.checkpoint_interval)) {
+                QueueItem::Chunk(chunk) => self.compose(chunk),
+                QueueItem::Store(returned) => self.accept_store(returned)?,
+                QueueItem::Command(command) => {
                     self.finish()?;
-                    self.obey(command);
+                    self.execute(command);
                 }
-                // Nobody wrote for as long as records may be without a checkpoint.
-                Next::Silence => {
-                    let _ = self.attempt(|store, _| store.rest());
+                // Nothing was written for as long as records may lack a checkpoint.
+                QueueItem::Idle => {
+                    let _ = self.change_files(|store, _| store.sign_and_settle());
                 }
-                Next::End => {
+                QueueItem::Closed => {
                     self.finish()?;
-                    return self.attempt(|store, _| store.rest());
+                    return self.change_files(|store, _| store.sign_and_settle());
                 }
             }
             self.send();
@@ -159,19 +144,19 @@ impl Writer<'_> {
     /// Adds drafts to the batch that is being composed.
     fn compose(&mut self, chunk: Chunk) {
         if let Some(failure) = &self.failure {
-            return chunk.promise.keep(Err(LedgerError::stopped(failure.clone())));
+            return chunk.promise.resolve(Err(LedgerError::stopped(failure.clone())));
         }
         let first = self.composer.next_index();
         match self.composer.compose(&chunk.drafts, &mut self.open) {
             Ok(()) => self.promises.push((chunk.promise, first)),
             Err(error) => {
-                chunk.promise.keep(Err(error.clone()));
+                chunk.promise.resolve(Err(error.clone()));
                 self.fail(error);
             }
         }
     }
 
-    /// Hands the batch over if there is one and the disk is free.
+    /// Sends the batch to the disk thread if there is one and the disk is free.
     fn send(&mut self) {
         if self.open.leaves.is_empty() {
             return;
@@ -179,55 +164,55 @@ impl Writer<'_> {
         if let Some(store) = self.store.take() {
             let batch = std::mem::replace(&mut self.open, std::mem::take(&mut self.spare));
             let promises = std::mem::take(&mut self.promises);
-            // Should the other thread have ended, the promises in the task tell so.
-            let _ = self.disk.send(Task { store, batch, promises });
+            // If the other thread has ended, dropping the task resolves its promises with an error.
+            let _ = self.disk.send(BatchTask { store, batch, promises });
         }
     }
 
-    fn welcome(&mut self, home: Home) -> Result<(), LedgerError> {
-        let Some(store) = home.store else { return Err(LedgerError::gone()) };
+    fn accept_store(&mut self, returned: ReturnedStore) -> Result<(), LedgerError> {
+        let Some(store) = returned.store else { return Err(LedgerError::writer_stopped()) };
         self.store = Some(store);
-        self.spare = home.batch;
-        if let Err(error) = home.written {
+        self.spare = returned.batch;
+        if let Err(error) = returned.written {
             self.fail(error);
         }
         Ok(())
     }
 
-    /// Nothing more is written, and what was composed is not acknowledged.
+    /// Stops writing; composed drafts are not acknowledged.
     fn fail(&mut self, error: LedgerError) {
         let failure = self.failure.get_or_insert(error);
         for (promise, _) in self.promises.drain(..) {
-            promise.keep(Err(LedgerError::stopped(failure.clone())));
+            promise.resolve(Err(LedgerError::stopped(failure.clone())));
         }
         self.open.clear();
     }
 
-    /// Waits until all that was composed is written and the store is here.
+    /// Waits until all composed drafts are written and the files are back.
     fn finish(&mut self) -> Result<(), LedgerError> {
         loop {
             self.send();
             if self.store.is_some() {
                 return Ok(());
             }
-            let home = self.queue.home();
-            self.welcome(home)?;
+            let returned = self.queue.wait_for_store();
+            self.accept_store(returned)?;
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn execute(&mut self, command: Command) {
         match command {
             Command::Erase { subject, reply } => {
                 let _ = reply.send(self.erase(&subject));
             }
             Command::Rotate { reply } => {
-                let _ = reply.send(self.attempt(|store, _| store.rotate()));
+                let _ = reply.send(self.change_files(|store, _| store.rotate()));
             }
             Command::DropBefore { time, reply } => {
-                let _ = reply.send(self.attempt(|store, _| store.drop_before(time)));
+                let _ = reply.send(self.change_files(|store, _| store.drop_before(time)));
             }
             Command::Sign { reply } => {
-                let _ = reply.send(self.attempt(|store, _| store.sign()));
+                let _ = reply.send(self.change_files(|store, _| store.sign()));
             }
             Command::Recover { reply } => {
                 let _ = reply.send(self.recover());
@@ -236,14 +221,14 @@ impl Writer<'_> {
     }
 
     fn erase(&mut self, subject: &str) -> Result<u64, LedgerError> {
-        // A subject that nobody knows is no failure of the ledger.
+        // An unknown subject is not a failure of the ledger.
         let pseudonym = self.composer.subjects.pseudonym(subject).ok_or_else(|| {
             LedgerError::refused(format!(
-                "no record names the subject `{subject}`, or it was erased before\nhint: subjects are compared letter by \
-                 letter"
+                "no record names the subject `{subject}`, or it was already erased\nhint: the name must match exactly, \
+                 including upper and lower case"
             ))
         })?;
-        self.attempt(|store, composer| store.erase(&mut composer.subjects, pseudonym))
+        self.change_files(|store, composer| store.erase(&mut composer.subjects, pseudonym))
     }
 
     fn recover(&mut self) -> Result<(), LedgerError> {
@@ -256,21 +241,21 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Does something with the files; after a failure nothing more until somebody recovers.
-    fn attempt<T>(
+    /// Changes the files; after a failure returns an error until the ledger is recovered.
+    fn change_files<T>(
         &mut self,
-        change: impl FnOnce(&mut Store, &mut Composer) -> Result<T, LedgerError>,
+        change: impl FnOnce(&mut LedgerFiles, &mut Composer) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         if let Some(failure) = &self.failure {
             return Err(LedgerError::stopped(failure.clone()));
         }
-        let Some(store) = &mut self.store else { return Err(LedgerError::gone()) };
+        let Some(store) = &mut self.store else { return Err(LedgerError::writer_stopped()) };
         let result = change(store, &mut self.composer);
         if let Err(error) = &result {
             self.failure = Some(error.clone());
-            store.give_up();
+            store.discard_unacknowledged();
         }
-        self.composer.follow(store.size(), store.time());
+        self.composer.continue_from(store.size(), store.time());
         result
     }
 }

@@ -1,9 +1,11 @@
-//! Killed at random moments, under load from several threads, some hundred times: whatever was acknowledged is there.
-//! And a file system that is really full.
+//! A writer that is killed under load, a few hundred times: every acknowledged record survives. And a full file system.
 //!
 //! This program starts itself as the process that writes: it prints a line for each acknowledged record, and is killed
-//! with SIGKILL. After each kill the ledger is verified as it is, opened, verified again, and searched for everything
-//! that was acknowledged. `LICTOR_KILLS` is how many times, 200 unless given.
+//! with SIGKILL. After each kill the ledger is verified as it is, opened, verified again, and searched for every
+//! acknowledged record. `LICTOR_KILLS` is the number of kills, 200 by default.
+//!
+//! It is a binary of its own: a process that is being started briefly holds the locks of all open ledgers, which would
+//! disturb tests of other ledgers in the same process.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and says how far it came")]
 
@@ -16,19 +18,19 @@ use std::time::Duration;
 use lictor_ledger::{Draft, Ledger, LedgerOptions, Payload, Reader, verify};
 use serde_json::json;
 
-/// The threads that append at the same time.
+/// How many threads append at the same time.
 const THREADS: u64 = 4;
 
-/// After how many kills a new ledger is begun, so that verifying stays quick.
-const KILLS_OF_ONE_LEDGER: u64 = 20;
+/// After how many kills a new ledger begins, so that verifying stays quick.
+const KILLS_PER_LEDGER: u64 = 20;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [_, "write", folder, start] => write(Path::new(folder), start.parse().unwrap()),
+        [_, "write", folder, start] => write_until_killed(Path::new(folder), start.parse().unwrap()),
         _ => {
-            kill_again_and_again();
-            fill_a_small_file_system();
+            kill_repeatedly();
+            fill_small_file_system();
         }
     }
 }
@@ -41,7 +43,7 @@ fn options() -> LedgerOptions {
 }
 
 /// Appends until it is killed, and prints the index and the number of each acknowledged record.
-fn write(folder: &Path, start: u64) {
+fn write_until_killed(folder: &Path, start: u64) {
     let ledger = Ledger::open_or_create(folder, "example.com/torture", options()).unwrap();
     std::io::stdout().write_all(b"open\n").unwrap();
     std::thread::scope(|scope| {
@@ -75,13 +77,13 @@ fn draft(number: u64) -> Draft {
     }
 }
 
-fn kill_again_and_again() {
+fn kill_repeatedly() {
     let kills = std::env::var("LICTOR_KILLS").ok().map_or(200, |text| text.parse::<u64>().unwrap());
     let (mut torn, mut total, mut done, mut early) = (0, 0, 0, 0);
     while done < kills {
-        let folder = scratch(done / KILLS_OF_ONE_LEDGER);
+        let folder = create_scratch(done / KILLS_PER_LEDGER);
         let mut acknowledged = BTreeMap::new();
-        for turn in 0..KILLS_OF_ONE_LEDGER.min(kills - done) {
+        for turn in 0..KILLS_PER_LEDGER.min(kills - done) {
             done += 1;
             let start = turn * 1_000_000 + 1;
             let delay = Duration::from_micros(done * 7919 % 40_000);
@@ -89,7 +91,7 @@ fn kill_again_and_again() {
             early += u64::from(fresh.is_empty());
             total += fresh.len();
             acknowledged.extend(fresh);
-            torn += check(folder.path(), &acknowledged);
+            torn += check_ledger(folder.path(), &acknowledged);
         }
     }
     println!(
@@ -98,8 +100,8 @@ fn kill_again_and_again() {
     assert!(total > 1000, "the kills came too early to prove anything");
 }
 
-/// Every other ledger is in memory, if the system has files there: so much quicker that kills meet other moments.
-fn scratch(number: u64) -> tempfile::TempDir {
+/// Returns a temporary folder. Every other one is in memory, which is quicker, so that kills hit other moments.
+fn create_scratch(number: u64) -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if number.is_multiple_of(2) && memory.is_dir() {
         tempfile::tempdir_in(memory).unwrap()
@@ -108,8 +110,8 @@ fn scratch(number: u64) -> tempfile::TempDir {
     }
 }
 
-/// Lets a process write for a while and kills it; gives what it acknowledged. The while begins when the process does, or
-/// when it has opened the ledger.
+/// Runs a writing process, kills it after a delay, and returns the acknowledged records. The delay begins when the
+/// process starts, or when it has opened the ledger.
 fn run_and_kill(folder: &Path, start: u64, delay: Duration, from_start: bool) -> BTreeMap<u64, u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["write", folder.to_str().unwrap(), &start.to_string()])
@@ -127,7 +129,7 @@ fn run_and_kill(folder: &Path, start: u64, delay: Duration, from_start: bool) ->
         let pair = |line: String| line.split_once(' ').map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
         lines.filter_map(pair).collect::<BTreeMap<u64, u64>>()
     });
-    // A kill has to come at some moment, and only time makes moments different.
+    // The only sleep here: a kill must come at an arbitrary moment, so there is no condition to wait for.
     std::thread::sleep(delay);
     assert!(child.try_wait().unwrap().is_none(), "the process ended by itself");
     child.kill().unwrap();
@@ -135,8 +137,8 @@ fn run_and_kill(folder: &Path, start: u64, delay: Duration, from_start: bool) ->
     reading.join().unwrap()
 }
 
-/// Checks a ledger after a kill; 1 if its tail was torn.
-fn check(folder: &Path, acknowledged: &BTreeMap<u64, u64>) -> u64 {
+/// Checks a ledger after a kill, and returns 1 if its tail was torn.
+fn check_ledger(folder: &Path, acknowledged: &BTreeMap<u64, u64>) -> u64 {
     if !folder.join("keys/signing").exists() {
         assert!(acknowledged.is_empty());
         return 0;
@@ -158,20 +160,20 @@ fn check(folder: &Path, acknowledged: &BTreeMap<u64, u64>) -> u64 {
     u64::from(before.unfinished > 0)
 }
 
-/// Writes to a file system of its own until that is full, makes room, goes on.
-fn fill_a_small_file_system() {
+/// Writes to a small file system until it is full, makes room, and continues.
+fn fill_small_file_system() {
     let folder = tempfile::tempdir().unwrap();
     let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=300k", "none"]).arg(folder.path()).output();
     if !mount.is_ok_and(|output| output.status.success()) {
         println!("A SMALL FILE SYSTEM COULD NOT BE MOUNTED: full disks were tried with injected failures only");
         return;
     }
-    let result = std::panic::catch_unwind(|| fill(folder.path()));
+    let result = std::panic::catch_unwind(|| fill_and_recover(folder.path()));
     let _ = Command::new("umount").arg(folder.path()).status();
     result.unwrap();
 }
 
-fn fill(folder: &Path) {
+fn fill_and_recover(folder: &Path) {
     std::fs::write(folder.join("ballast"), vec![0; 100_000]).unwrap();
     let log = folder.join("log");
     let ledger = Ledger::create(&log, "example.com/full", options()).unwrap();
@@ -192,6 +194,6 @@ fn fill(folder: &Path) {
         acknowledged.insert(ledger.append(draft(number)).unwrap().wait().unwrap().index, number);
     }
     ledger.close().unwrap();
-    check(&log, &acknowledged);
+    check_ledger(&log, &acknowledged);
     println!("a tmpfs of 300 KB was full after {written} records; with room again, all were there and 20 more");
 }

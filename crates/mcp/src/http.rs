@@ -1,12 +1,12 @@
-//! A server that is reached by HTTP: one endpoint, requests by POST, answers as JSON or as a stream of events.
+//! A server over HTTP: one endpoint, requests by POST, responses as JSON or as server-sent events.
 //!
-//! Where the client sends comes from the operator and never from the request. What a client says in headers must be what
-//! it says in the body. A session of the protocol has one [`Relay`]; a request that belongs to none has one of its own,
-//! so that the ids of one client never meet those of another.
+//! The operator configures the address of the server; requests cannot change it. The headers of a request must match
+//! its body. Each session of the protocol has one [`Relay`]; a request without a session gets its own, so that the ids
+//! of two clients never mix.
 
 mod endpoint;
 mod headers;
-mod stream;
+mod response_body;
 mod upstream;
 
 use std::collections::HashMap;
@@ -26,118 +26,118 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::relay::{OutgoingMessage, Relay, RelayOptions};
-use stream::Streamed;
+use response_body::ResponseBody;
 use upstream::Upstream;
 
-/// How long a client has to send the head of a request.
-const HEAD: Duration = Duration::from_secs(10);
+/// How long a client has to send the headers of a request.
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many sessions there may be, and how many calls that a person is asked about.
-const MOST: usize = 10_000;
+/// The most sessions, and the most calls that wait for approval.
+const MAX_SESSIONS: usize = 10_000;
 
-/// A connection that several requests share.
-type Shared = Arc<Mutex<Session>>;
+/// A session that several requests share.
+type SharedSession = Arc<Mutex<McpSession>>;
 
-/// What stands between clients and one server.
+/// A proxy between clients and one server.
 pub struct McpService {
     upstream: Upstream,
-    terms: RelayOptions,
+    options: RelayOptions,
     warden: Mutex<Warden>,
     clock: fn() -> Time,
     note: fn(&str),
-    /// Sessions of the older revisions, by the ids that the server gave them.
-    sessions: Mutex<HashMap<String, Shared>>,
-    /// Calls of the newer revisions that a person is asked about, by the state that the client sends back.
-    asked: Mutex<HashMap<String, Shared>>,
-    counted: Mutex<u64>,
-    /// Digests that the operator approved, in every session.
+    /// Sessions of older protocol revisions, by their ids from the server.
+    sessions: Mutex<HashMap<String, SharedSession>>,
+    /// Calls of newer revisions that wait for approval, by the state that the client sends back.
+    pending: Mutex<HashMap<String, SharedSession>>,
+    session_count: Mutex<u64>,
+    /// Digests that the operator approved for every session.
     approved: Vec<String>,
-    /// Hosts that a request may name beside those of this machine.
+    /// Host names that a request may use besides those of this machine.
     hosts: Vec<String>,
 }
 
 /// A session of the protocol.
 #[derive(Debug)]
-struct Session {
+struct McpSession {
     relay: Relay,
-    /// Streams of calls that wait for a person, by the ids of their requests.
+    /// Streams of calls that wait for approval, by the ids of their requests.
     parked: HashMap<Text, mpsc::UnboundedSender<OutgoingMessage>>,
 }
 
 impl std::fmt::Debug for McpService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Service").field("upstream", &self.upstream.uri).finish_non_exhaustive()
+        f.debug_struct("McpService").field("upstream", &self.upstream.uri).finish_non_exhaustive()
     }
 }
 
 impl McpService {
-    /// A service in front of a server, with definitions that the operator approved beforehand.
+    /// Returns a proxy for a server, with tool definitions that the operator has approved.
     pub fn new(
         upstream: Uri,
-        terms: RelayOptions,
+        options: RelayOptions,
         hosts: Vec<String>,
         approved: Vec<String>,
         mut warden: Warden,
         clock: fn() -> Time,
         note: fn(&str),
     ) -> Result<McpService, String> {
-        let begun = Relay::new(terms.clone()).approve(&mut warden, &approved, clock());
-        begun.map_err(|error| error.to_string())?;
+        let approved_before = Relay::new(options.clone()).approve(&mut warden, &approved, clock());
+        approved_before.map_err(|error| error.to_string())?;
         Ok(McpService {
             upstream: Upstream::new(upstream)?,
-            terms,
+            options,
             warden: Mutex::new(warden),
             clock,
             note,
             sessions: Mutex::default(),
-            asked: Mutex::default(),
-            counted: Mutex::default(),
+            pending: Mutex::default(),
+            session_count: Mutex::default(),
             approved,
             hosts,
         })
     }
 
-    /// A request by itself. It belongs to the session that the operator named.
-    fn alone(&self) -> Shared {
-        Arc::new(Mutex::new(Session { relay: Relay::new(self.terms.clone()), parked: HashMap::new() }))
+    /// Returns a session for one request. Its events belong to the session that the operator named.
+    fn create_request_session(&self) -> SharedSession {
+        Arc::new(Mutex::new(McpSession { relay: Relay::new(self.options.clone()), parked: HashMap::new() }))
     }
 
-    /// A session that begins; none if there are too many, or it cannot be written down.
-    fn session(&self) -> Option<Shared> {
-        let mut terms = self.terms.clone();
+    /// Creates a session; none if there are too many or it cannot be recorded.
+    fn create_session(&self) -> Option<SharedSession> {
+        let mut options = self.options.clone();
         {
-            let mut counted = locked(&self.counted);
-            *counted += 1;
-            terms.session = format!("{}/{}", terms.session, *counted);
+            let mut session_count = lock(&self.session_count);
+            *session_count += 1;
+            options.session = format!("{}/{}", options.session, *session_count);
         }
-        if locked(&self.sessions).len() >= MOST {
+        if lock(&self.sessions).len() >= MAX_SESSIONS {
             return None;
         }
-        let mut relay = Relay::new(terms);
+        let mut relay = Relay::new(options);
         let approved =
-            tokio::task::block_in_place(|| relay.approve(&mut locked(&self.warden), &self.approved, (self.clock)()));
+            tokio::task::block_in_place(|| relay.approve(&mut lock(&self.warden), &self.approved, (self.clock)()));
         approved.ok()?;
-        Some(Arc::new(Mutex::new(Session { relay, parked: HashMap::new() })))
+        Some(Arc::new(Mutex::new(McpSession { relay, parked: HashMap::new() })))
     }
 
-    fn client_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<OutgoingMessage> {
-        self.decided(|warden, now| locked(session).relay.client_sent(warden, bytes, now))
+    fn client_sent(&self, session: &SharedSession, bytes: &[u8]) -> Vec<OutgoingMessage> {
+        self.run_decision(|warden, now| lock(session).relay.client_sent(warden, bytes, now))
     }
 
-    fn server_sent(&self, session: &Shared, bytes: &[u8]) -> Vec<OutgoingMessage> {
-        self.decided(|warden, now| locked(session).relay.server_sent(warden, bytes, now))
+    fn server_sent(&self, session: &SharedSession, bytes: &[u8]) -> Vec<OutgoingMessage> {
+        self.run_decision(|warden, now| lock(session).relay.server_sent(warden, bytes, now))
     }
 
     fn refuse(&self, reason: &str, bytes: &[u8]) {
-        self.decided(|warden, now| match warden.refuse(&RefusedInput::new(reason, bytes), Some(now)) {
+        self.run_decision(|warden, now| match warden.refuse(&RefusedInput::new(reason, bytes), Some(now)) {
             Ok(()) => Vec::new(),
             Err(error) => vec![OutgoingMessage::Note(format!("audit.unavailable: {error}"))],
         });
     }
 
-    /// Decides: one after the other, and with the disk, so that other requests go on meanwhile.
-    fn decided(&self, decide: impl FnOnce(&mut Warden, Time) -> Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
-        let outs = tokio::task::block_in_place(|| decide(&mut locked(&self.warden), (self.clock)()));
+    /// Runs a decision, one at a time. It may block on the disk, so other requests run on other threads meanwhile.
+    fn run_decision(&self, decide: impl FnOnce(&mut Warden, Time) -> Vec<OutgoingMessage>) -> Vec<OutgoingMessage> {
+        let outs = tokio::task::block_in_place(|| decide(&mut lock(&self.warden), (self.clock)()));
         let (notes, outs): (Vec<OutgoingMessage>, Vec<OutgoingMessage>) =
             outs.into_iter().partition(|out| matches!(out, OutgoingMessage::Note(_)));
         for out in notes {
@@ -157,21 +157,21 @@ pub async fn serve(service: Arc<McpService>, listener: TcpListener) -> std::io::
         drop(tokio::spawn(async move {
             let respond = service_fn(move |request: Request<Incoming>| {
                 let service = Arc::clone(&service);
-                async move { Ok::<Response<Streamed>, Infallible>(endpoint::respond(service, request).await) }
+                async move { Ok::<Response<ResponseBody>, Infallible>(endpoint::respond(service, request).await) }
             });
             let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(HEAD);
-            // A client that breaks the protocol, or is gone, is no failure of ours.
+            server.timer(TokioTimer::new()).header_read_timeout(HEADER_READ_TIMEOUT);
+            // Protocol errors and disconnects of a client are not errors of the proxy.
             let _ = server.serve_connection(TokioIo::new(connection), respond).await;
         }));
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes of a body.
-fn bytes(text: impl Into<Vec<u8>>) -> Bytes {
+/// Returns the bytes of a body.
+fn to_bytes(text: impl Into<Vec<u8>>) -> Bytes {
     Bytes::from(text.into())
 }

@@ -1,4 +1,4 @@
-//! Stands between a client and a server of the Model Context Protocol, and lets nothing pass that was not decided.
+//! A proxy between a client and a server of the Model Context Protocol: no message passes without a decision.
 //!
 //! ```text
 //!            ┌──────────────── Relay ────────────────┐
@@ -7,17 +7,17 @@
 //!            └───────────────────────────────────────┘
 //! ```
 //!
-//! The [`Relay`] is a state machine without input and output: a message goes in, messages come out. `stdio` and `http`
-//! carry the bytes.
+//! The [`Relay`] is a state machine without input and output: one message in, messages out. `stdio` and `http` are the
+//! transports.
 
 mod definitions;
 mod http;
 mod message;
 mod methods;
-mod outcome;
 mod relay;
 mod sse;
 mod stdio;
+mod tool_result;
 
 pub use crate::http::{McpService, serve};
 pub use crate::relay::{OutgoingMessage, Relay, RelayOptions};

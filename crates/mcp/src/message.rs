@@ -1,14 +1,14 @@
-//! A message of JSON-RPC, read so that no other reader can understand it otherwise.
+//! Messages of JSON-RPC, read strictly, so that no other reader can understand them differently.
 //!
-//! Beyond what [`lictor_json`] refuses, members of a message and of its parameters must not differ by the case of
-//! letters alone: some servers read names of members without regard to it.
+//! Beyond the checks of [`lictor_json`], members of a message and of its parameters must not differ in case only: some
+//! servers ignore the case of names.
 
 use lictor_json::{self as json, Json, Number, Object, Text};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Members that mean something to the protocol.
-const MEMBERS: [&str; 12] = [
+/// Members with a meaning in the protocol.
+const PROTOCOL_MEMBERS: [&str; 12] = [
     "jsonrpc",
     "id",
     "method",
@@ -23,102 +23,103 @@ const MEMBERS: [&str; 12] = [
     "requestState",
 ];
 
-/// The codes of JSON-RPC.
-pub(crate) const UNREADABLE: i64 = -32700;
-pub(crate) const INVALID: i64 = -32600;
-pub(crate) const NO_METHOD: i64 = -32601;
-/// A code of our own, for what a policy does not allow.
-pub(crate) const NOT_ALLOWED: i64 = -32050;
+/// The error codes of JSON-RPC.
+pub(crate) const PARSE_ERROR: i64 = -32700;
+pub(crate) const INVALID_REQUEST: i64 = -32600;
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+/// Our own error code: denied by a policy.
+pub(crate) const DENIED_BY_POLICY: i64 = -32050;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Sort {
-    /// It wants an answer.
+pub(crate) enum MessageKind {
+    /// A request, which needs a response.
     Request { id: Json, method: Text },
-    /// It wants none.
+    /// A notification, which has no response.
     Notification { method: Text },
-    /// It is an answer; whether it reports a failure.
-    Answer { id: Json, is_error: bool },
+    /// A response, and whether it is an error.
+    Response { id: Json, is_error: bool },
 }
 
-/// A message.
+/// A message of JSON-RPC.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) value: Json,
-    pub(crate) sort: Sort,
+    pub(crate) kind: MessageKind,
 }
 
-/// What is wrong with bytes that are no message.
+/// The reason why bytes are not a valid message.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
-    /// For records: `json.duplicate_key`.
+pub(crate) struct MessageFault {
+    /// The code for records: `json.duplicate_key`.
     pub(crate) reason: &'static str,
-    /// For JSON-RPC.
+    /// The error code for JSON-RPC.
     pub(crate) code: i64,
     pub(crate) message: String,
 }
 
-/// The longest message that is read.
-pub(crate) const LONGEST: usize = 64 << 20;
+/// The longest message in bytes.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
-/// What can be told of something that is no message, so that whoever waits for an answer is not left to wait.
+/// The readable part of an invalid message, so that a waiting request can be answered with an error.
 #[derive(Debug)]
-pub(crate) struct Glimpse {
+pub(crate) struct PartialMessage {
     pub(crate) id: Option<Json>,
-    /// Whether it is an answer, as far as that can be told.
+    /// Whether it looks like a response.
     pub(crate) is_answer: bool,
 }
 
-impl Glimpse {
-    pub(crate) fn of(bytes: &[u8]) -> Glimpse {
+impl PartialMessage {
+    pub(crate) fn scan(bytes: &[u8]) -> PartialMessage {
         #[derive(Deserialize)]
-        struct Named {
+        struct IdAndMethod {
             id: Option<serde_json::Value>,
             method: Option<IgnoredAny>,
         }
-        if let Ok(Named { id, method }) = serde_json::from_slice(bytes) {
+        if let Ok(IdAndMethod { id, method }) = serde_json::from_slice(bytes) {
             let id = id.and_then(|id| json::parse_str(&id.to_string()).ok());
             let id =
                 id.filter(|id| matches!(id, Json::String(_) | Json::Number(Number::Integer(_) | Number::Wide(..))));
-            return Glimpse { id, is_answer: method.is_none() };
+            return PartialMessage { id, is_answer: method.is_none() };
         }
-        // Cut off, or worse: members that tell stand at the beginning.
+        // Truncated or malformed: the telling members are usually at the start.
         let start = bytes.trim_ascii_start();
-        let has = |member: &[u8]| start.windows(member.len()).take(NEAR).any(|part| part == member);
+        let has = |member: &[u8]| start.windows(member.len()).take(SCAN_BYTES).any(|part| part == member);
         let is_answer = start.starts_with(b"{") && has(b"\"jsonrpc\"") && !has(b"\"method\"");
-        Glimpse { id: None, is_answer: is_answer && (has(b"\"result\"") || has(b"\"error\"")) }
+        PartialMessage { id: None, is_answer: is_answer && (has(b"\"result\"") || has(b"\"error\"")) }
     }
 }
 
-/// How far into a message its members are looked for.
-const NEAR: usize = 256;
+/// How many bytes of an invalid message are searched for members.
+const SCAN_BYTES: usize = 256;
 
-/// Reads a message, or the messages of a batch; the flag says that it is one.
-pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Message>, bool), Fault> {
-    if bytes.len() >= LONGEST {
-        let message = format!("a message has less than {} MiB", LONGEST >> 20);
-        return Err(Fault { reason: "mcp.too_long", ..invalid(message) });
+/// Reads a message or a batch of messages; the flag says whether it is a batch.
+pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Message>, bool), MessageFault> {
+    if bytes.len() >= MAX_MESSAGE_BYTES {
+        let message =
+            format!("the message of {} bytes is over the limit of {} MiB", bytes.len(), MAX_MESSAGE_BYTES >> 20);
+        return Err(MessageFault { reason: "mcp.too_long", ..invalid(message) });
     }
-    let value = json::parse(bytes.trim_ascii()).map_err(|error| Fault {
+    let value = json::parse(bytes.trim_ascii()).map_err(|error| MessageFault {
         reason: error.code,
-        code: UNREADABLE,
+        code: PARSE_ERROR,
         message: error.message,
     })?;
     match value {
-        Json::Array(batch) if batch.is_empty() => Err(invalid("a batch without messages")),
-        Json::Array(batch) => Ok((batch.into_iter().map(Message::of).collect::<Result<_, _>>()?, true)),
-        value => Ok((vec![Message::of(value)?], false)),
+        Json::Array(batch) if batch.is_empty() => Err(invalid("empty batch")),
+        Json::Array(batch) => Ok((batch.into_iter().map(Message::from_value).collect::<Result<_, _>>()?, true)),
+        value => Ok((vec![Message::from_value(value)?], false)),
     }
 }
 
-fn invalid(message: impl Into<String>) -> Fault {
-    Fault { reason: "mcp.message", code: INVALID, message: message.into() }
+fn invalid(message: impl Into<String>) -> MessageFault {
+    MessageFault { reason: "mcp.message", code: INVALID_REQUEST, message: message.into() }
 }
 
 impl Message {
-    fn of(value: Json) -> Result<Message, Fault> {
-        let Json::Object(object) = &value else { return Err(invalid("a message is an object")) };
-        spelled(object)?;
+    fn from_value(value: Json) -> Result<Message, MessageFault> {
+        let Json::Object(object) = &value else { return Err(invalid("a message must be an object")) };
+        check_names(object)?;
         if object.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
             return Err(invalid("`jsonrpc` must be \"2.0\""));
         }
@@ -127,65 +128,67 @@ impl Message {
             Some(id @ (Json::String(_) | Json::Number(Number::Integer(_) | Number::Wide(..)))) => Some(id.clone()),
             // An error about a message that could not be read has no id.
             Some(id @ Json::Null) if object.get("error").is_some() => Some(id.clone()),
-            Some(_) => return Err(invalid("`id` must be a text or a whole number")),
+            Some(_) => return Err(invalid("`id` must be a string or an integer")),
         };
         let (result, error) = (object.get("result").is_some(), object.get("error").is_some());
-        let sort = match (object.get("method"), id, result, error) {
-            (Some(Json::String(method)), Some(id), false, false) => Sort::Request { id, method: method.clone() },
-            (Some(Json::String(method)), None, false, false) => Sort::Notification { method: method.clone() },
-            (None, Some(id), true, false) => Sort::Answer { id, is_error: false },
-            (None, Some(id), false, true) => Sort::Answer { id, is_error: true },
+        let kind = match (object.get("method"), id, result, error) {
+            (Some(Json::String(method)), Some(id), false, false) => MessageKind::Request { id, method: method.clone() },
+            (Some(Json::String(method)), None, false, false) => MessageKind::Notification { method: method.clone() },
+            (None, Some(id), true, false) => MessageKind::Response { id, is_error: false },
+            (None, Some(id), false, true) => MessageKind::Response { id, is_error: true },
             _ => {
-                return Err(invalid("a message has `method`, `result` or `error`, one of them, and an answer an `id`"));
+                return Err(invalid(
+                    "a message needs exactly one of `method`, `result` and `error`, and a response needs an `id`",
+                ));
             }
         };
         match object.get("params") {
             None => {}
-            Some(Json::Object(params)) => spelled(params)?,
+            Some(Json::Object(params)) => check_names(params)?,
             Some(_) => return Err(invalid("`params` must be an object")),
         }
         let needs_name =
-            matches!(&sort, Sort::Request { method, .. } if method == "tools/call" || method == "prompts/get");
+            matches!(&kind, MessageKind::Request { method, .. } if method == "tools/call" || method == "prompts/get");
         if needs_name && value.at("params.name").and_then(Json::as_str).is_none() {
-            return Err(invalid("`params.name` is missing, or not a text"));
+            return Err(invalid("`params.name` is missing or not a string"));
         }
-        Ok(Message { value, sort })
+        Ok(Message { value, kind })
     }
 
-    /// What it asks with.
+    /// Returns the parameters.
     pub(crate) fn params(&self) -> &Json {
         const NOTHING: &Json = &Json::Null;
         self.value.get("params").unwrap_or(NOTHING)
     }
 }
 
-/// Refuses names of members that some reader would take for others.
-fn spelled(object: &Object) -> Result<(), Fault> {
+/// Returns an error if a member differs from another or from one of the protocol in case only.
+fn check_names(object: &Object) -> Result<(), MessageFault> {
     let mut seen: Vec<Text> = Vec::new();
     for (key, _) in object.iter() {
         let folded = key.to_lowercase();
-        let is_near = MEMBERS.iter().any(|member| member.to_lowercase() == folded && *member != key.as_str());
+        let is_near = PROTOCOL_MEMBERS.iter().any(|member| member.to_lowercase() == folded && *member != key.as_str());
         if is_near || seen.contains(&folded) {
-            let message = format!("the member `{key}` differs from another one by the case of letters only");
-            return Err(Fault { reason: "mcp.spelling", ..invalid(message) });
+            let message = format!("the member `{key}` differs from another one in case only");
+            return Err(MessageFault { reason: "mcp.spelling", ..invalid(message) });
         }
         seen.push(folded);
     }
     Ok(())
 }
 
-/// An object of members.
+/// Returns an object of members.
 pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
     Json::Object(members.into_iter().map(|(key, value)| (Text::const_new(key), value)).collect())
 }
 
-/// An answer that reports a failure.
+/// Returns an error response.
 pub(crate) fn error(id: &Json, code: i64, message: &str) -> Json {
     let error = object([("code", code.into()), ("message", message.into())]);
     object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("error", error)])
 }
 
-/// An answer.
+/// Returns a response with a result.
 pub(crate) fn answer(id: &Json, result: Json) -> Json {
     object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", result)])
 }
@@ -195,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_readers_could_understand_differently_is_no_message() {
+    fn ambiguous_messages_are_refused() {
         let cases = [
             (
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#,
@@ -228,11 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn the_sort_of_a_message_and_its_id_are_kept() {
-        let sort = |text: &str| read(text.as_bytes()).unwrap().0.remove(0).sort;
-        let request = |id: Json| Sort::Request { id, method: "ping".into() };
-        assert_eq!(sort(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), request(1.into()));
-        assert_eq!(sort(r#"{"jsonrpc":"2.0","id":"1","method":"ping"}"#), request("1".into()));
-        assert_eq!(sort(r#"{"jsonrpc":"2.0","id":"1","error":{}}"#), Sort::Answer { id: "1".into(), is_error: true });
+    fn message_kind_and_id_are_read() {
+        let kind = |text: &str| read(text.as_bytes()).unwrap().0.remove(0).kind;
+        let request = |id: Json| MessageKind::Request { id, method: "ping".into() };
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), request(1.into()));
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":"1","method":"ping"}"#), request("1".into()));
+        assert_eq!(
+            kind(r#"{"jsonrpc":"2.0","id":"1","error":{}}"#),
+            MessageKind::Response { id: "1".into(), is_error: true }
+        );
     }
 }

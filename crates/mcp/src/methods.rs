@@ -1,5 +1,4 @@
-//! The methods of the protocol, in all its revisions, by who may use them. What is not here does not pass unless the
-//! operator lists it.
+//! The methods of all revisions of the protocol, by sender. Other methods do not pass unless the operator lists them.
 
 use lictor_decode::Side;
 
@@ -58,7 +57,7 @@ const SERVER_NOTIFICATIONS: [&str; 10] = [
     "notifications/subscriptions/acknowledged",
 ];
 
-/// Whether one side may ask the other for this.
+/// Whether this side may send a request with this method.
 pub(crate) fn is_request(side: Side, method: &str) -> bool {
     match side {
         Side::Client => CLIENT_REQUESTS.contains(&method),
@@ -66,7 +65,7 @@ pub(crate) fn is_request(side: Side, method: &str) -> bool {
     }
 }
 
-/// Whether one side may tell the other this.
+/// Whether this side may send a notification with this method.
 pub(crate) fn is_notification(side: Side, method: &str) -> bool {
     match side {
         Side::Client => CLIENT_NOTIFICATIONS.contains(&method),

@@ -1,10 +1,10 @@
-//! A connection between a client and a server: a message goes in, messages come out.
+//! The relay between a client and a server: one message in, messages out.
 //!
-//! INVARIANT: a request is answered once: by the server, or here. An answer that nobody asked for does not pass.
-//! INVARIANT: ids are compared with their type; the two sides count apart, and neither can pass for the other.
-//! INVARIANT: what cannot be decided, or whose record cannot be written, does not pass.
+//! INVARIANT: a request gets one response: from the server or from the relay. An unsolicited response does not pass.
+//! INVARIANT: ids are compared with their type; each side has its own ids, and neither can impersonate the other.
+//! INVARIANT: a message that cannot be decided or recorded does not pass.
 
-mod asking;
+mod approval;
 mod client;
 mod server;
 
@@ -19,93 +19,93 @@ use lictor_logic::Time;
 use lictor_warden::{RefusedInput, Warden, WardenError};
 use serde_json::{Map, Value};
 
-use crate::message::{self, Fault, Glimpse, Message};
-use asking::Held;
+use crate::message::{self, Message, MessageFault, PartialMessage};
+use approval::PendingApproval;
 
-/// What the operator said.
+/// Options of a relay, set by the operator.
 #[derive(Clone, Debug, Default)]
 pub struct RelayOptions {
-    /// How the server is called in events and digests. The operator says so, not the server.
+    /// The name of the server in events and digests. The operator chooses it, not the server.
     pub server: String,
-    /// The session that the events belong to.
+    /// The session of the events.
     pub session: String,
-    /// Methods beyond those of the protocol that pass unjudged.
+    /// Methods outside the protocol that pass without a decision.
     pub methods: Vec<String>,
 }
 
-/// A message that goes on, as JSON on one line.
+/// An outgoing message, as JSON on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutgoingMessage {
-    /// To the server.
+    /// A message to the server.
     Server(Vec<u8>),
-    /// To the client.
+    /// A message to the client.
     Client(Vec<u8>),
-    /// To nobody: something for the operator to read.
+    /// A note for the operator.
     Note(String),
 }
 
-/// A connection between a client and a server.
+/// The state of one connection between a client and a server.
 #[derive(Debug)]
 pub struct Relay {
-    terms: RelayOptions,
+    options: RelayOptions,
     exchange: McpExchange,
-    /// Requests of the client that the server has not answered, by their ids as JSON.
-    asked: HashMap<Text, Asked>,
-    /// Requests of the server that the client has not answered.
-    asked_back: HashMap<Text, Asked>,
-    /// Calls that wait for a person: by the id of our question, or by the state that the client sends back.
-    held: HashMap<Text, Held>,
-    /// Whether the client said that it can ask a person.
+    /// Requests of the client in flight, by their ids as JSON.
+    client_requests: HashMap<Text, PendingRequest>,
+    /// Requests of the server in flight.
+    server_requests: HashMap<Text, PendingRequest>,
+    /// Calls that wait for approval, by the id of our question or by the state that the client sends back.
+    approvals: HashMap<Text, PendingApproval>,
+    /// Whether the client supports elicitation.
     can_ask: bool,
-    /// The names of the tools of the list that the server is telling.
+    /// The tool names of the list that the server is sending.
     listed: HashSet<Text>,
-    /// Makes the ids of events different from those of other connections of the session.
+    /// Distinguishes the event ids of this connection from those of others in the session.
     nonce: u64,
     count: u64,
 }
 
-/// A request that waits for its answer.
+/// A request in flight.
 #[derive(Clone, Debug)]
-struct Asked {
+struct PendingRequest {
     method: Text,
-    /// The id that its events have.
+    /// The id of its events.
     event: Text,
-    /// Whether it is of the revision in which every request says all there is to know.
+    /// Whether it uses the stateless revision, in which every request is self-contained.
     is_modern: bool,
-    /// What the model is to be told along with the answer.
+    /// Advice for the model, to append to the response.
     advice: Option<String>,
-    /// Whether the method is one of the protocol's, or one that the operator let pass.
+    /// Whether the method belongs to the protocol; otherwise the operator listed it.
     is_known: bool,
-    /// Whether a list begins with the answer, rather than going on.
+    /// Whether the response is the first page of a list.
     is_first_page: bool,
 }
 
-/// What a message is to those who read the ledger, if it makes no event.
-struct Crossing<'a> {
+/// A forwarded message without events, for the ledger.
+struct ForwardedMessage<'a> {
     from: Side,
     method: &'a str,
     size: usize,
 }
 
-/// What was decided about all events of a message.
-enum Ruling {
-    /// It goes on; rewritten if an event was, and with advice.
+/// The decision on all events of a message.
+enum MessageDecision {
+    /// It is forwarded, possibly rewritten and with advice.
     Pass { rewritten: Option<Box<Event>>, advice: Option<String> },
-    /// A person is asked about it.
+    /// A person must approve it.
     Ask(Box<Decision>),
-    /// It does not go on, and this is why.
+    /// It is denied, with the reason.
     Stop(String),
 }
 
 impl Relay {
-    /// A connection on which nothing was said yet.
-    pub fn new(terms: RelayOptions) -> Relay {
+    /// Returns a relay for a new connection.
+    pub fn new(options: RelayOptions) -> Relay {
         Relay {
-            terms,
+            options,
             exchange: McpExchange::default(),
-            asked: HashMap::new(),
-            asked_back: HashMap::new(),
-            held: HashMap::new(),
+            client_requests: HashMap::new(),
+            server_requests: HashMap::new(),
+            approvals: HashMap::new(),
             can_ask: false,
             listed: HashSet::new(),
             nonce: RandomState::new().build_hasher().finish(),
@@ -113,98 +113,102 @@ impl Relay {
         }
     }
 
-    /// Takes what the client sent.
+    /// Handles bytes from the client.
     pub fn client_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<OutgoingMessage> {
-        let server = self.terms.server.clone();
-        let mut turn = Turn { warden, server: &server, now, outs: Vec::new() };
+        let server = self.options.server.clone();
+        let mut step = RelayStep { warden, server: &server, now, outs: Vec::new() };
         match message::read(bytes) {
             Err(fault) => {
-                turn.refuse(fault.reason, bytes);
-                // Not under the id of a request that waits: the client would take this for its answer.
-                let is_free = |id: &Json| !self.asked.contains_key(&key(id)) && !self.is_held(&key(id));
-                let id = Glimpse::of(bytes).id.filter(is_free).unwrap_or(Json::Null);
-                turn.client(&message::error(&id, fault.code, &fault.message));
+                step.refuse(fault.reason, bytes);
+                // Not with the id of a request in flight: the client would take this for its response.
+                let is_free =
+                    |id: &Json| !self.client_requests.contains_key(&id_key(id)) && !self.is_pending(&id_key(id));
+                let id = PartialMessage::scan(bytes).id.filter(is_free).unwrap_or(Json::Null);
+                step.send_to_client(&message::error(&id, fault.code, &fault.message));
             }
             Ok((messages, is_batch)) => {
                 for message in messages {
                     let bytes =
                         if is_batch { message.value.to_string().into_bytes() } else { bytes.trim_ascii().to_vec() };
-                    self.client_message(&mut turn, message, bytes);
+                    self.client_message(&mut step, message, bytes);
                 }
             }
         }
-        turn.outs
+        step.outs
     }
 
-    /// Takes what the server sent.
+    /// Handles bytes from the server.
     pub fn server_sent(&mut self, warden: &mut Warden, bytes: &[u8], now: Time) -> Vec<OutgoingMessage> {
-        let server = self.terms.server.clone();
-        let mut turn = Turn { warden, server: &server, now, outs: Vec::new() };
+        let server = self.options.server.clone();
+        let mut step = RelayStep { warden, server: &server, now, outs: Vec::new() };
         match message::read(bytes) {
-            Err(Fault { reason, message, .. }) => {
-                turn.refuse(reason, bytes);
-                turn.note(format!("the server sent something that is no message: {reason}: {message}"));
-                self.answer_for(&mut turn, bytes, &format!("the answer cannot be read: {reason}: {message}"));
+            Err(MessageFault { reason, message, .. }) => {
+                step.refuse(reason, bytes);
+                step.note(format!("the server sent an invalid message: {reason}: {message}"));
+                self.answer_unreadable(
+                    &mut step,
+                    bytes,
+                    &format!("the response of the server is invalid: {reason}: {message}"),
+                );
             }
             Ok((messages, is_batch)) => {
                 for message in messages {
                     let bytes =
                         if is_batch { message.value.to_string().into_bytes() } else { bytes.trim_ascii().to_vec() };
-                    self.server_message(&mut turn, message, bytes);
+                    self.server_message(&mut step, message, bytes);
                 }
             }
         }
-        turn.outs
+        step.outs
     }
 
-    /// Answers a request in place of the server, whose answer cannot be read: the one that it names, or the only one that
-    /// waits.
-    fn answer_for(&mut self, turn: &mut Turn<'_>, bytes: &[u8], reason: &str) {
-        // Servers also ask and tell, and some write what is none of the protocol beside it.
-        let glimpse = Glimpse::of(bytes);
+    /// Answers a request whose response cannot be read: the one that it names, or the only one in flight.
+    fn answer_unreadable(&mut self, step: &mut RelayStep<'_>, bytes: &[u8], reason: &str) {
+        // It may be a request, a notification, or log output of the server.
+        let glimpse = PartialMessage::scan(bytes);
         if !glimpse.is_answer {
             return;
         }
-        let only = || match self.asked.keys().next() {
-            Some(name) if self.asked.len() == 1 => lictor_json::parse_str(name).ok(),
+        let only = || match self.client_requests.keys().next() {
+            Some(name) if self.client_requests.len() == 1 => lictor_json::parse_str(name).ok(),
             _ => None,
         };
         let Some(id) = glimpse.id.or_else(only) else { return };
-        if let Some(asked) = self.asked.remove(&key(&id)) {
+        if let Some(pending) = self.client_requests.remove(&id_key(&id)) {
             self.exchange.forget(Side::Client, &id);
-            turn.client(&client::denied(&id, &asked, reason));
+            step.send_to_client(&client::deny_request(&id, &pending, reason));
         }
     }
 
-    /// Begins the session with approvals that the operator gave beforehand: of definitions, by their digests.
+    /// Records the tool definitions that the operator has approved, by their digests.
     pub fn approve(&mut self, warden: &mut Warden, digests: &[String], now: Time) -> Result<(), WardenError> {
         for digest in digests {
             let mut event = Event::new(Kind::Approval);
             event.id = Some(digest.as_str().into());
             event.more.insert("by", "the operator");
-            warden.decide(&self.stamped(event), Some(now))?;
+            warden.decide(&self.stamp(event), Some(now))?;
         }
         Ok(())
     }
 
-    /// A number that no other event of the session has.
-    fn next_id(&mut self, sort: &str) -> Text {
+    /// Returns an id that no other event of the session has.
+    fn next_id(&mut self, prefix: &str) -> Text {
         self.count += 1;
-        format!("{sort}-{:016x}-{}", self.nonce, self.count).into()
+        format!("{prefix}-{:016x}-{}", self.nonce, self.count).into()
     }
 
-    fn stamped(&self, mut event: Event) -> Event {
-        event.session = Some(self.terms.session.as_str().into());
-        event.more.insert("server", self.terms.server.as_str());
+    fn stamp(&self, mut event: Event) -> Event {
+        event.session = Some(self.options.session.as_str().into());
+        event.more.insert("server", self.options.server.as_str());
         event
     }
 
     fn is_listed(&self, method: &str) -> bool {
-        self.terms.methods.iter().any(|listed| listed == method)
+        self.options.methods.iter().any(|listed| listed == method)
     }
 
-    /// The events of a message, with ids of ours.
-    fn events(&mut self, side: Side, message: &Message, id: &Text) -> Result<Vec<Event>, String> {
+    /// Decodes the events of a message and gives them our ids.
+    fn decode_events(&mut self, side: Side, message: &Message, id: &Text) -> Result<Vec<Event>, String> {
         let decoded = self.exchange.message(side, &message.value);
         if let Some(fault) = decoded.faults.first() {
             return Err(fault.message.clone());
@@ -213,44 +217,49 @@ impl Relay {
         for mut event in decoded.events {
             let is_aside = matches!(event.kind, Kind::Approval | Kind::Denial | Kind::Other(_));
             event.id = Some(if is_aside { self.next_id("input") } else { id.clone() });
-            // A yes to what the server asked is no approval of a tool: nobody knows what it asked.
+            // Accepting a question of the server does not approve a tool: the content of the question is unknown.
             if matches!(event.kind, Kind::Approval | Kind::Denial) {
                 event.tool = None;
             }
-            events.push(self.stamped(event));
+            events.push(self.stamp(event));
         }
         Ok(events)
     }
 }
 
-/// One message, on its way.
-struct Turn<'a> {
+/// The handling of one message.
+struct RelayStep<'a> {
     warden: &'a mut Warden,
-    /// How the server is called.
+    /// The name of the server.
     server: &'a str,
     now: Time,
     outs: Vec<OutgoingMessage>,
 }
 
-impl Turn<'_> {
-    /// Decides on the events of a message, one after the other, up to the first that does not go on. A message that makes
-    /// none goes on with a record of its own.
-    fn decide(&mut self, means: Capabilities, events: &[Event], crossing: &Crossing<'_>) -> Ruling {
+impl RelayStep<'_> {
+    /// Decides on the events of a message in order, up to the first that is denied. A message without events is
+    /// forwarded with a record of its own.
+    fn decide(
+        &mut self,
+        capabilities: Capabilities,
+        events: &[Event],
+        forwarded: &ForwardedMessage<'_>,
+    ) -> MessageDecision {
         let (mut rewritten, mut advice) = (None, None);
         if events.is_empty()
-            && let Err(error) = self.warden.note(crossing.record(self.server), Some(self.now))
+            && let Err(error) = self.warden.note(forwarded.record(self.server), Some(self.now))
         {
-            return Ruling::Stop(self.failed(&error));
+            return MessageDecision::Stop(self.record_failure(&error));
         }
         for event in events {
-            let answer = match self.warden.decide_within(means, event, Some(self.now)) {
+            let answer = match self.warden.decide_within(capabilities, event, Some(self.now)) {
                 Ok(answer) => answer,
-                Err(error) => return Ruling::Stop(self.failed(&error)),
+                Err(error) => return MessageDecision::Stop(self.record_failure(&error)),
             };
             let Some(decision) = answer.decision else {
-                return Ruling::Stop("this was decided before, and is not done twice".to_owned());
+                return MessageDecision::Stop("duplicate: this step was already decided".to_owned());
             };
-            let message = decision.message.clone().unwrap_or_else(|| "This step was not carried out.".to_owned());
+            let message = decision.message.clone().unwrap_or_else(|| "This step was denied.".to_owned());
             match decision.action {
                 Action::Forward => {}
                 Action::Steer => advice = Some(message),
@@ -258,31 +267,31 @@ impl Turn<'_> {
                     advice = Some(message);
                     rewritten = decision.rewritten;
                 }
-                Action::Ask => return Ruling::Ask(Box::new(decision)),
-                Action::Block => return Ruling::Stop(message),
+                Action::Ask => return MessageDecision::Ask(Box::new(decision)),
+                Action::Block => return MessageDecision::Stop(message),
             }
         }
-        Ruling::Pass { rewritten, advice }
+        MessageDecision::Pass { rewritten, advice }
     }
 
-    /// Writes down what does not go on and is no event.
+    /// Records a refused message that is not an event.
     fn refuse(&mut self, reason: &str, bytes: &[u8]) {
         if let Err(error) = self.warden.refuse(&RefusedInput::new(reason, bytes), Some(self.now)) {
             self.note(format!("audit.unavailable: {error}"));
         }
     }
 
-    /// What is said when nothing could be decided.
-    fn failed(&mut self, error: &WardenError) -> String {
+    /// Reports a failed decision and returns the reason for the client.
+    fn record_failure(&mut self, error: &WardenError) -> String {
         self.note(format!("audit.unavailable: {error}"));
-        "lictor could not decide on this, so it is not allowed: audit.unavailable".to_owned()
+        "denied because lictor could not record a decision: audit.unavailable; retry later".to_owned()
     }
 
-    fn client(&mut self, message: &Json) {
+    fn send_to_client(&mut self, message: &Json) {
         self.outs.push(OutgoingMessage::Client(message.to_string().into_bytes()));
     }
 
-    fn server(&mut self, message: &Json) {
+    fn send_to_server(&mut self, message: &Json) {
         self.outs.push(OutgoingMessage::Server(message.to_string().into_bytes()));
     }
 
@@ -291,8 +300,8 @@ impl Turn<'_> {
     }
 }
 
-impl Crossing<'_> {
-    /// The record of it. Only methods that are known or listed cross, so their names say nothing of a person.
+impl ForwardedMessage<'_> {
+    /// Returns its record. Only known or listed methods pass, so the name contains no personal data.
     fn record(&self, server: &str) -> Map<String, Value> {
         let from = match self.from {
             Side::Client => "client",
@@ -308,7 +317,7 @@ impl Crossing<'_> {
     }
 }
 
-/// An id as a key: `1` and `"1"` are two.
-fn key(id: &Json) -> Text {
+/// Returns the key of an id. `1` and `"1"` are different ids.
+fn id_key(id: &Json) -> Text {
     id.to_string().into()
 }

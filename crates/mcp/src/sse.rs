@@ -1,27 +1,27 @@
-//! Server-sent events, cut out of a stream of bytes and written again.
+//! Server-sent events: an incremental parser and a writer.
 
-/// Takes bytes as they come and gives the data of events as they are complete.
+/// An incremental parser of server-sent events.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct EventParser {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
     id: Option<Vec<u8>>,
-    /// Whether the last byte was a carriage return, whose line feed is no line of its own.
+    /// Whether the last byte was a carriage return; a following line feed belongs to it.
     after_return: bool,
-    begun: bool,
+    has_begun: bool,
 }
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct ServerSentEvent {
     pub(crate) data: Vec<u8>,
     pub(crate) id: Option<Vec<u8>>,
 }
 
-impl Events {
-    /// Takes some bytes, and gives the events that they complete.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<Event> {
+impl EventParser {
+    /// Parses more bytes and returns the events that they complete.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<ServerSentEvent> {
         let mut events = Vec::new();
         for byte in bytes {
             match byte {
@@ -39,19 +39,19 @@ impl Events {
         events
     }
 
-    /// How many bytes wait for the end of their event.
-    pub(crate) fn waiting(&self) -> usize {
+    /// Returns how many bytes of an incomplete event are buffered.
+    pub(crate) fn buffered_bytes(&self) -> usize {
         self.line.len() + self.data.len()
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<ServerSentEvent> {
         let mut line = std::mem::take(&mut self.line);
-        if !std::mem::replace(&mut self.begun, true) && line.starts_with("\u{feff}".as_bytes()) {
+        if !std::mem::replace(&mut self.has_begun, true) && line.starts_with("\u{feff}".as_bytes()) {
             line.drain(..3);
         }
         if line.is_empty() {
             let (data, id) = (std::mem::take(&mut self.data), self.id.take());
-            return std::mem::take(&mut self.has_data).then_some(Event { data, id });
+            return std::mem::take(&mut self.has_data).then_some(ServerSentEvent { data, id });
         }
         let colon = line.iter().position(|byte| *byte == b':');
         let (field, value) = match colon {
@@ -74,8 +74,8 @@ impl Events {
     }
 }
 
-/// An event as bytes. Messages are JSON without raw line ends, so that one line is enough and nothing can be forged.
-pub(crate) fn written(data: &[u8], id: Option<&[u8]>) -> Vec<u8> {
+/// Returns an event as bytes. Every line of the data becomes a data line, so a message cannot forge other fields.
+pub(crate) fn write_event(data: &[u8], id: Option<&[u8]>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(data.len() + 16);
     if let Some(id) = id.filter(|id| id.iter().all(|byte| (0x21..0x7f).contains(byte))) {
         bytes.extend_from_slice(b"id: ");
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_the_same_wherever_the_bytes_are_cut() {
+    fn parser_gives_same_events_for_any_chunks() {
         for end in ["\n", "\r\n", "\r"] {
             let text = [
                 "\u{feff}: comment",
@@ -112,21 +112,21 @@ mod tests {
                 "",
             ];
             let text = text.map(|line| format!("{line}{end}")).concat();
-            let whole = Events::default().take(text.as_bytes());
+            let whole = EventParser::default().push(text.as_bytes());
             assert_eq!(whole.len(), 2, "{end:?}");
-            assert_eq!(whole[0], Event { data: b"{\"a\":1,\n \"b\":2}".to_vec(), id: Some(b"7".to_vec()) });
+            assert_eq!(whole[0], ServerSentEvent { data: b"{\"a\":1,\n \"b\":2}".to_vec(), id: Some(b"7".to_vec()) });
             for cut in 0..text.len() {
-                let mut events = Events::default();
-                let mut parts = events.take(&text.as_bytes()[..cut]);
-                parts.extend(events.take(&text.as_bytes()[cut..]));
+                let mut events = EventParser::default();
+                let mut parts = events.push(&text.as_bytes()[..cut]);
+                parts.extend(events.push(&text.as_bytes()[cut..]));
                 assert_eq!(parts, whole, "{end:?} {cut}");
             }
         }
     }
 
     #[test]
-    fn what_is_written_is_one_event() {
-        let written = written(b"a\r\ndata: x\n\nid: 1", Some(b"1\ndata: forged"));
-        assert_eq!(Events::default().take(&written).len(), 1);
+    fn written_data_is_one_event() {
+        let written = write_event(b"a\r\ndata: x\n\nid: 1", Some(b"1\ndata: forged"));
+        assert_eq!(EventParser::default().push(&written).len(), 1);
     }
 }

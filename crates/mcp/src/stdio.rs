@@ -1,6 +1,6 @@
-//! A server that is a process: messages are lines on its standard input and output.
+//! A server as a child process: messages are lines on its standard input and output.
 //!
-//! One thread reads the client, one the server, and this one decides, so that messages have one order.
+//! One thread reads the client, one the server, and the calling thread decides, so that messages have one order.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,21 +10,21 @@ use std::time::Duration;
 use lictor_logic::Time;
 use lictor_warden::Warden;
 
-use crate::message::LONGEST;
+use crate::message::MAX_MESSAGE_BYTES;
 use crate::relay::{OutgoingMessage, Relay};
 
-/// How long a server may be silent when its client is gone, before it is ended.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long a silent server may run after the client has closed its input.
+const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-enum Heard {
+enum Received {
     Client(Vec<u8>),
     Server(Vec<u8>),
     ClientGone,
     ServerGone,
 }
 
-/// Runs a server and stands between it and the client at standard input and output, until one of them is gone. The
-/// server's standard error is ours, and so is its exit code.
+/// Runs a server and relays between it and the client on standard input and output, until one of them ends. The server
+/// inherits our standard error; its exit status is returned.
 pub fn run(
     mut command: Command,
     mut relay: Relay,
@@ -40,28 +40,28 @@ pub fn run(
     let mut to_client = std::io::stdout();
     let (sender, heard) = mpsc::channel();
     let from_client = sender.clone();
-    // Neither thread is waited for: whoever reads the client may do so until the process ends.
+    // The threads are not joined: the one that reads the client may block until the process ends.
     let _ = std::thread::Builder::new()
         .name("client".into())
-        .spawn(move || listen(std::io::stdin(), &from_client, Heard::Client, Heard::ClientGone))?;
+        .spawn(move || read_lines(std::io::stdin(), &from_client, Received::Client, Received::ClientGone))?;
     let _ = std::thread::Builder::new()
         .name("server".into())
-        .spawn(move || listen(output, &sender, Heard::Server, Heard::ServerGone))?;
+        .spawn(move || read_lines(output, &sender, Received::Server, Received::ServerGone))?;
     loop {
         let next = match &to_server {
             Some(_) => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            None => heard.recv_timeout(GRACE),
+            None => heard.recv_timeout(SERVER_EXIT_TIMEOUT),
         };
-        let Ok(next) = next else { return end(&mut child) };
+        let Ok(next) = next else { return stop_server(&mut child) };
         let outs = match next {
-            Heard::Client(line) => relay.client_sent(warden, &line, clock()),
-            Heard::Server(line) => relay.server_sent(warden, &line, clock()),
-            // The server reads the end of its input, and may finish what it does.
-            Heard::ClientGone => {
+            Received::Client(line) => relay.client_sent(warden, &line, clock()),
+            Received::Server(line) => relay.server_sent(warden, &line, clock()),
+            // The server reads the end of its input and may finish its work.
+            Received::ClientGone => {
                 drop(to_server.take());
                 continue;
             }
-            Heard::ServerGone => {
+            Received::ServerGone => {
                 drop(to_server.take());
                 return child.wait();
             }
@@ -72,22 +72,22 @@ pub fn run(
                     note(&text);
                     Ok(())
                 }
-                OutgoingMessage::Client(text) => line(&mut to_client, &text),
+                OutgoingMessage::Client(text) => write_line(&mut to_client, &text),
                 OutgoingMessage::Server(text) => match &mut to_server {
-                    Some(server) => line(server, &text),
+                    Some(server) => write_line(server, &text),
                     None => Ok(()),
                 },
             };
             if written.is_err() {
                 drop(to_server.take());
-                return end(&mut child);
+                return stop_server(&mut child);
             }
         }
     }
 }
 
-/// Ends a server that nobody listens to.
-fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
+/// Kills a server that has not exited yet.
+fn stop_server(child: &mut Child) -> std::io::Result<ExitStatus> {
     if let Some(status) = child.try_wait()? {
         return Ok(status);
     }
@@ -95,17 +95,17 @@ fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Passes lines on until there are none.
-fn listen(input: impl Read, to: &Sender<Heard>, wrap: fn(Vec<u8>) -> Heard, gone: Heard) {
+/// Sends lines to the relay until the input ends.
+fn read_lines(input: impl Read, to: &Sender<Received>, wrap: fn(Vec<u8>) -> Received, gone: Received) {
     let mut input = BufReader::new(input);
     loop {
         let mut line = Vec::new();
-        match input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut line) {
+        match input.by_ref().take(MAX_MESSAGE_BYTES as u64).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => break,
             Ok(_) if line.trim_ascii().is_empty() => {}
             Ok(_) => {
-                // The rest of a line that is too long is no message of its own.
-                let is_cut = line.len() == LONGEST && !line.ends_with(b"\n");
+                // The rest of a line over the limit is skipped: it is not a message of its own.
+                let is_cut = line.len() == MAX_MESSAGE_BYTES && !line.ends_with(b"\n");
                 if is_cut && input.skip_until(b'\n').is_err() {
                     break;
                 }
@@ -118,7 +118,7 @@ fn listen(input: impl Read, to: &Sender<Heard>, wrap: fn(Vec<u8>) -> Heard, gone
     let _ = to.send(gone);
 }
 
-fn line(to: &mut impl Write, text: &[u8]) -> std::io::Result<()> {
+fn write_line(to: &mut impl Write, text: &[u8]) -> std::io::Result<()> {
     to.write_all(text)?;
     to.write_all(b"\n")?;
     to.flush()
@@ -129,14 +129,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_of_a_line_that_is_too_long_is_no_message() {
+    fn rest_of_overlong_line_is_skipped() {
         let hidden = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}\n".as_slice();
-        let input = std::io::repeat(b' ').take(LONGEST as u64 - 1).chain(b"x".as_slice()).chain(hidden).chain(hidden);
+        let input =
+            std::io::repeat(b' ').take(MAX_MESSAGE_BYTES as u64 - 1).chain(b"x".as_slice()).chain(hidden).chain(hidden);
         let (sender, receiver) = mpsc::channel();
-        listen(input, &sender, Heard::Client, Heard::ClientGone);
+        read_lines(input, &sender, Received::Client, Received::ClientGone);
         let mut heard = receiver.try_iter();
-        assert!(matches!(heard.next(), Some(Heard::Client(line)) if line.len() == LONGEST));
-        assert!(matches!(heard.next(), Some(Heard::Client(line)) if line == hidden), "the next line is one");
-        assert!(matches!(heard.next(), Some(Heard::ClientGone)));
+        assert!(matches!(heard.next(), Some(Received::Client(line)) if line.len() == MAX_MESSAGE_BYTES));
+        assert!(matches!(heard.next(), Some(Received::Client(line)) if line == hidden), "the next line is a message");
+        assert!(matches!(heard.next(), Some(Received::ClientGone)));
     }
 }

@@ -1,4 +1,4 @@
-//! Connections: how they are opened, opened again, and given up.
+//! Connections to the server: opening, retries, timeouts.
 
 use std::collections::HashMap;
 use std::thread;
@@ -13,23 +13,22 @@ use postgres::{Client, Config, Error as PostgresError, NoTls, Row, Statement};
 /// How long opening a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How soon a server that has gone silent is noticed.
-const SILENCE: Duration = Duration::from_secs(10);
+/// How long a dead server goes unnoticed.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The waits between attempts to reach a server that does not answer: some three seconds, as long as one restarts.
-const WAITS_IN_MILLISECONDS: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 1500];
+/// The backoff between attempts to connect: three seconds in total, about as long as a restart takes.
+const CONNECT_BACKOFF_MILLISECONDS: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 1500];
 
-/// What is set for every connection: after how many milliseconds the server gives up a statement, the wait for
-/// somebody else's transaction, and a transaction of ours that we have abandoned.
-const SETTINGS: &str = "SELECT set_config('statement_timeout', '10000', false),
+/// Sets the timeouts of a connection in milliseconds: for a statement, for a lock, and for an abandoned transaction.
+const SET_TIMEOUTS: &str = "SELECT set_config('statement_timeout', '10000', false),
     set_config('lock_timeout', '10000', false),
     set_config('idle_in_transaction_session_timeout', '10000', false)";
 
-/// An acknowledged save must last, also where a database is set up for speed.
-const DURABLE: &str =
+/// Turns synchronous commits on where the database has turned them off: an acknowledged save must be durable.
+const SET_SYNCHRONOUS_COMMIT: &str =
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
-/// Where the server is and how to get in.
+/// The address of the server, with credentials.
 pub(crate) struct Server {
     config: Config,
     place: String,
@@ -43,8 +42,12 @@ impl Server {
         if config.get_application_name().is_none() {
             config.application_name("lictor");
         }
-        config.keepalives(true).keepalives_idle(SILENCE).keepalives_interval(SILENCE / 5).keepalives_retries(3);
-        config.tcp_user_timeout(SILENCE);
+        config
+            .keepalives(true)
+            .keepalives_idle(KEEP_ALIVE_TIMEOUT)
+            .keepalives_interval(KEEP_ALIVE_TIMEOUT / 5)
+            .keepalives_retries(3);
+        config.tcp_user_timeout(KEEP_ALIVE_TIMEOUT);
         let hosts = config.get_hosts().iter().map(|host| match host {
             Host::Tcp(name) => name.clone(),
             #[cfg(unix)]
@@ -54,25 +57,25 @@ impl Server {
         Server { config, place }
     }
 
-    /// Its name in messages, which holds no password.
+    /// Returns the name for messages, without the password.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    /// Opens a connection, or says at once why not.
+    /// Opens a connection, without retries.
     pub(crate) fn connect_once(&self) -> Result<Connection, StoreError> {
         self.try_connect().map_err(|error| self.unavailable(&error))
     }
 
-    /// Opens a connection to a server that was there before, so that it may only be restarting.
+    /// Opens a connection, with retries: the server worked before, so it may be restarting.
     pub(crate) fn connect(&self) -> Result<Connection, StoreError> {
-        let mut waits = WAITS_IN_MILLISECONDS.into_iter();
+        let mut waits = CONNECT_BACKOFF_MILLISECONDS.into_iter();
         loop {
             let error = match self.try_connect() {
                 Ok(connection) => return Ok(connection),
                 Err(error) => error,
             };
-            match waits.next().filter(|_| may_pass(&error)) {
+            match waits.next().filter(|_| is_transient(&error)) {
                 Some(wait) => thread::sleep(Duration::from_millis(wait)),
                 None => return Err(self.unavailable(&error)),
             }
@@ -81,25 +84,25 @@ impl Server {
 
     fn try_connect(&self) -> Result<Connection, PostgresError> {
         let mut client = self.config.connect(NoTls)?;
-        client.query(SETTINGS, &[])?;
-        client.query(DURABLE, &[])?;
+        client.query(SET_TIMEOUTS, &[])?;
+        client.query(SET_SYNCHRONOUS_COMMIT, &[])?;
         Ok(Connection { client, prepared: HashMap::new() })
     }
 
-    /// Nothing was saved, and this is why.
+    /// Returns the error for a failure after which nothing was saved.
     pub(crate) fn unavailable(&self, error: &PostgresError) -> StoreError {
-        StoreError::Unavailable { place: self.place.clone(), reason: reason_of(error) }
+        StoreError::Unavailable { place: self.place.clone(), reason: format_error(error) }
     }
 }
 
-/// A connection, with the statements that the server has prepared for it: parsing them each time would double the wait.
+/// A connection with its prepared statements: parsing them each time would double the latency.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     prepared: HashMap<&'static str, Statement>,
 }
 
 impl Connection {
-    /// A statement, prepared when it is first asked for.
+    /// Returns a statement, prepared on first use.
     pub(crate) fn statement(&mut self, text: &'static str) -> Result<Statement, PostgresError> {
         if let Some(statement) = self.prepared.get(text) {
             return Ok(statement.clone());
@@ -110,13 +113,13 @@ impl Connection {
     }
 }
 
-/// Is the connection gone? Either nothing was answered, or the server said that these were its last words.
+/// Whether the connection is lost: the server did not answer, or it reported a fatal error.
 pub(crate) fn is_lost(error: &PostgresError) -> bool {
     error.as_db_error().is_none_or(|said| matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic)))
 }
 
-/// What a server said, with the part that its client leaves out.
-pub(crate) fn reason_of(error: &PostgresError) -> String {
+/// Returns the error of the server, with the source that the client library leaves out.
+pub(crate) fn format_error(error: &PostgresError) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(said), _) => said.message().to_string(),
         (None, Some(source)) => format!("{error}: {source}"),
@@ -124,8 +127,8 @@ pub(crate) fn reason_of(error: &PostgresError) -> String {
     }
 }
 
-/// Can the same attempt succeed a little later? A server that refuses us by name will not change its mind.
-fn may_pass(error: &PostgresError) -> bool {
+/// Whether a retry may succeed. An authentication failure, for one, is final.
+fn is_transient(error: &PostgresError) -> bool {
     error.code().is_none_or(|code| {
         [
             SqlState::CANNOT_CONNECT_NOW,
@@ -137,8 +140,8 @@ fn may_pass(error: &PostgresError) -> bool {
     })
 }
 
-/// The version in a column.
-pub(crate) fn version_of(row: &Row, column: usize) -> Result<u64, PostgresError> {
+/// Reads the version in a column.
+pub(crate) fn read_version(row: &Row, column: usize) -> Result<u64, PostgresError> {
     // The sequence counts from 1 upwards, so the sign is never lost.
     row.try_get::<_, i64>(column).map(i64::cast_unsigned)
 }

@@ -1,4 +1,4 @@
-//! What a transaction has to write for several saves, worked out from the versions that it found and locked.
+//! The plan of a transaction: the writes for several saves, computed from the versions that it found and locked.
 //!
 //! All saves of one transaction give the same version. That is enough: a version becomes known only when the
 //! transaction is over, so no save of the same transaction can expect it.
@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use lictor_store::{Change, ExpectedVersion, StoreError};
 
-/// The writes of one transaction, by the kind of statement, and the saves that are left out.
+/// The writes of one transaction by kind of statement, and the conflicts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan<'a> {
-    /// For each save, why it is not made.
+    /// The conflict of each save, if any.
     pub(crate) conflicts: Vec<Option<StoreError>>,
     pub(crate) inserted: (Vec<&'a str>, Vec<&'a [u8]>),
     pub(crate) updated: (Vec<&'a str>, Vec<&'a [u8]>),
     pub(crate) deleted: Vec<&'a str>,
-    /// Keys that were absent and are absent in the end. They are inserted and deleted again, for only a row can be locked:
-    /// nobody else may create them before this transaction is over.
+    /// Keys that are absent before and after. They are inserted and deleted again, because only a row can be locked: no
+    /// other process may create them before this transaction ends.
     pub(crate) kept_absent: Vec<&'a str>,
 }
 
-/// A key during the transaction: the version that was found, and what the saves so far have made of it.
+/// A key during the transaction: the version that was found, and the value that earlier saves wrote.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry<'a> {
     found: Option<u64>,
@@ -28,7 +28,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn is(&self, expected: ExpectedVersion) -> bool {
+    fn matches(&self, expected: ExpectedVersion) -> bool {
         match self.written {
             Some(Some(_)) => false,
             Some(None) => expected == ExpectedVersion::Absent,
@@ -44,7 +44,7 @@ impl<'a> Plan<'a> {
         for changes in saves {
             let conflict = changes.iter().find(|change| {
                 let new = Entry { found: found.get(&change.key).copied(), written: None };
-                !entries.entry(&change.key).or_insert(new).is(change.expected)
+                !entries.entry(&change.key).or_insert(new).matches(change.expected)
             });
             plan.conflicts.push(conflict.map(|change| StoreError::Conflict { key: change.key.clone() }));
             if conflict.is_some() {
@@ -69,7 +69,7 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// How many rows the statement must change; fewer mean that somebody else created a key meanwhile.
+    /// Returns how many rows the statement must change; fewer mean that another process created a key meanwhile.
     pub(crate) fn rows(&self) -> usize {
         self.inserted.0.len() + self.updated.0.len() + self.deleted.len()
     }
@@ -78,7 +78,7 @@ impl<'a> Plan<'a> {
         self.conflicts.iter().all(Option::is_some)
     }
 
-    /// The outcome of each save once the transaction has given this version.
+    /// Returns the outcome of each save, for the version of the transaction.
     pub(crate) fn outcomes(self, version: u64) -> Vec<Result<u64, StoreError>> {
         self.conflicts.into_iter().map(|conflict| conflict.map_or(Ok(version), Err)).collect()
     }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn saves_of_one_transaction_see_each_other() {
+    fn plan_applies_saves_in_order() {
         let found = BTreeMap::from([("old".to_string(), 7)]);
         let saves = [
             vec![Change::put("new", ExpectedVersion::Absent, "1"), Change::delete("old", ExpectedVersion::Version(7))],

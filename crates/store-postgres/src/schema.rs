@@ -1,18 +1,18 @@
-//! The tables: created on first use, recognised afterwards.
+//! The tables: created on first use, checked afterwards.
 
 use lictor_store::StoreError;
 use postgres::{Client, Error as PostgresError};
 
 use crate::connection::Server;
 
-/// The layout of the tables. Another number was written by another version of this program.
-const LAYOUT: i32 = 1;
+/// The version of the table layout.
+const LAYOUT_VERSION: i32 = 1;
 
-/// Whoever creates the tables holds this lock: `IF NOT EXISTS` alone fails when two processes come at once.
-const LOCK: i64 = 0x4c69_6374_6f72;
+/// The advisory lock for creating the tables: `IF NOT EXISTS` alone fails when two processes run it at the same time.
+const CREATE_LOCK_ID: i64 = 0x4c69_6374_6f72;
 
-/// Keys are in the order of their bytes. A writer is one connection that saves; `turn` counts its commits, by which it
-/// finds out what became of one whose answer it never got. Versions come from a sequence and never come again.
+/// Keys sort by their bytes. A writer is one connection that makes saves; `turn` counts its commits, which reveals the
+/// outcome of a commit whose answer was lost. Versions come from a sequence and never repeat.
 const TABLES: &str = r#"
     CREATE TABLE IF NOT EXISTS lictor_layout (number integer NOT NULL);
     CREATE TABLE IF NOT EXISTS lictor_entry (
@@ -28,36 +28,36 @@ const TABLES: &str = r#"
     CREATE SEQUENCE IF NOT EXISTS lictor_version;
 "#;
 
-/// Writers of processes that ended long ago. One that is alive after all gets itself a new line.
-const FORGET_OLD_WRITERS: &str = "DELETE FROM lictor_writer WHERE used_at < now() - interval '7 days'";
+/// Deletes the rows of writers that were idle for a week. A live writer inserts a new row.
+const DELETE_OLD_WRITERS: &str = "DELETE FROM lictor_writer WHERE used_at < now() - interval '7 days'";
 
-/// Creates the tables if they are not there, and makes sure that they are ours.
-pub(crate) fn prepare(client: &mut Client, server: &Server) -> Result<(), StoreError> {
+/// Creates the tables if they are missing, and checks that they are ours.
+pub(crate) fn prepare_tables(client: &mut Client, server: &Server) -> Result<(), StoreError> {
     let damaged = |reason: String| Err(StoreError::Damaged { place: server.place().into(), reason });
-    let (encoding, layout) = create(client).map_err(|error| server.unavailable(&error))?;
+    let (encoding, layout) = create_tables(client).map_err(|error| server.unavailable(&error))?;
     if encoding != "UTF8" {
-        return damaged(format!("the encoding of the database is {encoding}, and keys are UTF-8"));
+        return damaged(format!("the encoding of the database is {encoding}, but keys need UTF8"));
     }
-    if layout != LAYOUT {
+    if layout != LAYOUT_VERSION {
         return damaged(format!(
-            "the layout of its tables is number {layout}, and this version of Lictor knows {LAYOUT}"
+            "the layout version of its tables is {layout}, but this version of Lictor supports {LAYOUT_VERSION}"
         ));
     }
     Ok(())
 }
 
-fn create(client: &mut Client) -> Result<(String, i32), PostgresError> {
+fn create_tables(client: &mut Client) -> Result<(String, i32), PostgresError> {
     let mut transaction = client.transaction()?;
     let encoding = transaction.query_one("SELECT current_setting('server_encoding')", &[])?.try_get(0)?;
-    transaction.query("SELECT pg_advisory_xact_lock($1)", &[&LOCK])?;
-    // Tables that are there are left alone, so that a role without the right to create any can use them.
+    transaction.query("SELECT pg_advisory_xact_lock($1)", &[&CREATE_LOCK_ID])?;
+    // Existing tables are not touched, so that a role without the right to create tables can use them.
     let is_there: bool = transaction.query_one("SELECT to_regclass('lictor_layout') IS NOT NULL", &[])?.try_get(0)?;
     if !is_there {
         transaction.batch_execute(TABLES)?;
-        transaction.execute("INSERT INTO lictor_layout (number) VALUES ($1)", &[&LAYOUT])?;
+        transaction.execute("INSERT INTO lictor_layout (number) VALUES ($1)", &[&LAYOUT_VERSION])?;
     }
     let layout = transaction.query_one("SELECT max(number) FROM lictor_layout", &[])?.try_get(0)?;
-    transaction.execute(FORGET_OLD_WRITERS, &[])?;
+    transaction.execute(DELETE_OLD_WRITERS, &[])?;
     transaction.commit()?;
     Ok((encoding, layout))
 }

@@ -1,10 +1,10 @@
 //! A store in a folder of the local disk: one SQLite database with a write-ahead log.
 //!
-//! All saves that wait at the same moment become one transaction, and so one wait for the disk (see [`GroupCommit`]). A
-//! commit is durable when it returns: the log is synchronized with every one of them. Several processes may open the
+//! Saves that wait at the same time share one transaction and one sync of the disk (see [`GroupCommit`]). A commit is
+//! durable when it returns: every commit syncs the log. Several processes may open the
 //! same folder; SQLite lets one of them write at a time and all of them read.
 //!
-//! INVARIANT: memory does not grow with what is stored; each connection has a page cache of a stated size.
+//! INVARIANT: memory does not grow with the stored data; each connection has a page cache of fixed size.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -17,28 +17,28 @@ use std::time::Duration;
 use rusqlite::{Connection, Error as SqlError, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::error::StoreError;
-use crate::group::GroupCommit;
+use crate::group_commit::GroupCommit;
 use crate::key::{check_changes, check_key, end_of_prefix};
 use crate::store::{Change, ExpectedVersion, Store, StoredValue};
 
-/// The database within the folder.
-const FILE: &str = "state.sqlite";
+/// The name of the database in the folder.
+const DATABASE_FILE: &str = "state.sqlite";
 
-/// Says in the header of the file that it is ours: "Lict" in ASCII.
-const APPLICATION: i32 = 0x4c69_6374;
+/// The SQLite application id of our files: "Lict" in ASCII.
+const APPLICATION_ID: i32 = 0x4c69_6374;
 
-/// The layout of the tables. Another number was written by another version of this program.
-const LAYOUT: i32 = 1;
+/// The version of the table layout.
+const LAYOUT_VERSION: i32 = 1;
 
-/// How long a process waits for another one that is writing to the same folder.
-const WAIT_FOR_OTHERS: &str = "PRAGMA busy_timeout = 10000";
+/// How long a process waits for another one that writes to the same folder: 10 seconds.
+const SET_BUSY_TIMEOUT: &str = "PRAGMA busy_timeout = 10000";
 
-/// How often, and how far apart, processes that come to a new folder at once try to set it up.
-const ATTEMPTS_TO_CHOOSE: usize = 500;
-const A_MOMENT: Duration = Duration::from_millis(10);
+/// How often, and how far apart, processes that open a new folder at the same time retry to set the journal mode.
+const JOURNAL_MODE_ATTEMPTS: usize = 500;
+const JOURNAL_MODE_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What is set for each connection: every commit waits for the disk; a page cache of 4 MiB; and the log is copied into
-/// the database only every 16 MiB, since that waits for the disk as well and random saves rarely meet in a page.
+/// The settings of each connection: every commit syncs; the page cache has 4 MiB; and the log is copied into the
+/// database only every 16 MiB, because a copy syncs as well and random saves rarely share a page.
 const SETTINGS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
@@ -47,15 +47,15 @@ const SETTINGS: &str = "
     PRAGMA journal_size_limit = 67108864;
 ";
 
-/// The tables. Versions count on when keys are deleted, so the last one is kept beside the entries.
+/// The tables. Versions keep increasing when keys are deleted, so the last one has a table of its own.
 const TABLES: &str = "
     CREATE TABLE entry (key TEXT PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE counter (last_version INTEGER NOT NULL) STRICT;
     INSERT INTO counter VALUES (0);
 ";
 
-/// How many connections are kept open for reading; more are opened when as many threads read at once.
-const IDLE_READERS: usize = 4;
+/// How many idle read connections are kept open; concurrent readers open more when needed.
+const MAX_IDLE_READERS: usize = 4;
 
 /// A store in a folder, for one machine.
 pub struct EmbeddedStore {
@@ -66,25 +66,25 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the store in a folder, and creates both if they are not there.
+    /// Opens the store in a folder, and creates both if they are missing.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] if the folder cannot be created or written to, [`StoreError::Damaged`] if it holds
-    /// something else or was written by a version of this program with another layout.
+    /// another program's data or was written by a version of this program with another layout.
     pub fn open(folder: &Path) -> Result<EmbeddedStore, StoreError> {
         let unusable = |error: io::Error| StoreError::Unavailable {
             place: folder.display().to_string(),
-            reason: format!("the folder cannot be used: {error}"),
+            reason: format!("cannot create or open the folder: {error}"),
         };
-        create(folder).map_err(unusable)?;
-        let file = folder.join(FILE);
+        create_folder(folder).map_err(unusable)?;
+        let file = folder.join(DATABASE_FILE);
         let is_new = !file.exists();
-        let mut writer = connect(&file).map_err(|error| explain(&file, &error))?;
+        let mut writer = connect(&file).map_err(|error| to_store_error(&file, &error))?;
         prepare(&mut writer, &file)?;
         if is_new {
-            // A file lasts when its folder does.
-            synchronize(folder).map_err(unusable)?;
+            // A file is durable only when its folder is.
+            sync_folder(folder).map_err(unusable)?;
         }
         Ok(EmbeddedStore {
             file,
@@ -94,27 +94,27 @@ impl EmbeddedStore {
         })
     }
 
-    /// Reads with a connection that no other thread uses meanwhile.
+    /// Runs a query on a connection that no other thread is using.
     fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T, SqlError>) -> Result<T, StoreError> {
         let idle = lock(&self.readers).pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => connect(&self.file).map_err(|error| explain(&self.file, &error))?,
+            None => connect(&self.file).map_err(|error| to_store_error(&self.file, &error))?,
         };
-        let result = query(&connection).map_err(|error| explain(&self.file, &error));
+        let result = query(&connection).map_err(|error| to_store_error(&self.file, &error));
         let mut readers = lock(&self.readers);
-        if result.is_ok() && readers.len() < IDLE_READERS {
+        if result.is_ok() && readers.len() < MAX_IDLE_READERS {
             readers.push(connection);
         }
         result
     }
 
-    /// Makes saves in one transaction. Those in conflict are left out, the others are durable when it returns.
+    /// Makes saves in one transaction. Conflicting saves are skipped; the others are durable when this returns.
     fn commit(&self, saves: &[Vec<Change>]) -> Vec<Result<u64, StoreError>> {
         let mut writer = lock(&self.writer);
         let failed = |error: StoreError| saves.iter().map(|_| Err(error.clone())).collect();
         match begin(&mut writer, saves) {
-            Err(error) => failed(explain(&self.file, &error)),
+            Err(error) => failed(to_store_error(&self.file, &error)),
             Ok((transaction, outcomes)) => match transaction.commit() {
                 Ok(()) => outcomes,
                 // The log may hold the commit although the disk did not confirm it.
@@ -154,7 +154,7 @@ impl Store for EmbeddedStore {
             let mut statement = connection.prepare_cached(
                 "SELECT key FROM entry WHERE key >= ?1 AND key > ?2 AND key < ?3 ORDER BY key LIMIT ?4",
             )?;
-            // Every key comes behind the empty text.
+            // The empty string sorts before every key.
             let rows = statement.query_map(params![prefix, after.unwrap_or(""), end, limit], |row| row.get(0))?;
             rows.collect()
         })
@@ -172,7 +172,7 @@ impl fmt::Debug for EmbeddedStore {
     }
 }
 
-/// Opens a transaction and makes all saves in it that are not in conflict.
+/// Opens a transaction and makes all saves that do not conflict.
 fn begin<'a>(
     writer: &'a mut Connection,
     saves: &[Vec<Change>],
@@ -182,9 +182,9 @@ fn begin<'a>(
     Ok((transaction, outcomes))
 }
 
-/// Applies saves one after the other, each to what those before it have left.
+/// Applies saves in order, each on top of the ones before.
 fn apply(transaction: &Transaction<'_>, saves: &[Vec<Change>]) -> Result<Vec<Result<u64, StoreError>>, SqlError> {
-    let mut version_of = transaction.prepare_cached("SELECT version FROM entry WHERE key = ?1")?;
+    let mut select_version = transaction.prepare_cached("SELECT version FROM entry WHERE key = ?1")?;
     let mut put =
         transaction.prepare_cached("INSERT OR REPLACE INTO entry (key, version, value) VALUES (?1, ?2, ?3)")?;
     let mut delete = transaction.prepare_cached("DELETE FROM entry WHERE key = ?1")?;
@@ -194,7 +194,7 @@ fn apply(transaction: &Transaction<'_>, saves: &[Vec<Change>]) -> Result<Vec<Res
     for changes in saves {
         let mut conflict = None;
         for change in changes {
-            let version = version_of.query_row([&change.key], |row| row.get(0)).optional()?;
+            let version = select_version.query_row([&change.key], |row| row.get(0)).optional()?;
             if ExpectedVersion::of_version(version) != change.expected {
                 conflict = Some(StoreError::Conflict { key: change.key.clone() });
                 break;
@@ -221,54 +221,58 @@ fn apply(transaction: &Transaction<'_>, saves: &[Vec<Change>]) -> Result<Vec<Res
 
 fn connect(file: &Path) -> Result<Connection, SqlError> {
     let connection = Connection::open(file)?;
-    connection.execute_batch(WAIT_FOR_OTHERS)?;
+    connection.execute_batch(SET_BUSY_TIMEOUT)?;
     connection.execute_batch(SETTINGS)?;
     Ok(connection)
 }
 
-/// Makes a new file a store, and makes sure that an old one is.
+/// Creates the tables in a new file, and checks that an existing file is ours.
 fn prepare(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
-    let sql = |error: SqlError| explain(file, &error);
+    let sql = |error: SqlError| to_store_error(file, &error);
     let number = |connection: &Connection, pragma: &str| {
         connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(sql)
     };
-    choose_log(connection).map_err(sql)?;
-    // Two processes may come to a new folder at once: the second one waits here and then finds the tables.
+    set_journal_mode(connection).map_err(sql)?;
+    // Two processes may open a new folder at the same time: the second one waits here and then finds the tables.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
     let (application, layout) = (number(&transaction, "application_id")?, number(&transaction, "user_version")?);
     let objects: u32 =
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
     if objects == 0 {
         transaction.execute_batch(TABLES).map_err(sql)?;
-        transaction.pragma_update(None, "application_id", APPLICATION).map_err(sql)?;
-        transaction.pragma_update(None, "user_version", LAYOUT).map_err(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
+        transaction.pragma_update(None, "user_version", LAYOUT_VERSION).map_err(sql)?;
         return transaction.commit().map_err(sql);
     }
     let damaged = |reason: String| StoreError::Damaged { place: file.display().to_string(), reason };
-    if application != APPLICATION {
-        return Err(damaged("it is a database of another program".into()));
+    if application != APPLICATION_ID {
+        return Err(damaged("this is a database of another program".into()));
     }
-    if layout != LAYOUT {
-        return Err(damaged(format!("its layout is number {layout}, and this version of Lictor knows {LAYOUT}")));
+    if layout != LAYOUT_VERSION {
+        return Err(damaged(format!(
+            "its layout version is {layout}, but this version of Lictor supports {LAYOUT_VERSION}"
+        )));
     }
     Ok(())
 }
 
-/// Gives the database a write-ahead log, which it keeps from then on.
+/// Switches the database to a write-ahead log, permanently.
 ///
-/// SQLite does not wait for others that do the same at this moment, as it does everywhere else; so we do.
-fn choose_log(connection: &Connection) -> Result<(), SqlError> {
-    for _ in 0..ATTEMPTS_TO_CHOOSE {
+/// The busy timeout of SQLite does not cover this statement, so it is retried here.
+fn set_journal_mode(connection: &Connection) -> Result<(), SqlError> {
+    for _ in 0..JOURNAL_MODE_ATTEMPTS {
         match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => thread::sleep(A_MOMENT),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                thread::sleep(JOURNAL_MODE_RETRY_INTERVAL)
+            }
             result => return result,
         }
     }
     connection.pragma_update(None, "journal_mode", "WAL")
 }
 
-/// Creates a folder that only its owner can look into: sessions may hold personal data.
-fn create(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can read: sessions may hold personal data.
+fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -278,18 +282,18 @@ fn create(folder: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
     match folder.parent() {
-        Some(parent) if parent != Path::new("") => synchronize(parent),
-        _ => synchronize(Path::new(".")),
+        Some(parent) if parent != Path::new("") => sync_folder(parent),
+        _ => sync_folder(Path::new(".")),
     }
 }
 
-/// Makes the names within a folder durable.
-fn synchronize(folder: &Path) -> io::Result<()> {
+/// Syncs the names in a folder.
+fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Tells a file that will never be readable from one that may be later.
-fn explain(file: &Path, error: &SqlError) -> StoreError {
+/// Returns the error of a damaged file, or of one that may be usable later.
+fn to_store_error(file: &Path, error: &SqlError) -> StoreError {
     let (place, reason) = (file.display().to_string(), error.to_string());
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { place, reason },
@@ -298,6 +302,6 @@ fn explain(file: &Path, error: &SqlError) -> StoreError {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A transaction that a panic cut short was rolled back when it was dropped.
+    // A panic in a transaction drops it, which rolls it back.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,18 +1,18 @@
-//! What can go wrong with a store, told apart by what the caller has to do about it.
+//! Errors of a store, by what the caller must do about them.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a store did not do what it was asked.
+/// The reason a store operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Somebody else changed the key. Nothing was saved; load it and decide again.
+    /// Another writer changed the key. Nothing was saved; load it and decide again.
     Conflict {
-        /// The first key of the save that is not as expected.
+        /// The first key of the save with another version than expected.
         key: String,
     },
-    /// The store cannot hold this, now or ever. Nothing was saved.
+    /// The key or the value is invalid. Nothing was saved.
     Refused {
         /// The key, shortened if it is long.
         key: String,
@@ -23,17 +23,17 @@ pub enum StoreError {
     Unavailable {
         /// The file or the server.
         place: String,
-        /// What it said.
+        /// The error it reported.
         reason: String,
     },
-    /// The store failed in the moment of saving. Load the keys to find out whether it was saved.
+    /// The store failed during a commit. Load the keys to find out whether it was saved.
     Uncertain {
         /// The file or the server.
         place: String,
-        /// What it said.
+        /// The error it reported.
         reason: String,
     },
-    /// What is stored was not written by this program, or is damaged. Nothing was changed.
+    /// The stored data was not written by this program, or is damaged. Nothing was changed.
     Damaged {
         /// The file or the server.
         place: String,
@@ -43,7 +43,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Is it certain that nothing was saved?
+    /// Whether it is certain that nothing was saved.
     pub fn is_unsaved(&self) -> bool {
         !matches!(self, StoreError::Uncertain { .. })
     }
@@ -53,21 +53,21 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreError::Conflict { key } => {
-                write!(f, "`{key}` was changed by somebody else\nhint: load it again and decide anew")
+                write!(f, "version conflict: `{key}` was changed by another writer\nhint: load it again and retry")
             }
             StoreError::Refused { key, reason } => write!(f, "`{key}` cannot be stored: {reason}"),
             StoreError::Unavailable { place, reason } => write!(
                 f,
-                "{place}: the store cannot be used: {reason}\nhint: nothing was saved; once the cause is gone, try again"
+                "{place}: the store is unavailable: {reason}\nhint: nothing was saved; fix the cause and retry"
             ),
             StoreError::Uncertain { place, reason } => write!(
                 f,
-                "{place}: the store failed while it saved: {reason}\nhint: load the keys again to see whether it was saved"
+                "{place}: the store failed during a commit: {reason}\nhint: load the keys again to see whether it was saved"
             ),
             StoreError::Damaged { place, reason } => write!(
                 f,
-                "{place}: what is stored cannot be understood: {reason}\nhint: restore it from a backup, or begin in an \
-                 empty place"
+                "{place}: the stored data is damaged or foreign: {reason}\nhint: restore a backup, or start with an empty \
+                 folder or database"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! A store that forgets: the definition of what a store does, short enough to be believed.
+//! The store in memory: the reference implementation, short enough to be obviously right.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::key::{check_changes, check_key};
 use crate::store::{Change, ExpectedVersion, Store, StoredValue};
 
-/// A store in memory, for tests and for whoever wants nothing kept.
+/// A store in memory, for tests and for state that need not survive a restart.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<Entries>);
 
@@ -19,13 +19,13 @@ struct Entries {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Returns an empty store.
     pub fn new() -> MemoryStore {
         MemoryStore::default()
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nobody panics between the first and the last change of a save, so what is there is whole.
+        // No code can panic between the first and the last change of a save, so poisoned entries are consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

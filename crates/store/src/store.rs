@@ -1,66 +1,67 @@
-//! The one trait, and the values that go in and out.
+//! The trait [`Store`] and its values.
 
 use crate::error::StoreError;
 
-/// Bytes under keys with versions, shared by threads and, depending on the implementation, by processes.
+/// A store of versioned bytes under keys, shared by threads and, depending on the implementation, by processes.
 pub trait Store: Send + Sync {
-    /// What stands under a key; nothing if there is no such key.
+    /// Returns the value of a key, or none.
     fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError>;
 
-    /// All keys that begin with the prefix, with what stands under them, in the order of the bytes of the keys.
+    /// Returns all keys with a prefix and their values, sorted by the bytes of the keys.
     ///
-    /// It is one moment of the store: a save is seen as a whole or not at all. All of it is in memory at once, so ask
-    /// for the entries of one session, and use [`Store::keys`] for more.
+    /// The result is a consistent snapshot: a save is visible as a whole or not at all. It is held in memory, so scan
+    /// the entries of one session, and use [`Store::keys`] for more.
     fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError>;
 
-    /// At most `limit` keys that begin with the prefix and come behind `after`, in the order of their bytes.
+    /// Returns up to `limit` keys with a prefix that sort after `after`, sorted by their bytes.
     ///
-    /// To walk over any number of keys in bounded memory, ask again with the last key of the answer until the answer is
-    /// empty. Saves in between may or may not be seen.
+    /// To list any number of keys in bounded memory, call it again with the last key of the page until a page is empty.
+    /// Saves in between may or may not be visible.
     fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError>;
 
-    /// Makes all changes or none, and returns when they are durable.
+    /// Makes all changes or none, and returns their version when they are durable.
     ///
-    /// Every key that was put has the version that is returned. The key has never had it before, not even before it was
-    /// deleted, so that somebody who slept meanwhile never mistakes a new value for the one that they knew.
+    /// A key never has the same version twice, not even after it was deleted, so a caller that was suspended never
+    /// mistakes a new value for the one it knew.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] if a key is not as expected: nothing was changed, load it and decide again.
-    /// [`StoreError::Uncertain`] if the store failed in the very moment of saving: load the keys to find out.
+    /// [`StoreError::Conflict`] if a key has another version than expected: nothing was changed, load it and decide
+    /// again. [`StoreError::Uncertain`] if the store failed during the commit: load the keys to find out.
     fn save(&self, changes: &[Change]) -> Result<u64, StoreError>;
 
-    /// Whether it may have to wait, for a disk or a server: whoever must not wait asks it on another thread then.
+    /// Whether calls may block, on a disk or a server. Callers that must not block use another thread then.
     fn waits(&self) -> bool {
         true
     }
 }
 
-/// What stands under a key.
+/// The value of a key, with its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredValue {
-    /// Names this value of this key; to change it, expect it.
+    /// The version of this value; a change of the key must expect it.
     pub version: u64,
     /// The bytes that were saved.
     pub value: Vec<u8>,
 }
 
-/// What the author of a change believes about its key.
+/// The version of a key that a change expects: an optimistic lock.
+// Exhaustive on purpose: every store must handle every expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedVersion {
-    /// There is no such key.
+    /// The key does not exist.
     Absent,
     /// The key has this version.
     Version(u64),
 }
 
 impl ExpectedVersion {
-    /// What to expect of a key after it was loaded.
+    /// Returns the expectation for a loaded value.
     pub fn of(loaded: Option<&StoredValue>) -> ExpectedVersion {
         ExpectedVersion::of_version(loaded.map(|stored| stored.version))
     }
 
-    /// What to expect of a key that has this version, if it is there at all.
+    /// Returns the expectation for a version; none means that the key does not exist.
     pub fn of_version(version: Option<u64>) -> ExpectedVersion {
         version.map_or(ExpectedVersion::Absent, ExpectedVersion::Version)
     }
@@ -69,21 +70,21 @@ impl ExpectedVersion {
 /// One change of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The key; it may stand in a save only once.
+    /// The key, at most once in a save.
     pub key: String,
-    /// What must be stored under the key for the save to happen.
+    /// The version that the key must have, or the save fails.
     pub expected: ExpectedVersion,
-    /// What to store, or nothing to delete the key.
+    /// The new value, or none to delete the key.
     pub value: Option<Vec<u8>>,
 }
 
 impl Change {
-    /// Stores bytes under a key.
+    /// Returns a change that stores bytes under a key.
     pub fn put(key: impl Into<String>, expected: ExpectedVersion, value: impl Into<Vec<u8>>) -> Change {
         Change { key: key.into(), expected, value: Some(value.into()) }
     }
 
-    /// Deletes a key. Of a key that is expected to be absent this only makes sure that it is.
+    /// Returns a change that deletes a key. With [`ExpectedVersion::Absent`] it only asserts that the key is missing.
     pub fn delete(key: impl Into<String>, expected: ExpectedVersion) -> Change {
         Change { key: key.into(), expected, value: None }
     }

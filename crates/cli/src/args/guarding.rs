@@ -11,7 +11,7 @@ pub(crate) const DEADLINE: u32 = 20;
 
 // No doc comment: clap would show it in place of the help of the commands.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct ByArgs {
+pub(crate) struct PolicyArgs {
     /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct ByArgs {
 #[command(after_help = GUARD_EXAMPLES)]
 pub(crate) struct GuardArgs {
     #[command(flatten)]
-    pub(crate) by: ByArgs,
+    pub(crate) by: PolicyArgs,
 
     #[command(flatten)]
     pub(crate) warden: WardenArgs,
@@ -142,7 +142,7 @@ pub(crate) struct McpArgs {
     pub(crate) approve: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) by: ByArgs,
+    pub(crate) by: PolicyArgs,
 
     #[command(flatten)]
     pub(crate) warden: WardenArgs,

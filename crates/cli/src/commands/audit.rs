@@ -1,4 +1,4 @@
-//! `lictor audit`: judges logs by a policy and reports what it found.
+//! `lictor audit`: judges logs by a policy and reports the findings.
 
 mod history;
 mod progress;
@@ -29,14 +29,14 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let skewed = skew(args)?.map(|skew| SkewedPolicy::new(&policy, skew));
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
     let limits = lictor_logic::CacheLimits { rows: args.max_rows, ..lictor_logic::CacheLimits::DEFAULT };
-    let mut judge =
-        Judge::with_limits(judged, limits).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let mut judge = Judge::with_limits(judged, limits)
+        .map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     let options = options(args)?;
     let inputs = input::find(&args.traces, &options.limits)?;
     if let Some(path) = &args.history {
         history::restore(&mut judge, path)?;
     }
-    let bar = progress::Bar::new(&inputs, args.quiet);
+    let bar = progress::AuditProgress::new(&inputs, args.quiet);
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
     let mut report = match result {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         }
     }
     if !args.quiet {
-        say_formats(&report, args.input_format.is_none());
+        print_formats(&report, args.input_format.is_none());
     }
     match &args.output {
         Some(path) => {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     Ok(outcome(&report, args))
 }
 
-/// What the arguments say about how to audit.
+/// Returns the audit options of the arguments.
 fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
     let now = jiff::Timestamp::now();
     let as_of = match args.as_of.as_deref() {
@@ -104,7 +104,7 @@ fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
     })
 }
 
-/// By how much clocks may be wrong.
+/// Returns the allowed clock skew.
 fn skew(args: &AuditArgs) -> anyhow::Result<Option<lictor_logic::Span>> {
     let Some(seconds) = args.skew else { return Ok(None) };
     match std::time::Duration::try_from_secs_f64(seconds) {
@@ -113,7 +113,7 @@ fn skew(args: &AuditArgs) -> anyhow::Result<Option<lictor_logic::Span>> {
     }
 }
 
-/// How far events may come out of order.
+/// Returns the reorder window.
 fn window(args: &AuditArgs) -> anyhow::Result<Option<ReorderWindow>> {
     if args.reorder == "off" {
         return Ok(None);
@@ -124,7 +124,7 @@ fn window(args: &AuditArgs) -> anyhow::Result<Option<ReorderWindow>> {
     Ok(Some(ReorderWindow { events, time }))
 }
 
-/// The format of a name.
+/// Returns the input format of a name.
 pub(crate) fn format(name: &str) -> anyhow::Result<Format> {
     Format::named(name).with_context(|| {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
@@ -132,7 +132,7 @@ pub(crate) fn format(name: &str) -> anyhow::Result<Format> {
     })
 }
 
-/// The fingerprints in an earlier report, as JSON or JSONL.
+/// Reads the fingerprints of an earlier report, in JSON or JSONL.
 fn fingerprints(path: &Path) -> anyhow::Result<std::collections::HashSet<String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut found = std::collections::HashSet::new();
@@ -161,28 +161,28 @@ fn fingerprints(path: &Path) -> anyhow::Result<std::collections::HashSet<String>
     Ok(found)
 }
 
-/// Says which formats were found, since detection can be wrong.
-fn say_formats(report: &Report, was_detected: bool) {
+/// Prints the detected formats, because detection can be wrong.
+fn print_formats(report: &Report, was_detected: bool) {
     if !was_detected {
         return;
     }
-    const MOST: usize = 5;
-    for file in report.files.iter().take(MOST) {
+    const MAX_SHOWN_FILES: usize = 5;
+    for file in report.files.iter().take(MAX_SHOWN_FILES) {
         complaint::note(&format!("{}: {} ({} events)", file.name, file.format, file.events));
     }
-    if report.files.len() > MOST {
-        complaint::note(&format!("and {} more files", report.files.len() - MOST));
+    if report.files.len() > MAX_SHOWN_FILES {
+        complaint::note(&format!("and {} more files", report.files.len() - MAX_SHOWN_FILES));
     }
 }
 
 fn complain(faults: &[Fault]) {
-    const MOST: usize = 10;
-    for fault in faults.iter().take(MOST) {
+    const MAX_SHOWN_FAULTS: usize = 10;
+    for fault in faults.iter().take(MAX_SHOWN_FAULTS) {
         let column = fault.column.map_or_else(String::new, |column| format!(":{column}"));
         complaint::warn(&format!("{}:{}{column}: {} [{}]", fault.file, fault.line, fault.message, fault.code));
     }
-    if faults.len() > MOST {
-        complaint::warn(&format!("and {} more records that could not be read", faults.len() - MOST));
+    if faults.len() > MAX_SHOWN_FAULTS {
+        complaint::warn(&format!("{} more records could not be read", faults.len() - MAX_SHOWN_FAULTS));
     }
 }
 
@@ -202,7 +202,7 @@ fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -
     Ok(())
 }
 
-/// What the audit amounts to: broken records leave it open whether all was seen, unless what was seen is bad enough.
+/// Returns the outcome: unreadable records make it unjudged under `--strict`, unless there are findings.
 fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     let threshold = args.fail_on.severity();
     let counts = |severity: Severity| threshold.is_some_and(|threshold| severity >= threshold);
@@ -222,12 +222,12 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     outcome
 }
 
-/// The day on which suppressions are valid or not.
+/// Returns the present day, for the expiry of suppressions.
 pub(crate) fn today() -> jiff::civil::Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// Whether somebody looks at standard error.
-fn is_watched() -> bool {
+/// Whether standard error is a terminal.
+fn is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }

@@ -1,36 +1,17 @@
-//! `lictor check`: what can be said of formulas before any trace, and of each two of them together.
+//! `lictor check`: analyzes formulas, and each pair of them, before any trace.
 
 use std::io::Write;
 
 use anyhow::{anyhow, bail};
-use lictor_logic::{Analysis, Arena, Class, CompileError, Facts, Lasso, Moment, Relation, Spelling, relate, vacuity};
+use lictor_logic::{Analysis, Arena, Facts, Moment, Spelling, relate, vacuity};
 
 use crate::args::{CheckArgs, Document};
 use crate::commands::check_policy;
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::formulas::{self, Listed};
-use crate::render::check;
-use crate::trace::{Line, SHAPES, Trace};
-
-/// What was found out about one formula.
-pub(crate) struct Checked {
-    pub(crate) number: usize,
-    pub(crate) place: Option<String>,
-    pub(crate) text: String,
-    pub(crate) class: Class,
-    pub(crate) satisfying: Option<Lasso>,
-    pub(crate) violating: Option<Lasso>,
-    /// With a trace: the facts it asks for that made no difference there.
-    pub(crate) vacuous: Option<Vec<String>>,
-}
-
-/// How two formulas stand to each other, or why that could not be told.
-pub(crate) struct Pair {
-    pub(crate) left: usize,
-    pub(crate) right: usize,
-    pub(crate) relation: Result<Relation, CompileError>,
-}
+use crate::formulas::{self, ListedFormula};
+use crate::render::check::{self, FormulaCheck, FormulaPair};
+use crate::trace::{SHAPES, Trace, TraceLine};
 
 /// Checks every formula and every pair.
 pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
@@ -42,11 +23,11 @@ pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         None => formulas::from_arguments(&args.given)?,
     };
     let spelling = args.spelling.get();
-    let trace = args.trace.as_deref().map(positions).transpose()?;
+    let trace = args.trace.as_deref().map(read_positions).transpose()?;
     let checked = listed
         .iter()
         .map(|listed| examine(listed, trace.as_ref().map(|(trace, _)| &trace[..]), spelling))
-        .collect::<anyhow::Result<Vec<Checked>>>()?;
+        .collect::<anyhow::Result<Vec<FormulaCheck>>>()?;
     let pairs = pairs(&listed, &checked);
     match args.format {
         Document::Text => check::write_text(out, &checked, &pairs)?,
@@ -58,14 +39,14 @@ pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     Ok(found.max(trace.map_or(Outcome::Compliant, |(_, outcome)| outcome)))
 }
 
-fn examine(listed: &Listed, trace: Option<&[Facts]>, spelling: Spelling) -> anyhow::Result<Checked> {
-    let Listed { number, place, arena, formula, .. } = listed;
+fn examine(listed: &ListedFormula, trace: Option<&[Facts]>, spelling: Spelling) -> anyhow::Result<FormulaCheck> {
+    let ListedFormula { number, place, arena, formula, .. } = listed;
     let mut analysis = Analysis::new(arena, *formula).map_err(|error| anyhow!("{error}"))?;
     let vacuous = trace.map(|trace| {
         let atoms = vacuity(arena, *formula, trace);
         atoms.into_iter().map(|atom| arena.show(atom, spelling).to_string()).collect()
     });
-    Ok(Checked {
+    Ok(FormulaCheck {
         number: *number,
         place: place.clone(),
         text: listed.show(spelling),
@@ -76,8 +57,8 @@ fn examine(listed: &Listed, trace: Option<&[Facts]>, spelling: Spelling) -> anyh
     })
 }
 
-/// Each two formulas, of which neither is decided by itself: that would say nothing about the other.
-fn pairs(listed: &[Listed], checked: &[Checked]) -> Vec<Pair> {
+/// Compares each pair of formulas. Unsatisfiable and valid ones are left out, because they are trivially related.
+fn pairs(listed: &[ListedFormula], checked: &[FormulaCheck]) -> Vec<FormulaPair> {
     let is_open = |index: usize| checked.get(index).is_some_and(|it| it.class.satisfiable && !it.class.valid);
     let mut pairs = Vec::new();
     for (left, first) in listed.iter().enumerate().filter(|(index, _)| is_open(*index)) {
@@ -85,32 +66,32 @@ fn pairs(listed: &[Listed], checked: &[Checked]) -> Vec<Pair> {
             let mut arena = Arena::new();
             let f = arena.copy(&first.arena, first.formula);
             let g = arena.copy(&second.arena, second.formula);
-            pairs.push(Pair { left: left + 1, right: right + 1, relation: relate(&arena, f, g) });
+            pairs.push(FormulaPair { left: left + 1, right: right + 1, relation: relate(&arena, f, g) });
         }
     }
     pairs
 }
 
-/// The positions of a trace, and whether all of it could be read.
-fn positions(path: &str) -> anyhow::Result<(Vec<Facts>, Outcome)> {
+/// Reads the positions of a trace; the outcome says whether all of it could be read.
+fn read_positions(path: &str) -> anyhow::Result<(Vec<Facts>, Outcome)> {
     let mut trace = Trace::open(path)?;
     let mut positions = Vec::new();
     let mut outcome = Outcome::Compliant;
     while let Some(line) = trace.next()? {
         match line {
-            Line::Entry(entry) => {
+            TraceLine::Entry(entry) => {
                 if let Moment::Position(facts) = entry.moment {
                     positions.push(facts);
                 }
             }
-            Line::Bad(complaints) => {
+            TraceLine::Bad(complaints) => {
                 outcome = Outcome::Unjudged;
                 complaints.iter().for_each(|it| complaint::say(&it.to_string()));
             }
         }
     }
     if positions.is_empty() {
-        bail!("there is no step in {path}, so nothing was checked\n  hint: {SHAPES}");
+        bail!("no step in {path}, so nothing was checked\n  hint: {SHAPES}");
     }
     Ok((positions, outcome))
 }

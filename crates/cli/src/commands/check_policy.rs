@@ -1,4 +1,4 @@
-//! `lictor check POLICY`: mistakes, and what a policy probably does not mean.
+//! `lictor check POLICY`: reports errors and likely mistakes of a policy.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ pub(crate) fn is_policy(argument: &str) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") || path.is_file()
 }
 
-/// Checks a policy, and with logs also which properties they do not put to the test.
+/// Checks a policy, and with logs also which properties they do not exercise.
 pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let mistakes = serve::mistakes(policy)?;
     let policy = policies::load(Some(policy), &[])?;
@@ -29,14 +29,15 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     for mistake in &mistakes {
         writeln!(out, "error: {mistake}\n")?;
     }
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     if !logs.is_empty() {
         let options = AuditOptions::default();
         let inputs = input::find(logs, &options.limits)?;
         for UnexercisedProperty { property, missing, entirely } in find_unexercised(&judge, &inputs, &options)? {
-            let names: Vec<&str> = missing.iter().map(|name| &**name).collect();
-            let says = if entirely { "is not put to the test by these logs" } else { "is only partly put to the test" };
-            writeln!(out, "note: {} {says}: at no event holds {}\n", property.id, names.join(", "))?;
+            let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+            let extent = if entirely { "not exercised by these logs" } else { "only partly exercised by these logs" };
+            let verb = if names.len() == 1 { "never occurs" } else { "never occur" };
+            writeln!(out, "note: {} is {extent}: {} {verb}\n", property.id, names.join(", "))?;
         }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {

@@ -20,11 +20,11 @@ use crate::render::paint::Paint;
 const POLICY: &str = include_str!("demo/shop.yaml");
 const SESSIONS: &str = include_str!("demo/sessions.jsonl");
 
-/// Audits the log, prints the findings and writes the page. The demo itself succeeds, whatever it shows.
+/// Audits the log, prints the findings and writes the HTML page. The exit code is 0 despite the findings.
 pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let loaded = Policy::parse(POLICY, "shop.yaml", &FileResolver).map_err(|problems| anyhow::anyhow!("{problems}"))?;
     let mut judge =
-        Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+        Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     let options = AuditOptions { content: true, ..AuditOptions::default() };
     let input = Input::from_bytes("sessions.jsonl", SESSIONS.as_bytes());
     let report = audit(&mut judge, &[input], &options, &())?;

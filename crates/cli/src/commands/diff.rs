@@ -1,4 +1,4 @@
-//! `lictor diff`: what a change of the policy changes on given logs.
+//! `lictor diff`: compares the findings of two policies on the same logs.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::exit::Outcome;
 use crate::policies;
 use crate::render::paint::Paint;
 
-/// Audits the logs by both policies and tells the difference.
+/// Audits the logs by both policies and reports the difference.
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let (old, new) = (judged(&args.old, args)?, judged(&args.new, args)?);
     let comparison = AuditComparison::new(&old, &new);
@@ -28,7 +28,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
 
 fn judged(policy: &str, args: &DiffArgs) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
-    let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let mut judge =
+        Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     let format = args.input_format.as_deref().map(format).transpose()?;
     let options = AuditOptions { format, today: Some(today()), ..AuditOptions::default() };
     let inputs = input::find(&args.traces, &options.limits)?;

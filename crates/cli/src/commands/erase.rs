@@ -1,4 +1,4 @@
-//! `lictor erase`: a person is forgotten, and the ledger still verifies.
+//! `lictor erase`: erases a person from a ledger, which still verifies.
 
 use std::io::Write;
 
@@ -9,12 +9,12 @@ use crate::args::EraseArgs;
 use crate::commands::log::options;
 use crate::exit::Outcome;
 
-/// Destroys the key of the subject and records it.
+/// Destroys the key of the subject and records the erasure.
 pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let ledger = lictor_ledger::Ledger::open(&args.log, options())?;
     let mut outcomes: Vec<_> = names(&args.subject).iter().map(|name| ledger.erase(name)).collect();
     ledger.close()?;
-    // Somebody is known by one of the names, mostly; the last word is about the name as it was given.
+    // Usually one of the names is known; if none is, report the error for the name as given.
     if outcomes.iter().any(Result::is_ok) {
         outcomes.retain(Result::is_ok);
     } else {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     Ok(Outcome::Compliant)
 }
 
-/// What records may call a person: the name as it was given, and as it is compared.
+/// Returns the names of a person in records: as given, and normalized.
 fn names(subject: &str) -> Vec<String> {
     let mut found = Recognised::default();
     Recogniser::builtin().text(subject, &mut found);

@@ -11,12 +11,11 @@ use lictor_logic::{After, Verdict};
 use crate::args::{End, EvalArgs, Format, WitnessArg};
 use crate::complaint::{self, is_near};
 use crate::exit::Outcome;
-use crate::formulas::{self, Listed};
-use crate::judge::{Judged, Options, judge};
-use crate::render::Report;
-use crate::render::json::Json;
-use crate::render::jsonl::Jsonl;
-use crate::render::text::Text;
+use crate::formulas::{self, ListedFormula};
+use crate::judge::{EvalOptions, TraceReport, TraceResult, judge_trace};
+use crate::render::json::JsonReport;
+use crate::render::jsonl::JsonlReport;
+use crate::render::text::TextReport;
 use crate::trace::{Clock, SHAPES, Trace};
 
 /// Judges every trace by every formula.
@@ -36,29 +35,31 @@ pub(crate) fn run(args: &EvalArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
                 continue;
             }
         };
-        let judged = judge(&mut trace, &formulas, options, &mut *report)?;
+        let judged = judge_trace(&mut trace, &formulas, options, &mut *report)?;
         report.end(&judged)?;
         if options.warn {
-            remark(&judged, &formulas, trace.name());
+            warn_about(&judged, &formulas, trace.name());
         }
         if judged.positions > 0 {
             worst = worst.max(Some(judged.worst()));
-            outcome = outcome.max(Outcome::of(judged.worst(), args.strict));
+            outcome = outcome.max(Outcome::from_verdict(judged.worst(), args.strict));
         }
-        outcome = outcome.max(readable(&judged, trace.name()));
+        outcome = outcome.max(check_readable(&judged, trace.name()));
     }
     report.finish(worst)?;
     Ok(outcome)
 }
 
-/// The formulas and the paths of the traces.
-fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<Listed>, &[String])> {
+/// Returns the formulas and the paths of the traces.
+fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<ListedFormula>, &[String])> {
     let (formula, traces) = match (&args.formulas, args.inputs.split_first()) {
         (None, Some((formula, traces))) => (Some(formula), traces),
         _ => (None, &args.inputs[..]),
     };
     if traces.is_empty() {
-        bail!("no trace given\n  hint: name a file with one step a line behind the formula, or `-` for standard input");
+        bail!(
+            "no trace given\n  hint: name a file with one step per line after the formula, or `-` for standard input"
+        );
     }
     if traces.iter().filter(|path| *path == "-").count() > 1 {
         bail!("standard input can be read only once\n  hint: give `-` once");
@@ -74,34 +75,39 @@ fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<Listed>, &[String])> {
     Ok((formulas, traces))
 }
 
-fn options(args: &EvalArgs) -> Options {
+fn options(args: &EvalArgs) -> EvalOptions {
     let witness = match (args.witness, args.format) {
         _ if args.quiet => None,
         (Some(WitnessArg::None), _) | (None, Format::Jsonl) => None,
         (Some(WitnessArg::All), _) => Some(Verdict::Satisfied),
         (Some(WitnessArg::Violated), _) | (None, _) => Some(Verdict::Violated),
     };
-    Options { after: args.after.into(), ends: args.end == End::Finite, steps: !args.quiet, witness, warn: true }
+    EvalOptions { after: args.after.into(), ends: args.end == End::Finite, steps: !args.quiet, witness, warn: true }
 }
 
-fn report<'a>(args: &EvalArgs, formulas: &'a [Listed], traces: usize, out: &'a mut dyn Write) -> Box<dyn Report + 'a> {
+fn report<'a>(
+    args: &EvalArgs,
+    formulas: &'a [ListedFormula],
+    traces: usize,
+    out: &'a mut dyn Write,
+) -> Box<dyn TraceReport + 'a> {
     let spelling = args.spelling.get();
     let resets = After::from(args.after) == After::Reset;
     match args.format {
         Format::Text => {
-            let text = Text::new(out, formulas, spelling);
+            let text = TextReport::new(out, formulas, spelling);
             Box::new(text.many_traces(traces > 1).quiet(args.quiet).resets(resets))
         }
-        Format::Json => Box::new(Json::new(out, formulas, spelling, resets)),
+        Format::Json => Box::new(JsonReport::new(out, formulas, spelling, resets)),
         Format::Jsonl => {
-            let jsonl = Jsonl::new(out, spelling).resets(resets);
+            let jsonl = JsonlReport::new(out, spelling).resets(resets);
             Box::new(jsonl.many_formulas(args.formulas.is_some()).many_traces(traces > 1))
         }
     }
 }
 
-/// Says what is odd about a trace and its formulas together.
-fn remark(judged: &Judged, formulas: &[Listed], name: &str) {
+/// Warns about probable mistakes in a trace and its formulas.
+fn warn_about(judged: &TraceResult, formulas: &[ListedFormula], name: &str) {
     let is_timed = formulas.iter().any(|listed| listed.monitor.is_timed());
     if is_timed && judged.clock == Clock::Unset && judged.positions > 0 {
         let hint = "give the steps a time: {\"time\":12.5,\"facts\":[…]}";
@@ -114,9 +120,9 @@ fn remark(judged: &Judged, formulas: &[Listed], name: &str) {
     }
 }
 
-/// Facts that a formula asks for in vain while the trace has one of nearly the same name that nobody asks for.
-fn misspelt<'a>(judged: &'a Judged, formulas: &'a [Listed]) -> Vec<(&'a Listed, Arc<str>, &'a str)> {
-    let asked: BTreeSet<Arc<str>> = formulas.iter().flat_map(Listed::names).collect();
+/// Returns facts of a formula that never occur although the trace has an unused fact of nearly the same name.
+fn misspelt<'a>(judged: &'a TraceResult, formulas: &'a [ListedFormula]) -> Vec<(&'a ListedFormula, Arc<str>, &'a str)> {
+    let asked: BTreeSet<Arc<str>> = formulas.iter().flat_map(ListedFormula::names).collect();
     let spare: Vec<&str> = judged.names.iter().filter(|it| !asked.contains(*it)).map(|it| &**it).collect();
     let mut found = Vec::new();
     for listed in formulas {
@@ -129,9 +135,9 @@ fn misspelt<'a>(judged: &'a Judged, formulas: &'a [Listed]) -> Vec<(&'a Listed, 
     found
 }
 
-/// Was all of a trace read, and was there anything to judge?
-fn readable(judged: &Judged, name: &str) -> Outcome {
-    let Judged { positions, ticks, bad_lines, .. } = *judged;
+/// Returns whether all of a trace could be read and whether it had any step.
+fn check_readable(judged: &TraceResult, name: &str) -> Outcome {
+    let TraceResult { positions, ticks, bad_lines, .. } = *judged;
     if bad_lines > 0 {
         let lines = if bad_lines == 1 { "1 line".to_owned() } else { format!("{bad_lines} lines") };
         let rest = if positions > 0 { "; only the rest was judged" } else { ", and nothing was left to judge" };

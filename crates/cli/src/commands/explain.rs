@@ -1,4 +1,4 @@
-//! `lictor explain`: what a formula means, before any trace.
+//! `lictor explain`: the meaning of a formula, with examples and its automaton.
 
 use std::io::Write;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::args::{Document, ExplainArgs};
 use crate::exit::Outcome;
-use crate::formulas::{self, Listed};
+use crate::formulas::{self, ListedFormula};
 use crate::render::automaton::{self, AutomatonShape};
 use crate::render::{dot, svg, word};
 
-/// The most states that are drawn as a picture, and listed as text.
-const MOST_DRAWN: usize = 120;
-const MOST_LISTED: usize = 40;
+/// The most states in a picture, and in a text.
+const MAX_DRAWN_STATES: usize = 120;
+const MAX_LISTED_STATES: usize = 40;
 
 /// Explains a formula.
 pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Out
     let is_about_data = listed.monitor.is_about_data();
     let too_large = || match is_about_data {
         true => anyhow!("the formula is about data: it is judged from tables of the past and has no automaton"),
-        false => anyhow!("the automaton has too many states or facts to be shown\n  hint: split the formula"),
+        false => anyhow!("the automaton has too many states or facts to show\n  hint: split the formula"),
     };
     if args.dot {
         let automaton = automaton.ok_or_else(too_large)?;
@@ -34,12 +34,14 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Out
     } else if args.svg {
         let automaton = automaton.ok_or_else(too_large)?;
         let states = automaton.states.len();
-        if states > MOST_DRAWN {
-            bail!("{states} states are too many for a picture, {MOST_DRAWN} are the most\n  hint: use `--dot`");
+        if states > MAX_DRAWN_STATES {
+            bail!(
+                "the automaton has {states} states, over the limit of {MAX_DRAWN_STATES} for a picture\n  hint: use `--dot`"
+            );
         }
         out.write_all(svg::draw(&automaton, &listed.show(spelling), spelling).as_bytes())?;
     } else {
-        let explained = Explained::new(listed, analysis, automaton);
+        let explained = Explanation::new(listed, analysis, automaton);
         match args.format {
             Document::Text => explained.write_text(out, spelling)?,
             Document::Json => explained.write_json(out, spelling)?,
@@ -48,28 +50,28 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Out
     Ok(Outcome::Compliant)
 }
 
-/// All there is to say about a formula.
-struct Explained<'a> {
-    listed: &'a Listed,
+/// The explanation of a formula.
+struct Explanation<'a> {
+    listed: &'a ListedFormula,
     class: String,
-    /// The shortest traces with a verdict at their end, and those that decide for good.
+    /// The shortest traces with each verdict at the end, and with each definite verdict.
     examples: Vec<(&'static str, Option<Vec<Facts>>)>,
     automaton: Option<Automaton>,
 }
 
-impl<'a> Explained<'a> {
-    fn new(listed: &'a Listed, mut analysis: Analysis, automaton: Option<Automaton>) -> Explained<'a> {
+impl<'a> Explanation<'a> {
+    fn new(listed: &'a ListedFormula, mut analysis: Analysis, automaton: Option<Automaton>) -> Explanation<'a> {
         let examples = vec![
             ("satisfied", analysis.shortest(Verdict::Satisfied)),
             ("violated", analysis.shortest(Verdict::Violated)),
             ("satisfied for good", analysis.shortest_definite(Verdict::Satisfied)),
             ("violated for good", analysis.shortest_definite(Verdict::Violated)),
         ];
-        Explained { listed, class: analysis.class().to_string(), examples, automaton }
+        Explanation { listed, class: analysis.class().to_string(), examples, automaton }
     }
 
     fn write_text(&self, out: &mut dyn Write, spelling: Spelling) -> anyhow::Result<()> {
-        let Listed { arena, formula, .. } = self.listed;
+        let ListedFormula { arena, formula, .. } = self.listed;
         writeln!(out, "ascii    {}", self.listed.show(Spelling::Ascii))?;
         writeln!(out, "unicode  {}", self.listed.show(Spelling::Unicode))?;
         writeln!(out, "words    {}", self.listed.show(Spelling::Words))?;
@@ -87,7 +89,7 @@ impl<'a> Explained<'a> {
             writeln!(out, "  {verdict:18}  {trace}")?;
         }
         match &self.automaton {
-            Some(automaton) if automaton.states.len() <= MOST_LISTED => {
+            Some(automaton) if automaton.states.len() <= MAX_LISTED_STATES => {
                 let states = automaton.states.len();
                 writeln!(out, "\nautomaton{binding}, {states} state{}", if states == 1 { "" } else { "s" })?;
                 automaton::write(out, automaton, spelling)?;
@@ -103,7 +105,7 @@ impl<'a> Explained<'a> {
 
     fn write_json(&self, out: &mut dyn Write, spelling: Spelling) -> anyhow::Result<()> {
         let example = |place: usize| self.examples.get(place).and_then(|(_, trace)| Some(word::shape(trace.as_ref()?)));
-        let shape = ExplainedShape {
+        let shape = ExplanationShape {
             v: 1,
             ascii: self.listed.show(Spelling::Ascii),
             unicode: self.listed.show(Spelling::Unicode),
@@ -125,14 +127,14 @@ impl<'a> Explained<'a> {
 }
 
 #[derive(Serialize)]
-struct ExplainedShape<'a> {
+struct ExplanationShape<'a> {
     v: u32,
     ascii: String,
     unicode: String,
     words: String,
     meaning: String,
     class: &'a str,
-    /// What follows is about one binding of these.
+    /// The variables; the members below are about one binding of them.
     variables: Vec<String>,
     shortest: ShortestShape,
     automaton: Option<AutomatonShape>,

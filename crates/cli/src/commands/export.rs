@@ -1,4 +1,4 @@
-//! `lictor export`: a policy, and the facts of traces, for engines of others.
+//! `lictor export`: writes a policy and the facts of traces for other engines.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -15,10 +15,11 @@ use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
 
-/// Writes the files and says what is not in them.
+/// Writes the files and reports what is left out.
 pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let mut judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+    let mut judge =
+        Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     let traces = traces(args, &mut judge)?;
     let exported = match args.language {
         Language::Dogwood => dogwood::policy(&policy, &traces),
@@ -51,7 +52,7 @@ fn write(args: &ExportArgs, exported: ExportedPolicy, out: &mut dyn Write) -> an
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut names = HashSet::new();
     for (name, text) in &exported.files {
-        // Two sessions may have names that are the same once they are names of files.
+        // Two session names may give the same file name.
         let mut unique = name.clone();
         let mut count = 1;
         while !names.insert(unique.clone()) {

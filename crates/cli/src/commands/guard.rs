@@ -1,8 +1,8 @@
-//! `lictor guard`: decides on events as they come, for a program in any language to drive.
+//! `lictor guard`: decides on events from standard input, for a program in any language.
 //!
-//! Lines are read on one thread, decided on by the desk on another, and answered here, in the order in which they came.
-//! Whoever drives the guard may wait for each answer or send many lines at once: those are decided one after the other
-//! and written down together. What time brings about is said between the answers, when it is due.
+//! One thread reads lines, another decides on them, and this one writes the answers in order. The caller may wait for
+//! each answer or send many lines at once: those are decided in order and recorded together. Notices such as missed
+//! deadlines are written between the answers, when they are due.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use crate::complaint;
 use crate::exit::Outcome;
 use crate::{policies, wardens};
 
-/// The longest line that is taken.
-const MOST_BYTES: u64 = 64 << 20;
+/// The longest line in bytes.
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// How many lines may wait for their answers.
-const MOST_WAITING: usize = 1024;
+/// How many lines may be in flight.
+const MAX_LINES_IN_FLIGHT: usize = 1024;
 
-/// What is to be said, and what it makes of the exit code.
-struct Said {
+/// A line of output, with its effect on the exit code.
+struct OutputLine {
     text: String,
     outcome: Outcome,
-    /// What went wrong on our side, for whoever looks after the guard.
+    /// An internal error for the operator.
     complaint: Option<String>,
-    /// Whether it answers a line.
+    /// Whether it answers an input line.
     is_answer: bool,
 }
 
@@ -42,10 +42,10 @@ pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let policy = policies::load(args.by.policy.as_deref(), &args.by.only)?;
     let warden = wardens::open(&args.warden, &policy, Duration::ZERO)?;
     let (said, to_say) = channel();
-    let (waiting, answered) = sync_channel(MOST_WAITING);
+    let (waiting, answered) = sync_channel(MAX_LINES_IN_FLIGHT);
     let notices = Sender::clone(&said);
-    // Nobody listens any more only if the answers cannot be written, which is found out there.
-    let told = move |notice| notices.send(news(notice)).unwrap_or_default();
+    // Sending fails only if the answers cannot be written, which is reported below.
+    let told = move |notice| notices.send(format_notice(notice)).unwrap_or_default();
     let desk = WardenHandle::open(warden, wardens::now, told)?;
     let reader = std::thread::spawn(move || read_all(desk, &said, &waiting));
     let mut outcome = Outcome::Compliant;
@@ -53,20 +53,20 @@ pub(crate) fn run(args: &GuardArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         outcome = outcome.max(said.outcome);
         said.complaint.iter().for_each(|text| complaint::error(text));
         writeln!(out, "{}", said.text)?;
-        // Whoever drives the guard waits for the answer.
+        // The caller waits for the answer.
         out.flush()?;
         if said.is_answer {
             answered.recv().unwrap_or_default();
         }
     }
-    let lines = reader.join().map_err(|_| anyhow::anyhow!("the thread that reads standard input has died"))??;
+    let lines = reader.join().map_err(|_| anyhow::anyhow!("the thread that reads standard input has panicked"))??;
     anyhow::ensure!(lines > 0, "there was not a single event on standard input; write one JSON object a line");
     Ok(outcome)
 }
 
-/// Asks about every line, and tells how many there were.
-fn read_all(desk: WardenHandle, said: &Sender<Said>, waiting: &SyncSender<()>) -> anyhow::Result<u64> {
-    let mut lines = Lines { input: std::io::stdin().lock(), number: 0 };
+/// Submits every line, and returns how many there were.
+fn read_all(desk: WardenHandle, said: &Sender<OutputLine>, waiting: &SyncSender<()>) -> anyhow::Result<u64> {
+    let mut lines = LineReader { input: std::io::stdin().lock(), number: 0 };
     let mut count = 0;
     while let Some(line) = lines.next().context("cannot read standard input")? {
         if line.bytes.trim_ascii().is_empty() {
@@ -77,7 +77,7 @@ fn read_all(desk: WardenHandle, said: &Sender<Said>, waiting: &SyncSender<()>) -
             break;
         }
         let (said, number) = (Sender::clone(said), line.number);
-        match read(&line) {
+        match parse_event(&line) {
             Ok(event) => desk.decide(vec![event], move |answers| {
                 for answer in answer(number, answers) {
                     said.send(answer).unwrap_or_default();
@@ -85,7 +85,7 @@ fn read_all(desk: WardenHandle, said: &Sender<Said>, waiting: &SyncSender<()>) -
             }),
             Err(fault) => {
                 let refused = RefusedInput::new(fault.code, &line.bytes);
-                desk.refuse(refused, move |written| said.send(refusing(&fault, written)).unwrap_or_default());
+                desk.refuse(refused, move |written| said.send(refuse_line(&fault, written)).unwrap_or_default());
             }
         }
     }
@@ -93,70 +93,70 @@ fn read_all(desk: WardenHandle, said: &Sender<Said>, waiting: &SyncSender<()>) -
     Ok(count)
 }
 
-/// The answer to a line, and what the end of a session leaves behind it.
-fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<Said> {
+/// Returns the answer to a line, and the findings if it ends a session.
+fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<OutputLine> {
     let answers = match answers {
         Ok(answers) => answers,
         Err(error) => return vec![unavailable(line, &error)],
     };
     let said = |Answer { line, decision, owed }: Answer| {
-        let outcome = decision.as_ref().map_or(Outcome::Compliant, weight);
-        let first = Said { text: line, outcome, complaint: None, is_answer: true };
-        std::iter::once(first).chain(owed.into_iter().map(|notice| news(Ok(notice))))
+        let outcome = decision.as_ref().map_or(Outcome::Compliant, outcome_of);
+        let first = OutputLine { text: line, outcome, complaint: None, is_answer: true };
+        std::iter::once(first).chain(owed.into_iter().map(|notice| format_notice(Ok(notice))))
     };
     answers.into_iter().flat_map(said).collect()
 }
 
-/// The answer to a line that is no event: what cannot be understood does not go on.
-fn refusing(fault: &Fault, written: Result<(), Arc<WardenError>>) -> Said {
+/// Returns the answer to an invalid line: it is blocked.
+fn refuse_line(fault: &Fault, written: Result<(), Arc<WardenError>>) -> OutputLine {
     if let Err(error) = written {
         return unavailable(fault.line, &error);
     }
     let text = refusal(fault.line, &format!("{}: {}", fault.code, fault.message));
-    Said { text, outcome: Outcome::Unjudged, complaint: None, is_answer: true }
+    OutputLine { text, outcome: Outcome::Unjudged, complaint: None, is_answer: true }
 }
 
-/// The answer to a line when a decision cannot be kept: what cannot be written down does not go on.
-fn unavailable(line: u32, error: &WardenError) -> Said {
+/// Returns the answer to a line whose decision cannot be recorded: it is blocked.
+fn unavailable(line: u32, error: &WardenError) -> OutputLine {
     let text = refusal(line, &format!("audit.unavailable: {error}"));
-    Said { text, outcome: Outcome::Unjudged, complaint: Some(error.to_string()), is_answer: true }
+    OutputLine { text, outcome: Outcome::Unjudged, complaint: Some(error.to_string()), is_answer: true }
 }
 
-/// What time brought about.
-fn news(notice: Result<Notice, WardenError>) -> Said {
+/// Returns the output for a notice, such as a missed deadline.
+fn format_notice(notice: Result<Notice, WardenError>) -> OutputLine {
     match notice {
         Ok(Notice { line, news: TimeOutcome::Late(_) | TimeOutcome::Settled(_) }) => {
-            Said { text: line, outcome: Outcome::Findings, complaint: None, is_answer: false }
+            OutputLine { text: line, outcome: Outcome::Findings, complaint: None, is_answer: false }
         }
-        Err(error) => Said { is_answer: false, ..unavailable(0, &error) },
+        Err(error) => OutputLine { is_answer: false, ..unavailable(0, &error) },
     }
 }
 
-/// A line of the input.
-struct Line {
+/// A line of standard input.
+struct InputLine {
     bytes: Vec<u8>,
     number: u32,
 }
 
-struct Lines<R> {
+struct LineReader<R> {
     input: R,
     number: u32,
 }
 
-impl<R: BufRead> Lines<R> {
-    fn next(&mut self) -> std::io::Result<Option<Line>> {
+impl<R: BufRead> LineReader<R> {
+    fn next(&mut self) -> std::io::Result<Option<InputLine>> {
         let mut bytes = Vec::new();
-        let read = std::io::Read::take(&mut self.input, MOST_BYTES).read_until(b'\n', &mut bytes)?;
+        let read = std::io::Read::take(&mut self.input, MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
         if read == 0 {
             return Ok(None);
         }
         self.number += 1;
-        Ok(Some(Line { bytes, number: self.number }))
+        Ok(Some(InputLine { bytes, number: self.number }))
     }
 }
 
-/// The event of a line.
-fn read(line: &Line) -> Result<Event, Fault> {
+/// Parses the event of a line.
+fn parse_event(line: &InputLine) -> Result<Event, Fault> {
     let file: Arc<str> = "-".into();
     let fault = |code: &'static str, message: String| Fault {
         file: Arc::clone(&file),
@@ -182,8 +182,8 @@ fn refusal(line: u32, reason: &str) -> String {
     refusal.to_string()
 }
 
-/// What a decision makes of the exit code.
-fn weight(decision: &Decision) -> Outcome {
+/// Returns the effect of a decision on the exit code.
+fn outcome_of(decision: &Decision) -> Outcome {
     let is_plain = decision.action == Action::Forward && decision.settled.iter().all(|it| it.action == Action::Forward);
     if is_plain { Outcome::Compliant } else { Outcome::Findings }
 }

@@ -1,4 +1,4 @@
-//! `lictor import`: a policy of another engine, and its logs, as ours.
+//! `lictor import`: converts a policy and logs of another engine.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use lictor_translate::import::dogwood::{ImportedPolicy, PolicyFiles};
 use crate::args::{ImportArgs, ImportLanguage};
 use crate::exit::Outcome;
 
-/// Writes the policy and the events, or says what stands in the way.
+/// Writes the policy and the events, or reports what cannot be imported.
 pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let ImportLanguage::Dogwood = args.language;
     let optional = |path: &Option<_>| path.as_deref().map(source).transpose();
@@ -45,7 +45,7 @@ fn source(path: &Path) -> anyhow::Result<PolicyText> {
     Ok(PolicyText::new(&path.display().to_string(), &text))
 }
 
-/// The name of a file without what stands behind its last dot.
+/// Returns the name of a file without its extension.
 fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `lictor init`: a policy to begin with.
+//! `lictor init`: writes a starter policy.
 
 use std::fs::OpenOptions;
 use std::io::Write;

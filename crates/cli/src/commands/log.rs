@@ -1,4 +1,4 @@
-//! `lictor log`: a ledger is created, shown, proved from, its key rotated, its old records dropped.
+//! `lictor log`: creates, shows and maintains a ledger.
 
 mod show;
 
@@ -12,13 +12,13 @@ use serde_json::json;
 use crate::args::{LogArgs, LogCommand};
 use crate::exit::Outcome;
 
-/// Does what was asked for.
+/// Runs a subcommand.
 pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match &args.what {
         LogCommand::Create { log, origin, after } => create(log, origin, after.as_deref(), out)?,
         LogCommand::Show { log, from, count, reveal, format } => {
             let reader = Reader::open(log);
-            // A folder that holds no ledger has no records either, and must not look like an empty one.
+            // A folder without a ledger must not look like an empty ledger.
             reader.first_key()?;
             show::run(&reader, *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
         }
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome
     Ok(Outcome::Compliant)
 }
 
-/// What is said of a folder that holds nothing of a ledger.
+/// Returns the error for a folder without a ledger.
 pub(crate) fn no_ledger(folder: &Path) -> anyhow::Error {
-    anyhow::anyhow!("{}: there is no ledger here\nhint: give the folder that `--log` named", folder.display())
+    anyhow::anyhow!("{}: no ledger here\nhint: use the folder that was given with `--log`", folder.display())
 }
 
-/// How the command line writes ledgers: as usual, by the clock of the machine.
+/// Returns the ledger options of the command line: the defaults, with the system clock.
 pub(crate) fn options() -> LedgerOptions {
     LedgerOptions::new(jiff::Timestamp::now)
 }
@@ -61,7 +61,7 @@ fn create(log: &Path, origin: &str, after: Option<&Path>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Prints a proof with all that it takes to check it: the hash of the record or the older root, and the root.
+/// Prints a proof with everything needed to check it: the hash of the record or the older root, and the root.
 fn proof(
     log: &Path,
     index: Option<u64>,

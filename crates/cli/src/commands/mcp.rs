@@ -1,4 +1,4 @@
-//! `lictor mcp`: stands between a client and a server of the Model Context Protocol.
+//! `lictor mcp`: a proxy between a client and a server of the Model Context Protocol.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,20 +16,20 @@ use crate::exit::Outcome;
 use crate::policies;
 use crate::wardens::{self, now};
 
-/// Runs a server, or stands in front of one.
+/// Runs a server as a child process, or proxies one over HTTP.
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
-    let terms = RelayOptions {
+    let options = RelayOptions {
         server: name(args),
         session: args.session.clone().unwrap_or_else(|| format!("mcp-{:x}-{}", now().0, std::process::id())),
         methods: args.allow_method.clone(),
     };
     match &args.http {
-        Some(upstream) => in_front_of(upstream, args, terms),
-        None => around(args, terms),
+        Some(upstream) => serve_http(upstream, args, options),
+        None => run_server(args, options),
     }
 }
 
-/// How the server is called: as the operator says, or by its file or host. What it says of itself does not count.
+/// Returns the name of the server: from the operator, or its file or host. The name that it claims is ignored.
 fn name(args: &McpArgs) -> String {
     let file = || args.server.first().and_then(|file| Path::new(file).file_name()).map(|it| it.display().to_string());
     args.name.clone().or_else(|| args.http.clone()).or_else(file).unwrap_or_default()
@@ -40,10 +40,10 @@ fn open(args: &McpArgs) -> anyhow::Result<Warden> {
     wardens::open(&args.warden, &policy, Duration::ZERO)
 }
 
-/// Runs a server. Its exit code is ours.
-fn around(args: &McpArgs, terms: RelayOptions) -> anyhow::Result<Outcome> {
+/// Runs a server as a child process, and exits with its exit code.
+fn run_server(args: &McpArgs, options: RelayOptions) -> anyhow::Result<Outcome> {
     let mut warden = open(args)?;
-    let mut relay = Relay::new(terms);
+    let mut relay = Relay::new(options);
     relay.approve(&mut warden, &args.approve, now())?;
     let (program, rest) = args.server.split_first().context("there is no server to run")?;
     let mut command = Command::new(program);
@@ -54,22 +54,22 @@ fn around(args: &McpArgs, terms: RelayOptions) -> anyhow::Result<Outcome> {
     match status.code() {
         Some(0) => Ok(Outcome::Compliant),
         Some(code) => std::process::exit(code),
-        None => anyhow::bail!("the server was ended by a signal"),
+        None => anyhow::bail!("the server was killed by a signal"),
     }
 }
 
-/// Stands in front of a server, until the process ends.
-fn in_front_of(upstream: &str, args: &McpArgs, terms: RelayOptions) -> anyhow::Result<Outcome> {
+/// Proxies a server over HTTP until the process ends.
+fn serve_http(upstream: &str, args: &McpArgs, options: RelayOptions) -> anyhow::Result<Outcome> {
     let warden = open(args)?;
     let address = upstream.parse().with_context(|| format!("`{upstream}` is not an address"))?;
     let (hosts, approved) = (args.host.clone(), args.approve.clone());
-    let service = McpService::new(address, terms, hosts, approved, warden, now, complaint::note);
+    let service = McpService::new(address, options, hosts, approved, warden, now, complaint::note);
     let service = service.map_err(|reason| anyhow::anyhow!(reason))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(&args.listen).await;
         let listener = listener.with_context(|| format!("cannot listen at `{}`", args.listen))?;
-        complaint::note(&format!("listening at http://{}, in front of {upstream}", listener.local_addr()?));
+        complaint::note(&format!("listening on http://{}, forwarding to {upstream}", listener.local_addr()?));
         tokio::select! {
             result = serve(Arc::new(service), listener) => result?,
             _ = tokio::signal::ctrl_c() => {}

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &PacksArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         [word] if word == "list" => list(out)?,
         [word, id] if word == "show" => show(id, out)?,
         [id] => show(id, out)?,
-        words => bail!("`{}` is not understood; try `lictor packs` or `lictor packs show gdpr`", words.join(" ")),
+        words => bail!("`{}`: unknown arguments; try `lictor packs` or `lictor packs show gdpr`", words.join(" ")),
     }
     Ok(Outcome::Compliant)
 }
@@ -38,7 +38,7 @@ fn show(id: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     let (name, page) = id.split_once('/').map_or((id, None), |(pack, page)| (pack, Some(page)));
     let Some(pack) = pack::pack(name) else {
         let known: Vec<&str> = pack::packs().iter().map(|pack| pack.name.as_str()).collect();
-        bail!("no pack {name}; there are {}", known.join(", "));
+        bail!("no pack {name}; available: {}", known.join(", "));
     };
     match page {
         None => out.write_all(pack.prose.as_bytes())?,
@@ -46,7 +46,7 @@ fn show(id: &str, out: &mut dyn Write) -> anyhow::Result<()> {
             Some(page) => out.write_all(page.prose.as_bytes())?,
             None => {
                 let known: Vec<&str> = pack.pages.iter().map(|page| page.id.as_str()).collect();
-                bail!("no property {page} in {name}; there are {}", known.join(", "));
+                bail!("no property {page} in {name}; available: {}", known.join(", "));
             }
         },
     }

@@ -8,7 +8,7 @@ use lictor_logic::{Operator, Pattern, operators, patterns};
 use crate::args::PatternsArgs;
 use crate::exit::Outcome;
 
-/// Lists all, or those whose name holds a text.
+/// Lists all, or those whose name contains a text.
 pub(crate) fn run(args: &PatternsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let wanted = args.name.as_deref().unwrap_or("");
     let operators: Vec<&Operator> = operators()

@@ -1,8 +1,7 @@
-//! `lictor replay`: what another policy would have decided about the events of a ledger.
+//! `lictor replay`: decides on the events of a ledger again, by another policy.
 //!
-//! Events that were erased, of which only a commitment was kept, or whose records are missing are unknown to the policy. By
-//! the numbers of the decisions on a session it is known that there were such; a decision that comes out otherwise behind
-//! them is no difference but a doubt.
+//! Events that were erased, kept only as a commitment, or whose records are missing are unknown to the policy. The
+//! numbers of the decisions in a session reveal them; a changed decision after such a gap is reported as uncertain.
 
 mod continuity;
 
@@ -27,7 +26,7 @@ use crate::exit::Outcome;
 use crate::policies;
 use continuity::Continuity;
 
-/// What became of the records.
+/// Counts of records by result.
 #[derive(Debug, Default)]
 struct Counts {
     same: u64,
@@ -36,24 +35,24 @@ struct Counts {
     erased: u64,
     /// Only a commitment was kept.
     committed: u64,
-    /// It comes out otherwise, but what went before is not all known.
+    /// The decision changes, but earlier events are unknown.
     unsure: u64,
-    /// How often records are missing.
+    /// How many gaps there are.
     gaps: u64,
 }
 
-/// The policy that decides once more, and what it has seen.
+/// The state of a replay.
 struct Replay {
     guard: Guard,
     /// The properties that are judged over more than a session.
     wide: BTreeSet<Text>,
     continuity: Continuity,
-    /// Which run of each session goes on.
+    /// The present run of each session.
     sessions: HashMap<Text, String>,
     counts: Counts,
 }
 
-/// A decision that comes out otherwise.
+/// A decision that changes.
 struct Difference {
     record: u64,
     before: String,
@@ -61,7 +60,7 @@ struct Difference {
     is_unsure: bool,
 }
 
-/// Decides on the events once more, and tells where that comes out otherwise.
+/// Decides on the events again, and reports the decisions that change.
 pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(Some(&args.policy), &[])?;
     if !args.log.join("records").is_dir() {
@@ -72,20 +71,21 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     for record in reader.records(0)? {
         let record = record?;
         if let Some((first, last)) = replay.continuity.note(record.index)? {
-            tell_gap(args, first, last, out)?;
+            write_gap(args, first, last, out)?;
             replay.counts.gaps += u64::from(first > 0);
         }
         let Some(body) = record.body.as_ref().filter(|body| is_decision(body)) else { continue };
         let payload = match reader.reveal(record.index)? {
             RevealedPayload::Content(payload) => payload,
             revealed => {
-                replay.cannot_read(&revealed);
+                replay.count_unreadable(&revealed);
                 continue;
             }
         };
-        let event = event(&payload).with_context(|| format!("record {}: its payload is no event", record.index))?;
+        let event =
+            parse_event(&payload).with_context(|| format!("record {}: its payload is no event", record.index))?;
         if let Some(difference) = replay.decide(record.index, body, &event)? {
-            tell(args, &difference, out)?;
+            write_difference(args, &difference, out)?;
         }
     }
     finish(args, &replay.counts, out)
@@ -93,7 +93,8 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
 
 impl Replay {
     fn new(policy: &Policy) -> anyhow::Result<Replay> {
-        let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+        let judge =
+            Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
         let wide = policy.properties.iter().filter(|property| property.history != History::Session);
         Ok(Replay {
             guard: Guard::new(judge, GuardOptions::default()),
@@ -104,8 +105,8 @@ impl Replay {
         })
     }
 
-    /// Counts a decision on an event that cannot be read any more.
-    fn cannot_read(&mut self, revealed: &RevealedPayload) {
+    /// Counts a decision whose event can no longer be read.
+    fn count_unreadable(&mut self, revealed: &RevealedPayload) {
         self.continuity.is_broken = true;
         match revealed {
             RevealedPayload::Erased => self.counts.erased += 1,
@@ -113,7 +114,7 @@ impl Replay {
         }
     }
 
-    /// Decides on an event once more; none if that comes out as before.
+    /// Decides on an event again; none if the decision is the same.
     fn decide(&mut self, record: u64, body: &Map<String, Value>, event: &Event) -> anyhow::Result<Option<Difference>> {
         let (run, number) = body
             .get("run")
@@ -121,12 +122,12 @@ impl Replay {
             .zip(body.get("number").and_then(Value::as_u64))
             .with_context(|| format!("record {record}: the decision says neither run nor number"))?;
         let session = event.session.clone().unwrap_or_default();
-        // A session that begins anew knows nothing of the one that had its name.
+        // A new run of a session does not know the events of an earlier run.
         if self.sessions.get(&session).is_some_and(|known| known != run) {
             self.guard.release(&session);
         }
         self.sessions.insert(session.clone(), run.to_owned());
-        if let Some(missing) = self.continuity.missing(run, number) {
+        if let Some(missing) = self.continuity.count_missing(run, number) {
             self.guard.miss(&session, missing, event.time);
         }
         if !is_event(body) {
@@ -139,13 +140,14 @@ impl Replay {
             self.counts.same += 1;
             return Ok(None);
         }
-        let is_unsure = self.continuity.is_torn(run) || self.continuity.is_broken && self.is_wide(body, &decision);
+        let is_unsure =
+            self.continuity.has_gap(run) || self.continuity.is_broken && self.is_cross_session(body, &decision);
         *if is_unsure { &mut self.counts.unsure } else { &mut self.counts.different } += 1;
         Ok(Some(Difference { record, before: before.to_owned(), decision, is_unsure }))
     }
 
-    /// Whether a property objects now and did not before, or the other way round, that is judged over more than a session.
-    fn is_wide(&self, body: &Map<String, Value>, decision: &Decision) -> bool {
+    /// Whether the objections differ in a property that is judged across sessions.
+    fn is_cross_session(&self, body: &Map<String, Value>, decision: &Decision) -> bool {
         let before = body.get("objections").and_then(Value::as_array).into_iter().flatten();
         let before: BTreeSet<&str> = before.filter_map(|objection| objection.get("property")?.as_str()).collect();
         let now: BTreeSet<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
@@ -153,7 +155,7 @@ impl Replay {
     }
 }
 
-fn tell(args: &ReplayArgs, difference: &Difference, out: &mut dyn Write) -> anyhow::Result<()> {
+fn write_difference(args: &ReplayArgs, difference: &Difference, out: &mut dyn Write) -> anyhow::Result<()> {
     let Difference { record, before, decision, is_unsure } = difference;
     let now = decision.action.name();
     let because: Vec<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
@@ -174,8 +176,8 @@ fn tell(args: &ReplayArgs, difference: &Difference, out: &mut dyn Write) -> anyh
     Ok(())
 }
 
-/// Says which records are missing.
-fn tell_gap(args: &ReplayArgs, first: u64, last: u64, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Reports missing records.
+fn write_gap(args: &ReplayArgs, first: u64, last: u64, out: &mut dyn Write) -> anyhow::Result<()> {
     match args.format {
         Listing::Text => writeln!(out, "gap: records {first} to {last} are missing")?,
         Listing::Jsonl => writeln!(out, "{}", json!({"type": "gap", "first": first, "last": last}))?,
@@ -192,7 +194,7 @@ fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Re
         args.log.display()
     );
     if *committed > 0 {
-        complaint::warn(&format!("{committed} records hold only commitments, and could not be decided on again"));
+        complaint::warn(&format!("{committed} records hold only commitments and cannot be replayed"));
     }
     let unsure_too = if *unsure > 0 { format!(", {unsure} cannot be told") } else { String::new() };
     match args.format {
@@ -216,18 +218,18 @@ fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Re
     })
 }
 
-/// Is it the record of a decision?
+/// Whether it is the record of a decision.
 fn is_decision(body: &Map<String, Value>) -> bool {
     body.get("type").and_then(Value::as_str) == Some("decision") && !body.contains_key("refused")
 }
 
-/// Is that about an event, and not about what had waited and was decided along with one?
+/// Whether the decision is on an event, not on a call that waited for one.
 fn is_event(body: &Map<String, Value>) -> bool {
     body.get("settles") != Some(&Value::Bool(true))
 }
 
-/// The event that a payload holds.
-fn event(payload: &[u8]) -> anyhow::Result<Event> {
+/// Parses the event of a payload.
+fn parse_event(payload: &[u8]) -> anyhow::Result<Event> {
     let value = json::parse(payload).map_err(|error| anyhow::anyhow!("{error}"))?;
     let Json::Object(mut object) = value else { anyhow::bail!("expected an object") };
     let value = object.remove("event").context("there is no `event`")?;

@@ -1,4 +1,4 @@
-//! `lictor schema`: the JSON Schemas of what Lictor reads and writes.
+//! `lictor schema`: prints the JSON Schemas of input and output formats.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `lictor serve`: a gateway between an agent and its model; `lictor approvals`: a person's answers.
+//! `lictor serve` runs the gateway; `lictor approvals` answers pending approvals.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use crate::complaint;
 use crate::exit::Outcome;
 use crate::{policies, wardens};
 
-/// Where the key of the gateway's own endpoints is read from.
-const CONTROL_KEY: &str = "LICTOR_CONTROL_KEY";
+/// The variable with the control key of the gateway.
+const CONTROL_KEY_VARIABLE: &str = "LICTOR_CONTROL_KEY";
 
-/// The shortest control key: shorter ones are guessed.
-const SHORTEST_KEY: usize = 16;
+/// The shortest control key; shorter ones could be guessed.
+const MIN_CONTROL_KEY_CHARACTERS: usize = 16;
 
-/// Serves until the process is told to end.
+/// Runs the gateway until it gets a signal to stop.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &[])?;
     let config = config(args)?;
     let watched = if args.watch { files(&policy) } else { Vec::new() };
-    let (store, ledger) = wardens::foundation(&args.warden, Duration::ZERO)?;
+    let (store, ledger) = wardens::open_stores(&args.warden, Duration::ZERO)?;
     if ledger.is_none() {
-        complaint::warn("without --log no decision is written down; do not use this for more than a try");
+        complaint::warn("no --log: decisions are not recorded; use this for trials only");
     }
     let foundation = GatewayParts {
         store,
@@ -51,17 +51,17 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     });
     let journal = if args.quiet { Journal::silent() } else { Journal::new(std::io::stderr()) };
     let upstream = config.upstream.to_string();
-    let listening = |address| complaint::note(&format!("listening at {address}, forwarding to {upstream}"));
+    let listening = |address| complaint::note(&format!("listening on {address}, forwarding to {upstream}"));
     lictor_gateway::serve(config, foundation, Some(source), watched, journal, listening)?;
     Ok(Outcome::Compliant)
 }
 
-/// The file whose section `gateway` counts.
+/// Returns the file with the section `gateway`.
 fn file(policy: Option<&str>) -> &str {
     policy.unwrap_or("lictor.yaml")
 }
 
-/// The section `gateway` of the policy file, if there is one.
+/// Reads the section `gateway` of the policy file, if there is one.
 fn section(policy: Option<&str>) -> anyhow::Result<Option<Json>> {
     let path = Path::new(file(policy));
     if !path.is_file() {
@@ -70,14 +70,14 @@ fn section(policy: Option<&str>) -> anyhow::Result<Option<Json>> {
     Policy::read_section(path, "gateway").map_err(|problems| anyhow!("{problems}"))
 }
 
-/// What is wrong with the section `gateway` of a policy file.
+/// Returns the errors in the section `gateway` of a policy file.
 pub(crate) fn mistakes(policy: &str) -> anyhow::Result<Vec<String>> {
     let Some(section) = section(Some(policy))? else { return Ok(Vec::new()) };
     let taken = Config::new(Uri::default()).take_over(&section);
     Ok(taken.err().unwrap_or_default().into_iter().map(|mistake| format!("{policy}: {mistake}")).collect())
 }
 
-/// The configuration: the section of the policy file, and the arguments before it.
+/// Returns the configuration: the section of the policy file, overridden by the arguments.
 fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     let none = Uri::default();
     let mut config = Config::new(none.clone());
@@ -108,16 +108,18 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     config.upstream_ca = args.upstream_ca.clone().or(config.upstream_ca);
     config.shadow |= args.shadow;
     if let Some(path) = args.forward.iter().find(|path| !path.starts_with('/')) {
-        bail!("--forward {path}: no path begins so\nhint: write it with a `/` before it, as in `/v1/files*`");
+        bail!("--forward {path}: a path starts with `/`\nhint: write it like `/v1/files*`");
     }
     config.forward.extend(args.forward.iter().cloned());
     if let Some(seconds) = args.approval_wait {
         config.limits.approval = Duration::from_secs(seconds);
     }
-    // An empty one is none, as it is for most programs.
-    if let Some(key) = std::env::var(CONTROL_KEY).ok().filter(|key| !key.is_empty()) {
-        if key.len() < SHORTEST_KEY {
-            bail!("{CONTROL_KEY} has fewer than {SHORTEST_KEY} characters\nhint: make one with `openssl rand -hex 32`");
+    // An empty variable counts as unset.
+    if let Some(key) = std::env::var(CONTROL_KEY_VARIABLE).ok().filter(|key| !key.is_empty()) {
+        if key.len() < MIN_CONTROL_KEY_CHARACTERS {
+            bail!(
+                "{CONTROL_KEY_VARIABLE} has fewer than {MIN_CONTROL_KEY_CHARACTERS} characters\nhint: make one with `openssl rand -hex 32`"
+            );
         }
         config.control_keys.push(KeyHash::of(&key));
     }
@@ -125,7 +127,7 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// A key that everybody on the machine can read is no secret.
+/// Returns an error if other users can read the private key.
 #[cfg(unix)]
 fn private(config: &Config) -> anyhow::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -133,7 +135,7 @@ fn private(config: &Config) -> anyhow::Result<()> {
     let shown = key.display();
     let mode = std::fs::metadata(key).with_context(|| format!("{shown}: cannot be read"))?.permissions().mode();
     if mode & 0o007 != 0 {
-        bail!("{shown}: everybody on this machine can read the private key\nhint: chmod 600 {shown}");
+        bail!("{shown}: the private key is readable by other users\nhint: chmod 600 {shown}");
     }
     Ok(())
 }
@@ -147,19 +149,19 @@ fn address(text: &str) -> anyhow::Result<Uri> {
     let parsed: Uri = text.parse().with_context(|| format!("`{text}` is not an address"))?;
     match (parsed.scheme_str(), parsed.authority()) {
         (Some("http" | "https"), Some(authority)) if !authority.as_str().contains('@') => Ok(parsed),
-        _ => bail!("`{text}` is not an address such as https://api.openai.com"),
+        _ => bail!("`{text}` is not a URL like https://api.openai.com"),
     }
 }
 
-/// The files that a policy was read from.
+/// Returns the files of a policy.
 fn files(policy: &Policy) -> Vec<PathBuf> {
     policy.sources.iter().map(|source| PathBuf::from(&*source.file)).filter(|path| path.is_file()).collect()
 }
 
-/// Lists what waits, or answers it.
+/// Lists the pending approvals, or answers one.
 pub(crate) fn approvals(args: &ApprovalsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let key = std::env::var(CONTROL_KEY).ok().filter(|key| !key.is_empty());
-    let key = key.with_context(|| format!("the control key is read from {CONTROL_KEY}, which is not set"))?;
+    let key = std::env::var(CONTROL_KEY_VARIABLE).ok().filter(|key| !key.is_empty());
+    let key = key.with_context(|| format!("the control key is read from {CONTROL_KEY_VARIABLE}, which is not set"))?;
     let by = args.by.as_deref().unwrap_or_default();
     let answer = match (&args.allow, &args.deny) {
         (Some(id), _) => Some((id.as_str(), true, by)),

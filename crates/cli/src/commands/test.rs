@@ -27,10 +27,10 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     }
     for path in &args.pages {
         let page = read(path)?;
-        let source = args.policy.as_deref().map(policies::source).transpose()?;
+        let source = args.policy.as_deref().map(policies::load_text).transpose()?;
         let base = source.as_ref().map_or(PageBase::Nothing, PageBase::File);
         let loaded = Policy::for_page(&page, base, &FileResolver);
-        // The page of one property, as those of packs are: remarks need not repeat its name.
+        // A page with one property, like those of packs: remarks need not repeat its name.
         let is_its_own = |loaded: &LoadedPolicy| loaded.policy.properties.iter().any(|property| property.id == page.id);
         let scope =
             if loaded.as_ref().is_ok_and(is_its_own) { TrialScope::Property(&page.id) } else { TrialScope::All };
@@ -67,8 +67,8 @@ impl Tally<'_> {
         scope: TrialScope<'_>,
     ) -> anyhow::Result<()> {
         let loaded = loaded.map_err(|problems| anyhow::anyhow!("{problems}"))?;
-        let judge =
-            Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::render(&problems)))?;
+        let judge = Judge::new(&loaded.policy)
+            .map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
         let wrong = trial::run(&judge, page, scope);
         let mut titles: Vec<&str> = wrong.iter().map(|mismatch| mismatch.trace.as_str()).collect();
         titles.dedup();
@@ -84,7 +84,7 @@ impl Tally<'_> {
 
     fn finish(self) -> anyhow::Result<Outcome> {
         if self.traces == 0 {
-            complaint::error("there was nothing to test");
+            complaint::error("no examples found; nothing was tested");
             return Ok(Outcome::Unjudged);
         }
         writeln!(self.out, "\n{} examples, {} failed", self.traces, self.failed)?;

@@ -1,4 +1,4 @@
-//! `lictor verify`: is a ledger what was signed?
+//! `lictor verify`: verifies a ledger with its public key.
 
 use std::io::Write;
 
@@ -11,9 +11,9 @@ use crate::commands::log::no_ledger;
 use crate::complaint;
 use crate::exit::Outcome;
 
-/// Verifies the ledger and says how far, or names the first bad place.
+/// Verifies the ledger, and reports the first bad place if it does not verify.
 pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    // A folder without anything of a ledger is no ledger that was changed.
+    // A folder without a ledger is an error, not a changed ledger.
     if !args.log.join("records").exists() && !args.log.join("checkpoint").exists() {
         return Err(no_ledger(&args.log));
     }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     }
 }
 
-/// The key of an argument: itself, or what is in the file of that name.
+/// Returns the key of an argument: the key itself, or the content of a file.
 fn key(text: &str) -> anyhow::Result<VerifierKey> {
     if text.contains('+') && !std::path::Path::new(text).exists() {
         return Ok(text.parse()?);
@@ -97,7 +97,7 @@ fn good(args: &VerifyArgs, verified: &Verification, out: &mut dyn Write) -> anyh
         complaint::warn(&format!("{unsigned} records at the end are not covered by a checkpoint yet"));
     }
     if *unfinished > 0 {
-        complaint::warn(&format!("{unfinished} bytes at the end are of a record that was not written to its end"));
+        complaint::warn(&format!("{unfinished} bytes at the end belong to an incomplete record"));
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
-//! An automaton as text and as data. A state is named by its number; the start is 0.
+//! An automaton as text and as JSON. States have numbers; the start is 0.
 
 use std::io::{self, Write};
 
 use lictor_logic::{Automaton, AutomatonEdge, AutomatonState, Spelling, Verdict};
 use serde::Serialize;
 
-/// How the verdict of a state is told: with a question mark where it is what the end would bring.
-pub(crate) fn standing(state: &AutomatonState) -> String {
+/// Returns the verdict of a state, with a question mark if it is presumptive.
+pub(crate) fn format_verdict(state: &AutomatonState) -> String {
     match (state.verdict, state.at_end) {
         (Verdict::Inconclusive, Verdict::Inconclusive) => "inconclusive".to_owned(),
         (Verdict::Inconclusive, presumptive) => format!("{presumptive}?"),
@@ -14,16 +14,16 @@ pub(crate) fn standing(state: &AutomatonState) -> String {
     }
 }
 
-/// What it takes to go along an edge.
+/// Returns the condition of an edge.
 pub(crate) fn condition(edge: &AutomatonEdge, spelling: Spelling) -> String {
     if edge.deadline { "deadline passes".to_owned() } else { edge.guard.show(spelling).to_string() }
 }
 
-/// Writes the states, each with its ways out.
+/// Writes the states with their outgoing edges.
 pub(crate) fn write(out: &mut dyn Write, automaton: &Automaton, spelling: Spelling) -> io::Result<()> {
     for (number, state) in automaton.states.iter().enumerate() {
         let start = if number == 0 { " (start)" } else { "" };
-        writeln!(out, "  {number}{start}  {}: {}", standing(state), state.residual.show(spelling))?;
+        writeln!(out, "  {number}{start}  {}: {}", format_verdict(state), state.residual.show(spelling))?;
         let edges: Vec<&AutomatonEdge> = automaton.edges.iter().filter(|edge| edge.from == number).collect();
         if state.verdict.is_definite() {
             continue;

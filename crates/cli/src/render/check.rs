@@ -1,15 +1,33 @@
-//! The result of `lictor check`, for people and as a document.
+//! The result of `lictor check` as text and as JSON.
 
 use std::io::{self, Write};
 
-use lictor_logic::{Class, Lasso, Relation};
+use lictor_logic::{Class, CompileError, Lasso, Relation};
 use serde::Serialize;
 
 use super::word;
-use crate::commands::check::{Checked, Pair};
 
-/// Every formula with its kind and examples, then every two that have something to do with each other.
-pub(crate) fn write_text(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair]) -> io::Result<()> {
+/// The analysis of one formula.
+pub(crate) struct FormulaCheck {
+    pub(crate) number: usize,
+    pub(crate) place: Option<String>,
+    pub(crate) text: String,
+    pub(crate) class: Class,
+    pub(crate) satisfying: Option<Lasso>,
+    pub(crate) violating: Option<Lasso>,
+    /// The facts that made no difference on the trace, if one is given.
+    pub(crate) vacuous: Option<Vec<String>>,
+}
+
+/// The relation of two formulas, or why it is unknown.
+pub(crate) struct FormulaPair {
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+    pub(crate) relation: Result<Relation, CompileError>,
+}
+
+/// Writes every formula with its kind and examples, then the related pairs.
+pub(crate) fn write_text(out: &mut dyn Write, checked: &[FormulaCheck], pairs: &[FormulaPair]) -> io::Result<()> {
     for it in checked {
         writeln!(out, "{:>3}. {}", it.number, it.text)?;
         writeln!(out, "     {}", it.class)?;
@@ -29,36 +47,37 @@ pub(crate) fn write_text(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair
             }
         }
     }
-    let (told, silent): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| relation(pair).is_some());
+    let (related, unrelated): (Vec<&FormulaPair>, Vec<&FormulaPair>) =
+        pairs.iter().partition(|pair| describe_relation(pair).is_some());
     if !pairs.is_empty() {
         writeln!(out)?;
     }
-    for text in told.iter().filter_map(|pair| relation(pair)) {
+    for text in related.iter().filter_map(|pair| describe_relation(pair)) {
         writeln!(out, "{text}")?;
     }
-    let open = listed(pairs, is_open);
+    let open = list_pairs(pairs, is_open);
     if !open.is_empty() {
         writeln!(out, "nothing was proved and no example was found for {}", open.join("; "))?;
     }
-    let refused = listed(pairs, |pair| pair.relation.is_err());
+    let refused = list_pairs(pairs, |pair| pair.relation.is_err());
     if !refused.is_empty() {
         writeln!(out, "could not be compared, for their quantifiers do not go together: {}", refused.join("; "))?;
     }
-    match (pairs.len(), silent.len() - open.len() - refused.len()) {
+    match (pairs.len(), unrelated.len() - open.len() - refused.len()) {
         (_, 0) => Ok(()),
         (1, _) => writeln!(out, "the two are independent"),
         (all, count) => writeln!(out, "independent: {count} of {all} pairs"),
     }
 }
 
-/// The numbers of some pairs.
-fn listed(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool) -> Vec<String> {
+/// Returns the numbers of the wanted pairs.
+fn list_pairs(pairs: &[FormulaPair], wanted: impl Fn(&FormulaPair) -> bool) -> Vec<String> {
     pairs.iter().filter(|pair| wanted(pair)).map(|pair| format!("{} and {}", pair.left, pair.right)).collect()
 }
 
-/// What is to be said about a pair; none if there is nothing.
-fn relation(pair: &Pair) -> Option<String> {
-    let Pair { left, right, relation } = pair;
+/// Returns the relation of a pair in words, if there is one.
+fn describe_relation(pair: &FormulaPair) -> Option<String> {
+    let FormulaPair { left, right, relation } = pair;
     let relation = relation.as_ref().ok()?;
     let unless = |lasso: &Option<Lasso>| {
         lasso.as_ref().map_or(String::new(), |lasso| format!(", but not the other way round: {}", word::lasso(lasso)))
@@ -77,18 +96,18 @@ fn relation(pair: &Pair) -> Option<String> {
     }
 }
 
-/// Is nothing proved of a pair, but not shown by examples either that the two are independent?
-fn is_open(pair: &Pair) -> bool {
+/// Whether a pair is neither proved related nor shown independent by examples.
+fn is_open(pair: &FormulaPair) -> bool {
     let shown = |it: &Relation| it.both.is_some() && it.left_only.is_some() && it.right_only.is_some();
     let proved = |it: &Relation| it.contradict || it.implies || it.implied;
     pair.relation.as_ref().is_ok_and(|relation| !proved(relation) && !shown(relation))
 }
 
-/// Writes a document.
-pub(crate) fn write_json(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair]) -> io::Result<()> {
-    let document = DocumentShape {
+/// Writes a JSON document.
+pub(crate) fn write_json(out: &mut dyn Write, checked: &[FormulaCheck], pairs: &[FormulaPair]) -> io::Result<()> {
+    let document = CheckDocumentShape {
         v: 1,
-        formulas: checked.iter().map(FormulaShape::new).collect(),
+        formulas: checked.iter().map(CheckFormulaShape::new).collect(),
         pairs: pairs.iter().map(PairShape::new).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -96,14 +115,14 @@ pub(crate) fn write_json(out: &mut dyn Write, checked: &[Checked], pairs: &[Pair
 }
 
 #[derive(Serialize)]
-struct DocumentShape<'a> {
+struct CheckDocumentShape<'a> {
     v: u32,
-    formulas: Vec<FormulaShape<'a>>,
+    formulas: Vec<CheckFormulaShape<'a>>,
     pairs: Vec<PairShape>,
 }
 
 #[derive(Serialize)]
-struct FormulaShape<'a> {
+struct CheckFormulaShape<'a> {
     formula: usize,
     text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,10 +139,10 @@ struct FormulaShape<'a> {
     vacuous: Option<&'a [String]>,
 }
 
-impl<'a> FormulaShape<'a> {
-    fn new(checked: &'a Checked) -> FormulaShape<'a> {
+impl<'a> CheckFormulaShape<'a> {
+    fn new(checked: &'a FormulaCheck) -> CheckFormulaShape<'a> {
         let Class { satisfiable, valid, safety, co_safety, monitorable, bounded } = checked.class;
-        FormulaShape {
+        CheckFormulaShape {
             formula: checked.number,
             text: &checked.text,
             place: checked.place.as_deref(),
@@ -151,7 +170,7 @@ struct PairShape {
 }
 
 impl PairShape {
-    fn new(pair: &Pair) -> PairShape {
+    fn new(pair: &FormulaPair) -> PairShape {
         let relation = match &pair.relation {
             Err(_) => "unknown",
             Ok(relation) => match (relation.contradict, relation.implies, relation.implied) {

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use lictor_logic::{Automaton, Spelling, Verdict};
 
-use super::automaton::{condition, standing};
+use super::automaton::{condition, format_verdict};
 
-/// The automaton in the DOT language.
+/// Returns the automaton in the DOT language.
 pub(crate) fn draw(automaton: &Automaton, spelling: Spelling) -> String {
     let mut text = String::from("digraph automaton {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
     text.push_str("  start [shape=point];\n  start -> 0;\n");
     for (number, state) in automaton.states.iter().enumerate() {
-        let label = format!("{number}: {}\n{}", standing(state), state.residual.show(spelling));
+        let label = format!("{number}: {}\n{}", format_verdict(state), state.residual.show(spelling));
         let color = match state.verdict {
             Verdict::Satisfied => ", color=darkgreen",
             Verdict::Inconclusive => "",

@@ -1,34 +1,38 @@
-//! Everything in one document, written at the end.
+//! The report as one JSON document, written at the end.
 
 use std::io::{self, Write};
 
 use lictor_logic::{Moment, Spelling, Verdict};
 use serde::Serialize;
 
-use super::Report;
 use super::witness::{CountsShape, WitnessShape};
-use crate::formulas::Listed;
-use crate::judge::{Finding, Judged, Step};
+use crate::formulas::ListedFormula;
+use crate::judge::{FormulaFinding, TraceReport, TraceResult, TraceStep};
 
-/// The version of the document's shape.
-const VERSION: u32 = 1;
+/// The version of the document format.
+const DOCUMENT_VERSION: u32 = 1;
 
-/// Collects a document.
-pub(crate) struct Json<'a> {
+/// A report that collects one document.
+pub(crate) struct JsonReport<'a> {
     out: &'a mut dyn Write,
-    formulas: &'a [Listed],
+    formulas: &'a [ListedFormula],
     spelling: Spelling,
     traces: Vec<TraceShape>,
     steps: Vec<Vec<StepShape>>,
     resets: bool,
 }
 
-impl<'a> Json<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, formulas: &'a [Listed], spelling: Spelling, resets: bool) -> Json<'a> {
-        Json { out, formulas, spelling, traces: Vec::new(), steps: Vec::new(), resets }
+impl<'a> JsonReport<'a> {
+    pub(crate) fn new(
+        out: &'a mut dyn Write,
+        formulas: &'a [ListedFormula],
+        spelling: Spelling,
+        resets: bool,
+    ) -> JsonReport<'a> {
+        JsonReport { out, formulas, spelling, traces: Vec::new(), steps: Vec::new(), resets }
     }
 
-    fn finding(&self, listed: &Listed, finding: &Finding, steps: Vec<StepShape>) -> FindingShape {
+    fn finding(&self, listed: &ListedFormula, finding: &FormulaFinding, steps: Vec<StepShape>) -> FindingShape {
         let decision = finding.decision.as_ref();
         let violated = decision.filter(|decision| decision.verdict == Verdict::Violated);
         FindingShape {
@@ -39,8 +43,8 @@ impl<'a> Json<'a> {
             violated_at_step: violated.map(|decision| decision.position),
             violated_at_line: violated.map(|decision| decision.line),
             violated_by_tick: violated.is_some_and(|decision| decision.tick.is_some()),
-            counts: self.resets.then(|| CountsShape::of(finding)),
-            witness: WitnessShape::of(finding, self.spelling),
+            counts: self.resets.then(|| CountsShape::from_finding(finding)),
+            witness: WitnessShape::from_finding(finding, self.spelling),
             steps,
         }
     }
@@ -66,7 +70,7 @@ struct FormulaShape {
 #[derive(Default, Serialize)]
 struct TraceShape {
     trace: String,
-    /// Could it not even be opened?
+    /// Whether it could not be opened.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unreadable: bool,
     positions: u64,
@@ -104,7 +108,7 @@ struct StepShape {
     presumptive: Option<Verdict>,
 }
 
-impl Report for Json<'_> {
+impl TraceReport for JsonReport<'_> {
     fn begin(&mut self, trace: &str) -> io::Result<()> {
         self.steps = self.formulas.iter().map(|_| Vec::new()).collect();
         self.traces.push(TraceShape { trace: trace.to_owned(), ..TraceShape::default() });
@@ -116,7 +120,7 @@ impl Report for Json<'_> {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step<'_>) -> io::Result<()> {
+    fn step(&mut self, step: &TraceStep<'_>) -> io::Result<()> {
         for (steps, reading) in self.steps.iter_mut().zip(step.readings) {
             steps.push(StepShape {
                 step: step.position,
@@ -129,7 +133,7 @@ impl Report for Json<'_> {
         Ok(())
     }
 
-    fn end(&mut self, judged: &Judged) -> io::Result<()> {
+    fn end(&mut self, judged: &TraceResult) -> io::Result<()> {
         let steps = std::mem::take(&mut self.steps);
         let findings = self.formulas.iter().zip(&judged.findings).zip(steps);
         let findings = findings.map(|((listed, finding), steps)| self.finding(listed, finding, steps)).collect();
@@ -144,13 +148,13 @@ impl Report for Json<'_> {
     }
 
     fn finish(&mut self, worst: Option<Verdict>) -> io::Result<()> {
-        let formula = |listed: &Listed| FormulaShape {
+        let formula = |listed: &ListedFormula| FormulaShape {
             formula: listed.number,
             text: listed.show(self.spelling),
             place: listed.place.clone(),
         };
         let document = DocumentShape {
-            v: VERSION,
+            v: DOCUMENT_VERSION,
             verdict: worst,
             formulas: self.formulas.iter().map(formula).collect(),
             traces: std::mem::take(&mut self.traces),

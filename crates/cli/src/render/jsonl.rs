@@ -1,46 +1,45 @@
-//! One object a step and formula, written as soon as the step is read; a last one for the end.
+//! The report as JSON lines: one object per step and formula, written at once, and one for the end.
 
 use std::io::{self, Write};
 
 use lictor_logic::{Moment, Spelling, Verdict};
 use serde::Serialize;
 
-use super::Report;
 use super::witness::{CountsShape, WitnessShape};
-use crate::judge::{Judged, Step};
+use crate::judge::{TraceReport, TraceResult, TraceStep};
 
-/// Writes objects, one a line.
-pub(crate) struct Jsonl<'a> {
+/// A report that writes one object per line.
+pub(crate) struct JsonlReport<'a> {
     out: &'a mut dyn Write,
     spelling: Spelling,
-    /// Does every object say which formula it is about, and which trace?
+    /// Whether every object names its formula and its trace.
     many_formulas: bool,
     many_traces: bool,
     resets: bool,
-    /// Is somebody waiting for each line?
+    /// Whether to flush after each line.
     is_live: bool,
     trace: String,
 }
 
-impl<'a> Jsonl<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, spelling: Spelling) -> Jsonl<'a> {
+impl<'a> JsonlReport<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write, spelling: Spelling) -> JsonlReport<'a> {
         let (many_formulas, many_traces, resets, is_live) = (false, false, false, false);
-        Jsonl { out, spelling, many_formulas, many_traces, resets, is_live, trace: String::new() }
+        JsonlReport { out, spelling, many_formulas, many_traces, resets, is_live, trace: String::new() }
     }
 
-    /// Formulas are told apart.
-    pub(crate) fn many_formulas(self, many_formulas: bool) -> Jsonl<'a> {
-        Jsonl { many_formulas, ..self }
+    /// Sets whether objects name their formula.
+    pub(crate) fn many_formulas(self, many_formulas: bool) -> JsonlReport<'a> {
+        JsonlReport { many_formulas, ..self }
     }
 
-    /// Traces are told apart.
-    pub(crate) fn many_traces(self, many_traces: bool) -> Jsonl<'a> {
-        Jsonl { many_traces, ..self }
+    /// Sets whether objects name their trace.
+    pub(crate) fn many_traces(self, many_traces: bool) -> JsonlReport<'a> {
+        JsonlReport { many_traces, ..self }
     }
 
-    /// Formulas begin anew after each definite verdict.
-    pub(crate) fn resets(self, resets: bool) -> Jsonl<'a> {
-        Jsonl { resets, ..self }
+    /// Sets whether formulas restart after a definite verdict.
+    pub(crate) fn resets(self, resets: bool) -> JsonlReport<'a> {
+        JsonlReport { resets, ..self }
     }
 
     fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
@@ -64,7 +63,7 @@ struct StepObject {
     step: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     formula: Option<usize>,
-    /// No step: time passed after it.
+    /// Whether it is a tick after the step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tick: bool,
     verdict: Verdict,
@@ -88,14 +87,14 @@ struct EndObject {
     witness: Option<WitnessShape>,
 }
 
-impl Report for Jsonl<'_> {
+impl TraceReport for JsonlReport<'_> {
     fn begin(&mut self, trace: &str) -> io::Result<()> {
         self.is_live = trace == crate::trace::STDIN;
         self.trace = trace.to_owned();
         Ok(())
     }
 
-    fn step(&mut self, step: &Step<'_>) -> io::Result<()> {
+    fn step(&mut self, step: &TraceStep<'_>) -> io::Result<()> {
         for (index, reading) in step.readings.iter().enumerate() {
             let residual = reading.residual.as_ref().map(|residual| residual.show(self.spelling).to_string());
             self.write(&StepObject {
@@ -111,7 +110,7 @@ impl Report for Jsonl<'_> {
         if self.is_live { self.out.flush() } else { Ok(()) }
     }
 
-    fn end(&mut self, judged: &Judged) -> io::Result<()> {
+    fn end(&mut self, judged: &TraceResult) -> io::Result<()> {
         for (index, finding) in judged.findings.iter().enumerate() {
             let Some(verdict) = finding.end else { continue };
             self.write(&EndObject {
@@ -119,8 +118,8 @@ impl Report for Jsonl<'_> {
                 end: true,
                 formula: self.formula(index),
                 verdict,
-                counts: self.resets.then(|| CountsShape::of(finding)),
-                witness: WitnessShape::of(finding, self.spelling),
+                counts: self.resets.then(|| CountsShape::from_finding(finding)),
+                witness: WitnessShape::from_finding(finding, self.spelling),
             })?;
         }
         Ok(())

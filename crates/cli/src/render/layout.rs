@@ -1,8 +1,8 @@
 //! Places the boxes and arrows of a small graph, from left to right.
 //!
 //! After Sugiyama, Tagawa and Toda (1981): boxes stand in columns by their distance from the first one; between two
-//! columns of boxes lies a column of labels, so that no label covers anything; an arrow that passes a column has a place
-//! of its own there. The order in a column follows the neighbors, and heights are the least-squares fit to the
+//! columns of boxes lies a column of labels, so that no label covers anything; an arrow that passes a column has a
+//! place of its own there. The order in a column follows the neighbors, and heights are the least-squares fit to the
 //! neighbors' heights that keeps the order.
 
 use std::collections::VecDeque;
@@ -29,49 +29,49 @@ pub(super) struct Link {
     pub(super) label: Size,
 }
 
-/// A box to be placed: its size, and how much room it needs above itself.
+/// A box to place: its size, and the room it needs above.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) size: Size,
     pub(super) above: f64,
-    /// The least width of its column.
+    /// The minimum width of its column.
     pub(super) span: f64,
-    /// Does it belong to the right end?
+    /// Whether it belongs at the right end.
     pub(super) is_last: bool,
 }
 
-/// Where everything is.
+/// The positions of all boxes and arrows.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct Layout {
     /// The center of each box.
     pub(super) blocks: Vec<Point>,
-    /// The way of each arrow, and the center of its label.
+    /// The route of each arrow, and the center of its label.
     pub(super) routes: Vec<Route>,
     pub(super) size: Size,
 }
 
-/// The way of an arrow.
+/// The route of an arrow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     /// The points it passes; it is level at each, but for a turn.
     pub(super) points: Vec<Point>,
-    /// It leads to the column it comes from: the middle point is where it turns.
+    /// Whether it leads back to its own column; then the middle point is the turn.
     pub(super) turns: bool,
     pub(super) label: Point,
 }
 
-/// The room between columns: more where arrows climb far, so that they do not become walls.
+/// The gap between columns; it grows where arrows climb far, so that they do not get too steep.
 const COLUMN_GAP: f64 = 26.0;
-const WIDEST_GAP: f64 = 150.0;
-const CLIMB: f64 = 0.22;
-/// How far from its label an arrow turns.
+const MAX_COLUMN_GAP: f64 = 150.0;
+const GAP_PER_CLIMB: f64 = 0.22;
+/// The distance between a label and the turn of its arrow.
 const TURN_GAP: f64 = 5.0;
 const ROW_GAP: f64 = 16.0;
 const PORT_GAP: f64 = 14.0;
-const SWEEPS: usize = 24;
+const ORDERING_SWEEPS: usize = 24;
 
-/// Places blocks and links that do not lead back to their own block.
-pub(super) fn place(blocks: &[Block], links: &[Link]) -> Placed {
+/// Computes the layout of blocks and links; a link must not lead back to its own block.
+pub(super) fn compute_layout(blocks: &[Block], links: &[Link]) -> Layout {
     let mut grid = Grid::new(blocks, links);
     grid.order();
     grid.settle();
@@ -86,7 +86,7 @@ struct Cell {
     y: f64,
     left: Vec<usize>,
     right: Vec<usize>,
-    /// An arrow passes here, and should do so straight.
+    /// Whether an arrow passes here, which should be straight.
     passes: bool,
 }
 
@@ -142,10 +142,10 @@ impl Grid {
         self.cells[right].left.push(left);
     }
 
-    /// Orders each column by the mean place of the neighbors, from the left and from the right in turn.
+    /// Sorts each column by the mean position of the neighbors, from the left and from the right in turn.
     fn order(&mut self) {
         let mut rank: Vec<f64> = vec![0.0; self.cells.len()];
-        for sweep in 0..SWEEPS {
+        for sweep in 0..ORDERING_SWEEPS {
             let forward = sweep % 2 == 0;
             for step in 0..self.columns.len() {
                 let column = if forward { step } else { self.columns.len() - 1 - step };
@@ -172,7 +172,7 @@ impl Grid {
         for column in 0..self.columns.len() {
             self.fit(column, |_, _| (0.0, 1.0));
         }
-        for sweep in 0..SWEEPS {
+        for sweep in 0..ORDERING_SWEEPS {
             for step in 0..self.columns.len() {
                 let column = if sweep % 2 == 0 { step } else { self.columns.len() - 1 - step };
                 self.fit(column, |cells, cell| {
@@ -220,7 +220,7 @@ impl Grid {
         }
     }
 
-    fn placed(&self, blocks: &[Block], links: &[Link]) -> Placed {
+    fn placed(&self, blocks: &[Block], links: &[Link]) -> Layout {
         let strips = self.strips();
         let top = self.cells.iter().map(|cell| cell.y - cell.size.height / 2.0).fold(f64::INFINITY, f64::min);
         let bottom = self.cells.iter().map(|cell| cell.y + cell.size.height / 2.0).fold(0.0, f64::max);
@@ -255,10 +255,10 @@ impl Grid {
             routes.push(Route { points, turns, label });
         }
         let width = strips.last().map_or(0.0, |(_, right)| *right);
-        Placed { blocks: placed, routes, size: Size { width, height: bottom - top } }
+        Layout { blocks: placed, routes, size: Size { width, height: bottom - top } }
     }
 
-    /// Where each column begins and ends.
+    /// Returns the start and the end of each column.
     fn strips(&self) -> Vec<(f64, f64)> {
         let mut right = 0.0;
         let mut strips = Vec::new();
@@ -270,14 +270,14 @@ impl Grid {
             };
             let steepest = column.iter().map(climb).fold(0.0, f64::max);
             let is_first = column.is_empty() || right == 0.0;
-            let gap = if is_first { 0.0 } else { (steepest * CLIMB).clamp(COLUMN_GAP, WIDEST_GAP) };
+            let gap = if is_first { 0.0 } else { (steepest * GAP_PER_CLIMB).clamp(COLUMN_GAP, MAX_COLUMN_GAP) };
             strips.push((right + gap, right + gap + width));
             right += gap + width;
         }
         strips
     }
 
-    /// Where each arrow leaves and arrives: spread over the side of the block, in the order of where they come from.
+    /// Returns the end points of each arrow: spread over the side of the block, in the order of the other ends.
     fn ports(&self, blocks: &[Block], links: &[Link], placed: &[Point], top: f64) -> Vec<(Point, Point)> {
         let mut ends = vec![(Point::default(), Point::default()); links.len()];
         for (block, center) in placed.iter().enumerate() {
@@ -308,7 +308,8 @@ impl Grid {
     }
 }
 
-/// How many arrows each block is away from the first; those that belong to the end are in a layer behind all others.
+/// Returns the distance of each block from the first, in arrows; blocks of the right end are in a layer after all
+/// others.
 fn layers(blocks: &[Block], links: &[Link]) -> Vec<usize> {
     let mut layers: Vec<Option<usize>> = vec![None; blocks.len()];
     let mut queue = VecDeque::from([0]);

@@ -1,29 +1,29 @@
-//! Colors, where a terminal can show them and nobody asked for none. Nothing is said by color alone.
+//! Terminal colors, unless they are turned off. No information is conveyed by color alone.
 
 use std::io::IsTerminal;
 
 use lictor_logic::Verdict;
 
-/// Colors text, or leaves it as it is.
+/// Colors text, or leaves it plain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     is_on: bool,
 }
 
 impl Paint {
-    /// Colors if standard output is a terminal.
+    /// Returns colors if standard output is a terminal.
     pub(crate) fn for_stdout() -> Paint {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Paint { is_on: std::io::stdout().is_terminal() && !refused && !dumb }
     }
 
-    /// Are there colors?
+    /// Whether there are colors.
     pub(crate) fn is_on(self) -> bool {
         self.is_on
     }
 
-    /// A text in the color of a verdict.
+    /// Returns a text in the color of a verdict.
     pub(crate) fn verdict(self, verdict: Verdict, text: &str) -> String {
         let code = match verdict {
             Verdict::Satisfied => "32",
@@ -33,7 +33,7 @@ impl Paint {
         self.code(code, text)
     }
 
-    /// A text that stands out.
+    /// Returns a text in bold.
     pub(crate) fn bold(self, text: &str) -> String {
         self.code("1", text)
     }

@@ -1,19 +1,19 @@
-//! An automaton as a picture: a file of its own that a browser shows in light or dark, as its reader likes.
+//! An automaton as an SVG picture, which follows the light or dark mode of the browser.
 
 use std::fmt::Write;
 
 use lictor_logic::{Automaton, AutomatonEdge, AutomatonState, Spelling, Verdict};
 
-use super::automaton::{condition, standing};
-use super::layout::{Block, Link, Placed, Point, Route, Size, place};
+use super::automaton::{condition, format_verdict};
+use super::layout::{Block, Layout, Link, Point, Route, Size, compute_layout};
 
-/// A character of the monospaced font takes this part of the font's size.
-const ADVANCE: f64 = 0.61;
+/// The width of a character of the monospaced font, relative to the font size.
+const CHARACTER_WIDTH: f64 = 0.61;
 const STATE_FONT: f64 = 12.0;
 const LABEL_FONT: f64 = 11.0;
 const LINE: f64 = 1.35;
 const MARGIN: f64 = 24.0;
-/// Room left of the first state, for the arrow that says where to begin.
+/// The room left of the first state, for the start arrow.
 const ENTRY: f64 = 28.0;
 const TITLE: f64 = 34.0;
 /// The height of an arrow from a state to itself.
@@ -29,7 +29,7 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#
 .box{fill:#151b23;stroke:#9198a1}.good{fill:#12261e;stroke:#3fb950}.bad{fill:#25171c;stroke:#f85149}
 .way{stroke:#9198a1}.tip{fill:#9198a1}}";
 
-/// The automaton as SVG.
+/// Returns the automaton as SVG.
 pub(crate) fn draw(automaton: &Automaton, title: &str, spelling: Spelling) -> String {
     let states: Vec<StateBox> = automaton.states.iter().map(|state| StateBox::new(state, spelling)).collect();
     let is_drawn = |edge: &&AutomatonEdge| !automaton.states[edge.from].verdict.is_definite();
@@ -49,7 +49,7 @@ pub(crate) fn draw(automaton: &Automaton, title: &str, spelling: Spelling) -> St
         .collect();
     let links: Vec<Link> =
         between.iter().map(|arrow| Link { from: arrow.from, to: arrow.to, label: arrow.size }).collect();
-    let placed = place(&blocks, &links);
+    let placed = compute_layout(&blocks, &links);
     Picture { states, own, between, placed, title }.draw()
 }
 
@@ -66,9 +66,9 @@ impl StateBox {
     fn new(state: &AutomatonState, spelling: Spelling) -> StateBox {
         let whole = state.residual.show(spelling).to_string();
         let lines = wrap(&whole, 30, 4);
-        let standing = standing(state);
+        let standing = format_verdict(state);
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-        let width = (longest as f64 * STATE_FONT * ADVANCE).max(96.0) + 20.0;
+        let width = (longest as f64 * STATE_FONT * CHARACTER_WIDTH).max(96.0) + 20.0;
         let height = lines.len() as f64 * STATE_FONT * LINE + 28.0;
         StateBox { verdict: state.verdict, standing, lines, whole, size: Size { width, height } }
     }
@@ -90,7 +90,7 @@ impl Arrow {
         let lines = wrap(&whole, 26, 3);
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         let size = Size {
-            width: longest as f64 * LABEL_FONT * ADVANCE + 8.0,
+            width: longest as f64 * LABEL_FONT * CHARACTER_WIDTH + 8.0,
             height: lines.len() as f64 * LABEL_FONT * LINE + 2.0,
         };
         Arrow { from: edge.from, to: edge.to, lines, whole, is_deadline: edge.deadline, size }
@@ -101,14 +101,14 @@ struct Picture<'a> {
     states: Vec<StateBox>,
     own: Vec<&'a Arrow>,
     between: Vec<&'a Arrow>,
-    placed: Placed,
+    placed: Layout,
     title: &'a str,
 }
 
 impl Picture<'_> {
     fn draw(&self) -> String {
         let title = wrap(self.title, 90, 1).concat();
-        let title_width = title.chars().count() as f64 * 13.0 * ADVANCE;
+        let title_width = title.chars().count() as f64 * 13.0 * CHARACTER_WIDTH;
         let width = (self.placed.size.width + ENTRY).max(title_width) + 2.0 * MARGIN;
         let height = self.placed.size.height + TITLE + 2.0 * MARGIN;
         let mut svg = format!(
@@ -122,7 +122,7 @@ impl Picture<'_> {
             title = escaped(&title),
             y = MARGIN + 10.0,
         );
-        self.ways(&mut svg);
+        self.draw_arrows(&mut svg);
         for number in 0..self.states.len() {
             self.state(&mut svg, number);
         }
@@ -130,32 +130,32 @@ impl Picture<'_> {
         svg
     }
 
-    /// A point of the layout on the page.
-    fn at(&self, point: Point) -> Point {
+    /// Converts a point of the layout to the page.
+    fn to_page(&self, point: Point) -> Point {
         Point { x: point.x + MARGIN + ENTRY, y: point.y + MARGIN + TITLE }
     }
 
-    /// The arrows first, then their labels, so that no line crosses a text.
-    fn ways(&self, svg: &mut String) {
+    /// Draws the arrows first, then their labels, so that no line crosses a text.
+    fn draw_arrows(&self, svg: &mut String) {
         let mut labels = String::new();
         if let (Some(center), Some(state)) = (self.placed.blocks.first(), self.states.first()) {
-            let Point { x, y } = self.at(*center);
+            let Point { x, y } = self.to_page(*center);
             let left = x - state.size.width / 2.0;
-            way(svg, &format!("M{:.1} {y:.1}H{left:.1}", left - ENTRY), false);
+            draw_arrow(svg, &format!("M{:.1} {y:.1}H{left:.1}", left - ENTRY), false);
         }
         for (arrow, route) in self.between.iter().zip(&self.placed.routes) {
-            way(svg, &self.path(route), arrow.is_deadline);
-            label(&mut labels, arrow, self.at(route.label));
+            draw_arrow(svg, &self.path(route), arrow.is_deadline);
+            label(&mut labels, arrow, self.to_page(route.label));
         }
         for (number, state) in self.states.iter().enumerate() {
-            let center = self.at(self.placed.blocks[number]);
+            let center = self.to_page(self.placed.blocks[number]);
             let top = center.y - state.size.height / 2.0;
             let mut bottom = top - LOOP;
             for arrow in self.own.iter().filter(|arrow| arrow.from == number) {
                 let (left, right) = (center.x - 13.0, center.x + 13.0);
                 let peak = top - LOOP - 6.0;
                 let path = format!("M{left:.1} {top:.1}C{left:.1} {peak:.1} {right:.1} {peak:.1} {right:.1} {top:.1}");
-                way(svg, &path, arrow.is_deadline);
+                draw_arrow(svg, &path, arrow.is_deadline);
                 label(&mut labels, arrow, Point { x: center.x, y: bottom - arrow.size.height / 2.0 });
                 bottom -= arrow.size.height;
             }
@@ -163,9 +163,9 @@ impl Picture<'_> {
         svg.push_str(&labels);
     }
 
-    /// A smooth line through the points of a route.
+    /// Returns a smooth line through the points of a route.
     fn path(&self, route: &Route) -> String {
-        let points: Vec<Point> = route.points.iter().map(|point| self.at(*point)).collect();
+        let points: Vec<Point> = route.points.iter().map(|point| self.to_page(*point)).collect();
         let mut path = points.first().map_or(String::new(), |start| format!("M{:.1} {:.1}", start.x, start.y));
         for pair in points.windows(2) {
             let (from, to) = (pair[0], pair[1]);
@@ -177,7 +177,7 @@ impl Picture<'_> {
 
     fn state(&self, svg: &mut String, number: usize) {
         let state = &self.states[number];
-        let Point { x, y } = self.at(self.placed.blocks[number]);
+        let Point { x, y } = self.to_page(self.placed.blocks[number]);
         let Size { width, height } = state.size;
         let (left, top) = (x - width / 2.0, y - height / 2.0);
         let class = match state.verdict {
@@ -203,7 +203,7 @@ impl Picture<'_> {
     }
 }
 
-fn way(svg: &mut String, path: &str, is_deadline: bool) {
+fn draw_arrow(svg: &mut String, path: &str, is_deadline: bool) {
     let class = if is_deadline { "way late" } else { "way" };
     let _ = writeln!(svg, "<path class=\"{class}\" d=\"{path}\" marker-end=\"url(#tip)\"/>");
 }
@@ -229,7 +229,7 @@ fn label(svg: &mut String, arrow: &Arrow, center: Point) {
     svg.push_str("</g>\n");
 }
 
-/// A text in lines of at most so many characters, broken at spaces where it can be, and cut short after the last line.
+/// Wraps a text at spaces into lines of at most `width` characters, and truncates it after the last line.
 fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {

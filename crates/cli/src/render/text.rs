@@ -1,38 +1,38 @@
-//! For people: every step as it is read, then the verdicts, then why.
+//! The report as text: every step as it is read, then the verdicts with their reasons.
 //!
-//! A verdict with a question mark is the presumptive one: what would be true if the trace ended at that step.
+//! A verdict with a question mark is presumptive: the verdict if the trace ended at that step.
 
 use std::io::{self, Write};
 
 use lictor_logic::{Moment, Spelling, Verdict};
 
 use super::paint::Paint;
-use super::{Report, witness};
-use crate::formulas::Listed;
-use crate::judge::{Finding, Judged, Reading, Step};
+use super::witness;
+use crate::formulas::ListedFormula;
+use crate::judge::{FormulaFinding, FormulaStatus, TraceReport, TraceResult, TraceStep};
 
-/// How far the facts of a step reach before its residual begins, where there is room.
+/// The width of the facts column before the residual, where there is room.
 const FACTS_WIDTH: usize = 30;
 
-/// Writes text.
-pub(crate) struct Text<'a> {
+/// A report that writes text.
+pub(crate) struct TextReport<'a> {
     out: &'a mut dyn Write,
     paint: Paint,
-    formulas: &'a [Listed],
+    formulas: &'a [ListedFormula],
     spelling: Spelling,
     many_traces: bool,
     quiet: bool,
     resets: bool,
     trace: String,
-    /// What was said of each formula last.
+    /// The last output for each formula.
     said: Vec<(String, String)>,
-    /// Steps not shown since every verdict latched.
+    /// How many steps were not shown because every verdict was definite.
     silent: u64,
 }
 
-impl<'a> Text<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, formulas: &'a [Listed], spelling: Spelling) -> Text<'a> {
-        Text {
+impl<'a> TextReport<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write, formulas: &'a [ListedFormula], spelling: Spelling) -> TextReport<'a> {
+        TextReport {
             out,
             paint: Paint::for_stdout(),
             formulas,
@@ -46,28 +46,28 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Several traces are told apart.
-    pub(crate) fn many_traces(self, many_traces: bool) -> Text<'a> {
-        Text { many_traces, ..self }
+    /// Sets whether there are several traces.
+    pub(crate) fn many_traces(self, many_traces: bool) -> TextReport<'a> {
+        TextReport { many_traces, ..self }
     }
 
-    /// Verdicts only.
-    pub(crate) fn quiet(self, quiet: bool) -> Text<'a> {
-        Text { quiet, ..self }
+    /// Sets whether only verdicts are written.
+    pub(crate) fn quiet(self, quiet: bool) -> TextReport<'a> {
+        TextReport { quiet, ..self }
     }
 
-    /// Formulas begin anew after each definite verdict.
-    pub(crate) fn resets(self, resets: bool) -> Text<'a> {
-        Text { resets, ..self }
+    /// Sets whether formulas restart after a definite verdict.
+    pub(crate) fn resets(self, resets: bool) -> TextReport<'a> {
+        TextReport { resets, ..self }
     }
 
-    fn one(&mut self, step: &Step<'_>, number: &str, facts: &str) -> io::Result<()> {
+    fn one(&mut self, step: &TraceStep<'_>, number: &str, facts: &str) -> io::Result<()> {
         let [reading] = step.readings else { return Ok(()) };
         let (word, residual) = self.words(reading);
         let changed = self.said.first().is_none_or(|(_, said)| *said != residual);
         let verdict = self.verdict(reading, &word);
         let width = facts.chars().count();
-        // What must still hold stands beside the facts, or below them where that would be too far to the right.
+        // The residual is beside the facts, or below them if that would be too far to the right.
         let left = match (changed && !residual.is_empty(), width <= FACTS_WIDTH) {
             (false, _) => String::new(),
             (true, true) => format!("{:1$}  {residual}", "", FACTS_WIDTH - width),
@@ -78,7 +78,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    fn many(&mut self, step: &Step<'_>, number: &str, facts: &str) -> io::Result<()> {
+    fn many(&mut self, step: &TraceStep<'_>, number: &str, facts: &str) -> io::Result<()> {
         writeln!(self.out, "{number:>4}  {facts}")?;
         for (index, reading) in step.readings.iter().enumerate() {
             let (word, residual) = self.words(reading);
@@ -96,7 +96,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    fn words(&self, reading: &Reading) -> (String, String) {
+    fn words(&self, reading: &FormulaStatus) -> (String, String) {
         let word = match reading.presumptive {
             Some(Verdict::Satisfied) => "satisfied?".to_owned(),
             Some(Verdict::Violated) => "violated?".to_owned(),
@@ -106,15 +106,15 @@ impl<'a> Text<'a> {
         (word, residual.unwrap_or_default())
     }
 
-    fn verdict(&self, reading: &Reading, word: &str) -> String {
+    fn verdict(&self, reading: &FormulaStatus, word: &str) -> String {
         self.paint.verdict(reading.verdict, &format!("{word:12}"))
     }
 
-    fn finding(&mut self, index: usize, finding: &Finding, judged: &Judged) -> io::Result<()> {
+    fn finding(&mut self, index: usize, finding: &FormulaFinding, judged: &TraceResult) -> io::Result<()> {
         let Some(listed) = self.formulas.get(index) else { return Ok(()) };
         let number = if self.formulas.len() > 1 { format!("{:>3}. ", listed.number) } else { String::new() };
         let verdict = self.paint.verdict(finding.verdict, &finding.verdict.to_string());
-        let when = when(finding, judged);
+        let when = describe_moment(finding, judged);
         let counts = match finding.counts {
             counts if self.resets => format!(" (satisfied {}, violated {} times)", counts.satisfied, counts.violated),
             _ => String::new(),
@@ -130,8 +130,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// When a verdict came about.
-pub(crate) fn when(finding: &Finding, judged: &Judged) -> String {
+/// Returns when a verdict became definite, in words.
+pub(crate) fn describe_moment(finding: &FormulaFinding, judged: &TraceResult) -> String {
     match (&finding.decision, finding.end) {
         (Some(decision), _) if decision.position == 0 && decision.tick.is_none() => ", whatever the trace".to_owned(),
         (Some(decision), _) => match decision.tick {
@@ -143,7 +143,7 @@ pub(crate) fn when(finding: &Finding, judged: &Judged) -> String {
     }
 }
 
-impl Report for Text<'_> {
+impl TraceReport for TextReport<'_> {
     fn begin(&mut self, trace: &str) -> io::Result<()> {
         if self.many_traces {
             let gap = if self.trace.is_empty() || self.quiet { "" } else { "\n" };
@@ -155,7 +155,7 @@ impl Report for Text<'_> {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step<'_>) -> io::Result<()> {
+    fn step(&mut self, step: &TraceStep<'_>) -> io::Result<()> {
         let latched = !self.resets && !self.said.is_empty() && self.said.iter().all(|(word, _)| is_definite(word));
         if latched {
             self.silent += 1;
@@ -175,7 +175,7 @@ impl Report for Text<'_> {
         if self.trace == crate::trace::STDIN { self.out.flush() } else { Ok(()) }
     }
 
-    fn end(&mut self, judged: &Judged) -> io::Result<()> {
+    fn end(&mut self, judged: &TraceResult) -> io::Result<()> {
         if self.silent > 0 {
             let lines = if self.silent == 1 { "line changes" } else { "lines change" };
             writeln!(self.out, "      {} more {lines} nothing", self.silent)?;

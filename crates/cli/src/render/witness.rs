@@ -1,24 +1,24 @@
-//! A witness as data and as text: the lines of the trace that decided, each with what was there and what was not.
+//! A witness as JSON and as text: the deciding lines of the trace, with the facts that held and those that did not.
 
 use lictor_logic::{Spelling, Value, Verdict, Witness, WitnessStep};
 use serde::Serialize;
 
-use crate::judge::{Finding, Judged};
+use crate::judge::{FormulaFinding, TraceResult};
 
 /// A witness in JSON.
 #[derive(Serialize)]
 pub(crate) struct WitnessShape {
     verdict: Verdict,
-    /// Does the verdict need the trace to end?
+    /// Whether the verdict depends on the end of the trace.
     at_end: bool,
-    /// The values of quantified variables that brought the verdict.
+    /// The values of quantified variables that decided the verdict.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     binding: serde_json::Map<String, serde_json::Value>,
-    steps: Vec<StepShape>,
+    steps: Vec<WitnessStepShape>,
 }
 
 #[derive(Serialize)]
-struct StepShape {
+struct WitnessStepShape {
     step: usize,
     line: u64,
     present: Vec<String>,
@@ -27,10 +27,10 @@ struct StepShape {
 }
 
 impl WitnessShape {
-    /// The witness of a finding, if it has one.
-    pub(crate) fn of(finding: &Finding, spelling: Spelling) -> Option<WitnessShape> {
+    /// Returns the witness of a finding, if it has one.
+    pub(crate) fn from_finding(finding: &FormulaFinding, spelling: Spelling) -> Option<WitnessShape> {
         let witness = finding.witness.as_ref()?;
-        let step = |(step, line): (&WitnessStep, &u64)| StepShape {
+        let step = |(step, line): (&WitnessStep, &u64)| WitnessStepShape {
             step: step.position,
             line: *line,
             present: step.present.iter().map(ToString::to_string).collect(),
@@ -55,13 +55,13 @@ pub(crate) struct CountsShape {
 }
 
 impl CountsShape {
-    pub(crate) fn of(finding: &Finding) -> CountsShape {
+    pub(crate) fn from_finding(finding: &FormulaFinding) -> CountsShape {
         CountsShape { satisfied: finding.counts.satisfied, violated: finding.counts.violated }
     }
 }
 
-/// A finding as an excerpt of its trace: line numbers in the margin, what mattered beside them.
-pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling: Spelling) -> Vec<String> {
+/// Returns a finding as an excerpt of its trace, with line numbers and the facts that mattered.
+pub(crate) fn excerpt(finding: &FormulaFinding, judged: &TraceResult, trace: &str, spelling: Spelling) -> Vec<String> {
     let Some(witness) = &finding.witness else { return Vec::new() };
     let tick = finding.decision.as_ref().and_then(|decision| Some((decision.line, decision.tick?)));
     if witness.steps.is_empty() && tick.is_none() && !witness.at_end {
@@ -79,12 +79,12 @@ pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling:
         row(None, &format!("for {}", binding(witness)));
     }
     let mut said = String::new();
-    let runs = runs(witness);
+    let runs = group_steps(witness);
     for (index, run) in runs.iter().enumerate() {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-        let line = finding.lines.get(witness.steps.len() - left(&runs, index)).copied();
+        let line = finding.lines.get(witness.steps.len() - count_remaining(&runs, index)).copied();
         let steps = steps(first, last);
-        row(line, &format!("{steps}: {}", mattered(last)));
+        row(line, &format!("{steps}: {}", relevant_facts(last)));
         let residual = last.residual.show(spelling).to_string();
         let is_last = index + 1 == runs.len() && tick.is_none() && !witness.at_end;
         if !is_last && residual != said {
@@ -101,14 +101,15 @@ pub(crate) fn excerpt(finding: &Finding, judged: &Judged, trace: &str, spelling:
     text
 }
 
-/// The steps of a witness, those together that follow each other and tell the same.
-pub(crate) fn runs(witness: &Witness) -> Vec<&[WitnessStep]> {
-    let same = |a: &WitnessStep, b: &WitnessStep| a.position + 1 == b.position && mattered(a) == mattered(b);
+/// Groups consecutive steps of a witness with the same facts.
+pub(crate) fn group_steps(witness: &Witness) -> Vec<&[WitnessStep]> {
+    let same =
+        |a: &WitnessStep, b: &WitnessStep| a.position + 1 == b.position && relevant_facts(a) == relevant_facts(b);
     witness.steps.chunk_by(same).collect()
 }
 
-/// How many steps are in a run and all after it.
-fn left(runs: &[&[WitnessStep]], from: usize) -> usize {
+/// Returns how many steps are in a group and all later ones.
+fn count_remaining(runs: &[&[WitnessStep]], from: usize) -> usize {
     runs.iter().skip(from).map(|run| run.len()).sum()
 }
 
@@ -126,8 +127,8 @@ pub(crate) fn binding(witness: &Witness) -> String {
     parts.join(", ")
 }
 
-/// What held and what did not, of all that matters at a step.
-pub(crate) fn mattered(step: &WitnessStep) -> String {
+/// Returns the relevant facts of a step: those that held and those that did not.
+pub(crate) fn relevant_facts(step: &WitnessStep) -> String {
     let list = |items: Vec<String>| match items.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),

@@ -1,15 +1,15 @@
-//! Example traces: `{request} {} {answer} @5s`, and the same as lines that `lictor eval` reads.
+//! Example traces: `{request} {} {answer} @5s`, or as lines for `lictor eval`.
 
 use lictor_logic::analysis::Lasso;
 use lictor_logic::{Facts, Span};
 use serde::Serialize;
 
-/// A finite trace.
+/// Formats a finite trace.
 pub(crate) fn trace(trace: &[Facts]) -> String {
     trace.iter().map(position).collect::<Vec<_>>().join(" ")
 }
 
-/// A trace that goes on for ever: what repeats stands in parentheses.
+/// Formats an infinite trace; the repeated part is in parentheses.
 pub(crate) fn lasso(lasso: &Lasso) -> String {
     let cycle = format!("({})*", trace(&lasso.cycle));
     if lasso.stem.is_empty() { cycle } else { format!("{} {cycle}", trace(&lasso.stem)) }
@@ -22,7 +22,7 @@ fn position(facts: &Facts) -> String {
     }
 }
 
-/// A position in the shape of a line of a trace.
+/// A position as a line of a trace.
 #[derive(Serialize)]
 pub(crate) struct PositionShape {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub(crate) struct PositionShape {
     facts: Vec<String>,
 }
 
-/// A finite trace as lines.
+/// Returns a finite trace as lines.
 pub(crate) fn shape(trace: &[Facts]) -> Vec<PositionShape> {
     let position = |facts: &Facts| PositionShape {
         time: facts.time.map(|time| time.0 as f64 / 1e9),

@@ -1,19 +1,19 @@
 //! Times in a trace: RFC 3339 with an offset from UTC, or seconds since any origin.
 //!
-//! A trace keeps to one of the two, for their origins differ. Seconds are read digit by digit, since a fraction such as
-//! 0.1 has no exact binary form and a deadline is exact.
+//! A trace uses one of the two, because their origins differ. Seconds are read digit by digit, because a fraction such
+//! as 0.1 has no exact binary form and deadlines are exact.
 
 use std::fmt;
 
 use jiff::Timestamp;
 use lictor_logic::Time;
 
-use crate::complaint::Fault;
+use crate::complaint::TextFault;
 
-/// How a trace writes its times, once it has written one.
+/// The time format of a trace, known after its first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// There was no time yet.
+    /// No time so far.
     #[default]
     Unset,
     /// `"2026-05-01T10:00:03Z"`
@@ -22,30 +22,30 @@ pub(crate) enum Clock {
     Seconds,
 }
 
-const HOW: &str = "write a time as \"2026-05-01T10:00:03Z\" or as a number of seconds since any origin";
+const TIME_HINT: &str = "write a time as \"2026-05-01T10:00:03Z\" or as a number of seconds since any origin";
 
 impl Clock {
-    /// Reads a time as it stands in JSON; `text` is the decoded string, if it is one.
-    pub(super) fn read(&mut self, raw: &str, text: Option<&str>) -> Result<Time, Fault> {
-        let fault = |message: String, hint: &str| Fault::new(0..raw.len(), message, hint);
+    /// Reads a time in JSON; `text` is the decoded string, if it is one.
+    pub(super) fn read(&mut self, raw: &str, text: Option<&str>) -> Result<Time, TextFault> {
+        let fault = |message: String, hint: &str| TextFault::new(0..raw.len(), message, hint);
         let (clock, time) = match text {
-            Some(text) => (Clock::Calendar, calendar(text)),
-            None => (Clock::Seconds, seconds(raw)),
+            Some(text) => (Clock::Calendar, parse_calendar(text)),
+            None => (Clock::Seconds, parse_seconds(raw)),
         };
-        let time = time.map_err(|message| fault(message, HOW))?;
+        let time = time.map_err(|message| fault(message, TIME_HINT))?;
         if *self != Clock::Unset && *self != clock {
             let (before, here) = match clock {
                 Clock::Calendar => ("seconds", "a date"),
                 _ => ("dates", "a number of seconds"),
             };
             let message = format!("the times before this one are {before}, this is {here}");
-            return Err(fault(message, "write all times of a trace in the same way, for their origins differ"));
+            return Err(fault(message, "use one format for all times of a trace, because their origins differ"));
         }
         *self = clock;
         Ok(time)
     }
 
-    /// A time as this trace would write it.
+    /// Formats a time like this trace.
     pub(crate) fn show(self, time: Time) -> impl fmt::Display {
         match (self, Timestamp::from_nanosecond(i128::from(time.0))) {
             (Clock::Calendar, Ok(timestamp)) => timestamp.to_string(),
@@ -60,15 +60,15 @@ impl Clock {
     }
 }
 
-fn calendar(text: &str) -> Result<Time, String> {
-    let timestamp: Timestamp = text.parse().map_err(|_| format!("`{}` is no time", text.escape_debug()))?;
+fn parse_calendar(text: &str) -> Result<Time, String> {
+    let timestamp: Timestamp = text.parse().map_err(|_| format!("`{}` is not a time", text.escape_debug()))?;
     let nanoseconds = i64::try_from(timestamp.as_nanosecond());
-    nanoseconds.map(Time).map_err(|_| format!("`{text}` is out of range; times reach from 1678 to 2262"))
+    nanoseconds.map(Time).map_err(|_| format!("`{text}` is out of range; the range is 1678 to 2262"))
 }
 
-/// A JSON number of seconds, exactly to the nanosecond; what is finer is cut off.
-fn seconds(raw: &str) -> Result<Time, String> {
-    let no_time = || format!("`{raw}` is no time");
+/// Parses a JSON number of seconds, exact to the nanosecond; further digits are truncated.
+fn parse_seconds(raw: &str) -> Result<Time, String> {
+    let no_time = || format!("`{raw}` is not a time");
     let out_of_range = || format!("`{raw}` seconds are out of range; times reach about 292 years from their origin");
     if !raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
         return Err(no_time());

@@ -1,6 +1,6 @@
-//! The shapes a line of a trace may have.
+//! Parses a line of a trace.
 //!
-//! Values are taken as they stand in the line, so that every fault has an exact place and no number is rounded.
+//! Values are borrowed from the line, so that every error has an exact place and no number is rounded.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,23 +13,23 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::clock::Clock;
-use crate::complaint::Fault;
+use crate::complaint::TextFault;
 
-/// What is accepted, for people.
+/// The accepted shapes, for messages.
 pub(crate) const SHAPES: &str = "\
 a line is one of
     {\"facts\":[\"tool_call\",\"consent(\\\"alice\\\",3)\"]}     the facts that hold at a step
     {\"time\":\"2026-05-01T10:00:03Z\",\"facts\":[…]}        with a time, or seconds: {\"time\":12.5,…}
-    {\"facts\":[…],\"unknown\":[\"verified\"]}               and facts that nobody could tell
+    {\"facts\":[…],\"unknown\":[\"verified\"]}               and facts that are unknown
     [\"tool_call\"]                                      the facts alone
     {\"tick\":\"2026-05-01T10:05:00Z\"}                    nothing happens, time passes";
 
-const SHORT: &str = "a step is `{\"facts\":[\"a\",\"b\"]}` or `[\"a\",\"b\"]`; `{\"tick\":12.5}` lets time pass";
-const ONE_A_LINE: &str = "every line must be a JSON value of its own; `jq -c .` writes JSON that way";
+const SHORT_HINT: &str = "a step is `{\"facts\":[\"a\",\"b\"]}` or `[\"a\",\"b\"]`; `{\"tick\":12.5}` lets time pass";
+const ONE_VALUE_PER_LINE_HINT: &str = "each line must be one JSON value; `jq -c .` writes JSON that way";
 
-/// Reads a line that is not blank, or says everything that is wrong with it.
-pub(super) fn read(line: &str, clock: &mut Clock) -> Result<Moment, Vec<Fault>> {
-    let reader = Reader { line };
+/// Parses a line that is not blank, or returns all of its errors.
+pub(super) fn read(line: &str, clock: &mut Clock) -> Result<Moment, Vec<TextFault>> {
+    let reader = LineParser { line };
     match line.trim_start().chars().next() {
         Some('[') => {
             let list = parse::<Vec<&RawValue>>(line, 0).map_err(|fault| vec![fault])?;
@@ -43,23 +43,23 @@ pub(super) fn read(line: &str, clock: &mut Clock) -> Result<Moment, Vec<Fault>> 
         }
         other => {
             let start = line.len() - line.trim_start().len();
-            let found = other.map_or(String::new(), |c| format!(", found `{}`", shown(c)));
-            Err(vec![Fault::new(start..start + 1, format!("expected `{{` or `[`{found}"), SHORT)])
+            let found = other.map_or(String::new(), |c| format!(", found `{}`", display_character(c)));
+            Err(vec![TextFault::new(start..start + 1, format!("expected `{{` or `[`{found}"), SHORT_HINT)])
         }
     }
 }
 
-/// A character in a message.
-fn shown(character: char) -> String {
+/// Formats a character for a message.
+fn display_character(character: char) -> String {
     if character.is_control() { character.escape_debug().to_string() } else { character.to_string() }
 }
 
-struct Reader<'a> {
+struct LineParser<'a> {
     line: &'a str,
 }
 
-impl<'a> Reader<'a> {
-    fn object(&self, fields: &[(&'a RawValue, &'a RawValue)], clock: &mut Clock) -> Result<Moment, Vec<Fault>> {
+impl<'a> LineParser<'a> {
+    fn object(&self, fields: &[(&'a RawValue, &'a RawValue)], clock: &mut Clock) -> Result<Moment, Vec<TextFault>> {
         let mut faults = Vec::new();
         let mut names: HashSet<Cow<'_, str>> = HashSet::new();
         let (mut time, mut tick, mut known, mut unknown) = (None, None, None, None);
@@ -74,20 +74,20 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
             if names.contains(&name) {
-                let message = format!("the key `{}` stands twice in the object", name.escape_debug());
-                faults.push(Fault::new(self.span(key), message, "keep one of the two; which one was meant is unknown"));
+                let message = format!("duplicate key `{}` in the object", name.escape_debug());
+                faults.push(TextFault::new(self.span(key), message, "remove one of the two"));
             }
             names.insert(name);
         }
         if let Some((span, _)) = &tick
             && ["facts", "unknown", "time"].iter().any(|name| names.contains(*name))
         {
-            let hint = "write the tick on a line of its own, before the step";
-            faults.push(Fault::new(span.clone(), "a line is a step or a tick, not both", hint));
+            let hint = "write the tick on its own line, before the step";
+            faults.push(TextFault::new(span.clone(), "a line is a step or a tick, not both", hint));
         }
         if tick.is_none() && known.is_none() && unknown.is_none() {
             let start = self.line.len() - self.line.trim_start().len();
-            faults.push(Fault::new(start..self.line.trim_end().len(), "the object has no `facts`", SHORT));
+            faults.push(TextFault::new(start..self.line.trim_end().len(), "the object has no `facts`", SHORT_HINT));
         }
         if !faults.is_empty() {
             return Err(faults);
@@ -100,31 +100,31 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn time(&self, value: &RawValue, clock: &mut Clock, faults: &mut Vec<Fault>) -> Option<lictor_logic::Time> {
+    fn time(&self, value: &RawValue, clock: &mut Clock, faults: &mut Vec<TextFault>) -> Option<lictor_logic::Time> {
         let text = if value.get().starts_with('"') { Some(self.text(value, faults)?) } else { None };
         match clock.read(value.get(), text.as_deref()) {
             Ok(time) => Some(time),
             Err(fault) => {
-                faults.push(Fault { span: self.span(value), ..fault });
+                faults.push(TextFault { span: self.span(value), ..fault });
                 None
             }
         }
     }
 
-    /// The items of a list, each read by `read`.
+    /// Parses the items of a list with `read`.
     fn list<T>(
         &self,
         value: &'a RawValue,
         name: &str,
-        faults: &mut Vec<Fault>,
-        read: fn(&Self, &[&'a RawValue], &mut Vec<Fault>) -> Vec<T>,
+        faults: &mut Vec<TextFault>,
+        read: fn(&Self, &[&'a RawValue], &mut Vec<TextFault>) -> Vec<T>,
     ) -> Vec<T> {
         if !value.get().starts_with('[') {
             let hint = match value.get().starts_with('"') {
                 true => format!("write `\"{name}\":[{}]`", value.get()),
                 false => format!("write `\"{name}\":[\"tool_call\"]`, or `\"{name}\":[]` if there are none"),
             };
-            faults.push(Fault::new(self.span(value), format!("`{name}` is not a list"), hint));
+            faults.push(TextFault::new(self.span(value), format!("`{name}` is not a list"), hint));
             return Vec::new();
         }
         match parse::<Vec<&'a RawValue>>(value.get(), self.span(value).start) {
@@ -136,27 +136,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn facts(&self, items: &[&'a RawValue], faults: &mut Vec<Fault>) -> Vec<Fact> {
+    fn facts(&self, items: &[&'a RawValue], faults: &mut Vec<TextFault>) -> Vec<Fact> {
         items.iter().filter_map(|item| self.notation(item, faults, Fact::parse)).collect()
     }
 
-    fn atoms(&self, items: &[&'a RawValue], faults: &mut Vec<Fault>) -> Vec<Atom> {
+    fn atoms(&self, items: &[&'a RawValue], faults: &mut Vec<TextFault>) -> Vec<Atom> {
         items.iter().filter_map(|item| self.notation(item, faults, Atom::parse)).collect()
     }
 
-    /// A string in the notation of facts.
+    /// Parses a string in the notation of facts.
     fn notation<T>(
         &self,
         item: &'a RawValue,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<TextFault>,
         parse: fn(&str) -> Result<T, ParseErrors>,
     ) -> Option<T> {
         if !item.get().starts_with('"') {
             let hint = match item.get().starts_with('{') {
-                true => "a list holds the facts of one step; put every step on a line of its own",
+                true => "a list holds the facts of one step; put each step on its own line",
                 false => "a fact is a string: `\"tool_call\"`, or with values `\"consent(\\\"alice\\\",3)\"`",
             };
-            faults.push(Fault::new(self.span(item), "a fact is a string", hint));
+            faults.push(TextFault::new(self.span(item), "a fact is a string", hint));
             return None;
         }
         let text = self.text(item, faults)?;
@@ -166,17 +166,17 @@ impl<'a> Reader<'a> {
         };
         let start = self.span(item).start;
         for error in &errors {
-            let place = |decoded: usize| start + encoded(item.get(), decoded);
+            let place = |decoded: usize| start + encoded_offset(item.get(), decoded);
             let span = place(error.span().start)..place(error.span().end);
-            faults.push(Fault::new(span, error.message(), error.hint()));
+            faults.push(TextFault::new(span, error.message(), error.hint()));
         }
         None
     }
 
-    /// A JSON string decoded.
-    fn text(&self, value: &'a RawValue, faults: &mut Vec<Fault>) -> Option<Cow<'a, str>> {
-        match parse::<Text<'a>>(value.get(), self.span(value).start) {
-            Ok(Text(text)) => Some(text),
+    /// Decodes a JSON string.
+    fn text(&self, value: &'a RawValue, faults: &mut Vec<TextFault>) -> Option<Cow<'a, str>> {
+        match parse::<DecodedString<'a>>(value.get(), self.span(value).start) {
+            Ok(DecodedString(text)) => Some(text),
             Err(fault) => {
                 faults.push(fault);
                 None
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where a value stands in the line.
+    /// Returns the place of a value in the line.
     fn span(&self, value: &RawValue) -> Range<usize> {
         // The value is a part of the line, borrowed and not copied.
         let start = (value.get().as_ptr() as usize).saturating_sub(self.line.as_ptr() as usize);
@@ -192,26 +192,30 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads JSON that begins at a place of a line.
-fn parse<'a, T: Deserialize<'a>>(text: &'a str, start: usize) -> Result<T, Fault> {
+/// Parses JSON that begins at a place of a line.
+fn parse<'a, T: Deserialize<'a>>(text: &'a str, start: usize) -> Result<T, TextFault> {
     serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message).to_owned();
         if error.is_eof() {
             let end = start + text.len();
-            return Fault::new(end..end, format!("the line breaks off: {message}"), ONE_A_LINE);
+            return TextFault::new(end..end, format!("the line is incomplete: {message}"), ONE_VALUE_PER_LINE_HINT);
         }
         let mut place = error.column().saturating_sub(1).min(text.len());
         while !text.is_char_boundary(place) {
             place -= 1;
         }
-        let hint = if message.starts_with("trailing characters") { ONE_A_LINE } else { "a line is one JSON value" };
-        Fault::new(start + place..start + place, format!("not JSON: {message}"), hint)
+        let hint = if message.starts_with("trailing characters") {
+            ONE_VALUE_PER_LINE_HINT
+        } else {
+            "a line is one JSON value"
+        };
+        TextFault::new(start + place..start + place, format!("not JSON: {message}"), hint)
     })
 }
 
-/// The place in a JSON string, as it is written, of a place in what it stands for.
-fn encoded(raw: &str, decoded: usize) -> usize {
+/// Returns the offset in an encoded JSON string for an offset in the decoded one.
+fn encoded_offset(raw: &str, decoded: usize) -> usize {
     let bytes = raw.as_bytes();
     let (mut at, mut passed) = (1, 0);
     while passed < decoded && at + 1 < raw.len() {
@@ -219,7 +223,7 @@ fn encoded(raw: &str, decoded: usize) -> usize {
             (Some(b'\\'), Some(b'u')) => {
                 let code = |at: usize| raw.get(at + 2..at + 6).and_then(|code| u32::from_str_radix(code, 16).ok());
                 let first = code(at).unwrap_or(0);
-                // Two escapes make one character beyond the first 65,536.
+                // A surrogate pair: two escapes for one character.
                 match first {
                     0xd800..=0xdbff => (12, 4),
                     _ => (6, char::from_u32(first).map_or(1, char::len_utf8)),
@@ -234,13 +238,13 @@ fn encoded(raw: &str, decoded: usize) -> usize {
     at
 }
 
-/// The fields of an object in order, keys and values as they are written.
+/// The fields of an object in order, with keys and values as written.
 struct Fields<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
+        struct FieldsVisitor;
+        impl<'de> Visitor<'de> for FieldsVisitor {
             type Value = Fields<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -255,10 +259,10 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                 Ok(Fields(fields))
             }
         }
-        deserializer.deserialize_map(Collect)
+        deserializer.deserialize_map(FieldsVisitor)
     }
 }
 
 /// A string, borrowed where it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct DecodedString<'a>(#[serde(borrow)] Cow<'a, str>);

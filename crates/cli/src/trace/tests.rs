@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn read(text: &str) -> Vec<Line> {
+fn read(text: &str) -> Vec<TraceLine> {
     let mut trace = Trace::new("t", Box::new(io::Cursor::new(text.to_owned())));
     let mut lines = Vec::new();
     while let Some(line) = trace.next().unwrap() {
@@ -13,7 +13,7 @@ fn read(text: &str) -> Vec<Line> {
 
 fn time(json: &str) -> Option<i64> {
     match read(&format!("{{\"tick\":{json}}}")).pop() {
-        Some(Line::Entry(Entry { moment: Moment::Tick(Time(nanoseconds)), .. })) => Some(nanoseconds),
+        Some(TraceLine::Entry(TraceEntry { moment: Moment::Tick(Time(nanoseconds)), .. })) => Some(nanoseconds),
         _ => None,
     }
 }
@@ -21,7 +21,7 @@ fn time(json: &str) -> Option<i64> {
 /// The places of everything that is wrong with a line.
 fn places(line: &str) -> Vec<String> {
     match read(line).pop() {
-        Some(Line::Bad(complaints)) => {
+        Some(TraceLine::Bad(complaints)) => {
             complaints.iter().map(|it| it.short().split(": ").next().unwrap_or_default().to_owned()).collect()
         }
         other => panic!("{other:?}"),
@@ -29,7 +29,7 @@ fn places(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn seconds_are_exact() {
+fn times_in_seconds_are_exact() {
     for (json, nanoseconds) in [
         ("0", 0),
         ("-0", 0),
@@ -54,7 +54,7 @@ fn seconds_are_exact() {
 }
 
 #[test]
-fn dates_name_their_offset() {
+fn dates_need_an_offset() {
     assert_eq!(time("\"1970-01-01T00:00:01Z\""), Some(1_000_000_000));
     assert_eq!(time("\"1970-01-01T01:00:00.5+01:00\""), Some(500_000_000));
     assert_eq!(time("\"1970-01-01T00:00:01\""), None);
@@ -62,28 +62,28 @@ fn dates_name_their_offset() {
 }
 
 #[test]
-fn a_fault_inside_a_string_is_found_behind_escapes() {
+fn fault_in_string_is_placed_after_escapes() {
     assert_eq!(places(r#"["p(1 2)"]"#), ["t:1:7"]);
     assert_eq!(places(r#"["p(\"é\u00e9\ud83d\ude00\" 2)"]"#), ["t:1:29"]);
     assert_eq!(places(r#"{"facts":["ok","p(","q)"]}"#), ["t:1:18", "t:1:19", "t:1:23"]);
 }
 
 #[test]
-fn a_step_before_the_time_reached_is_marked() {
+fn step_back_in_time_is_marked() {
     let lines =
         read("{\"time\":2,\"facts\":[]}\n{\"time\":2,\"facts\":[]}\n{\"tick\":3}\n{\"time\":3,\"facts\":[]}\n[]\n");
     let marks: Vec<bool> =
-        lines.iter().map(|line| matches!(line, Line::Entry(Entry { goes_back: true, .. }))).collect();
+        lines.iter().map(|line| matches!(line, TraceLine::Entry(TraceEntry { goes_back: true, .. }))).collect();
     assert_eq!(marks, [false, false, false, true, false]);
 }
 
 #[test]
-fn lines_are_counted_with_the_blank_ones() {
+fn line_numbers_count_blank_lines() {
     let numbers: Vec<u64> = read("\n[]\r\n\n  \n[]")
         .iter()
         .map(|line| match line {
-            Line::Entry(entry) => entry.line,
-            Line::Bad(_) => 0,
+            TraceLine::Entry(entry) => entry.line,
+            TraceLine::Bad(_) => 0,
         })
         .collect();
     assert_eq!(numbers, [2, 5]);

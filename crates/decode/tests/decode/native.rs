@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_decode::{DecodedEvents, Format, LogRecord};
-use lictor_event::{Arguments, Event, Kind, Source, parse_time};
+use lictor_event::{Answer, Arguments, Event, Kind, Says, Source, parse_time};
 use lictor_json::{self as json, Json, Object, Text};
 use lictor_logic::{Fact, Time, Value};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn object(text: &str) -> Json {
 fn native_line_fills_every_field() {
     let line = r#"{"v":1,"session":"s1","seq":4,"time":"2026-05-01T10:00:03Z","kind":"tool_call","agent":"shopper",
         "principal":"ann","id":"call_1","tool":"lookup","args":{"id":7},"result":[1],"text":"hello","failed":true,"to":"billing",
-        "purposes":["support"],"categories":[],"subjects":"alice","labels":["checked"],"facts":["paid(\"alice\",3)"],
+        "purposes":["support"],"categories":[],"subjects":"alice","labels":["checked"],"answers":[{"fact":"rude","says":"no","chance":0.25,"by":"small@1"}],"facts":["paid(\"alice\",3)"],
         "source":{"format":"x","line":12},"granted":false}"#;
     let expected = Event {
         kind: Kind::ToolCall,
@@ -54,11 +54,24 @@ fn native_line_fills_every_field() {
         categories: texts(&[]),
         subjects: texts(&["alice"]),
         labels: vec!["checked".into()],
+        answers: vec![Answer { chance: Some(0.25), ..Answer::new(Fact::new("rude", []), Says::No).by("small@1") }],
         facts: vec![Fact::parse("paid(\"alice\",3)").unwrap()],
         more: object(r#"{"source":{"format":"x","line":12},"granted":false}"#).as_object().unwrap().clone(),
         source: Source { file: "log".into(), line: 7, record: 6 },
     };
     assert_eq!(event(line), expected);
+}
+
+/// Logs have members called `answers` that are none of a labeler; they are kept like any other.
+#[test]
+fn native_foreign_answers_are_kept() {
+    for answers in [r#"["yes","no"]"#, r#"{"a":1}"#, r#"[{"text":"hi"}]"#, "3"] {
+        let event = event(&format!(r#"{{"kind":"user_message","answers":{answers}}}"#));
+        assert!(event.answers.is_empty());
+        assert_eq!(event.more.get("answers"), Some(&object(answers)));
+    }
+    let DecodedEvents { faults, .. } = decode(r#"{"kind":"user_message","answers":[{"fact":"a","says":"perhaps"}]}"#);
+    assert!(faults[0].message.contains("`answers.0`"), "{}", faults[0].message);
 }
 
 #[test]
@@ -202,6 +215,14 @@ fn fact() -> impl Strategy<Value = Fact> {
     ("[a-z_]{1,9}", prop::collection::vec(value, 0..3)).prop_map(|(name, values)| Fact::new(name.as_str(), values))
 }
 
+fn answer() -> impl Strategy<Value = Answer> {
+    let says = prop::sample::select(vec![Says::Yes, Says::No, Says::Unclear, Says::Failed]);
+    (fact(), says, maybe(0.0..=1.0f64), maybe(text())).prop_map(|(fact, says, chance, by)| {
+        let score = chance.map(|chance| chance * 40.0 - 20.0);
+        Answer { score, chance, by, ..Answer::new(fact, says) }
+    })
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let kind = prop_oneof![Just("tool_call"), Just("consent"), Just("facts"), Just("mine")];
     let payload = prop_oneof![
@@ -225,13 +246,14 @@ fn any_event() -> impl Strategy<Value = Event> {
         maybe(texts_of()),
         maybe(texts_of()),
         texts_of(),
+        prop::collection::vec(answer(), 0..3),
         prop::collection::vec(fact(), 0..3),
         members(value()),
     );
     (kind, who, what, about).prop_map(|(kind, who, what, about)| {
         let (session, seq, time, agent, principal, id, tool) = who;
         let (args, result, text, failed, to) = what;
-        let (purposes, categories, subjects, labels, facts, more) = about;
+        let (purposes, categories, subjects, labels, answers, facts, more) = about;
         let tool = if kind == "tool_call" { tool.or_else(|| Some("t".into())) } else { tool };
         let source = Source { file: "log".into(), line: 7, record: 6 };
         Event {
@@ -252,6 +274,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             categories,
             subjects,
             labels,
+            answers,
             facts,
             more,
             source,

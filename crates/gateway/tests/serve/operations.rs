@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::crossing::{NOTHING, POLICY, saying};
-use crate::server::Server;
+use crate::server::TestServer;
 use crate::vendor::{call, hear, history, path, reply, request, result_item, said_items, stream, text};
 use crate::world::{Model, Play, World, ask_at, of_type, plan};
 
@@ -55,7 +55,7 @@ async fn gateways_over_one_store_behave_as_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gateways_over_one_postgresql_behave_as_one() {
-    let Some(server) = tokio::task::spawn_blocking(Server::start).await.unwrap() else { return };
+    let Some(server) = tokio::task::spawn_blocking(TestServer::start).await.unwrap() else { return };
     let address = server.address();
     // The client of PostgreSQL drives a runtime of its own, which must not happen within ours.
     let open = move || {

@@ -12,11 +12,11 @@ fn canonical(value: &Value) -> String {
 }
 
 fn check(text: &str) -> Result<(), String> {
-    Cursor::new(text).whole_object(|_, _| Ok(())).map_err(|odd| format!("{}: {}", odd.at, odd.message))
+    Cursor::new(text).read_object(|_, _| Ok(())).map_err(|error| format!("{}: {}", error.offset, error.message))
 }
 
 #[test]
-fn numbers_are_written_as_ecmascript_writes_them() {
+fn canonical_numbers_follow_ecmascript() {
     // The bits and the texts are those of appendix B of RFC 8785.
     for (bits, text) in [
         (0x0000_0000_0000_0000, "0"),
@@ -43,7 +43,7 @@ fn numbers_are_written_as_ecmascript_writes_them() {
 }
 
 #[test]
-fn names_are_sorted_by_utf16_and_strings_escaped_as_little_as_possible() {
+fn canonical_names_sort_by_utf16() {
     let value = json!({"€": 1, "\r": 2, "\u{fb33}": 3, "1": 4, "😀": 5, "\u{80}": 6, "ö": "\u{8}\u{1f}\"/\\é"});
     let text = "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"ö\":\"\\b\\u001f\\\"/\\\\é\",\"€\":1,\"😀\":5,\"\u{fb33}\":3}";
     assert_eq!(canonical(&value), text);
@@ -51,7 +51,7 @@ fn names_are_sorted_by_utf16_and_strings_escaped_as_little_as_possible() {
 }
 
 #[test]
-fn integers_stay_exact() {
+fn canonical_integers_stay_exact() {
     let value = json!({"a": u64::MAX, "b": i64::MIN, "c": 5.0, "d": -0.0});
     let text = r#"{"a":18446744073709551615,"b":-9223372036854775808,"c":5,"d":0}"#;
     assert_eq!(canonical(&value), text);
@@ -59,7 +59,7 @@ fn integers_stay_exact() {
 }
 
 #[test]
-fn every_other_spelling_is_odd() {
+fn non_canonical_spellings_are_rejected() {
     for text in [
         "",
         "{",
@@ -111,14 +111,14 @@ fn values() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_double_is_written_so_that_it_reads_back(float in any::<f64>().prop_filter("finite", |float| float.is_finite())) {
+    fn canonical_double_reads_back(float in any::<f64>().prop_filter("finite", |float| float.is_finite())) {
         let mut text = String::new();
         write_float(float, &mut text);
         prop_assert_eq!(text.parse::<f64>().unwrap(), float);
     }
 
     #[test]
-    fn what_is_written_is_canonical_and_can_be_read(value in values()) {
+    fn written_values_are_canonical_and_readable(value in values()) {
         let text = canonical(&json!({ "v": value }));
         prop_assert_eq!(check(&text), Ok(()));
         let again: Value = serde_json::from_str(&text).unwrap();

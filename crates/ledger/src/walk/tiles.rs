@@ -1,30 +1,30 @@
-//! The part of the pass that compares the tree with its tiles, and finds out which record is to blame.
+//! The pass compares the tree with its tiles, and finds the record that was changed.
 
 use std::fs;
 use std::io;
 
-use crate::checkpoint::{HISTORY, Signed};
+use crate::checkpoint::{HISTORY_FILE, SignedCheckpoint};
 use crate::error::{LedgerError, LedgerFault};
-use crate::tile::{self, Place, WIDTH, bytes_of};
+use crate::tile::{self, TILE_WIDTH, TilePosition, encode_hashes};
 use crate::tree::Hash;
-use crate::walk::{Manner, Walk};
+use crate::walk::{Walk, WalkMode};
 
-/// How many lost tiles are made anew at most. A loss of power costs those of the last seconds.
-const MAX_LOST: usize = 4096;
+/// How many lost tiles are rebuilt at most. A power loss costs those of the last seconds.
+const MAX_LOST_TILES: usize = 4096;
 
-/// A tile that is not what the records make it. Which of both was changed is known at the next checkpoint.
+/// A tile that contradicts the records. The next checkpoint shows which of the two was changed.
 #[derive(Clone, Debug)]
-pub(super) struct Suspect {
+pub(super) struct SuspectTile {
     /// The first record that the differing hash covers.
     pub(super) index: u64,
     pub(super) fault: LedgerFault,
 }
 
 impl Walk<'_> {
-    /// Compares a full tile, and the partial ones that became it, with their files.
-    pub(super) fn compare_full(&mut self, place: Place, hashes: &[Hash]) -> Result<(), LedgerError> {
+    /// Compares a full tile and its partial tiles with their files.
+    pub(super) fn compare_full(&mut self, place: TilePosition, hashes: &[Hash]) -> Result<(), LedgerError> {
         self.compare(place, hashes)?;
-        for width in tile::widths(&self.folder.join(place.partial_folder()))? {
+        for width in tile::list_widths(&self.folder.join(place.partial_folder()))? {
             if let Some(part) = hashes.get(..width) {
                 self.compare(place, part)?;
             }
@@ -32,10 +32,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Compares the partial tiles of the tree as it is now with their files: each checkpoint has its own, until the
-    /// tile is full.
+    /// Compares the partial tiles of the present tree with their files. Each checkpoint has a partial tile of its own
+    /// until the tile is full.
     pub(super) fn compare_partial(&mut self) -> Result<(), LedgerError> {
-        let partial: Vec<(Place, Vec<Hash>)> =
+        let partial: Vec<(TilePosition, Vec<Hash>)> =
             self.tiles.partial().map(|(place, hashes)| (place, hashes.to_vec())).collect();
         for (place, hashes) in partial {
             if !self.folder.join(place.path()).exists() {
@@ -45,15 +45,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn compare(&mut self, place: Place, hashes: &[Hash]) -> Result<(), LedgerError> {
+    fn compare(&mut self, place: TilePosition, hashes: &[Hash]) -> Result<(), LedgerError> {
         let file = place.path_of_width(hashes.len());
         let path = self.folder.join(&file);
-        let expected = bytes_of(hashes);
+        let expected = encode_hashes(hashes);
         let (offset, message, is_lost) = match fs::read(&path) {
             Ok(bytes) if bytes == expected => return Ok(()),
             Ok(bytes) if bytes.len() != expected.len() => {
                 let is_lost = bytes.len() < expected.len();
-                (0, format!("the tile has {} bytes where {} belong", bytes.len(), expected.len()), is_lost)
+                (0, format!("the tile has {} bytes, expected {}", bytes.len(), expected.len()), is_lost)
             }
             Ok(bytes) => {
                 let (there, _) = bytes.as_chunks::<32>();
@@ -61,26 +61,27 @@ impl Walk<'_> {
                 let first = (0..there.len()).find(differing).unwrap_or(0);
                 // Sectors that never reached the disk read as zeros.
                 let is_lost = (0..there.len()).filter(differing).all(|place| there[place] == [0; 32]);
-                (first, format!("hash {} of the tile is not that of the records", first + 1), is_lost)
+                (first, format!("hash {} of the tile does not match the records", first + 1), is_lost)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (0, "the tile is missing".to_owned(), true),
             Err(error) => return Err(LedgerError::file("read", &path, error)),
         };
-        if is_lost && self.manner == Manner::Mending && self.lost.len() < MAX_LOST {
+        if is_lost && self.mode == WalkMode::Repair && self.lost.len() < MAX_LOST_TILES {
             self.lost.push((place, hashes.to_vec()));
             return Ok(());
         }
-        let hash = place.index * WIDTH as u64 + offset as u64;
+        let hash = place.index * TILE_WIDTH as u64 + offset as u64;
         let (index, count) = (hash << (8 * place.level), 1 << (8 * place.level));
-        // A hash further up differs because one below it does; that one says more.
+        // A hash differs because one below it does; the lower one is the better place to report.
         if self.suspect.as_ref().is_none_or(|suspect| index < suspect.index && suspect.index - index >= count) {
-            self.suspect = Some(Suspect { index, fault: LedgerFault { file, line: 0, index: Some(index), message } });
+            self.suspect =
+                Some(SuspectTile { index, fault: LedgerFault { file, line: 0, index: Some(index), message } });
         }
         Ok(())
     }
 
-    /// Which record is to blame when the root of a checkpoint is not that of the records.
-    pub(super) fn accuse(&mut self, line: u64, signed: &Signed) -> Result<LedgerFault, LedgerError> {
+    /// Returns the fault of the changed record when the root of a checkpoint does not match the records.
+    pub(super) fn find_culprit(&mut self, line: u64, signed: &SignedCheckpoint) -> Result<LedgerFault, LedgerError> {
         let size = signed.checkpoint.size;
         let differing = match self.suspect.take() {
             Some(suspect) => Some(suspect.index),
@@ -88,21 +89,22 @@ impl Walk<'_> {
         };
         Ok(match differing {
             Some(index) => {
-                let message = format!("it is not the record whose hash is in the tree of {size} records");
+                let message = format!("its hash is not the one in the tree of {size} records");
                 self.fault(index, message)
             }
             None => {
-                let message = format!("the root of {size} records is another; hashes and records were both changed");
-                LedgerFault { file: HISTORY.into(), line, index: None, message }
+                let message =
+                    format!("the root of {size} records does not match; hashes and records were both changed");
+                LedgerFault { file: HISTORY_FILE.into(), line, index: None, message }
             }
         })
     }
 
-    /// The first record in the unfinished lowest tile whose hash is another in the file.
+    /// Returns the first record in the partial lowest tile whose hash differs from the file.
     pub(super) fn differing_leaf(&self) -> Option<u64> {
         let (place, hashes) = self.tiles.partial().find(|(place, _)| place.level == 0)?;
         let there = tile::read(self.folder, place, hashes.len()).ok()?;
         let same = hashes.iter().zip(&there).take_while(|(a, b)| a == b).count();
-        (same < hashes.len()).then(|| place.index * WIDTH as u64 + same as u64)
+        (same < hashes.len()).then(|| place.index * TILE_WIDTH as u64 + same as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! The endpoint: what each request comes to.
+//! The HTTP endpoint: handles POST, GET and DELETE.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,47 +10,48 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use lictor_json::{self as json, Json, Text};
 use tokio::sync::mpsc;
 
-use super::headers::{SESSION, disagreement, forwarded, returned};
-use super::stream::Streamed;
-use super::upstream::{LONGEST, whole};
-use super::{MOST, McpService, Shared, bytes, locked};
-use crate::message::{self, INVALID, NOT_ALLOWED, Sort, error};
+use super::headers::{SESSION, find_mismatch, request_headers, response_headers};
+use super::response_body::ResponseBody;
+use super::upstream::{MAX_BODY_BYTES, read_body};
+use super::{MAX_SESSIONS, McpService, SharedSession, lock, to_bytes};
+use crate::message::{self, DENIED_BY_POLICY, INVALID_REQUEST, MessageKind, error};
 use crate::relay::OutgoingMessage;
-use crate::sse::{self, Events};
+use crate::sse::{self, EventParser};
 
-/// The code for headers and a body that do not agree.
-const DISAGREEMENT: i64 = -32020;
+/// The error code for headers that contradict the body.
+const HEADER_MISMATCH: i64 = -32020;
 
-/// How long a client has to send a message.
-const BODY: Duration = Duration::from_secs(30);
+/// How long a client has to send a body.
+const BODY_READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many parts of a stream may wait for a client that reads slowly.
-const WAITING_PARTS: usize = 16;
+/// How many parts of a stream are buffered for a slow client.
+const STREAM_BUFFER_PARTS: usize = 16;
 
-type Answer = Response<Streamed>;
+type HttpResponse = Response<ResponseBody>;
 
-/// Answers a request.
-pub(super) async fn respond(service: Arc<McpService>, request: Request<Incoming>) -> Answer {
-    if let Some(reason) = stranger(&service, request.headers()) {
-        return failure(StatusCode::FORBIDDEN, &Json::Null, INVALID, &reason);
+/// Handles a request.
+pub(super) async fn respond(service: Arc<McpService>, request: Request<Incoming>) -> HttpResponse {
+    if let Some(reason) = check_origin(&service, request.headers()) {
+        return error_response(StatusCode::FORBIDDEN, &Json::Null, INVALID_REQUEST, &reason);
     }
     if request.uri().path() != service.upstream.uri.path() {
-        return failure(StatusCode::NOT_FOUND, &Json::Null, INVALID, "there is nothing here");
+        return error_response(StatusCode::NOT_FOUND, &Json::Null, INVALID_REQUEST, "unknown path");
     }
     match *request.method() {
-        Method::POST => post(service, request).await,
-        Method::GET => listen(service, request.headers()).await,
-        Method::DELETE => leave(&service, request.headers()).await,
+        Method::POST => handle_post(service, request).await,
+        Method::GET => handle_get(service, request.headers()).await,
+        Method::DELETE => handle_delete(&service, request.headers()).await,
         _ => {
-            let mut answer = failure(StatusCode::METHOD_NOT_ALLOWED, &Json::Null, INVALID, "use POST, GET or DELETE");
+            let mut answer =
+                error_response(StatusCode::METHOD_NOT_ALLOWED, &Json::Null, INVALID_REQUEST, "use POST, GET or DELETE");
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
             answer
         }
     }
 }
 
-/// Why a request is not from where it should be: a page in a browser may have been led here.
-fn stranger(service: &McpService, headers: &HeaderMap) -> Option<String> {
+/// Returns why a request is refused by its Host or Origin header: a web page may have sent it (DNS rebinding).
+fn check_origin(service: &McpService, headers: &HeaderMap) -> Option<String> {
     let is_ours = |host: &str| {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));
         let name = name.map_or(host, |(name, _)| name);
@@ -58,165 +59,176 @@ fn stranger(service: &McpService, headers: &HeaderMap) -> Option<String> {
     };
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !is_ours(host) {
-        return Some(format!("`{host}` is not the name of this host"));
+        return Some(format!("Host `{host}` is not allowed"));
     }
     let origin = headers.get(ORIGIN)?.to_str().unwrap_or_default();
     let is_known = origin.parse::<Uri>().ok().and_then(|uri| uri.authority().map(|it| is_ours(it.as_str())));
-    (is_known != Some(true)).then(|| format!("pages of `{origin}` may not ask here"))
+    (is_known != Some(true)).then(|| format!("Origin `{origin}` is not allowed"))
 }
 
-async fn post(service: Arc<McpService>, request: Request<Incoming>) -> Answer {
+async fn handle_post(service: Arc<McpService>, request: Request<Incoming>) -> HttpResponse {
     let (head, body) = request.into_parts();
     let media = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let is_json = media.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"));
     if !is_json || head.headers.contains_key(CONTENT_ENCODING) {
-        let reason = "a message is sent as plain application/json";
-        return failure(StatusCode::UNSUPPORTED_MEDIA_TYPE, &Json::Null, INVALID, reason);
+        let reason = "unsupported Content-Type or Content-Encoding; send uncompressed application/json";
+        return error_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, &Json::Null, INVALID_REQUEST, reason);
     }
-    let body = match tokio::time::timeout(BODY, whole(body)).await {
+    let body = match tokio::time::timeout(BODY_READ_TIMEOUT, read_body(body)).await {
         Ok(Ok(body)) => body,
         _ => {
-            let reason = format!("the message did not come in time, or is longer than {LONGEST} bytes");
-            return failure(StatusCode::PAYLOAD_TOO_LARGE, &Json::Null, INVALID, &reason);
+            let reason = format!("request timeout, or the body is over the limit of {} MiB", MAX_BODY_BYTES >> 20);
+            return error_response(StatusCode::PAYLOAD_TOO_LARGE, &Json::Null, INVALID_REQUEST, &reason);
         }
     };
     let message = match message::read(&body) {
         Ok((mut messages, false)) => messages.remove(0),
         Ok((_, true)) => {
             service.refuse("mcp.batch", &body);
-            return failure(StatusCode::BAD_REQUEST, &Json::Null, INVALID, "send one message at a time");
+            return error_response(
+                StatusCode::BAD_REQUEST,
+                &Json::Null,
+                INVALID_REQUEST,
+                "batches are not supported; send one message per request",
+            );
         }
         Err(fault) => {
             service.refuse(fault.reason, &body);
-            return failure(StatusCode::BAD_REQUEST, &Json::Null, fault.code, &fault.message);
+            return error_response(StatusCode::BAD_REQUEST, &Json::Null, fault.code, &fault.message);
         }
     };
-    let id = match &message.sort {
-        Sort::Request { id, .. } => id.clone(),
+    let id = match &message.kind {
+        MessageKind::Request { id, .. } => id.clone(),
         _ => Json::Null,
     };
-    if let Some(reason) = disagreement(&head.headers, &message) {
+    if let Some(reason) = find_mismatch(&head.headers, &message) {
         service.refuse("mcp.headers", &body);
-        return failure(StatusCode::BAD_REQUEST, &id, DISAGREEMENT, &reason);
+        return error_response(StatusCode::BAD_REQUEST, &id, HEADER_MISMATCH, &reason);
     }
-    let is_first = matches!(&message.sort, Sort::Request { method, .. } if method == "initialize");
+    let is_first = matches!(&message.kind, MessageKind::Request { method, .. } if method == "initialize");
     let state = message.params().text("requestState");
-    let session = match find(&service, &head.headers, is_first, state) {
+    let session = match find_session(&service, &head.headers, is_first, state) {
         Ok(session) => session,
         Err(answer) => return *answer,
     };
     let outs = service.client_sent(&session, &body);
-    let call = Call { service: Arc::clone(&service), session, headers: head.headers, id, is_first };
-    match message.sort {
-        Sort::Request { .. } => call.answered(outs, &body).await,
-        _ => call.accepted(outs).await,
+    let call = ClientRequest { service: Arc::clone(&service), session, headers: head.headers, id, is_first };
+    match message.kind {
+        MessageKind::Request { .. } => call.respond_to_request(outs, &body).await,
+        _ => call.respond_to_notification(outs).await,
     }
 }
 
-/// The session that a request belongs to.
-fn find(service: &McpService, headers: &HeaderMap, is_first: bool, state: Option<&str>) -> Result<Shared, Box<Answer>> {
-    if let Some(waiting) = state.and_then(|state| locked(&service.asked).remove(state)) {
+/// Returns the session of a request.
+fn find_session(
+    service: &McpService,
+    headers: &HeaderMap,
+    is_first: bool,
+    state: Option<&str>,
+) -> Result<SharedSession, Box<HttpResponse>> {
+    if let Some(waiting) = state.and_then(|state| lock(&service.pending).remove(state)) {
         return Ok(waiting);
     }
     match headers.get(SESSION) {
-        // The client begins anew when it is told so.
+        // The status 404 makes the client start a new session.
         Some(name) => {
-            let known = name.to_str().ok().and_then(|name| locked(&service.sessions).get(name).cloned());
+            let known = name.to_str().ok().and_then(|name| lock(&service.sessions).get(name).cloned());
             known.ok_or_else(|| {
-                Box::new(failure(StatusCode::NOT_FOUND, &Json::Null, INVALID, "there is no such session"))
+                Box::new(error_response(StatusCode::NOT_FOUND, &Json::Null, INVALID_REQUEST, "unknown session"))
             })
         }
-        None if is_first => service.session().ok_or_else(|| {
-            let reason = "no session can begin at the moment";
-            Box::new(failure(StatusCode::SERVICE_UNAVAILABLE, &Json::Null, INVALID, reason))
+        None if is_first => service.create_session().ok_or_else(|| {
+            let reason = "cannot start a session: too many sessions, or the audit log is unavailable; retry later";
+            Box::new(error_response(StatusCode::SERVICE_UNAVAILABLE, &Json::Null, INVALID_REQUEST, reason))
         }),
-        None => Ok(service.alone()),
+        None => Ok(service.create_request_session()),
     }
 }
 
-/// One message of a client, on its way.
-struct Call {
+/// One POST of a client.
+struct ClientRequest {
     service: Arc<McpService>,
-    session: Shared,
+    session: SharedSession,
     headers: HeaderMap,
     id: Json,
     is_first: bool,
 }
 
-impl Call {
-    /// What is answered to a request.
-    async fn answered(self, outs: Vec<OutgoingMessage>, body: &Bytes) -> Answer {
+impl ClientRequest {
+    /// Responds to a request.
+    async fn respond_to_request(self, outs: Vec<OutgoingMessage>, body: &Bytes) -> HttpResponse {
         let Some(out) = outs.into_iter().next() else {
-            return failure(StatusCode::BAD_GATEWAY, &self.id, NOT_ALLOWED, "this was not allowed");
+            return error_response(StatusCode::BAD_GATEWAY, &self.id, DENIED_BY_POLICY, "denied");
         };
         match out {
             OutgoingMessage::Server(text) => {
                 let is_rewritten = text != body.trim_ascii();
-                self.forwarded(text, is_rewritten).await
+                self.forward(text, is_rewritten).await
             }
             OutgoingMessage::Client(text) => {
                 let value = json::parse(&text).unwrap_or_default();
                 if value.get("method").is_some() {
-                    return self.parked(text);
+                    return self.ask_client(text);
                 }
                 if let Some(state) = value.at("result.requestState").and_then(Json::as_str) {
-                    let mut asked = locked(&self.service.asked);
-                    // Whoever comes back for one that was forgotten is asked once more.
-                    if asked.len() >= MOST {
-                        asked.clear();
+                    let mut pending = lock(&self.service.pending);
+                    // A client that returns with an evicted state is asked again.
+                    if pending.len() >= MAX_SESSIONS {
+                        pending.clear();
                     }
-                    asked.insert(state.to_owned(), Arc::clone(&self.session));
+                    pending.insert(state.to_owned(), Arc::clone(&self.session));
                 }
-                plain(StatusCode::OK, text)
+                json_response(StatusCode::OK, text)
             }
-            OutgoingMessage::Note(_) => failure(StatusCode::BAD_GATEWAY, &self.id, NOT_ALLOWED, "this was not allowed"),
+            OutgoingMessage::Note(_) => error_response(StatusCode::BAD_GATEWAY, &self.id, DENIED_BY_POLICY, "denied"),
         }
     }
 
-    /// What is answered to a notification, or to an answer of the client.
-    async fn accepted(self, outs: Vec<OutgoingMessage>) -> Answer {
+    /// Responds to a notification or to a response of the client.
+    async fn respond_to_notification(self, outs: Vec<OutgoingMessage>) -> HttpResponse {
         for out in outs {
             let (text, is_for_server) = match out {
                 OutgoingMessage::Server(text) => (text, true),
                 OutgoingMessage::Client(text) => (text, false),
                 OutgoingMessage::Note(_) => continue,
             };
-            // The answer to a question of ours lets go of a call that another request is waiting for.
+            // A response to our question releases the call that another request waits for.
             let name: Text = json::parse(&text).unwrap_or_default().get("id").unwrap_or(&Json::Null).to_string().into();
-            let parked = locked(&self.session).parked.remove(&name);
+            let parked = lock(&self.session).parked.remove(&name);
             match (parked, is_for_server) {
                 (Some(parked), true) => drop(parked.send(OutgoingMessage::Server(text))),
                 (Some(parked), false) => drop(parked.send(OutgoingMessage::Client(text))),
                 (None, true) => {
-                    let headers = forwarded(&self.headers, false);
+                    let headers = request_headers(&self.headers, false);
                     if let Err(reason) = self.service.upstream.send(Method::POST, headers, text).await {
-                        return failure(StatusCode::BAD_GATEWAY, &Json::Null, INVALID, &reason);
+                        return error_response(StatusCode::BAD_GATEWAY, &Json::Null, INVALID_REQUEST, &reason);
                     }
                 }
-                (None, false) => return plain(StatusCode::BAD_REQUEST, text),
+                (None, false) => return json_response(StatusCode::BAD_REQUEST, text),
             }
         }
-        let mut answer = Response::new(Streamed::Whole(None));
+        let mut answer = Response::new(ResponseBody::Whole(None));
         *answer.status_mut() = StatusCode::ACCEPTED;
         answer
     }
 
-    /// Asks the client, on the stream that will also carry the answer.
-    fn parked(self, question: Vec<u8>) -> Answer {
-        let (sender, answer) = stream();
+    /// Asks the client for approval, on the stream that will also carry the response.
+    fn ask_client(self, question: Vec<u8>) -> HttpResponse {
+        let (sender, answer) = open_stream();
         let (parked, mut settled) = mpsc::unbounded_channel();
-        locked(&self.session).parked.insert(self.id.to_string().into(), parked);
+        lock(&self.session).parked.insert(self.id.to_string().into(), parked);
         drop(tokio::spawn(async move {
-            if sender.send(bytes(sse::written(&question, None))).await.is_err() {
+            if sender.send(to_bytes(sse::write_event(&question, None))).await.is_err() {
                 return;
             }
             match settled.recv().await {
-                Some(OutgoingMessage::Client(text)) => drop(sender.send(bytes(sse::written(&text, None))).await),
+                Some(OutgoingMessage::Client(text)) => drop(sender.send(to_bytes(sse::write_event(&text, None))).await),
                 Some(OutgoingMessage::Server(text)) => {
-                    let sent = self.service.upstream.send(Method::POST, forwarded(&self.headers, true), text).await;
+                    let sent =
+                        self.service.upstream.send(Method::POST, request_headers(&self.headers, true), text).await;
                     match sent {
-                        Ok(answer) => self.relayed(answer, &sender).await,
-                        Err(reason) => self.fail(&sender, &reason).await,
+                        Ok(answer) => self.relay_response(answer, &sender).await,
+                        Err(reason) => self.send_error(&sender, &reason).await,
                     }
                 }
                 _ => {}
@@ -225,85 +237,85 @@ impl Call {
         answer
     }
 
-    /// Sends a request on, and passes on what comes back.
-    async fn forwarded(self, text: Vec<u8>, is_rewritten: bool) -> Answer {
-        let headers = forwarded(&self.headers, is_rewritten);
+    /// Forwards a request and relays the response.
+    async fn forward(self, text: Vec<u8>, is_rewritten: bool) -> HttpResponse {
+        let headers = request_headers(&self.headers, is_rewritten);
         let answer = match self.service.upstream.send(Method::POST, headers, text).await {
             Ok(answer) => answer,
-            Err(reason) => return failure(StatusCode::BAD_GATEWAY, &self.id, INVALID, &reason),
+            Err(reason) => return error_response(StatusCode::BAD_GATEWAY, &self.id, INVALID_REQUEST, &reason),
         };
         if self.is_first
             && answer.status().is_success()
             && let Some(name) = answer.headers().get(SESSION).and_then(|name| name.to_str().ok())
         {
-            locked(&self.service.sessions).insert(name.to_owned(), Arc::clone(&self.session));
+            lock(&self.service.sessions).insert(name.to_owned(), Arc::clone(&self.session));
         }
-        let kept = returned(answer.headers());
+        let kept = response_headers(answer.headers());
         let status = answer.status();
         if is_stream(answer.headers()) {
-            let (sender, mut streamed) = stream();
+            let (sender, mut streamed) = open_stream();
             streamed.headers_mut().extend(kept);
-            drop(tokio::spawn(async move { self.relayed(answer, &sender).await }));
+            drop(tokio::spawn(async move { self.relay_response(answer, &sender).await }));
             return streamed;
         }
-        let mut told = match whole(answer.into_body()).await {
-            Ok(body) => self.judged(status, &body),
-            Err(reason) => failure(StatusCode::BAD_GATEWAY, &self.id, INVALID, &reason),
+        let mut response = match read_body(answer.into_body()).await {
+            Ok(body) => self.judge_response(status, &body),
+            Err(reason) => error_response(StatusCode::BAD_GATEWAY, &self.id, INVALID_REQUEST, &reason),
         };
-        told.headers_mut().extend(kept);
-        told
+        response.headers_mut().extend(kept);
+        response
     }
 
-    /// The one message of an answer that is no stream.
-    fn judged(&self, status: StatusCode, body: &Bytes) -> Answer {
+    /// Judges a response that is one message.
+    fn judge_response(&self, status: StatusCode, body: &Bytes) -> HttpResponse {
         let outs = if body.is_empty() { Vec::new() } else { self.service.server_sent(&self.session, body) };
         match outs.into_iter().find_map(|out| if let OutgoingMessage::Client(text) = out { Some(text) } else { None }) {
-            Some(text) => plain(status, text),
-            // What the server says beside the protocol does not pass; that it failed does.
+            Some(text) => json_response(status, text),
+            // Content outside the protocol does not pass; the status of a failure does.
             None => {
                 let status = if status.is_success() { StatusCode::BAD_GATEWAY } else { status };
-                failure(status, &self.id, INVALID, "the server did not answer the request")
+                error_response(status, &self.id, INVALID_REQUEST, "the server sent no valid response")
             }
         }
     }
 
-    /// Passes a stream on, message by message.
-    async fn relayed(&self, answer: Response<Incoming>, sender: &mpsc::Sender<Bytes>) {
+    /// Relays a response, message by message if it is a stream.
+    async fn relay_response(&self, answer: Response<Incoming>, sender: &mpsc::Sender<Bytes>) {
         if !is_stream(answer.headers()) {
             let status = answer.status();
-            let told = match whole(answer.into_body()).await {
-                Ok(body) => self.judged(status, &body),
-                Err(reason) => failure(status, &self.id, INVALID, &reason),
+            let response = match read_body(answer.into_body()).await {
+                Ok(body) => self.judge_response(status, &body),
+                Err(reason) => error_response(status, &self.id, INVALID_REQUEST, &reason),
             };
-            if let Streamed::Whole(Some(text)) = told.into_body() {
-                drop(sender.send(bytes(sse::written(&text, None))).await);
+            if let ResponseBody::Whole(Some(text)) = response.into_body() {
+                drop(sender.send(to_bytes(sse::write_event(&text, None))).await);
             }
             return;
         }
-        relay(&self.service, &self.session, &self.headers, answer, sender).await;
+        relay_stream(&self.service, &self.session, &self.headers, answer, sender).await;
     }
 
-    async fn fail(&self, sender: &mpsc::Sender<Bytes>, reason: &str) {
-        let text = error(&self.id, INVALID, reason).to_string();
-        drop(sender.send(bytes(sse::written(text.as_bytes(), None))).await);
+    async fn send_error(&self, sender: &mpsc::Sender<Bytes>, reason: &str) {
+        let text = error(&self.id, INVALID_REQUEST, reason).to_string();
+        drop(sender.send(to_bytes(sse::write_event(text.as_bytes(), None))).await);
     }
 }
 
-/// Passes the events of a stream on that may pass. When the client is gone, the server's stream is dropped.
-async fn relay(
+/// Relays the allowed events of a stream. When the client disconnects, the stream of the server is dropped.
+async fn relay_stream(
     service: &McpService,
-    session: &Shared,
+    session: &SharedSession,
     headers: &HeaderMap,
     answer: Response<Incoming>,
     sender: &mpsc::Sender<Bytes>,
 ) {
-    let (mut body, mut events) = (answer.into_body(), Events::default());
+    let (mut body, mut events) = (answer.into_body(), EventParser::default());
     while let Some(Ok(frame)) = body.frame().await {
         let Some(data) = frame.data_ref() else { continue };
-        for event in events.take(data) {
+        for event in events.push(data) {
             if event.data.is_empty() {
-                // It only says from where the stream may be taken up again.
-                if sender.send(bytes(sse::written(b"", event.id.as_deref()))).await.is_err() {
+                // It only carries the id from which the stream can be resumed.
+                if sender.send(to_bytes(sse::write_event(b"", event.id.as_deref()))).await.is_err() {
                     return;
                 }
                 continue;
@@ -311,65 +323,70 @@ async fn relay(
             for out in service.server_sent(session, &event.data) {
                 match out {
                     OutgoingMessage::Client(text) => {
-                        if sender.send(bytes(sse::written(&text, event.id.as_deref()))).await.is_err() {
+                        if sender.send(to_bytes(sse::write_event(&text, event.id.as_deref()))).await.is_err() {
                             return;
                         }
                     }
                     OutgoingMessage::Server(text) => {
-                        drop(service.upstream.send(Method::POST, forwarded(headers, true), text).await);
+                        drop(service.upstream.send(Method::POST, request_headers(headers, true), text).await);
                     }
                     OutgoingMessage::Note(_) => {}
                 }
             }
         }
-        if events.waiting() > LONGEST {
+        if events.buffered_bytes() > MAX_BODY_BYTES {
             return;
         }
     }
 }
 
-/// The stream on which a server of the older revisions speaks without being asked.
-async fn listen(service: Arc<McpService>, headers: &HeaderMap) -> Answer {
+/// Opens the stream for requests and notifications of a server, in older revisions.
+async fn handle_get(service: Arc<McpService>, headers: &HeaderMap) -> HttpResponse {
     if headers.get(SESSION).is_none() {
-        return failure(StatusCode::METHOD_NOT_ALLOWED, &Json::Null, INVALID, "there is no stream without a session");
+        return error_response(
+            StatusCode::METHOD_NOT_ALLOWED,
+            &Json::Null,
+            INVALID_REQUEST,
+            "a stream needs a session: the header mcp-session-id is missing",
+        );
     }
-    let session = match find(&service, headers, false, None) {
+    let session = match find_session(&service, headers, false, None) {
         Ok(session) => session,
         Err(answer) => return *answer,
     };
-    let headers = forwarded(headers, false);
+    let headers = request_headers(headers, false);
     match service.upstream.send(Method::GET, headers.clone(), Vec::new()).await {
-        Err(reason) => failure(StatusCode::BAD_GATEWAY, &Json::Null, INVALID, &reason),
+        Err(reason) => error_response(StatusCode::BAD_GATEWAY, &Json::Null, INVALID_REQUEST, &reason),
         Ok(answer) if !answer.status().is_success() || !is_stream(answer.headers()) => {
             let status = answer.status();
             let status = if status.is_success() { StatusCode::BAD_GATEWAY } else { status };
-            failure(status, &Json::Null, INVALID, "the server has no stream")
+            error_response(status, &Json::Null, INVALID_REQUEST, "the server offers no stream")
         }
         Ok(answer) => {
-            let (sender, mut streamed) = stream();
-            streamed.headers_mut().extend(returned(answer.headers()));
-            drop(tokio::spawn(async move { relay(&service, &session, &headers, answer, &sender).await }));
+            let (sender, mut streamed) = open_stream();
+            streamed.headers_mut().extend(response_headers(answer.headers()));
+            drop(tokio::spawn(async move { relay_stream(&service, &session, &headers, answer, &sender).await }));
             streamed
         }
     }
 }
 
-/// A session ends.
-async fn leave(service: &McpService, headers: &HeaderMap) -> Answer {
-    if let Err(answer) = find(service, headers, false, None) {
+/// Ends a session.
+async fn handle_delete(service: &McpService, headers: &HeaderMap) -> HttpResponse {
+    if let Err(answer) = find_session(service, headers, false, None) {
         return *answer;
     }
-    match service.upstream.send(Method::DELETE, forwarded(headers, false), Vec::new()).await {
-        Err(reason) => failure(StatusCode::BAD_GATEWAY, &Json::Null, INVALID, &reason),
+    match service.upstream.send(Method::DELETE, request_headers(headers, false), Vec::new()).await {
+        Err(reason) => error_response(StatusCode::BAD_GATEWAY, &Json::Null, INVALID_REQUEST, &reason),
         Ok(answer) => {
             if let Some(name) = headers.get(SESSION).and_then(|name| name.to_str().ok())
                 && answer.status().is_success()
             {
-                locked(&service.sessions).remove(name);
+                lock(&service.sessions).remove(name);
             }
-            let mut told = Response::new(Streamed::Whole(None));
-            *told.status_mut() = answer.status();
-            told
+            let mut response = Response::new(ResponseBody::Whole(None));
+            *response.status_mut() = answer.status();
+            response
         }
     }
 }
@@ -379,21 +396,21 @@ fn is_stream(headers: &HeaderMap) -> bool {
     media.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-fn stream() -> (mpsc::Sender<Bytes>, Answer) {
-    let (sender, receiver) = mpsc::channel(WAITING_PARTS);
-    let mut answer = Response::new(Streamed::Parts(receiver));
+fn open_stream() -> (mpsc::Sender<Bytes>, HttpResponse) {
+    let (sender, receiver) = mpsc::channel(STREAM_BUFFER_PARTS);
+    let mut answer = Response::new(ResponseBody::Parts(receiver));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     answer.headers_mut().insert("cache-control", HeaderValue::from_static("no-cache"));
     (sender, answer)
 }
 
-fn plain(status: StatusCode, text: Vec<u8>) -> Answer {
-    let mut answer = Response::new(Streamed::Whole(Some(bytes(text))));
+fn json_response(status: StatusCode, text: Vec<u8>) -> HttpResponse {
+    let mut answer = Response::new(ResponseBody::Whole(Some(to_bytes(text))));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
-fn failure(status: StatusCode, id: &Json, code: i64, reason: &str) -> Answer {
-    plain(status, error(id, code, reason).to_string().into_bytes())
+fn error_response(status: StatusCode, id: &Json, code: i64, reason: &str) -> HttpResponse {
+    json_response(status, error(id, code, reason).to_string().into_bytes())
 }

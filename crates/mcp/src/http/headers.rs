@@ -1,7 +1,7 @@
-//! What a request says in its headers, held against what it says in its body; and which headers go on.
+//! Compares the headers of a request with its body, and selects the headers to forward.
 //!
-//! From revision 2026-07-28 on a request says in headers what it does, for whoever stands in between. A server that
-//! believed the body while we believed the headers, or the other way round, would do what nobody decided on.
+//! From revision 2026-07-28 on, headers repeat the method and the name for proxies. If headers and body differed, the
+//! server could act on the one while the decision was about the other.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,18 +9,18 @@ use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use lictor_json::Json;
 
-use crate::message::{Message, Sort};
+use crate::message::{Message, MessageKind};
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// From this revision on headers repeat the body.
-const MODERN: &str = "2026-07-28";
+/// The first revision in which headers repeat the body.
+const HEADERS_REVISION: &str = "2026-07-28";
 
-/// Headers that belong to one connection, or that we write ourselves.
-const OWN: [&str; 13] = [
+/// Request headers that are not forwarded: hop-by-hop, or set by the proxy.
+const STRIPPED_HEADERS: [&str; 13] = [
     "accept-encoding",
     "connection",
     "content-length",
@@ -36,26 +36,32 @@ const OWN: [&str; 13] = [
     "upgrade",
 ];
 
-/// Headers of an answer that a client needs.
-const ANSWERED: [&str; 6] =
+/// Response headers that are forwarded.
+const RETURNED_HEADERS: [&str; 6] =
     ["mcp-session-id", "mcp-protocol-version", "www-authenticate", "allow", "retry-after", "cache-control"];
 
-/// What does not agree between headers and body.
-pub(super) fn disagreement(headers: &HeaderMap, message: &Message) -> Option<String> {
-    let (method, version, name, is_request) = match &message.sort {
-        Sort::Request { method, .. } => (Some(method.as_str()), version(message), name(method, message), true),
-        Sort::Notification { method } => (Some(method.as_str()), version(message), None, false),
-        Sort::Answer { .. } => (None, None, None, false),
+/// Returns the first contradiction between headers and body.
+pub(super) fn find_mismatch(headers: &HeaderMap, message: &Message) -> Option<String> {
+    let (method, version, name, is_request) = match &message.kind {
+        MessageKind::Request { method, .. } => {
+            (Some(method.as_str()), body_version(message), target_name(method, message), true)
+        }
+        MessageKind::Notification { method } => (Some(method.as_str()), body_version(message), None, false),
+        MessageKind::Response { .. } => (None, None, None, false),
     };
-    let said = match (once(headers, &VERSION), once(headers, &METHOD), once(headers, &NAME)) {
+    let said = match (single_value(headers, &VERSION), single_value(headers, &METHOD), single_value(headers, &NAME)) {
         (Ok(version), Ok(method), Ok(name)) => (version, method, name),
         (Err(wrong), ..) | (_, Err(wrong), _) | (.., Err(wrong)) => return Some(wrong),
     };
-    let is_modern = [version, said.0.as_deref()].into_iter().flatten().any(|version| version >= MODERN);
+    let is_modern = [version, said.0.as_deref()].into_iter().flatten().any(|version| version >= HEADERS_REVISION);
     let compare = |header: &HeaderName, said: Option<&str>, meant: Option<&str>, is_needed: bool| match (said, meant) {
-        (Some(said), Some(meant)) if said != meant => Some(format!("`{header}` says `{said}`, the body `{meant}`")),
-        (Some(said), None) if is_needed => Some(format!("`{header}` says `{said}`, the body says nothing of it")),
-        (None, Some(_)) if is_needed => Some(format!("`{header}` is missing")),
+        (Some(said), Some(meant)) if said != meant => {
+            Some(format!("header `{header}` is `{said}`, but the body has `{meant}`"))
+        }
+        (Some(said), None) if is_needed => {
+            Some(format!("header `{header}` is `{said}`, but the body has no such value"))
+        }
+        (None, Some(_)) if is_needed => Some(format!("header `{header}` is missing")),
         _ => None,
     };
     compare(&METHOD, said.1.as_deref(), method, is_modern && method.is_some())
@@ -63,27 +69,27 @@ pub(super) fn disagreement(headers: &HeaderMap, message: &Message) -> Option<Str
         .or_else(|| compare(&VERSION, said.0.as_deref(), version, is_modern && is_request))
 }
 
-/// The value of a header that may stand once.
-fn once(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
+/// Returns the value of a header that may occur once.
+fn single_value(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
     let mut values = headers.get_all(name).iter();
     let (first, second) = (values.next(), values.next());
     if second.is_some() {
-        return Err(format!("`{name}` stands twice"));
+        return Err(format!("duplicate header `{name}`"));
     }
     let Some(value) = first else { return Ok(None) };
-    let text = value.to_str().map_err(|_| format!("`{name}` is not a plain text"))?.trim();
-    // What a header cannot hold is written in base64, between marks.
+    let text = value.to_str().map_err(|_| format!("header `{name}` is not ASCII"))?.trim();
+    // Values outside ASCII are encoded as `=?base64?…?=`.
     match text.strip_prefix("=?base64?").and_then(|text| text.strip_suffix("?=")) {
         Some(encoded) => {
-            let bytes = STANDARD.decode(encoded).map_err(|_| format!("`{name}` is not good base64"))?;
-            String::from_utf8(bytes).map(Some).map_err(|_| format!("`{name}` is not a text"))
+            let bytes = STANDARD.decode(encoded).map_err(|_| format!("header `{name}` is not valid base64"))?;
+            String::from_utf8(bytes).map(Some).map_err(|_| format!("header `{name}` is not UTF-8"))
         }
         None => Ok(Some(text.to_owned())),
     }
 }
 
-/// What a request is about.
-fn name<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
+/// Returns the tool, prompt or resource of a request.
+fn target_name<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
     match method {
         "tools/call" | "prompts/get" => message.params().text("name"),
         "resources/read" => message.params().text("uri"),
@@ -91,27 +97,27 @@ fn name<'a>(method: &str, message: &'a Message) -> Option<&'a str> {
     }
 }
 
-fn version(message: &Message) -> Option<&str> {
+fn body_version(message: &Message) -> Option<&str> {
     message.params().get("_meta")?.get("io.modelcontextprotocol/protocolVersion").and_then(Json::as_str)
 }
 
-/// The headers that go on to the server.
-pub(super) fn forwarded(headers: &HeaderMap, is_rewritten: bool) -> HeaderMap {
+/// Returns the headers to forward to the server.
+pub(super) fn request_headers(headers: &HeaderMap, is_rewritten: bool) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for (name, value) in headers {
-        // Arguments that are repeated in headers would tell what was taken out.
+        // Headers that repeat arguments would leak redacted values.
         let is_stale = is_rewritten && name.as_str().starts_with("mcp-param-");
-        if !OWN.contains(&name.as_str()) && !is_stale && !name.as_str().starts_with("x-forwarded-") {
+        if !STRIPPED_HEADERS.contains(&name.as_str()) && !is_stale && !name.as_str().starts_with("x-forwarded-") {
             kept.append(name, value.clone());
         }
     }
     kept
 }
 
-/// The headers that go back to the client.
-pub(super) fn returned(headers: &HeaderMap) -> HeaderMap {
+/// Returns the headers to forward to the client.
+pub(super) fn response_headers(headers: &HeaderMap) -> HeaderMap {
     let mut kept = HeaderMap::new();
-    for (name, value) in headers.iter().filter(|(name, _)| ANSWERED.contains(&name.as_str())) {
+    for (name, value) in headers.iter().filter(|(name, _)| RETURNED_HEADERS.contains(&name.as_str())) {
         kept.append(name, value.clone());
     }
     kept
@@ -126,7 +132,7 @@ mod tests {
     const OLD: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather"}}"#;
 
     #[test]
-    fn headers_say_what_the_body_says() {
+    fn headers_must_match_the_body() {
         let modern = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "weather")];
         let with = |place: usize, value: &'static str| {
             let mut headers = modern.to_vec();
@@ -164,17 +170,17 @@ mod tests {
             headers.iter().for_each(|(name, value)| {
                 map.append(*name, value.parse().unwrap());
             });
-            assert_eq!(disagreement(&map, &message).is_none(), agrees, "{body} {headers:?}");
+            assert_eq!(find_mismatch(&map, &message).is_none(), agrees, "{body} {headers:?}");
         }
     }
 
     #[test]
-    fn credentials_and_what_a_server_says_about_them_pass() {
+    fn credential_headers_are_forwarded() {
         let with = |name: &'static str| HeaderMap::from_iter([(HeaderName::from_static(name), "x".parse().unwrap())]);
-        assert!(forwarded(&with("authorization"), false).contains_key("authorization"));
-        assert!(returned(&with("www-authenticate")).contains_key("www-authenticate"));
-        assert!(forwarded(&with("proxy-authorization"), false).is_empty(), "that one is for us");
-        assert!(returned(&with("set-cookie")).is_empty());
-        assert!(forwarded(&with("mcp-param-city"), true).is_empty(), "it would tell what was taken out");
+        assert!(request_headers(&with("authorization"), false).contains_key("authorization"));
+        assert!(response_headers(&with("www-authenticate")).contains_key("www-authenticate"));
+        assert!(request_headers(&with("proxy-authorization"), false).is_empty(), "that one is for us");
+        assert!(response_headers(&with("set-cookie")).is_empty());
+        assert!(request_headers(&with("mcp-param-city"), true).is_empty(), "it would tell what was taken out");
     }
 }

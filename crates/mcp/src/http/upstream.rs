@@ -1,4 +1,4 @@
-//! The server, as it is reached.
+//! The HTTP client for the server.
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -9,10 +9,10 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-/// The longest answer that is taken whole.
-pub(super) const LONGEST: usize = 64 << 20;
+/// The longest complete body in bytes.
+pub(super) const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// The server, as it is reached.
+/// The address of the server and the HTTP client for it.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) uri: Uri,
@@ -22,18 +22,18 @@ pub(super) struct Upstream {
 impl Upstream {
     pub(super) fn new(uri: Uri) -> Result<Upstream, String> {
         if uri.host().is_none() || !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(format!("`{uri}` is not an address that begins with http:// or https://"));
+            return Err(format!("`{uri}` is not an http:// or https:// URL"));
         }
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err("an address with a password in it is not taken\nhint: pass it in a header".to_owned());
+            return Err("a URL with credentials is not allowed\nhint: pass them in a header".to_owned());
         }
         let roots = HttpsConnectorBuilder::new().with_native_roots();
-        let roots = roots.map_err(|error| format!("the certificates of this machine cannot be read: {error}"))?;
+        let roots = roots.map_err(|error| format!("cannot read the system certificates: {error}"))?;
         let connector = roots.https_or_http().enable_http1().build();
         Ok(Upstream { uri, client: Client::builder(TokioExecutor::new()).build(connector) })
     }
 
-    /// Sends a request, and waits for the head of the answer.
+    /// Sends a request and returns the head of the response.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -51,12 +51,12 @@ impl Upstream {
         if !request.headers().contains_key(ACCEPT) {
             request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         }
-        self.client.request(request).await.map_err(|error| format!("the server cannot be reached: {error}"))
+        self.client.request(request).await.map_err(|error| format!("cannot reach the server: {error}"))
     }
 }
 
-/// All of a body, up to a limit.
-pub(super) async fn whole(body: Incoming) -> Result<Bytes, String> {
-    let collected = Limited::new(body, LONGEST).collect().await;
+/// Reads a complete body, up to the limit.
+pub(super) async fn read_body(body: Incoming) -> Result<Bytes, String> {
+    let collected = Limited::new(body, MAX_BODY_BYTES).collect().await;
     collected.map(http_body_util::Collected::to_bytes).map_err(|error| error.to_string())
 }

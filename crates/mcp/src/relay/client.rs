@@ -1,159 +1,176 @@
-//! What the client sends.
+//! Messages from the client.
 
 use lictor_decode::Side;
 use lictor_json::{Json, Object, Text};
 use lictor_judge::guard::Capabilities;
 
-use super::{Asked, Crossing, Relay, Ruling, Turn, key};
-use crate::message::{self, INVALID, Message, NO_METHOD, NOT_ALLOWED, Sort, error};
-use crate::{methods, outcome};
+use super::{ForwardedMessage, MessageDecision, PendingRequest, Relay, RelayStep, id_key};
+use crate::message::{self, DENIED_BY_POLICY, INVALID_REQUEST, METHOD_NOT_FOUND, Message, MessageKind, error};
+use crate::{methods, tool_result};
 
-/// Where a request of the newer revisions says which one it is of, and what the client can do.
+/// The members with the revision and the client capabilities, in newer revisions.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 impl Relay {
-    pub(super) fn client_message(&mut self, turn: &mut Turn<'_>, message: Message, bytes: Vec<u8>) {
-        match message.sort.clone() {
-            Sort::Request { id, method } => self.client_request(turn, &message, bytes, &id, &method),
-            Sort::Notification { method } => self.client_notification(turn, &message, bytes, &method),
-            Sort::Answer { id, is_error } => {
-                if let Some(held) = self.held.remove(&key(&id)) {
-                    return self.answered(turn, held, message.value.get("result"));
+    pub(super) fn client_message(&mut self, step: &mut RelayStep<'_>, message: Message, bytes: Vec<u8>) {
+        match message.kind.clone() {
+            MessageKind::Request { id, method } => self.client_request(step, &message, bytes, &id, &method),
+            MessageKind::Notification { method } => self.client_notification(step, &message, bytes, &method),
+            MessageKind::Response { id, is_error } => {
+                if let Some(approval) = self.approvals.remove(&id_key(&id)) {
+                    return self.on_approval_response(step, approval, message.value.get("result"));
                 }
-                self.client_answer(turn, &message, bytes, &id, is_error);
+                self.client_answer(step, &message, bytes, &id, is_error);
             }
         }
     }
 
-    fn client_request(&mut self, turn: &mut Turn<'_>, message: &Message, bytes: Vec<u8>, id: &Json, method: &Text) {
-        let name = key(id);
-        if self.asked.contains_key(&name) || self.is_held(&name) {
-            turn.refuse("mcp.id_reused", &bytes);
-            // Not under its id: the client would take this for the answer to the request that waits.
-            let reason = format!("a request with the id {id} is still waiting for its answer");
-            return turn.client(&error(&Json::Null, INVALID, &reason));
+    fn client_request(
+        &mut self,
+        step: &mut RelayStep<'_>,
+        message: &Message,
+        bytes: Vec<u8>,
+        id: &Json,
+        method: &Text,
+    ) {
+        let name = id_key(id);
+        if self.client_requests.contains_key(&name) || self.is_pending(&name) {
+            step.refuse("mcp.id_reused", &bytes);
+            // Not with its id: the client would take this for the response to the request in flight.
+            let reason = format!("duplicate id: a request with id {id} is in flight");
+            return step.send_to_client(&error(&Json::Null, INVALID_REQUEST, &reason));
         }
         let is_known = methods::is_request(Side::Client, method);
         if !is_known && !self.is_listed(method) {
-            turn.refuse("mcp.method", &bytes);
-            return turn.client(&error(id, NO_METHOD, &format!("`{method}` is not a method that may pass")));
+            step.refuse("mcp.method", &bytes);
+            return step.send_to_client(&error(id, METHOD_NOT_FOUND, &format!("method `{method}` is not allowed")));
         }
-        self.learn(message, method);
+        self.read_capabilities(message, method);
         let event = self.next_id("call");
-        let asked = Asked {
+        let pending = PendingRequest {
             method: method.clone(),
             event: event.clone(),
-            is_modern: modern(message).is_some(),
+            is_modern: protocol_revision(message).is_some(),
             advice: None,
             is_known,
             is_first_page: message.params().get("cursor").is_none(),
         };
-        if let Some(held) = message.params().text("requestState").and_then(|state| self.held.remove(state)) {
-            return self.called_again(turn, held, message, id);
+        if let Some(approval) = message.params().text("requestState").and_then(|state| self.approvals.remove(state)) {
+            return self.resume_call(step, approval, message, id);
         }
-        // One that the operator listed is not looked into.
-        let events = if is_known { self.events(Side::Client, message, &event) } else { Ok(Vec::new()) };
+        // A method that the operator listed is not decoded.
+        let events = if is_known { self.decode_events(Side::Client, message, &event) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
-                turn.refuse("mcp.message", &bytes);
-                return turn.client(&error(id, INVALID, &reason));
+                step.refuse("mcp.message", &bytes);
+                return step.send_to_client(&error(id, INVALID_REQUEST, &reason));
             }
         };
-        let crossing = Crossing { from: Side::Client, method, size: bytes.len() };
-        let means = Capabilities { rewrite: method == "tools/call", ask: method == "tools/call" && self.can_ask };
-        match turn.decide(means, &events, &crossing) {
-            Ruling::Pass { rewritten, advice } => {
-                self.asked.insert(name, Asked { advice, ..asked });
+        let forwarded = ForwardedMessage { from: Side::Client, method, size: bytes.len() };
+        let capabilities =
+            Capabilities { rewrite: method == "tools/call", ask: method == "tools/call" && self.can_ask };
+        match step.decide(capabilities, &events, &forwarded) {
+            MessageDecision::Pass { rewritten, advice } => {
+                self.client_requests.insert(name, PendingRequest { advice, ..pending });
                 match rewritten.and_then(|event| event.args?.value().cloned()) {
-                    Some(arguments) => turn.server(&with_arguments(&message.value, arguments)),
-                    None => turn.outs.push(super::OutgoingMessage::Server(bytes)),
+                    Some(arguments) => step.send_to_server(&with_arguments(&message.value, arguments)),
+                    None => step.outs.push(super::OutgoingMessage::Server(bytes)),
                 }
             }
-            Ruling::Ask(decision) => self.hold(turn, message, id, asked, &decision),
-            Ruling::Stop(reason) => {
+            MessageDecision::Ask(decision) => self.ask_approval(step, message, id, pending, &decision),
+            MessageDecision::Stop(reason) => {
                 self.exchange.forget(Side::Client, id);
-                turn.client(&denied(id, &asked, &reason));
+                step.send_to_client(&deny_request(id, &pending, &reason));
             }
         }
     }
 
-    fn client_notification(&mut self, turn: &mut Turn<'_>, message: &Message, bytes: Vec<u8>, method: &Text) {
+    fn client_notification(&mut self, step: &mut RelayStep<'_>, message: &Message, bytes: Vec<u8>, method: &Text) {
         if !methods::is_notification(Side::Client, method) && !self.is_listed(method) {
-            turn.refuse("mcp.method", &bytes);
-            return turn.note(format!("the client sent `{method}`, which may not pass"));
+            step.refuse("mcp.method", &bytes);
+            return step.note(format!("dropped notification `{method}` of the client: not allowed"));
         }
         let cancelled = message.params().get("requestId").filter(|_| method == "notifications/cancelled");
         if let Some(id) = cancelled {
-            self.asked.remove(&key(id));
+            self.client_requests.remove(&id_key(id));
             self.exchange.forget(Side::Client, id);
-            if self.let_go(turn, &key(id)) {
-                // The server never heard of the call.
+            if self.cancel_pending(step, &id_key(id)) {
+                // The server never saw the call.
                 return;
             }
         }
-        self.told(turn, Side::Client, message, bytes);
+        self.on_notice(step, Side::Client, message, bytes);
     }
 
-    /// A notification of either side: it goes on unless a property stands against what it tells.
-    pub(super) fn told(&mut self, turn: &mut Turn<'_>, side: Side, message: &Message, bytes: Vec<u8>) {
+    /// Handles a notification of either side: it is forwarded unless a property denies it.
+    pub(super) fn on_notice(&mut self, step: &mut RelayStep<'_>, side: Side, message: &Message, bytes: Vec<u8>) {
         let method = message.value.text("method").unwrap_or_default();
         let id = self.next_id("note");
-        // One that the operator listed is not looked into.
+        // A method that the operator listed is not decoded.
         let is_known = methods::is_notification(side, method);
-        let events = if is_known { self.events(side, message, &id) } else { Ok(Vec::new()) };
+        let events = if is_known { self.decode_events(side, message, &id) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
-                turn.refuse("mcp.message", &bytes);
-                return turn.note(reason);
+                step.refuse("mcp.message", &bytes);
+                return step.note(reason);
             }
         };
-        let crossing = Crossing { from: side, method, size: bytes.len() };
-        match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
-            Ruling::Pass { .. } if side == Side::Client => turn.outs.push(super::OutgoingMessage::Server(bytes)),
-            Ruling::Pass { .. } => turn.outs.push(super::OutgoingMessage::Client(bytes)),
-            Ruling::Ask(_) => {}
-            Ruling::Stop(reason) => turn.note(reason),
+        let forwarded = ForwardedMessage { from: side, method, size: bytes.len() };
+        match step.decide(Capabilities { rewrite: false, ask: false }, &events, &forwarded) {
+            MessageDecision::Pass { .. } if side == Side::Client => {
+                step.outs.push(super::OutgoingMessage::Server(bytes))
+            }
+            MessageDecision::Pass { .. } => step.outs.push(super::OutgoingMessage::Client(bytes)),
+            MessageDecision::Ask(_) => {}
+            MessageDecision::Stop(reason) => step.note(reason),
         }
     }
 
-    /// The client answers a request of the server.
-    fn client_answer(&mut self, turn: &mut Turn<'_>, message: &Message, bytes: Vec<u8>, id: &Json, is_error: bool) {
-        let Some(asked) = self.asked_back.remove(&key(id)) else {
-            turn.refuse("mcp.unknown_id", &bytes);
-            return turn.note(format!("the client answered {id}, which nobody had asked"));
+    /// Handles a response of the client to a request of the server.
+    fn client_answer(
+        &mut self,
+        step: &mut RelayStep<'_>,
+        message: &Message,
+        bytes: Vec<u8>,
+        id: &Json,
+        is_error: bool,
+    ) {
+        let Some(pending) = self.server_requests.remove(&id_key(id)) else {
+            step.refuse("mcp.unknown_id", &bytes);
+            return step.note(format!("dropped response {id} of the client: no such request"));
         };
-        let is_open = !is_error && asked.is_known;
+        let is_open = !is_error && pending.is_known;
         if !is_open {
             self.exchange.forget(Side::Server, id);
         }
-        let events = if is_open { self.events(Side::Client, message, &asked.event) } else { Ok(Vec::new()) };
+        let events = if is_open { self.decode_events(Side::Client, message, &pending.event) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
-                turn.refuse("mcp.message", &bytes);
-                return turn.server(&error(id, INVALID, &reason));
+                step.refuse("mcp.message", &bytes);
+                return step.send_to_server(&error(id, INVALID_REQUEST, &reason));
             }
         };
-        let crossing = Crossing { from: Side::Client, method: &asked.method, size: bytes.len() };
-        match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
-            Ruling::Pass { .. } => turn.outs.push(super::OutgoingMessage::Server(bytes)),
-            Ruling::Ask(_) => turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
-            Ruling::Stop(reason) => turn.server(&error(id, NOT_ALLOWED, &reason)),
+        let forwarded = ForwardedMessage { from: Side::Client, method: &pending.method, size: bytes.len() };
+        match step.decide(Capabilities { rewrite: false, ask: false }, &events, &forwarded) {
+            MessageDecision::Pass { .. } => step.outs.push(super::OutgoingMessage::Server(bytes)),
+            MessageDecision::Ask(_) => step.send_to_server(&error(id, DENIED_BY_POLICY, "denied by the policy")),
+            MessageDecision::Stop(reason) => step.send_to_server(&error(id, DENIED_BY_POLICY, &reason)),
         }
     }
 
-    /// Learns whether the client can ask a person: it says so once, or with every request.
-    fn learn(&mut self, message: &Message, method: &str) {
+    /// Reads whether the client supports elicitation: it declares that once or with every request.
+    fn read_capabilities(&mut self, message: &Message, method: &str) {
         let declared = match method {
             "initialize" => message.params().get("capabilities"),
             _ => message.params().get("_meta").and_then(|meta| meta.get(CAPABILITIES)),
         };
         if let Some(capabilities) = declared {
             self.can_ask = capabilities.get("elicitation").is_some_and(|elicitation| {
-                // Once there are several ways to ask, a client that names any must name the one with a form.
+                // An empty capability means forms; a client that lists modes must list `form`.
                 let is_bare = elicitation.as_object().is_none_or(Object::is_empty);
                 is_bare || elicitation.get("form").is_some() || elicitation.get("url").is_none()
             });
@@ -161,12 +178,12 @@ impl Relay {
     }
 }
 
-/// The revision that a request names, for those that name it with every request.
-pub(super) fn modern(message: &Message) -> Option<&str> {
+/// Returns the revision in a request, if it has one.
+pub(super) fn protocol_revision(message: &Message) -> Option<&str> {
     message.params().get("_meta")?.get(VERSION)?.as_str()
 }
 
-/// The same call with other arguments.
+/// Returns a call with other arguments.
 pub(super) fn with_arguments(message: &Json, arguments: Json) -> Json {
     let (Json::Object(mut message), Some(Json::Object(mut params))) = (message.clone(), message.get("params").cloned())
     else {
@@ -177,10 +194,10 @@ pub(super) fn with_arguments(message: &Json, arguments: Json) -> Json {
     Json::Object(message)
 }
 
-/// What the client is told about a request that does not go on: a result that says so for a call, else an error.
-pub(super) fn denied(id: &Json, asked: &Asked, reason: &str) -> Json {
-    match asked.method.as_str() {
-        "tools/call" => message::answer(id, outcome::denied(reason, asked.is_modern)),
-        _ => error(id, NOT_ALLOWED, reason),
+/// Returns the response to a denied request: an error result for a tool call, otherwise an error.
+pub(super) fn deny_request(id: &Json, pending: &PendingRequest, reason: &str) -> Json {
+    match pending.method.as_str() {
+        "tools/call" => message::answer(id, tool_result::deny(reason, pending.is_modern)),
+        _ => error(id, DENIED_BY_POLICY, reason),
     }
 }

@@ -1,50 +1,57 @@
-//! What the server sends.
+//! Messages from the server.
 
 use lictor_decode::Side;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::Capabilities;
 
-use super::client::denied;
-use super::{Asked, Crossing, OutgoingMessage, Relay, Ruling, Turn, key};
-use crate::message::{INVALID, Message, NO_METHOD, NOT_ALLOWED, Sort, answer, error};
-use crate::{definitions, methods, outcome};
+use super::client::deny_request;
+use super::{ForwardedMessage, MessageDecision, OutgoingMessage, PendingRequest, Relay, RelayStep, id_key};
+use crate::message::{DENIED_BY_POLICY, INVALID_REQUEST, METHOD_NOT_FOUND, Message, MessageKind, answer, error};
+use crate::{definitions, methods, tool_result};
 
 impl Relay {
-    pub(super) fn server_message(&mut self, turn: &mut Turn<'_>, message: Message, bytes: Vec<u8>) {
-        match message.sort.clone() {
-            Sort::Request { id, method } => self.server_request(turn, &message, bytes, &id, &method),
-            Sort::Notification { method } => {
+    pub(super) fn server_message(&mut self, step: &mut RelayStep<'_>, message: Message, bytes: Vec<u8>) {
+        match message.kind.clone() {
+            MessageKind::Request { id, method } => self.server_request(step, &message, bytes, &id, &method),
+            MessageKind::Notification { method } => {
                 if !methods::is_notification(Side::Server, &method) && !self.is_listed(&method) {
-                    turn.refuse("mcp.method", &bytes);
-                    return turn.note(format!("the server sent `{method}`, which may not pass"));
+                    step.refuse("mcp.method", &bytes);
+                    return step.note(format!("dropped notification `{method}` of the server: not allowed"));
                 }
                 if method == "notifications/cancelled"
                     && let Some(id) = message.params().get("requestId")
                 {
-                    self.asked_back.remove(&key(id));
+                    self.server_requests.remove(&id_key(id));
                     self.exchange.forget(Side::Server, id);
                 }
-                self.told(turn, Side::Server, &message, bytes);
+                self.on_notice(step, Side::Server, &message, bytes);
             }
-            Sort::Answer { id, is_error } => self.server_answer(turn, &message, bytes, &id, is_error),
+            MessageKind::Response { id, is_error } => self.server_answer(step, &message, bytes, &id, is_error),
         }
     }
 
-    fn server_request(&mut self, turn: &mut Turn<'_>, message: &Message, bytes: Vec<u8>, id: &Json, method: &Text) {
-        let name = key(id);
-        if self.asked_back.contains_key(&name) || self.held.contains_key(&name) {
-            turn.refuse("mcp.id_reused", &bytes);
-            let reason = format!("a request with the id {id} is still waiting for its answer");
-            return turn.server(&error(&Json::Null, INVALID, &reason));
+    fn server_request(
+        &mut self,
+        step: &mut RelayStep<'_>,
+        message: &Message,
+        bytes: Vec<u8>,
+        id: &Json,
+        method: &Text,
+    ) {
+        let name = id_key(id);
+        if self.server_requests.contains_key(&name) || self.approvals.contains_key(&name) {
+            step.refuse("mcp.id_reused", &bytes);
+            let reason = format!("duplicate id: a request with id {id} is in flight");
+            return step.send_to_server(&error(&Json::Null, INVALID_REQUEST, &reason));
         }
         let is_known = methods::is_request(Side::Server, method);
         if !is_known && !self.is_listed(method) {
-            turn.refuse("mcp.method", &bytes);
-            return turn.server(&error(id, NO_METHOD, &format!("`{method}` is not a method that may pass")));
+            step.refuse("mcp.method", &bytes);
+            return step.send_to_server(&error(id, METHOD_NOT_FOUND, &format!("method `{method}` is not allowed")));
         }
         let event = self.next_id("asked");
-        let asked = Asked {
+        let pending = PendingRequest {
             method: method.clone(),
             event: event.clone(),
             is_modern: false,
@@ -52,80 +59,98 @@ impl Relay {
             is_known,
             is_first_page: true,
         };
-        // One that the operator listed is not looked into.
-        let events = if is_known { self.events(Side::Server, message, &event) } else { Ok(Vec::new()) };
+        // A method that the operator listed is not decoded.
+        let events = if is_known { self.decode_events(Side::Server, message, &event) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
-                turn.refuse("mcp.message", &bytes);
-                return turn.server(&error(id, INVALID, &reason));
+                step.refuse("mcp.message", &bytes);
+                return step.send_to_server(&error(id, INVALID_REQUEST, &reason));
             }
         };
-        let crossing = Crossing { from: Side::Server, method, size: bytes.len() };
-        match turn.decide(Capabilities { rewrite: false, ask: false }, &events, &crossing) {
-            Ruling::Pass { .. } => {}
-            Ruling::Ask(_) => return turn.server(&error(id, NOT_ALLOWED, "this is not allowed")),
-            Ruling::Stop(reason) => {
+        let forwarded = ForwardedMessage { from: Side::Server, method, size: bytes.len() };
+        match step.decide(Capabilities { rewrite: false, ask: false }, &events, &forwarded) {
+            MessageDecision::Pass { .. } => {}
+            MessageDecision::Ask(_) => {
+                return step.send_to_server(&error(id, DENIED_BY_POLICY, "denied by the policy"));
+            }
+            MessageDecision::Stop(reason) => {
                 self.exchange.forget(Side::Server, id);
-                return turn.server(&error(id, NOT_ALLOWED, &reason));
+                return step.send_to_server(&error(id, DENIED_BY_POLICY, &reason));
             }
         }
-        self.asked_back.insert(name, asked);
-        turn.outs.push(OutgoingMessage::Client(bytes));
+        self.server_requests.insert(name, pending);
+        step.outs.push(OutgoingMessage::Client(bytes));
     }
 
-    fn server_answer(&mut self, turn: &mut Turn<'_>, message: &Message, bytes: Vec<u8>, id: &Json, is_error: bool) {
-        let Some(asked) = self.asked.remove(&key(id)) else {
-            turn.refuse("mcp.unknown_id", &bytes);
-            return turn.note(format!("the server answered {id}, which nobody had asked"));
+    fn server_answer(
+        &mut self,
+        step: &mut RelayStep<'_>,
+        message: &Message,
+        bytes: Vec<u8>,
+        id: &Json,
+        is_error: bool,
+    ) {
+        let Some(pending) = self.client_requests.remove(&id_key(id)) else {
+            step.refuse("mcp.unknown_id", &bytes);
+            return step.note(format!("dropped response {id} of the server: no such request"));
         };
-        let events = if asked.is_known { self.events(Side::Server, message, &asked.event) } else { Ok(Vec::new()) };
+        let events =
+            if pending.is_known { self.decode_events(Side::Server, message, &pending.event) } else { Ok(Vec::new()) };
         let mut events = match events {
             Ok(events) => events,
             Err(reason) => {
-                turn.refuse("mcp.message", &bytes);
-                return turn.client(&error(id, INVALID, &reason));
+                step.refuse("mcp.message", &bytes);
+                return step.send_to_client(&error(id, INVALID_REQUEST, &reason));
             }
         };
-        if let Err(name) = self.pin(&asked, &mut events) {
-            turn.refuse("mcp.same_name", &bytes);
-            return turn.client(&error(id, NOT_ALLOWED, &format!("the server names the tool `{name}` twice")));
+        if let Err(name) = self.add_digests(&pending, &mut events) {
+            step.refuse("mcp.same_name", &bytes);
+            return step.send_to_client(&error(
+                id,
+                DENIED_BY_POLICY,
+                &format!("duplicate tool `{name}` in the list of the server"),
+            ));
         }
-        let means = Capabilities { rewrite: !is_error, ask: false };
+        let capabilities = Capabilities { rewrite: !is_error, ask: false };
         let result = message.value.get("result");
-        let crossing = Crossing { from: Side::Server, method: &asked.method, size: bytes.len() };
-        match turn.decide(means, &events, &crossing) {
-            Ruling::Pass { rewritten, advice } => {
-                let words = asked.advice.iter().chain(&advice).cloned().collect::<Vec<_>>().join("\n");
+        let forwarded = ForwardedMessage { from: Side::Server, method: &pending.method, size: bytes.len() };
+        match step.decide(capabilities, &events, &forwarded) {
+            MessageDecision::Pass { rewritten, advice } => {
+                let words = pending.advice.iter().chain(&advice).cloned().collect::<Vec<_>>().join("\n");
                 let mut given = None;
                 if let Some(event) = rewritten {
-                    given = result.and_then(|result| outcome::rewritten(&asked.method, result, &event));
+                    given = result.and_then(|result| tool_result::rewrite(&pending.method, result, &event));
                     if given.is_none() {
-                        return turn.client(&denied(id, &asked, &words));
+                        return step.send_to_client(&deny_request(id, &pending, &words));
                     }
                 }
-                let advised = (!words.is_empty() && asked.method == "tools/call")
-                    .then(|| given.as_ref().or(result).and_then(|result| outcome::advised(result, &words)))
+                let advised = (!words.is_empty() && pending.method == "tools/call")
+                    .then(|| given.as_ref().or(result).and_then(|result| tool_result::append_advice(result, &words)))
                     .flatten();
                 match advised.or(given) {
-                    Some(result) => turn.client(&answer(id, result)),
-                    None => turn.outs.push(OutgoingMessage::Client(bytes)),
+                    Some(result) => step.send_to_client(&answer(id, result)),
+                    None => step.outs.push(OutgoingMessage::Client(bytes)),
                 }
             }
-            Ruling::Ask(decision) => {
-                turn.client(&denied(id, &asked, decision.message.as_deref().unwrap_or("this is not allowed")));
+            MessageDecision::Ask(decision) => {
+                step.send_to_client(&deny_request(
+                    id,
+                    &pending,
+                    decision.message.as_deref().unwrap_or("denied by the policy"),
+                ));
             }
-            Ruling::Stop(reason) => turn.client(&denied(id, &asked, &reason)),
+            MessageDecision::Stop(reason) => step.send_to_client(&deny_request(id, &pending, &reason)),
         }
     }
 
-    /// Gives definitions their digests; fails with the name that stands twice.
-    fn pin(&mut self, asked: &Asked, events: &mut [Event]) -> Result<(), Text> {
+    /// Adds digests to tool definitions; returns a duplicate name as error.
+    fn add_digests(&mut self, pending: &PendingRequest, events: &mut [Event]) -> Result<(), Text> {
         for event in events.iter_mut().filter(|event| event.kind == Kind::ToolDefinitions) {
-            if asked.is_first_page {
+            if pending.is_first_page {
                 self.listed.clear();
             }
-            definitions::pin(&self.terms.server, event, &mut self.listed)?;
+            definitions::add_digests(&self.options.server, event, &mut self.listed)?;
         }
         Ok(())
     }

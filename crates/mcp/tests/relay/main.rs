@@ -1,11 +1,11 @@
-//! The relay, message by message: what passes, what does not, and that nobody gets around it.
+//! The relay, message by message: forwarding, denials, approvals, and attempts to bypass it.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod asking;
+mod approval;
 mod bypass;
 mod definitions;
-mod passing;
+mod forwarding;
 
 use std::sync::Arc;
 
@@ -35,13 +35,13 @@ properties:
 "#;
 
 /// A client and a server with a relay between them.
-struct Wire {
+struct Connection {
     relay: Relay,
     warden: Warden,
     now: i64,
 }
 
-fn warden(store: Arc<dyn Store>) -> Warden {
+fn open_warden(store: Arc<dyn Store>) -> Warden {
     let policy = Policy::parse(POLICY, "tools", &FileResolver).unwrap().policy;
     let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
     let options = lictor_warden::WardenOptions {
@@ -56,14 +56,14 @@ fn warden(store: Arc<dyn Store>) -> Warden {
     Warden::open(guard, store, None, options).unwrap()
 }
 
-impl Wire {
-    fn new() -> Wire {
-        Wire::of("server", Arc::new(MemoryStore::new()))
+impl Connection {
+    fn new() -> Connection {
+        Connection::with_store("server", Arc::new(MemoryStore::new()))
     }
 
-    fn of(server: &str, store: Arc<dyn Store>) -> Wire {
-        let terms = RelayOptions { server: server.into(), session: "s".into(), methods: vec!["vendor/hello".into()] };
-        Wire { relay: Relay::new(terms), warden: warden(store), now: 0 }
+    fn with_store(server: &str, store: Arc<dyn Store>) -> Connection {
+        let options = RelayOptions { server: server.into(), session: "s".into(), methods: vec!["vendor/hello".into()] };
+        Connection { relay: Relay::new(options), warden: open_warden(store), now: 0 }
     }
 
     fn client(&mut self, text: &str) -> Vec<OutgoingMessage> {
@@ -76,14 +76,14 @@ impl Wire {
         self.relay.server_sent(&mut self.warden, text.as_bytes(), Time(self.now))
     }
 
-    /// A call of a tool, and what becomes of it.
+    /// Sends a tool call and returns the outgoing messages.
     fn call(&mut self, id: &str, tool: &str, arguments: &str) -> Vec<OutgoingMessage> {
         self.client(&call(id, tool, arguments))
     }
 
     fn declare_elicitation(&mut self) {
         let hello = r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
-        assert!(is_same(&self.client(hello), hello));
+        assert!(is_forwarded(&self.client(hello), hello));
         self.server(r#"{"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#);
     }
 }
@@ -98,8 +98,8 @@ fn result(id: &str, text: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#)
 }
 
-/// Whether exactly these bytes went to the server, and nothing else anywhere.
-fn is_same(outs: &[OutgoingMessage], text: &str) -> bool {
+/// Whether exactly these bytes were sent, to the server only.
+fn is_forwarded(outs: &[OutgoingMessage], text: &str) -> bool {
     outs == [OutgoingMessage::Server(text.as_bytes().to_vec())]
 }
 
@@ -107,24 +107,24 @@ fn is_returned(outs: &[OutgoingMessage], text: &str) -> bool {
     outs == [OutgoingMessage::Client(text.as_bytes().to_vec())]
 }
 
-/// The one message to the client; nothing went to the server.
-fn told(outs: &[OutgoingMessage]) -> Json {
+/// Returns the one message to the client, and checks that the server got none.
+fn to_client(outs: &[OutgoingMessage]) -> Json {
     assert!(!outs.iter().any(|out| matches!(out, OutgoingMessage::Server(_))), "{outs:?}");
-    let to_client: Vec<&Vec<u8>> =
+    let sent: Vec<&Vec<u8>> =
         outs.iter().filter_map(|out| if let OutgoingMessage::Client(it) = out { Some(it) } else { None }).collect();
-    assert_eq!(to_client.len(), 1, "{outs:?}");
-    json::parse(to_client[0]).unwrap()
+    assert_eq!(sent.len(), 1, "{outs:?}");
+    json::parse(sent[0]).unwrap()
 }
 
-/// The one message to the server; nothing went to the client.
-fn sent(outs: &[OutgoingMessage]) -> Json {
+/// Returns the one message to the server, and checks that the client got none.
+fn to_server(outs: &[OutgoingMessage]) -> Json {
     match outs {
         [OutgoingMessage::Server(text)] => json::parse(text).unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
-/// Whether nobody got anything.
+/// Whether neither side got a message.
 fn is_dropped(outs: &[OutgoingMessage]) -> bool {
     outs.iter().all(|out| matches!(out, OutgoingMessage::Note(_)))
 }

@@ -1,4 +1,4 @@
-//! The store in PostgreSQL on a real server: the suite of all stores, lost connections, and processes that race.
+//! The store in PostgreSQL on a real server: the suite of all stores, lost connections, and racing processes.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -6,7 +6,7 @@
 mod processes;
 mod proxy;
 mod server;
-#[path = "../../../store/tests/conformance/suite.rs"]
+#[path = "../../../store/tests/store/suite.rs"]
 mod suite;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,41 +15,41 @@ use std::thread;
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use lictor_store_postgres::PostgresStore;
 
-use crate::server::Server;
+use crate::server::TestServer;
 
 fn open(address: &str) -> Box<dyn Store> {
     Box::new(PostgresStore::open(address).unwrap_or_else(|error| panic!("{error}")))
 }
 
 #[test]
-fn postgres_does_what_every_store_does() {
-    let Some(server) = Server::start() else { return };
+fn postgres_store_passes_the_suite() {
+    let Some(server) = TestServer::start() else { return };
     let open = || open(&server.address());
-    suite::does_what_the_definition_does(&open, 60);
-    suite::threads_never_fork_a_session(&open, 8, 50);
-    suite::a_save_is_seen_as_a_whole(&open, 300);
-    suite::keys_come_in_pages(&open);
-    suite::limits_are_kept(&open);
+    suite::check_against_reference(&open, 60);
+    suite::check_sessions_never_fork(&open, 8, 50);
+    suite::check_saves_are_atomic(&open, 300);
+    suite::check_keys_in_pages(&open);
+    suite::check_limits(&open);
 }
 
 #[test]
-fn a_commit_without_an_answer_is_neither_lost_nor_made_twice() {
-    let Some(server) = Server::start() else { return };
+fn unanswered_commit_is_applied_exactly_once() {
+    let Some(server) = TestServer::start() else { return };
     let cuts = proxy::listen(server.folder());
-    let store = open(&format!("{} port={}", server.address(), proxy::PORT));
-    // Every entry goes behind the one before. One that was made twice would stand there twice, and one whose author was
-    // wrongly told that it failed would be there after all.
+    let store = open(&format!("{} port={}", server.address(), proxy::PROXY_PORT));
+    // Every entry follows the one before. A save that was made twice would appear twice, and a save that was wrongly
+    // reported as failed would be retried and appear twice as well.
     let places: Vec<u64> = (0..200).map(|number| suite::append(store.as_ref(), "cut", &number.to_string())).collect();
     assert_eq!(places, (0..200).collect::<Vec<_>>());
-    let chain = suite::chain(open(&server.address()).as_ref(), "cut");
+    let chain = suite::read_entries(open(&server.address()).as_ref(), "cut");
     assert_eq!(chain, (0..200).map(|number| number.to_string()).collect::<Vec<_>>());
     let (before, after) = (cuts.before.load(Ordering::Relaxed), cuts.after.load(Ordering::Relaxed));
     assert!(before > 20 && after > 20, "{cuts:?}");
 }
 
 #[test]
-fn a_server_that_restarts_is_waited_for() {
-    let Some(server) = Server::start() else { return };
+fn server_restart_is_retried() {
+    let Some(server) = TestServer::start() else { return };
     let store = open(&server.address());
     let saved = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -71,13 +71,13 @@ fn a_server_that_restarts_is_waited_for() {
     });
     for thread in 0..4 {
         let wanted: Vec<String> = (0..250).map(|number| number.to_string()).collect();
-        assert_eq!(suite::chain(store.as_ref(), &format!("restart {thread}")), wanted);
+        assert_eq!(suite::read_entries(store.as_ref(), &format!("restart {thread}")), wanted);
     }
 }
 
 #[test]
-fn two_that_make_sure_of_each_others_key_do_not_both_succeed() {
-    let Some(server) = Server::start() else { return };
+fn mutually_exclusive_saves_conflict() {
+    let Some(server) = TestServer::start() else { return };
     let (left, right) = (open(&server.address()), open(&server.address()));
     for round in 0..200 {
         let (a, b) = (format!("{round}/a"), format!("{round}/b"));
@@ -97,13 +97,13 @@ fn two_that_make_sure_of_each_others_key_do_not_both_succeed() {
 }
 
 #[test]
-fn a_server_that_is_not_there_or_does_not_know_us_is_named() {
+fn connection_error_names_the_server() {
     let folder = tempfile::TempDir::new().unwrap();
     let error = PostgresStore::open(&format!("host={} user=x", folder.path().display())).unwrap_err();
     assert!(matches!(&error, StoreError::Unavailable { place, .. } if place.contains("PostgreSQL at")), "{error}");
     let error = PostgresStore::open("no address").unwrap_err();
-    assert!(error.to_string().contains("address"), "{error}");
-    let Some(server) = Server::start() else { return };
+    assert!(error.to_string().contains("invalid connection string"), "{error}");
+    let Some(server) = TestServer::start() else { return };
     let error = PostgresStore::open(&server.address().replace("dbname=postgres", "dbname=nowhere")).unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
 }

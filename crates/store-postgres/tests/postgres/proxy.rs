@@ -1,4 +1,4 @@
-//! Stands between a store and its server, and cuts connections where it hurts most: around `COMMIT`.
+//! A proxy between a store and its server that cuts connections before and after `COMMIT`.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The port in the name of the socket that the proxy listens at.
-pub(crate) const PORT: u16 = 6543;
+/// The port in the name of the proxy's socket.
+pub(crate) const PROXY_PORT: u16 = 6543;
 
-/// The message `COMMIT` as the client sends it: its kind, its length, its text.
-const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+/// The message `COMMIT` as the client sends it: kind, length, text.
+const COMMIT_MESSAGE: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
 /// How often each kind of cut was made.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Cuts {
 /// Listens in the folder of the server's own socket. Every third `COMMIT` is cut off, in turn before it reaches the
 /// server and after it did, when the answer is on its way.
 pub(crate) fn listen(folder: &Path) -> Arc<Cuts> {
-    let listener = UnixListener::bind(folder.join(format!(".s.PGSQL.{PORT}"))).unwrap();
+    let listener = UnixListener::bind(folder.join(format!(".s.PGSQL.{PROXY_PORT}"))).unwrap();
     let server: PathBuf = folder.join(".s.PGSQL.5432");
     let cuts = Arc::new(Cuts::default());
     let counted = Arc::clone(&cuts);
@@ -49,7 +49,7 @@ fn forward(mut client: UnixStream, mut server: UnixStream, cuts: &Cuts) {
     let mut buffer = [0; 65536];
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         let message = &buffer[..length];
-        let turn = if message == COMMIT { cuts.commits.fetch_add(1, Ordering::Relaxed) % 6 } else { 0 };
+        let turn = if message == COMMIT_MESSAGE { cuts.commits.fetch_add(1, Ordering::Relaxed) % 6 } else { 0 };
         match turn {
             2 => {
                 cuts.before.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +57,7 @@ fn forward(mut client: UnixStream, mut server: UnixStream, cuts: &Cuts) {
             }
             5 => {
                 cuts.after.fetch_add(1, Ordering::Relaxed);
-                // The client hears nothing more, but the server gets its message.
+                // The client gets no answer, but the server gets the message.
                 client.shutdown(Shutdown::Both).unwrap();
                 let _ = server.write_all(message);
                 break;

@@ -1,7 +1,7 @@
-//! A real server on a folder of its own, reached through a Unix socket in it; gone when this process is.
+//! A PostgreSQL server in a temporary folder, reached through a Unix socket; stopped when this process ends.
 //!
-//! A shell starts the server and waits for the end of its input, which comes when this process ends, however it ends.
-//! Then it stops the server and removes the folder. PostgreSQL refuses to run as root, so root lends it the user
+//! A shell starts the server and waits for the end of its input, which comes when this process ends, also by a kill.
+//! Then it stops the server and removes the folder. PostgreSQL refuses to run as root, so root runs it as the user
 //! `postgres` or `nobody`.
 
 use std::io::{BufRead, BufReader, Write};
@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// What the shell does. Durability is not what these tests are about, so nothing waits for the disk.
-const SCRIPT: &str = r#"
+/// The script of the shell. It turns syncs off: these tests are not about durability.
+const SERVER_SCRIPT: &str = r#"
 "$1/initdb" --pgdata=data --auth=trust --username=postgres --encoding=UTF8 --no-locale --no-sync >initdb.log 2>&1 || {
     cat initdb.log >&2
     exit 1
@@ -34,22 +34,22 @@ read -r _
 rm -rf "$PWD"
 "#;
 
-/// A server that runs.
-pub(crate) struct Server {
+/// A running server.
+pub(crate) struct TestServer {
     folder: PathBuf,
     programs: PathBuf,
     user: Option<(u32, u32)>,
     shell: Child,
 }
 
-impl Server {
-    /// Starts a server; says loudly why there is none, and fails where a build server should have one.
-    pub(crate) fn start() -> Option<Server> {
-        match Server::try_start() {
+impl TestServer {
+    /// Starts a server. Without PostgreSQL it prints why and returns none, but panics on a build server.
+    pub(crate) fn start() -> Option<TestServer> {
+        match TestServer::try_start() {
             Ok(server) => Some(server),
             Err(reason) => {
                 assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "no PostgreSQL to test with: {reason}");
-                // Past the test harness, which would keep it to itself.
+                // Written directly, because the test harness would capture it.
                 let message = format!("\nSKIPPED: a test of the store in PostgreSQL: {reason}\n");
                 std::io::stderr().write_all(message.as_bytes()).unwrap();
                 None
@@ -57,26 +57,29 @@ impl Server {
         }
     }
 
-    fn try_start() -> Result<Server, String> {
-        let programs = programs().ok_or("no `initdb` was found\nhint: install the package `postgresql`")?;
+    fn try_start() -> Result<TestServer, String> {
+        let programs =
+            find_or_install_programs().ok_or("no `initdb` was found\nhint: install the package `postgresql`")?;
         let folder = TempDir::new().map_err(|error| error.to_string())?.keep();
-        let user = match output("id", &["-u"]).as_deref() {
-            Some("0") => Some(lent_user().ok_or("there is no user `postgres` or `nobody` for root to lend")?),
+        let user = match run_program("id", &["-u"]).as_deref() {
+            Some("0") => {
+                Some(find_unprivileged_user().ok_or("there is no user `postgres` or `nobody` to run PostgreSQL as")?)
+            }
             _ => None,
         };
         if let Some((user, group)) = user {
             chown(&folder, Some(user), Some(group)).map_err(|error| error.to_string())?;
         }
         let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT, "sh"]).arg(&programs);
+        command.args(["-c", SERVER_SCRIPT, "sh"]).arg(&programs);
         as_user(&mut command, user, &folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut shell = command.spawn().map_err(|error| error.to_string())?;
         let mut line = String::new();
         let output = shell.stdout.take().ok_or("the shell has no output")?;
         BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
         match line.trim() {
-            "ready" => Ok(Server { folder, programs, user, shell }),
-            _ => Err("the server did not start; what it said stands above".into()),
+            "ready" => Ok(TestServer { folder, programs, user, shell }),
+            _ => Err("the server did not start; see its output above".into()),
         }
     }
 
@@ -98,7 +101,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
@@ -112,26 +115,26 @@ fn as_user<'a>(command: &'a mut Command, user: Option<(u32, u32)>, folder: &Path
     command.current_dir(folder).env_remove("PGDATA").env_remove("PGPORT")
 }
 
-fn lent_user() -> Option<(u32, u32)> {
+fn find_unprivileged_user() -> Option<(u32, u32)> {
     ["postgres", "nobody"].into_iter().find_map(|name| {
-        let number = |flag| output("id", &[flag, name])?.parse().ok();
+        let number = |flag| run_program("id", &[flag, name])?.parse().ok();
         Some((number("-u")?, number("-g")?))
     })
 }
 
-/// Where the programs of the server lie. Distributions leave them out of the search path.
-fn programs() -> Option<PathBuf> {
+/// Returns the folder of the server programs, which distributions leave out of the search path.
+fn find_or_install_programs() -> Option<PathBuf> {
     find_programs().or_else(|| {
-        // On a build server the machine is ours to change.
+        // On a build server the test may install packages.
         let is_ours = std::env::var_os("CI").is_some_and(|ci| ci == "true");
-        is_ours.then(|| output("apt-get", &["install", "--yes", "postgresql"]))?;
+        is_ours.then(|| run_program("apt-get", &["install", "--yes", "postgresql"]))?;
         find_programs()
     })
 }
 
 fn find_programs() -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
-    folders.extend(output("pg_config", &["--bindir"]).map(PathBuf::from));
+    folders.extend(run_program("pg_config", &["--bindir"]).map(PathBuf::from));
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     folders.extend(versions.map(|version| version.path().join("bin")));
     // A link to `initdb` alone would not find its neighbors.
@@ -139,8 +142,8 @@ fn find_programs() -> Option<PathBuf> {
     folders.into_iter().filter_map(real).find(|folder| folder.join("pg_ctl").exists())
 }
 
-/// What a program prints, if it succeeds.
-fn output(program: &str, arguments: &[&str]) -> Option<String> {
+/// Returns the output of a program, if it succeeds.
+fn run_program(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
 }

@@ -1,4 +1,4 @@
-//! The file in which histories across sessions are kept from audit to audit.
+//! The file with histories across sessions, kept between audits.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use lictor::judge::{Judge, SavedHistories};
 use lictor::policy::History;
 
-/// Goes on with the histories of a file. One that is not there yet is a beginning.
+/// Restores the histories of a file; a missing file is an empty history.
 pub(super) fn restore(judge: &mut Judge, path: &Path) -> anyhow::Result<()> {
     if judge.properties().iter().all(|property| property.history == History::Session) {
         bail!(
@@ -28,7 +28,7 @@ pub(super) fn restore(judge: &mut Judge, path: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Writes the histories: beside the file first, so that a crash leaves the old ones.
+/// Replaces the file atomically, so that a crash leaves the old histories.
 pub(super) fn save(judge: &Judge, path: &Path) -> anyhow::Result<()> {
     let say = || format!("cannot write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

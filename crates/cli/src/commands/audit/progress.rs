@@ -1,4 +1,4 @@
-//! How far an audit is, for somebody at a terminal.
+//! The progress of an audit on a terminal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,23 +6,23 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lictor::audit::Progress;
 use lictor::input::Input;
 
-/// A line on standard error that moves while the audit runs.
-pub(super) struct Bar {
+/// A progress bar on standard error.
+pub(super) struct AuditProgress {
     bar: ProgressBar,
     events: AtomicU64,
 }
 
-impl Bar {
-    pub(super) fn new(inputs: &[Input], is_quiet: bool) -> Bar {
+impl AuditProgress {
+    pub(super) fn new(inputs: &[Input], is_quiet: bool) -> AuditProgress {
         let total: u64 = inputs.iter().filter_map(Input::size).sum();
-        let bar = match is_quiet || !super::is_watched() {
+        let bar = match is_quiet || !super::is_terminal() {
             true => ProgressBar::hidden(),
             false => ProgressBar::new(total.max(1)),
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {msg} {eta}") {
             bar.set_style(style);
         }
-        Bar { bar, events: AtomicU64::new(0) }
+        AuditProgress { bar, events: AtomicU64::new(0) }
     }
 
     pub(super) fn finish(&self) {
@@ -30,7 +30,7 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
+impl Progress for AuditProgress {
     fn advanced(&self, bytes: u64, events: u64) {
         let events = self.events.fetch_add(events, Ordering::Relaxed) + events;
         self.bar.set_message(format!("{events} events"));

@@ -1,4 +1,4 @@
-//! `lictor log show`: records for people, or as they stand in the ledger.
+//! `lictor log show`: prints records as text or as in the ledger.
 
 use std::io::Write;
 
@@ -20,20 +20,20 @@ pub(crate) fn run(
         let record = record?;
         match format {
             Listing::Jsonl => writeln!(out, "{}", record.line)?,
-            Listing::Text => text(&record, out)?,
+            Listing::Text => write_text(&record, out)?,
         }
         if reveal {
-            writeln!(out, "      {}", revealed(&reader.reveal(record.index)?))?;
+            writeln!(out, "      {}", describe_payload(&reader.reveal(record.index)?))?;
         }
     }
     Ok(())
 }
 
-fn text(record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
+fn write_text(record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
     let paint = Paint::for_stdout();
     let said = match (&record.body, &record.notice) {
         (Some(body), _) => serde_json::to_string(body)?,
-        (None, Some(notice)) => told(notice),
+        (None, Some(notice)) => describe_notice(notice),
         (None, None) => String::new(),
     };
     let about = if record.subjects.is_empty() { String::new() } else { format!("  [{}]", record.subjects.join(", ")) };
@@ -41,7 +41,7 @@ fn text(record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn told(notice: &LedgerNotice) -> String {
+fn describe_notice(notice: &LedgerNotice) -> String {
     match notice {
         LedgerNotice::Created { key, .. } => format!("the ledger was created with the key {key}"),
         LedgerNotice::Continues { checkpoint } => {
@@ -57,7 +57,7 @@ fn told(notice: &LedgerNotice) -> String {
     }
 }
 
-fn revealed(revealed: &RevealedPayload) -> String {
+fn describe_payload(revealed: &RevealedPayload) -> String {
     match revealed {
         RevealedPayload::Content(content) => format!("payload: {}", String::from_utf8_lossy(content)),
         RevealedPayload::Commitment => "payload: only a commitment was kept".to_owned(),

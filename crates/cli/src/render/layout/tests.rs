@@ -11,14 +11,14 @@ fn link(from: usize, to: usize) -> Link {
 }
 
 /// The rectangles of blocks and labels.
-fn rectangles(blocks: &[Block], links: &[Link], placed: &Placed) -> Vec<(Point, Size)> {
+fn rectangles(blocks: &[Block], links: &[Link], placed: &Layout) -> Vec<(Point, Size)> {
     let blocks = placed.blocks.iter().zip(blocks).map(|(center, block)| (*center, block.size));
     let labels = placed.routes.iter().zip(links).map(|(route, link)| (route.label, link.label));
     blocks.chain(labels).collect()
 }
 
 fn check(blocks: &[Block], links: &[Link]) {
-    let placed = place(blocks, links);
+    let placed = compute_layout(blocks, links);
     let rectangles = rectangles(blocks, links, &placed);
     for (index, (a, first)) in rectangles.iter().enumerate() {
         for (b, second) in rectangles.iter().skip(index + 1) {
@@ -41,19 +41,19 @@ fn check(blocks: &[Block], links: &[Link]) {
 }
 
 #[test]
-fn one_block_alone() {
+fn layout_of_one_block() {
     check(&[block(100.0, 0.0, true)], &[]);
 }
 
 #[test]
-fn there_and_back_and_sideways() {
+fn layout_of_back_and_side_links() {
     let blocks = [block(100.0, 0.0, false), block(200.0, 40.0, false), block(80.0, 0.0, false), block(90.0, 0.0, true)];
     let links = [link(0, 1), link(1, 0), link(0, 2), link(1, 2), link(2, 1), link(2, 3), link(0, 3), link(3, 0)];
     check(&blocks, &links);
 }
 
 #[test]
-fn everything_with_everything() {
+fn layout_of_complete_graph() {
     let blocks: Vec<Block> = (0..7).map(|index| block(90.0 + index as f64 * 10.0, 30.0, index == 6)).collect();
     let links: Vec<Link> =
         (0..7).flat_map(|from| (0..7).filter(move |to| *to != from).map(move |to| link(from, to))).collect();
@@ -61,7 +61,7 @@ fn everything_with_everything() {
 }
 
 #[test]
-fn a_long_chain_with_a_way_back_over_all_of_it() {
+fn layout_of_long_chain_with_back_link() {
     let blocks: Vec<Block> = (0..9).map(|_| block(120.0, 20.0, false)).collect();
     let mut links: Vec<Link> = (0..8).map(|from| link(from, from + 1)).collect();
     links.push(link(8, 0));

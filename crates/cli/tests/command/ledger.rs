@@ -1,0 +1,262 @@
+//! The commands about ledgers, run on ledgers made for each test.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use lictor_ledger::{Draft, Ledger, LedgerOptions, Payload};
+use serde_json::Value;
+
+fn lictor(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lictor")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command prints that ends well.
+fn good(arguments: &[&str]) -> String {
+    let output = lictor(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A ledger with three records besides the first, and its key.
+fn ledger(log: &Path) -> String {
+    let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
+    let ledger = Ledger::open(log, LedgerOptions::new(jiff::Timestamp::now)).unwrap();
+    for (number, subject) in ["ada", "ben", "ada"].into_iter().enumerate() {
+        let mut draft = Draft { subjects: vec![subject.to_owned()], ..Draft::default() };
+        draft.body.insert("step".to_owned(), number.into());
+        draft.payload = Some(Payload::Sealed(format!("said by {subject}").into_bytes()));
+        ledger.append(draft).unwrap().wait().unwrap();
+    }
+    ledger.close().unwrap();
+    key.trim().to_owned()
+}
+
+#[test]
+fn verify_detects_a_changed_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, log) = (ledger(&log), log.to_str().unwrap());
+    assert_eq!(good(&["log", "key", log]).trim(), key);
+    assert!(good(&["verify", log, "--key", &key]).contains("4 records verify"));
+    let document: Value = serde_json::from_str(&good(&["verify", log, "--key", &key, "--format", "json"])).unwrap();
+    assert_eq!((&document["verified"], &document["records"]), (&Value::from(true), &Value::from(4)));
+
+    let file = folder.path().join("key");
+    fs::write(&file, format!("{key}\n")).unwrap();
+    assert!(good(&["verify", log, "--key", file.to_str().unwrap()]).contains("4 records"));
+
+    let segment = folder.path().join("log/records/00000000000000000000.jsonl");
+    let text = fs::read_to_string(&segment).unwrap();
+    fs::write(&segment, text.replace("\"step\":1", "\"step\":7")).unwrap();
+    let output = lictor(&["verify", log, "--key", &key]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("records/00000000000000000000.jsonl:3: record 2: it is not the record"), "{said}");
+}
+
+#[test]
+fn verify_distinguishes_unreadable_from_invalid() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, log) = (ledger(&log), log.to_str().unwrap());
+    for arguments in [&["verify", log, "--key", "nonsense"], &["verify", log, "--key", "a+b+c"]] {
+        let output = lictor(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!output.stderr.is_empty());
+    }
+    let output = lictor(&["verify", log, "--key", &key, "--against", log]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn verify_against_checkpoint_detects_older_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, pinned) = (ledger(&log), folder.path().join("pinned"));
+    let old = folder.path().join("old");
+    copy_all(&log, &old);
+    let (log, old, pin) = (log.to_str().unwrap(), old.to_str().unwrap(), pinned.to_str().unwrap());
+    let new_key = good(&["log", "rotate", log]);
+    assert_ne!(new_key.trim(), key);
+    fs::write(&pinned, good(&["log", "checkpoint", log])).unwrap();
+    assert!(good(&["verify", log, "--key", &key, "--against", pin]).contains("5 records verify"));
+    assert!(good(&["log", "export", log]).ends_with(&format!("{}\n", fs::read_to_string(&pinned).unwrap())));
+    assert!(lictor(&["verify", old, "--key", &key]).status.success());
+    assert_eq!(lictor(&["verify", old, "--key", &key, "--against", pin]).status.code(), Some(1));
+}
+
+#[test]
+fn log_create_after_names_lost_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new, last) = (folder.path().join("old"), folder.path().join("new"), folder.path().join("last"));
+    let key = ledger(&old);
+    let (old, new, last) = (old.to_str().unwrap(), new.to_str().unwrap(), last.to_str().unwrap());
+    fs::remove_file(folder.path().join("old/keys/signing")).unwrap();
+    let refused = lictor(&["log", "create", old, "--origin", "example.com/agents"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("can name its last checkpoint"));
+    fs::write(last, good(&["log", "checkpoint", old])).unwrap();
+    let new_key = good(&["log", "create", new, "--origin", "example.com/agents", "--after", last]);
+    assert!(good(&["verify", new, "--key", new_key.trim()]).contains("2 records verify"));
+    let shown = good(&["log", "show", new]);
+    assert!(shown.contains("continues example.com/agents from its checkpoint of 4 records on"), "{shown}");
+    assert!(good(&["verify", old, "--key", &key, "--against", last]).contains("4 records verify"));
+}
+
+#[test]
+fn erase_forgets_subject_and_ledger_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let (key, log) = (ledger(&log), log.to_str().unwrap());
+    assert!(good(&["log", "show", log, "--reveal"]).contains("payload: said by ada"));
+    let nobody = lictor(&["verify", folder.path().to_str().unwrap(), "--key", &key]);
+    assert_eq!(nobody.status.code(), Some(2), "a folder without a ledger is none that was changed");
+    assert!(good(&["erase", "ada", "--log", log]).contains("record 4 says so"));
+    let shown = good(&["log", "show", log, "--reveal", "--from", "1"]);
+    assert!(!shown.contains("said by ada") && shown.contains("said by ben"), "{shown}");
+    assert_eq!(shown.matches("payload: erased").count(), 2, "{shown}");
+    assert!(good(&["verify", log, "--key", &key]).contains("5 records verify"));
+    let output = lictor(&["erase", "ada", "--log", log]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no record names the subject"));
+}
+
+#[test]
+fn log_proof_contains_everything_to_check_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    ledger(&log);
+    let log = log.to_str().unwrap();
+    let hash = |value: &Value| lictor_ledger::Hash::from_base64(value.as_str().unwrap()).unwrap();
+    let hashes = |value: &Value| value.as_array().unwrap().iter().map(hash).collect::<Vec<_>>();
+    let proof: Value = serde_json::from_str(&good(&["log", "proof", log, "2"])).unwrap();
+    let (leaf, root) = (hash(&proof["leaf"]), hash(&proof["root"]));
+    assert!(lictor_ledger::check_inclusion(leaf, 2, 4, root, &hashes(&proof["proof"])));
+    let proof: Value = serde_json::from_str(&good(&["log", "proof", log, "--since", "3"])).unwrap();
+    let old_root = hash(&proof["old_root"]);
+    assert!(lictor_ledger::check_consistency(3, old_root, 4, root, &hashes(&proof["proof"])));
+    assert_eq!(lictor(&["log", "proof", log, "9"]).status.code(), Some(2));
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, target) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        if path.is_dir() {
+            copy_all(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// A ledger in several files, of the decisions on two sessions: `a` approves a payment at its third event, which is the
+/// record 3, and pays at record 6; `b` begins at record 7.
+fn decisions(log: &Path) -> String {
+    let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
+    let options = LedgerOptions::new(jiff::Timestamp::now).segment_bytes(900);
+    let ledger = Ledger::open(log, options).unwrap();
+    let events = [
+        ("a", 1, r#""kind":"user_message","text":"pay""#),
+        ("a", 2, r#""kind":"user_message","text":"now""#),
+        ("a", 3, r#""kind":"approval""#),
+        ("a", 4, r#""kind":"user_message","text":"please""#),
+        ("a", 5, r#""kind":"user_message","text":"go on""#),
+        ("a", 6, r#""kind":"tool_call","tool":"pay","args":{}"#),
+        ("b", 1, r#""kind":"tool_call","tool":"pay","args":{}"#),
+        ("a", 7, r#""kind":"user_message","text":"thanks""#),
+    ];
+    for (session, number, event) in events {
+        let mut draft = Draft::default();
+        draft.body.insert("type".to_owned(), "decision".into());
+        draft.body.insert("action".to_owned(), "forward".into());
+        draft.body.insert("run".to_owned(), format!("run of {session}").into());
+        draft.body.insert("number".to_owned(), number.into());
+        let payload = format!(r#"{{"event":{{"session":"{session}",{event}}},"decision":{{}}}}"#);
+        draft.payload = Some(Payload::Sealed(payload.into_bytes()));
+        ledger.append(draft).unwrap().wait().unwrap();
+    }
+    ledger.close().unwrap();
+    key
+}
+
+#[test]
+fn replay_continues_after_gap_and_reports_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, policy) = (folder.path().join("log"), folder.path().join("policy.yaml"));
+    let formula = r#"always (tool_call("pay") implies once approval)"#;
+    fs::write(
+        &policy,
+        format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}', respond: block}}\n"),
+    )
+    .unwrap();
+    let key = decisions(&log);
+    let arguments = ["replay", log.to_str().unwrap(), "--policy", policy.to_str().unwrap()];
+    let whole = lictor(&arguments);
+    let told = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(told(&whole), "record 7: forward, now block (approved)\n7 decisions stay, 1 change, 0 were erased\n");
+    assert_eq!(whole.status.code(), Some(1));
+
+    // Without the file of the approval, nobody knows whether the payment of `a` was approved; that of `b` was not.
+    let mut files: Vec<_> = fs::read_dir(log.join("records")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 2, "{files:?}");
+    let lines = fs::read_to_string(&files[1]).unwrap().lines().count() as u64;
+    let first: u64 = files[1].file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    assert!(first == 3 && first + lines <= 6, "{first} {lines}");
+    fs::remove_file(&files[1]).unwrap();
+    let torn = lictor(&arguments);
+    let text = told(&torn);
+    assert!(text.starts_with(&format!("gap: records 3 to {} are missing\n", first + lines - 1)), "{text}");
+    assert!(text.contains("record 6: forward, now block (approved); not all that went before is known\n"), "{text}");
+    assert!(text.contains("record 7: forward, now block (approved)\n"), "{text}");
+    assert!(text.ends_with("1 change, 0 were erased, 1 cannot be told\n"), "{text}");
+    assert_eq!(torn.status.code(), Some(2));
+    let verified = lictor(&["verify", log.to_str().unwrap(), "--key", key.trim()]);
+    assert!(!verified.status.success());
+    let complaint = String::from_utf8_lossy(&verified.stderr).into_owned() + &told(&verified);
+    assert!(complaint.contains("record 3"), "{complaint}");
+}
+
+#[test]
+fn replay_counts_erased_events_as_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, free, strict) = (folder.path().join("log"), folder.path().join("free"), folder.path().join("strict"));
+    let property = |formula: &str| {
+        format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}', respond: block}}\n")
+    };
+    fs::write(&free, property("always true")).unwrap();
+    fs::write(&strict, property(r#"always (tool_call("pay") implies once approval)"#)).unwrap();
+    let [log, free, strict] = [&log, &free, &strict].map(|path| path.to_str().unwrap());
+    good(&["log", "create", log, "--origin", "example.com/agents"]);
+    let events = r#"{"session":"a","kind":"approval","subjects":["ada"]}
+{"session":"a","kind":"tool_call","tool":"pay","args":{}}
+{"session":"b","kind":"tool_call","tool":"pay","args":{}}
+"#;
+    let input = folder.path().join("events");
+    fs::write(&input, events).unwrap();
+    let guarded = Command::new(env!("CARGO_BIN_EXE_lictor"))
+        .args(["guard", "--policy", free, "--log", log, "--keep-content"])
+        .stdin(fs::File::open(&input).unwrap())
+        .output()
+        .unwrap();
+    assert!(guarded.status.success(), "{}", String::from_utf8_lossy(&guarded.stderr));
+    let replay = ["replay", log, "--policy", strict];
+    let told = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(told(&lictor(&replay)).ends_with("2 decisions stay, 1 change, 0 were erased\n"));
+    good(&["erase", "ada", "--log", log]);
+    let erased = lictor(&replay);
+    assert_eq!(erased.status.code(), Some(1));
+    let expected = "record 2: forward, now block (approved); not all that went before is known\n\
+                    record 3: forward, now block (approved)\n\
+                    0 decisions stay, 1 change, 1 were erased, 1 cannot be told\n";
+    assert_eq!(told(&erased), expected);
+    let lines = told(&lictor(&[&replay[..], &["--format", "jsonl"]].concat()));
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["unsure"], &lines[1]["unsure"]), (&true.into(), &false.into()));
+    assert_eq!(lines[2]["type"], "summary");
+    let nowhere = lictor(&["replay", "nowhere", "--policy", strict]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("nowhere: no ledger here"));
+}

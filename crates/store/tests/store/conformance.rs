@@ -1,0 +1,87 @@
+//! The suite of all stores on the stores of this crate.
+
+use std::sync::Barrier;
+use std::thread;
+
+use lictor_store::{EmbeddedStore, MemoryStore, Store, StoreError};
+use tempfile::TempDir;
+
+use crate::suite;
+
+fn with_embedded(test: impl FnOnce(suite::Open<'_>)) {
+    let folder = TempDir::new().unwrap();
+    test(&|| Box::new(EmbeddedStore::open(folder.path()).unwrap()) as Box<dyn Store>);
+}
+
+#[test]
+fn embedded_store_matches_the_reference() {
+    with_embedded(|open| suite::check_against_reference(open, 100));
+}
+
+#[test]
+fn embedded_store_never_forks_a_session() {
+    with_embedded(|open| suite::check_sessions_never_fork(open, 8, 50));
+}
+
+#[test]
+fn embedded_store_saves_are_atomic() {
+    with_embedded(|open| suite::check_saves_are_atomic(open, 200));
+}
+
+#[test]
+fn embedded_store_lists_keys_in_pages() {
+    with_embedded(suite::check_keys_in_pages);
+}
+
+#[test]
+fn embedded_store_enforces_limits() {
+    with_embedded(suite::check_limits);
+}
+
+#[test]
+fn memory_store_passes_the_suite() {
+    let open = || Box::new(MemoryStore::new()) as Box<dyn Store>;
+    suite::check_limits(&open);
+    suite::check_keys_in_pages(&open);
+    suite::check_saves_are_atomic(&open, 1000);
+    let store = MemoryStore::new();
+    let entries = (0..100).map(|number| suite::append(&store, "s", &number.to_string())).collect::<Vec<_>>();
+    assert_eq!(entries, (0..100).collect::<Vec<_>>());
+    assert_eq!(suite::read_entries(&store, "s").len(), 100);
+}
+
+#[test]
+fn new_folder_opens_concurrently() {
+    for _ in 0..20 {
+        let folder = TempDir::new().unwrap();
+        let path = &folder.path().join("new");
+        let together = &Barrier::new(4);
+        thread::scope(|scope| {
+            for name in 0..4 {
+                scope.spawn(move || {
+                    together.wait();
+                    let store = EmbeddedStore::open(path).unwrap_or_else(|error| panic!("{error}"));
+                    suite::append(&store, "shared", &name.to_string());
+                });
+            }
+        });
+        assert_eq!(suite::read_entries(&EmbeddedStore::open(path).unwrap(), "shared").len(), 4);
+    }
+}
+
+#[test]
+fn foreign_file_is_not_overwritten() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("state.sqlite"), "no database, but long enough to be taken for one".repeat(100))
+        .unwrap();
+    let error = EmbeddedStore::open(folder.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn unusable_folder_is_named_in_the_error() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let error = EmbeddedStore::open(&folder.path().join("file").join("state")).unwrap_err();
+    assert!(matches!(&error, StoreError::Unavailable { place, .. } if place.contains("file")), "{error}");
+}
