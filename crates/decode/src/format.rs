@@ -11,6 +11,7 @@ use lictor_json::Json;
 
 /// How a file is cut into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Framing {
     /// JSON values: one a line, elements of one array, or a single document.
     Json,
@@ -28,6 +29,7 @@ macro_rules! formats {
     ($($(#[doc = $doc:literal])+ $variant:ident $name:literal $module:ident $decoder:ident $alone:literal,)*) => {
         /// The format of a log.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Format {
             $($(#[doc = $doc])+ $variant,)*
         }

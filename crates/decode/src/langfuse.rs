@@ -76,7 +76,10 @@ impl Decoder for LangfuseDecoder {
             match item {
                 Json::Object(item) if is_ingestion(&Json::Object(item.clone())) => self.take_ingestion(item, &source),
                 Json::Object(item) => self.merge_observation(item, &source),
-                _ => out.faults.push(spans::span_fault(&source, "an element of a batch is no object".to_owned())),
+                _ => out.faults.push(spans::span_fault(
+                    &source,
+                    "an element of a batch is not an object; it is skipped".to_owned(),
+                )),
             }
         }
     }

@@ -58,7 +58,8 @@ impl Decoder for LangsmithDecoder {
         waiting.reverse();
         while let Some(run) = waiting.pop() {
             let Json::Object(mut run) = run else {
-                out.faults.push(spans::span_fault(&source, "a run of a batch is no object".to_owned()));
+                out.faults
+                    .push(spans::span_fault(&source, "a run of a batch is not an object; it is skipped".to_owned()));
                 continue;
             };
             if let Some(Json::Array(mut below)) = run.remove("child_runs") {

@@ -57,6 +57,7 @@ struct McpTask {
 }
 
 /// The sender of a message.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The client, which calls tools.

@@ -16,7 +16,7 @@ use super::{DecodedEvents, Decoder, Fault, LogRecord, unknown_record};
 use lictor_event::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, Object, Text};
 
-/// How deep elements may nest: a list in a list in an event is as much as anybody writes.
+/// How many levels deep elements may nest: real logs have a list in a list in an event.
 const MAX_DEPTH: usize = 64;
 
 /// The prefixes of attributes of standard extensions, which describe a call and are no arguments of it.
@@ -228,7 +228,7 @@ impl OpenElement {
                 _ => Json::String(value),
             },
             "list" | "values" => {
-                // The items of a list stand in `values`.
+                // The items of a list are in `values`.
                 let items = self.inside.into_members().into_iter().map(|(_, value)| value);
                 match items.collect::<Vec<_>>() {
                     mut items if self.name == "list" && items.len() == 1 && items[0].as_array().is_some() => {

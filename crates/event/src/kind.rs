@@ -5,6 +5,7 @@ use std::fmt;
 use lictor_json::Text;
 
 /// The kind of an event.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The user said something.

@@ -77,6 +77,7 @@ pub struct Event {
 }
 
 /// Arguments as they were logged.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arguments {
     /// A JSON value.

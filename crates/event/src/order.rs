@@ -41,6 +41,7 @@ pub struct Gap {
 }
 
 /// The reason why events could not be judged in their place.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GapCause {
     /// They never came, or not within the window.
@@ -116,6 +117,7 @@ struct ReorderState<T> {
 }
 
 /// The next step of a session, in order.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sequenced<T> {
     /// An event, in its place.

@@ -28,6 +28,7 @@ pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
 pub use sse::{SseField, SseFrame, SseFramer, write_sse_event};
 
 /// A JSON value.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Json {
     /// `null`.
@@ -46,6 +47,7 @@ pub enum Json {
 }
 
 /// A JSON number. Whole numbers stay whole.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A whole number that fits 64 bits.

@@ -1,4 +1,4 @@
-//! Check digits: the sums by which numbers of cards, accounts and persons can be told from other numbers.
+//! Check digits: the sums that distinguish numbers of cards, accounts and persons from other numbers.
 
 /// Whether digits pass the Luhn sum of cards (ISO/IEC 7812).
 pub(super) fn passes_luhn(digits: &[u8]) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn is_card_number(digits: &[u8]) -> bool {
             | (13..=19, 5018 | 5020 | 5038 | 5893 | 6304 | 6759 | 6761..=6763)
             | (16, 5081..=5085 | 8100..=8299 | 9792)
     );
-    // Numbers of a single digit pass the sum for some lengths, and stand for no card.
+    // Numbers of a single digit pass the sum for some lengths, and are no cards.
     known && passes_luhn(digits) && digits.windows(2).any(|pair| pair[0] != pair[1])
 }
 

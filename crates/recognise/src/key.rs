@@ -137,7 +137,7 @@ impl Keys {
         let bit = hash_last_word(name.as_bytes());
         self.last_words[bit >> 6] |= 1 << (bit & 63);
         let letters = name.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
-        // Before a short last word anything may stand.
+        // Any letter may come before a short last word.
         for before in 0..32 {
             let mut ending = [before; 3];
             let kept = letters.min(3);
@@ -168,7 +168,7 @@ impl Keys {
         }
         let mut buffer = [0; MAX_KEY_BYTES];
         let name = split_words(key, &mut buffer, 0);
-        if let Some(meaning) = self.of_split_words(name) {
+        if let Some(meaning) = self.find_longest_end(name) {
             return meaning;
         }
         if parent.is_empty() || !parent.is_ascii() {
@@ -178,11 +178,11 @@ impl Keys {
         // `orders` of one order each: the key is about one of them.
         let is_plural = length > 2 && buffer[length - 1] == b's' && buffer[length - 2] != b's';
         let length = length - usize::from(is_plural);
-        self.of_split_words(split_words(key, &mut buffer, length)).flatten()
+        self.find_longest_end(split_words(key, &mut buffer, length)).flatten()
     }
 
     /// Returns the meaning of the longest known end of a key.
-    fn of_split_words(&self, name: &str) -> Option<Option<KeyMeaning>> {
+    fn find_longest_end(&self, name: &str) -> Option<Option<KeyMeaning>> {
         let mut rest = name;
         loop {
             if let Some(meaning) = self.meanings.get(rest) {

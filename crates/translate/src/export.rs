@@ -69,9 +69,8 @@ fn split_safety(policy: &Policy) -> (Vec<SafetyProperty<'_>>, Vec<Inexpressible>
         };
         match arena.invariant(formula) {
             Some((variables, body)) => found.push(SafetyProperty { property, arena, variables, body }),
-            None => left_out.push(reason(
-                "it looks ahead: whether it is broken shows only later, or at the end of the trace".to_owned(),
-            )),
+            None => left_out
+                .push(reason("it looks ahead: a violation shows only later, or at the end of the trace".to_owned())),
         }
     }
     (found, left_out)

@@ -7,7 +7,7 @@
 //! | half a surrogate pair, bytes that are not UTF-8, overlong UTF-8 | refused, never replaced |
 //! | an escaped NUL | kept, and written as an escape |
 //! | a raw control character | refused |
-//! | numbers beyond 64 bits, beyond a float, beyond what a float tells apart | exact, or refused |
+//! | numbers beyond 64 bits, beyond a float, beyond the precision of a float | exact, or refused |
 //! | NaN, comments, trailing commas, single quotes, a byte order mark | refused |
 //! | two values in one text | refused |
 //! | millions of keys or elements | a budget |

@@ -193,7 +193,7 @@ fn write_log(trace: &FactTrace, shapes: &FactRecords) -> Result<String, String> 
     for (time, facts) in &trace.events {
         now = time.unwrap_or(now).max(now);
         if now.0 % 1_000_000_000 != 0 {
-            return Err("an event lies between two seconds, and Dogwood knows whole seconds only".to_owned());
+            return Err("an event has a fraction of a second; Dogwood supports whole seconds only".to_owned());
         }
         let _ = write!(
             text,
@@ -205,7 +205,7 @@ fn write_log(trace: &FactTrace, shapes: &FactRecords) -> Result<String, String> 
         for fact in facts {
             if names.contains(&&fact.name) {
                 return Err(format!(
-                    "`{}` holds of several values at one event, and a field of Dogwood has one value",
+                    "`{}` holds for several values at one event; a field of Dogwood has one value",
                     fact.name
                 ));
             }
@@ -219,7 +219,7 @@ fn write_log(trace: &FactTrace, shapes: &FactRecords) -> Result<String, String> 
 }
 
 fn write_record(fact: &Fact, shapes: &FactRecords) -> Result<String, String> {
-    let shape = shapes.get(&fact.name).ok_or_else(|| format!("`{}` is not known", fact.name))?;
+    let shape = shapes.get(&fact.name).ok_or_else(|| format!("unknown fact `{}`", fact.name))?;
     let mut text = format!("{}: {{ holds: true", shape.field);
     for (place, value) in fact.values.iter().enumerate() {
         let _ = write!(text, ", v{place}: {}", write_literal(value)?);
@@ -232,7 +232,7 @@ fn write_literal(value: &Value) -> Result<String, String> {
     match value {
         Value::Bool(_) | Value::Integer(_) => Ok(value.to_string()),
         Value::Text(text) => Ok(quote(text)),
-        Value::Decimal(_) => Err(format!("{value} is no whole number, and Dogwood counts in whole numbers only")),
+        Value::Decimal(_) => Err(format!("{value} is not a whole number; Dogwood supports whole numbers only")),
     }
 }
 

@@ -159,7 +159,7 @@ impl MfotlWriter<'_> {
             Node::False => "(0 = 1)".to_owned(),
             Node::Fact(atom) => {
                 let width = self.signature.get(&atom.name).map_or(atom.terms.len(), Vec::len);
-                // Values that nobody asks for are any values.
+                // Values that the formula ignores are any values.
                 let mut open = Vec::new();
                 let mut terms = Vec::new();
                 for place in 0..width {
@@ -238,7 +238,9 @@ impl MfotlWriter<'_> {
         let zero_passes = match other {
             Term::Value(value) => counts && comparison.holds(&Value::Integer(0), value),
             Term::Var(_) | Term::Any if counts => {
-                return Err("it compares a count or a sum with a variable, and there is no number for none".to_owned());
+                return Err(
+                    "it compares a count or a sum with a variable; MonPoly has no number for an empty one".to_owned()
+                );
             }
             Term::Var(_) | Term::Any => false,
         };
@@ -277,7 +279,7 @@ impl MfotlWriter<'_> {
             (AggregateKind::Max, Some(first)) => ("MAX", first, format!("(ONCE{bound} {inner})")),
             (AggregateKind::Average, Some(first)) => ("AVG", first, format!("(ONCE{bound} ({inner} AND tp({point})))")),
             (AggregateKind::Latest, Some(_)) => {
-                return Err("it asks for the latest value, for which MFOTL has no aggregate".to_owned());
+                return Err("it uses `latest`, which MFOTL cannot express".to_owned());
             }
         };
         let group = if group.is_empty() { String::new() } else { format!("; {}", group.join(", ")) };
@@ -310,7 +312,7 @@ fn write_bound(interval: Interval) -> Result<String, String> {
     };
     match interval {
         interval if interval.is_unbounded() => Ok(String::new()),
-        Interval::Steps { .. } => Err("it has a bound in steps, and MonPoly knows bounds in time only".to_owned()),
+        Interval::Steps { .. } => Err("it has a bound in steps; MonPoly supports bounds in time only".to_owned()),
         Interval::Time { from, to: None } => Ok(format!("[{},*)", span(from)?)),
         Interval::Time { from, to: Some(to) } => Ok(format!("[{},{}]", span(from)?, span(to)?)),
     }

@@ -85,9 +85,9 @@ fn mfotl_export_has_formulas_signature_and_log() {
     assert_eq!(
         left_out(&exported),
         [
-            ("later", "it looks ahead: whether it is broken shows only later, or at the end of the trace"),
-            ("latest", "it asks for the latest value, for which MFOTL has no aggregate"),
-            ("stepwise", "it has a bound in steps, and MonPoly knows bounds in time only"),
+            ("later", "it looks ahead: a violation shows only later, or at the end of the trace"),
+            ("latest", "it uses `latest`, which MFOTL cannot express"),
+            ("stepwise", "it has a bound in steps; MonPoly supports bounds in time only"),
         ]
     );
 }
@@ -101,7 +101,7 @@ fn rego_export_has_module_and_input() {
     for property in ["total", "often", "eyes", "granted", "stepwise", "latest"] {
         assert!(module.contains(&format!("\"property\": \"{property}\"")), "{property}");
     }
-    let looks_ahead = "it looks ahead: whether it is broken shows only later, or at the end of the trace";
+    let looks_ahead = "it looks ahead: a violation shows only later, or at the end of the trace";
     assert_eq!(left_out(&exported), [("later", looks_ahead)]);
     let traces = fact_traces(&mut judge, [("s".into(), &events()[..])]);
     let input: serde_json::Value = serde_json::from_str(&rego::trace(&traces[0])).unwrap();
@@ -175,9 +175,9 @@ fn dogwood_export_has_statements_schemas_and_log() {
     assert_eq!(
         left_out(&exported),
         [
-            ("later", "it looks ahead: whether it is broken shows only later, or at the end of the trace"),
-            ("latest", "it asks for `latest`, for which Dogwood has no aggregate"),
-            ("stepwise", "it has a bound in steps, and Dogwood knows windows of time only"),
+            ("later", "it looks ahead: a violation shows only later, or at the end of the trace"),
+            ("latest", "it uses `latest`, which Dogwood cannot express"),
+            ("stepwise", "it has a bound in steps; Dogwood supports windows of time only"),
         ]
     );
 }
@@ -188,9 +188,8 @@ fn dogwood_export_reports_unsupported_values() {
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let traces = fact_traces(&mut judge, [("s".into(), &events()[..])]);
     let exported = dogwood::policy(&loaded.policy, &traces);
-    let total =
-        "value 2 of `pays` is not always of one type, or no whole number, and Dogwood has a type for each field";
-    let session = "12.5 is no whole number, and Dogwood counts in whole numbers only";
+    let total = "value 2 of `pays` has several types or is not a whole number; Dogwood needs one type per field";
+    let session = "12.5 is not a whole number; Dogwood supports whole numbers only";
     assert!(left_out(&exported).contains(&("total", total)), "{:?}", exported.left_out);
     assert!(left_out(&exported).contains(&("session s", session)), "{:?}", exported.left_out);
 }

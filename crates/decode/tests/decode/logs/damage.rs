@@ -1,4 +1,4 @@
-//! Damaged records: a decoder gives events and faults, and never gives up.
+//! Damaged records: a decoder returns events and faults, and never stops.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use lictor_json::{Json, Object};
 use super::golden::{FORMATS, detected, files};
 use crate::reader::{decode, records};
 
-/// What may stand where something else should.
+/// Values of unexpected types.
 fn strangers() -> Vec<Json> {
     let mut object = Object::new();
     object.insert("type", "tool_use");

@@ -1,4 +1,4 @@
-//! Logs that are almost right: nothing that stands in a record, or does not, makes a decoder fall over.
+//! Logs that are almost right: no changed or missing value stops a decoder.
 
 use std::path::Path;
 

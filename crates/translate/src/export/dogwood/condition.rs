@@ -141,7 +141,7 @@ impl ConditionWriter<'_> {
         };
         if found.len() > MAX_ALTERNATIVES {
             return Err(format!(
-                "it can be broken in more than {MAX_ALTERNATIVES} ways, and each would be a statement"
+                "it has more than {MAX_ALTERNATIVES} ways to be violated, each of which would be a statement"
             ));
         }
         Ok(found)
@@ -165,14 +165,14 @@ impl ConditionWriter<'_> {
 
     fn find_variable(&self, name: &Arc<str>) -> Result<&BoundVariable, String> {
         let found = self.scope.iter().rev().find(|(known, _)| known == name).map(|(_, chosen)| chosen);
-        found.ok_or_else(|| format!("nothing binds `{name}`"))
+        found.ok_or_else(|| format!("the variable `{name}` is not bound"))
     }
 
     fn write_fact(&self, atom: &Atom) -> Result<(String, BTreeSet<String>), String> {
-        let shape = self.shapes.get(&atom.name).ok_or_else(|| format!("`{}` is not known", atom.name))?;
+        let shape = self.shapes.get(&atom.name).ok_or_else(|| format!("unknown fact `{}`", atom.name))?;
         if let Some(place) = shape.kinds.iter().position(|kind| *kind == Some(DogwoodType::None)) {
             return Err(format!(
-                "value {} of `{}` is not always of one type, or no whole number, and Dogwood has a type for each field",
+                "value {} of `{}` has several types or is not a whole number; Dogwood needs one type per field",
                 place + 1,
                 atom.name
             ));
@@ -207,7 +207,7 @@ impl ConditionWriter<'_> {
     }
 
     fn write_term(&self, term: &Term, is_order: bool, variables: &mut BTreeSet<String>) -> Result<String, String> {
-        let order = || "it compares by order what is no whole number, and Dogwood orders whole numbers only".to_owned();
+        let order = || "it orders values that are not whole numbers; Dogwood orders whole numbers only".to_owned();
         match term {
             Term::Any => Err("`_` is compared".to_owned()),
             Term::Value(value) if is_order && !matches!(value, Value::Integer(_)) => Err(order()),
@@ -226,7 +226,7 @@ impl ConditionWriter<'_> {
     fn write_measure(&mut self, measure: &Measure, variables: &mut BTreeSet<String>) -> Result<String, String> {
         match measure {
             Measure::Term(term) => self.write_term(term, true, variables),
-            Measure::Computed(..) => Err("it computes with numbers, which Dogwood does not do yet".to_owned()),
+            Measure::Computed(..) => Err("it computes with numbers, which Dogwood cannot express".to_owned()),
             Measure::Aggregate(aggregate) => self.write_aggregate(aggregate, variables),
         }
     }
@@ -240,12 +240,12 @@ impl ConditionWriter<'_> {
         let inner = self.find_alternatives(*body, true)?;
         self.scope.truncate(before);
         let [inner] = &inner[..] else {
-            return Err("it gathers over alternatives, and Dogwood has no `or` about the past".to_owned());
+            return Err("it aggregates over alternatives; Dogwood has no `or` about the past".to_owned());
         };
         let names: BTreeSet<String> = chosen.iter().map(|chosen| chosen.name.clone()).collect();
         let known = inner.bound_variables();
         if let Some(open) = names.iter().find(|name| !known.contains(*name)) {
-            return Err(format!("no fact that must hold gives `{open}` a value"));
+            return Err(format!("no required fact binds `{open}`"));
         }
         outside.extend(inner.free_variables().into_iter().filter(|name| !names.contains(name)));
         let first = chosen.first().cloned();
@@ -255,14 +255,14 @@ impl ConditionWriter<'_> {
         let word = match (kind, first) {
             (AggregateKind::Count, _) => "count".to_owned(),
             (AggregateKind::Sum, Some(first)) if first.kind == DogwoodType::Long => format!("sum {}", first.name),
-            (AggregateKind::Sum, _) => return Err("it adds up what is no whole number".to_owned()),
+            (AggregateKind::Sum, _) => return Err("it sums values that are not whole numbers".to_owned()),
             (AggregateKind::Distinct, Some(first)) if chosen.len() == 1 => {
                 let kind = first.kind.name();
                 return Ok(format!("(count for ({}: {kind}). where (formerly within {within} ({text})))", first.name));
             }
             _ => {
                 let word = aggregate_name(*kind);
-                return Err(format!("it asks for `{word}`, for which Dogwood has no aggregate"));
+                return Err(format!("it uses `{word}`, which Dogwood cannot express"));
             }
         };
         let binders: Vec<String> =
@@ -295,9 +295,9 @@ fn looks_ahead_reason() -> String {
 fn write_window(interval: Interval) -> Result<String, String> {
     match interval {
         interval if interval.is_unbounded() => Ok(UNBOUNDED_WINDOW.to_owned()),
-        Interval::Steps { .. } => Err("it has a bound in steps, and Dogwood knows windows of time only".to_owned()),
+        Interval::Steps { .. } => Err("it has a bound in steps; Dogwood supports windows of time only".to_owned()),
         Interval::Time { from, .. } if from.0 > 0 => {
-            Err("it has a bound that does not begin now, and windows of Dogwood do".to_owned())
+            Err("it has a bound that does not begin now; windows of Dogwood always do".to_owned())
         }
         Interval::Time { to: None, .. } => Ok(UNBOUNDED_WINDOW.to_owned()),
         // Times are whole seconds, so that a fraction at the end of a window makes no difference.

@@ -67,7 +67,7 @@ impl Conjunction {
     pub(super) fn write_text(&self) -> Result<String, String> {
         let is_known = |name: &String| self.premises.iter().any(|given| given.variables.contains(name));
         if let Some(open) = self.chosen.iter().find(|chosen| !is_known(&chosen.name)) {
-            return Err(format!("no fact that must hold gives `{}` a value", open.name));
+            return Err(format!("no required fact binds `{}`", open.name));
         }
         // A premise that needs variables comes after those that bind them.
         let (needing, plain): (Vec<&Premise>, Vec<&Premise>) = self.premises.iter().partition(|given| given.needs);
@@ -122,7 +122,9 @@ pub(super) fn any_of(list: &[Conjunction]) -> Result<String, String> {
 
 pub(super) fn product(left: &[Conjunction], right: &[Conjunction]) -> Result<Vec<Conjunction>, String> {
     if left.len() * right.len() > MAX_ALTERNATIVES {
-        return Err(format!("it can be broken in more than {MAX_ALTERNATIVES} ways, and each would be a statement"));
+        return Err(format!(
+            "it has more than {MAX_ALTERNATIVES} ways to be violated, each of which would be a statement"
+        ));
     }
     Ok(left.iter().flat_map(|one| right.iter().map(|other| one.join(other))).collect())
 }

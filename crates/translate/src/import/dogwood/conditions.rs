@@ -13,10 +13,10 @@ const MAX_WINDOW_SECONDS: i64 = 2_900_000_000;
 
 /// Parses conditions with `&&` between them.
 pub(super) fn parse_condition(cursor: &mut Cursor) -> Result<Condition, Refusal> {
-    cursor.nested(|cursor| {
-        let at = cursor.at();
+    cursor.parse_nested(|cursor| {
+        let at = cursor.location();
         let mut parts = vec![parse_since(cursor)?];
-        while cursor.takes("&&") {
+        while cursor.take_if("&&") {
             parts.push(parse_since(cursor)?);
         }
         match parts.len() {
@@ -27,9 +27,9 @@ pub(super) fn parse_condition(cursor: &mut Cursor) -> Result<Condition, Refusal>
 }
 
 fn parse_since(cursor: &mut Cursor) -> Result<Condition, Refusal> {
-    let at = cursor.at();
+    let at = cursor.location();
     let left = parse_negation(cursor)?;
-    if !cursor.takes_name("since") {
+    if !cursor.take_name_if("since") {
         return Ok(left);
     }
     let window = parse_window(cursor)?;
@@ -38,15 +38,15 @@ fn parse_since(cursor: &mut Cursor) -> Result<Condition, Refusal> {
 }
 
 fn parse_negation(cursor: &mut Cursor) -> Result<Condition, Refusal> {
-    let at = cursor.at();
-    if cursor.takes("!") {
-        let inner = cursor.nested(parse_negation)?;
+    let at = cursor.location();
+    if cursor.take_if("!") {
+        let inner = cursor.parse_nested(parse_negation)?;
         return Ok(Condition { at, kind: ConditionKind::Not(Box::new(inner)) });
     }
     if let Some(comparison) = cursor.attempt(parse_comparison) {
         return Ok(comparison);
     }
-    if cursor.takes("(") {
+    if cursor.take_if("(") {
         let inner = parse_condition(cursor)?;
         cursor.expect(")")?;
         return Ok(inner);
@@ -91,7 +91,7 @@ fn parse_parentheses(cursor: &mut Cursor) -> Result<Condition, Refusal> {
 
 /// Parses a time point, a macro, an event, or a parameter for one.
 fn parse_simple_condition(cursor: &mut Cursor) -> Result<Condition, Refusal> {
-    let at = cursor.at();
+    let at = cursor.location();
     if cursor.is_name(0, "tp") && cursor.is_sign(1, "(") {
         cursor.take();
         cursor.take();
@@ -101,33 +101,33 @@ fn parse_simple_condition(cursor: &mut Cursor) -> Result<Condition, Refusal> {
     }
     if cursor.is_sign(0, "?") {
         cursor.take();
-        let name = cursor.name()?;
+        let name = cursor.take_name()?;
         return Ok(Condition { at, kind: ConditionKind::Parameter(name, parse_field_blocks(cursor)?) });
     }
-    if matches!(cursor.ahead(0), Token::Name(_)) && cursor.is_sign(1, "(") {
+    if matches!(cursor.peek(0), Token::Name(_)) && cursor.is_sign(1, "(") {
         return Ok(Condition { at, kind: ConditionKind::Call(parse_call(cursor)?) });
     }
-    if matches!(cursor.ahead(0), Token::Name(_)) && cursor.is_sign(1, "::") {
-        let action = cursor.entity()?;
+    if matches!(cursor.peek(0), Token::Name(_)) && cursor.is_sign(1, "::") {
+        let action = cursor.take_entity()?;
         cursor.expect("::")?;
-        let kind = cursor.name()?;
+        let kind = cursor.take_name()?;
         if !cursor.is_sign(0, "{") {
-            return Err(cursor.unexpected("`{` and the fields of the event"));
+            return Err(cursor.unexpected_token("`{` and the fields of the event"));
         }
         return Ok(Condition {
             at,
             kind: ConditionKind::Predicate(Predicate { action, kind, fields: parse_field_blocks(cursor)? }),
         });
     }
-    Err(cursor.unexpected("a condition"))
+    Err(cursor.unexpected_token("a condition"))
 }
 
 /// `{ a: 1 }{ b: 2 }`: the fields of all the blocks.
 fn parse_field_blocks(cursor: &mut Cursor) -> Result<Vec<Field>, Refusal> {
     let mut fields = Vec::new();
-    while cursor.takes("{") {
-        fields.extend(cursor.list("}", |cursor| {
-            let path = cursor.path()?;
+    while cursor.take_if("{") {
+        fields.extend(cursor.take_list("}", |cursor| {
+            let path = cursor.take_path()?;
             cursor.expect(":")?;
             Ok(Field { path, value: parse_term(cursor)? })
         })?);
@@ -137,22 +137,22 @@ fn parse_field_blocks(cursor: &mut Cursor) -> Result<Vec<Field>, Refusal> {
 
 fn parse_window(cursor: &mut Cursor) -> Result<Window, Refusal> {
     cursor.expect_name("within")?;
-    if cursor.takes("?") {
-        return Ok(Window::Parameter(cursor.name()?));
+    if cursor.take_if("?") {
+        return Ok(Window::Parameter(cursor.take_name()?));
     }
     parse_interval(cursor).map(Window::Seconds)
 }
 
 /// Parses a number with its unit; returns seconds.
 fn parse_interval(cursor: &mut Cursor) -> Result<i64, Refusal> {
-    let at = cursor.at();
-    let number = cursor.integer()?;
-    let unit = match cursor.ahead(0) {
+    let at = cursor.location();
+    let number = cursor.take_integer()?;
+    let unit = match cursor.peek(0) {
         Token::Name(unit) if unit == "s" => 1,
         Token::Name(unit) if unit == "m" => 60,
         Token::Name(unit) if unit == "h" => 3600,
         Token::Name(unit) if unit == "d" => 86400,
-        _ => return Err(cursor.unexpected("a unit of time: `s`, `m`, `h` or `d`")),
+        _ => return Err(cursor.unexpected_token("a unit of time: `s`, `m`, `h` or `d`")),
     };
     cursor.take();
     let seconds = number.checked_mul(unit).filter(|seconds| (0..=MAX_WINDOW_SECONDS).contains(seconds));
@@ -160,47 +160,47 @@ fn parse_interval(cursor: &mut Cursor) -> Result<i64, Refusal> {
 }
 
 fn parse_variable(cursor: &mut Cursor) -> Result<Variable, Refusal> {
-    if cursor.takes("?") {
-        return Ok(Variable::Parameter(cursor.name()?));
+    if cursor.take_if("?") {
+        return Ok(Variable::Parameter(cursor.take_name()?));
     }
-    if cursor.takes("$") {
-        return Ok(Variable::Fresh(cursor.name()?));
+    if cursor.take_if("$") {
+        return Ok(Variable::Fresh(cursor.take_name()?));
     }
-    cursor.name().map(Variable::Name)
+    cursor.take_name().map(Variable::Name)
 }
 
 fn parse_binder(cursor: &mut Cursor) -> Result<Binder, Refusal> {
     cursor.expect("(")?;
     let variable = parse_variable(cursor)?;
     cursor.expect(":")?;
-    let (kind, _) = cursor.qualified()?;
+    let (kind, _) = cursor.take_qualified()?;
     cursor.expect(")")?;
     Ok(Binder { variable, kind })
 }
 
 fn parse_comparison(cursor: &mut Cursor) -> Result<Condition, Refusal> {
-    let at = cursor.at();
+    let at = cursor.location();
     let left = parse_sum(cursor)?;
-    let sign = match cursor.ahead(0) {
+    let sign = match cursor.peek(0) {
         Token::Sign("==") => Operator::Equal,
         Token::Sign("!=") => Operator::Unequal,
         Token::Sign("<=") => Operator::AtMost,
         Token::Sign(">=") => Operator::AtLeast,
         Token::Sign("<") => Operator::Less,
         Token::Sign(">") => Operator::Greater,
-        _ => return Err(cursor.unexpected("a comparison")),
+        _ => return Err(cursor.unexpected_token("a comparison")),
     };
     cursor.take();
     let right = parse_sum(cursor)?;
     Ok(Condition { at, kind: ConditionKind::Comparison(sign, left, right) })
 }
 
-/// Terms with `+`, `-` and `*` between them; also the whole body of a macro that stands for a number.
+/// Parses terms with `+`, `-` and `*` between them; also the whole body of a macro for a number.
 pub(super) fn parse_sum(cursor: &mut Cursor) -> Result<Term, Refusal> {
     let mut left = parse_product(cursor)?;
     loop {
         let at = left.at;
-        let sign = match cursor.ahead(0) {
+        let sign = match cursor.peek(0) {
             Token::Sign("+") => Operator::Plus,
             Token::Sign("-") => Operator::Minus,
             _ => return Ok(left),
@@ -213,7 +213,7 @@ pub(super) fn parse_sum(cursor: &mut Cursor) -> Result<Term, Refusal> {
 
 fn parse_product(cursor: &mut Cursor) -> Result<Term, Refusal> {
     let mut left = parse_term(cursor)?;
-    while cursor.takes("*") {
+    while cursor.take_if("*") {
         let at = left.at;
         let right = parse_term(cursor)?;
         left = Term { at, kind: TermKind::Computed(Operator::Times, Box::new(left), Box::new(right)) };
@@ -222,10 +222,10 @@ fn parse_product(cursor: &mut Cursor) -> Result<Term, Refusal> {
 }
 
 fn parse_term(cursor: &mut Cursor) -> Result<Term, Refusal> {
-    let at = cursor.at();
-    let kind = match cursor.ahead(0).clone() {
-        Token::Text(_) => TermKind::Text(cursor.text()?),
-        Token::Number(_) | Token::Sign("-") => TermKind::Long(cursor.integer()?),
+    let at = cursor.location();
+    let kind = match cursor.peek(0).clone() {
+        Token::Text(_) => TermKind::Text(cursor.take_text()?),
+        Token::Number(_) | Token::Sign("-") => TermKind::Long(cursor.take_integer()?),
         Token::Sign("*") => {
             cursor.take();
             TermKind::Any
@@ -233,7 +233,7 @@ fn parse_term(cursor: &mut Cursor) -> Result<Term, Refusal> {
         Token::Sign("?" | "$") => TermKind::Variable(parse_variable(cursor)?),
         Token::Sign("(") => {
             cursor.take();
-            let inner = cursor.nested(parse_sum)?;
+            let inner = cursor.parse_nested(parse_sum)?;
             cursor.expect(")")?;
             return Ok(inner);
         }
@@ -241,7 +241,7 @@ fn parse_term(cursor: &mut Cursor) -> Result<Term, Refusal> {
             return Err(refuse(at, SYNTAX, "a condition on the history cannot have a list of values"));
         }
         Token::Name(name) => return Ok(Term { at, kind: parse_named_term(cursor, &name)? }),
-        _ => return Err(cursor.unexpected("a value")),
+        _ => return Err(cursor.unexpected_token("a value")),
     };
     Ok(Term { at, kind })
 }
@@ -249,13 +249,13 @@ fn parse_term(cursor: &mut Cursor) -> Result<Term, Refusal> {
 /// Parses a term that begins with a name.
 fn parse_named_term(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refusal> {
     if cursor.is_sign(1, "::") {
-        return cursor.entity().map(TermKind::Entity);
+        return cursor.take_entity().map(TermKind::Entity);
     }
     if cursor.is_sign(1, "(") {
-        if name == "decimal" && matches!(cursor.ahead(2), Token::Text(_)) {
+        if name == "decimal" && matches!(cursor.peek(2), Token::Text(_)) {
             cursor.take();
             cursor.take();
-            let text = cursor.text()?;
+            let text = cursor.take_text()?;
             cursor.expect(")")?;
             return Ok(TermKind::Decimal(text));
         }
@@ -268,7 +268,7 @@ fn parse_named_term(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refusal
         let summed = if name == "sum" { Some(parse_variable(cursor)?) } else { None };
         cursor.expect_name("for")?;
         let mut binders = vec![parse_binder(cursor)?];
-        while cursor.takes(",") {
+        while cursor.take_if(",") {
             binders.push(parse_binder(cursor)?);
         }
         cursor.expect(".")?;
@@ -284,8 +284,8 @@ fn parse_named_term(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refusal
         "false" => TermKind::Bool(false),
         "context" | "principal" | "resource" => {
             let mut path = Vec::new();
-            while cursor.takes(".") {
-                path.push(cursor.name()?);
+            while cursor.take_if(".") {
+                path.push(cursor.take_name()?);
             }
             match name {
                 "principal" => TermKind::Request(Root::Principal, path),
@@ -299,9 +299,9 @@ fn parse_named_term(cursor: &mut Cursor, name: &str) -> Result<TermKind, Refusal
 }
 
 fn parse_call(cursor: &mut Cursor) -> Result<Call, Refusal> {
-    let name = cursor.name()?;
+    let name = cursor.take_name()?;
     cursor.expect("(")?;
-    let arguments = cursor.nested(|cursor| cursor.list(")", parse_argument))?;
+    let arguments = cursor.parse_nested(|cursor| cursor.take_list(")", parse_argument))?;
     Ok(Call { name, arguments })
 }
 

@@ -28,30 +28,30 @@ impl Cursor {
     }
 
     /// Returns the token so many places ahead.
-    pub(super) fn ahead(&self, places: usize) -> &Token {
+    pub(super) fn peek(&self, places: usize) -> &Token {
         self.tokens.get(self.place + places).map_or(&Token::End, |(token, _)| token)
     }
 
     /// Returns where the next token begins.
-    pub(super) fn at(&self) -> Location {
+    pub(super) fn location(&self) -> Location {
         self.tokens.get(self.place).or(self.tokens.last()).map(|(_, at)| *at).unwrap_or_default()
     }
 
     pub(super) fn is_at_end(&self) -> bool {
-        *self.ahead(0) == Token::End
+        *self.peek(0) == Token::End
     }
 
     pub(super) fn is_sign(&self, places: usize, sign: &str) -> bool {
-        matches!(self.ahead(places), Token::Sign(found) if *found == sign)
+        matches!(self.peek(places), Token::Sign(found) if *found == sign)
     }
 
     pub(super) fn is_name(&self, places: usize, name: &str) -> bool {
-        matches!(self.ahead(places), Token::Name(found) if found == name)
+        matches!(self.peek(places), Token::Name(found) if found == name)
     }
 
     /// Takes the next token.
     pub(super) fn take(&mut self) -> Token {
-        let token = self.ahead(0).clone();
+        let token = self.peek(0).clone();
         self.skip(1);
         token
     }
@@ -62,14 +62,14 @@ impl Cursor {
     }
 
     /// Takes a sign if it is the next token.
-    pub(super) fn takes(&mut self, sign: &str) -> bool {
+    pub(super) fn take_if(&mut self, sign: &str) -> bool {
         let is_next = self.is_sign(0, sign);
         self.skip(usize::from(is_next));
         is_next
     }
 
     /// Takes a keyword if it is the next token.
-    pub(super) fn takes_name(&mut self, name: &str) -> bool {
+    pub(super) fn take_name_if(&mut self, name: &str) -> bool {
         let is_next = self.is_name(0, name);
         self.skip(usize::from(is_next));
         is_next
@@ -77,73 +77,73 @@ impl Cursor {
 
     /// Takes a sign, or fails.
     pub(super) fn expect(&mut self, sign: &str) -> Result<(), Refusal> {
-        if self.takes(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
+        if self.take_if(sign) { Ok(()) } else { Err(self.unexpected_token(&format!("`{sign}`"))) }
     }
 
     /// Takes a keyword, or fails.
     pub(super) fn expect_name(&mut self, name: &str) -> Result<(), Refusal> {
-        if self.takes_name(name) { Ok(()) } else { Err(self.unexpected(&format!("`{name}`"))) }
+        if self.take_name_if(name) { Ok(()) } else { Err(self.unexpected_token(&format!("`{name}`"))) }
     }
 
     /// Takes a name.
-    pub(super) fn name(&mut self) -> Result<String, Refusal> {
-        match self.ahead(0).clone() {
+    pub(super) fn take_name(&mut self) -> Result<String, Refusal> {
+        match self.peek(0).clone() {
             Token::Name(name) => {
                 self.skip(1);
                 Ok(name)
             }
-            _ => Err(self.unexpected("a name")),
+            _ => Err(self.unexpected_token("a name")),
         }
     }
 
     /// Takes a text and reads its escapes.
-    pub(super) fn text(&mut self) -> Result<String, Refusal> {
-        let at = self.at();
-        match self.ahead(0).clone() {
+    pub(super) fn take_text(&mut self) -> Result<String, Refusal> {
+        let at = self.location();
+        match self.peek(0).clone() {
             Token::Text(raw) => {
                 self.skip(1);
-                unescape(&raw).ok_or_else(|| refuse(at, SYNTAX, "an escape in this text has no meaning"))
+                unescape(&raw).ok_or_else(|| refuse(at, SYNTAX, "invalid escape in this text"))
             }
-            _ => Err(self.unexpected("a text in quotes")),
+            _ => Err(self.unexpected_token("a text in quotes")),
         }
     }
 
     /// Takes a whole number, with its sign.
-    pub(super) fn integer(&mut self) -> Result<i64, Refusal> {
-        let at = self.at();
-        let sign = if self.takes("-") { "-" } else { "" };
-        match self.ahead(0).clone() {
+    pub(super) fn take_integer(&mut self) -> Result<i64, Refusal> {
+        let at = self.location();
+        let sign = if self.take_if("-") { "-" } else { "" };
+        match self.peek(0).clone() {
             Token::Number(digits) => {
                 self.skip(1);
                 format!("{sign}{digits}")
                     .parse()
                     .map_err(|_| refuse(at, SYNTAX, format!("`{sign}{digits}` is too large for a number of Cedar")))
             }
-            _ => Err(self.unexpected("a number")),
+            _ => Err(self.unexpected_token("a number")),
         }
     }
 
     /// Takes `a.b.c`.
-    pub(super) fn path(&mut self) -> Result<Vec<String>, Refusal> {
-        let mut path = vec![self.name()?];
-        while self.takes(".") {
-            path.push(self.name()?);
+    pub(super) fn take_path(&mut self) -> Result<Vec<String>, Refusal> {
+        let mut path = vec![self.take_name()?];
+        while self.take_if(".") {
+            path.push(self.take_name()?);
         }
         Ok(path)
     }
 
     /// Takes `A::B`, and `::"id"` after it if present.
-    pub(super) fn qualified(&mut self) -> Result<(String, Option<String>), Refusal> {
-        let mut kind = self.name()?;
+    pub(super) fn take_qualified(&mut self) -> Result<(String, Option<String>), Refusal> {
+        let mut kind = self.take_name()?;
         while self.is_sign(0, "::") {
-            match self.ahead(1) {
+            match self.peek(1) {
                 Token::Name(name) => {
                     kind = format!("{kind}::{name}");
                     self.skip(2);
                 }
                 Token::Text(_) => {
                     self.skip(1);
-                    return Ok((kind, Some(self.text()?)));
+                    return Ok((kind, Some(self.take_text()?)));
                 }
                 _ => break,
             }
@@ -152,21 +152,21 @@ impl Cursor {
     }
 
     /// Takes an entity, such as `Shop::User::"eve"`.
-    pub(super) fn entity(&mut self) -> Result<Entity, Refusal> {
-        match self.qualified()? {
+    pub(super) fn take_entity(&mut self) -> Result<Entity, Refusal> {
+        match self.take_qualified()? {
             (kind, Some(id)) => Ok(Entity { kind, id }),
-            _ => Err(self.unexpected("`::` and the id of an entity in quotes")),
+            _ => Err(self.unexpected_token("`::` and the id of an entity in quotes")),
         }
     }
 
     /// Takes a list up to its closing sign; a trailing comma is allowed.
-    pub(super) fn list<T>(
+    pub(super) fn take_list<T>(
         &mut self,
         close: &str,
         one: impl Fn(&mut Cursor) -> Result<T, Refusal>,
     ) -> Result<Vec<T>, Refusal> {
         let mut found = Vec::new();
-        while !self.takes(close) {
+        while !self.take_if(close) {
             found.push(one(self)?);
             if !self.is_sign(0, close) {
                 self.expect(",")?;
@@ -193,10 +193,13 @@ impl Cursor {
     }
 
     /// Parses something that may contain itself, within the depth limit.
-    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Cursor) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    pub(super) fn parse_nested<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Cursor) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         if self.depth >= MAX_DEPTH || self.read >= MAX_TOKENS_READ {
             return Err(refuse(
-                self.at(),
+                self.location(),
                 SYNTAX,
                 format!("this nests deeper than {MAX_DEPTH} levels, or is too long"),
             )
@@ -209,7 +212,7 @@ impl Cursor {
     }
 
     /// Returns the refusal of a token that is not what was expected.
-    pub(super) fn unexpected(&self, wanted: &str) -> Refusal {
-        refuse(self.at(), SYNTAX, format!("expected {wanted}, found {}", self.ahead(0).describe()))
+    pub(super) fn unexpected_token(&self, wanted: &str) -> Refusal {
+        refuse(self.location(), SYNTAX, format!("expected {wanted}, found {}", self.peek(0).describe()))
     }
 }

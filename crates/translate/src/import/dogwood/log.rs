@@ -14,7 +14,7 @@ use super::value::{Record, Value};
 /// How many levels deep values may nest.
 const MAX_VALUE_DEPTH: usize = 128;
 
-/// The latest time that our clock of nanoseconds can tell, in seconds; the earliest is its opposite.
+/// The latest time that our clock of nanoseconds holds, in seconds; the earliest is its opposite.
 const MAX_TIME_SECONDS: i64 = 9_000_000_000;
 
 /// One line of a log.
@@ -59,7 +59,7 @@ fn read_event(at: Location, line: &str) -> Result<LogEvent, Refusal> {
         .strip_prefix('@')
         .and_then(|rest| rest.split_once(char::is_whitespace))
         .ok_or_else(|| wrong("an event begins with `@`, its time in seconds, and a space"))?;
-    let time: i64 = time.parse().map_err(|_| wrong("the time is no whole number of seconds"))?;
+    let time: i64 = time.parse().map_err(|_| wrong("the time is not a whole number of seconds"))?;
     if !(0..=MAX_TIME_SECONDS).contains(&time) {
         return Err(refuse(at, TIME, format!("the time {time} is not between 0 and {MAX_TIME_SECONDS} seconds")));
     }

@@ -46,7 +46,7 @@ impl<'m> Expander<'m> {
         let kind = match &expression.kind {
             ExpressionKind::Parameter(name) => match given.get(name) {
                 Some(argument) => return Ok(argument.clone()),
-                None => return Err(refuse(at, MACRO, format!("`?{name}` is no parameter here"))),
+                None => return Err(refuse(at, MACRO, format!("unknown parameter `?{name}`"))),
             },
             ExpressionKind::Call(name, arguments) => {
                 let arguments = arguments.iter().map(|a| self.expand(a, given)).collect::<Result<Vec<_>, _>>()?;
@@ -142,7 +142,7 @@ impl<'m> Expander<'m> {
                 let added = self.expand_fields(added, scope)?;
                 if !added.is_empty() {
                     let ConditionKind::Predicate(predicate) = &mut found.kind else {
-                        return Err(refuse(at, MACRO, format!("fields are added to `?{name}`, which is no event")));
+                        return Err(refuse(at, MACRO, format!("fields are added to `?{name}`, which is not an event")));
                     };
                     predicate.fields.extend(added);
                 }
@@ -223,7 +223,7 @@ impl<'m> Expander<'m> {
                 // Its argument is passed on.
                 scope.arguments[name].clone()
             }
-            // A call may stand for a number as well; which, the macro tells.
+            // A call may be a number as well; the macro decides.
             Argument::Condition(Condition { at, kind: ConditionKind::Call(call) }) if self.is_number(call) => {
                 Argument::Term(self.expand_term(&Term { at: *at, kind: TermKind::Call(call.clone()) }, scope)?)
             }

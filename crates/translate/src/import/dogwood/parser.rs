@@ -34,12 +34,12 @@ fn parse_items(cursor: &mut Cursor) -> Result<PolicyFile, Refusal> {
 
 fn parse_definition(cursor: &mut Cursor) -> Result<Macro, Refusal> {
     cursor.expect_name("def")?;
-    let is_cedar = cursor.name()? == "cedar";
-    let name = cursor.name()?;
+    let is_cedar = cursor.take_name()? == "cedar";
+    let name = cursor.take_name()?;
     cursor.expect("(")?;
-    let parameters = cursor.list(")", |cursor| {
+    let parameters = cursor.take_list(")", |cursor| {
         cursor.expect("?")?;
-        cursor.name()
+        cursor.take_name()
     })?;
     cursor.expect("{")?;
     let body = if is_cedar {
@@ -48,7 +48,7 @@ fn parse_definition(cursor: &mut Cursor) -> Result<Macro, Refusal> {
         // A number by itself, or a condition; only the closing brace tells.
         let number = cursor.attempt(|cursor| {
             let term = parse_sum_term(cursor)?;
-            if cursor.is_sign(0, "}") { Ok(term) } else { Err(cursor.unexpected("`}`")) }
+            if cursor.is_sign(0, "}") { Ok(term) } else { Err(cursor.unexpected_token("`}`")) }
         });
         match number {
             Some(term) => MacroBody::Term(term),
@@ -62,26 +62,26 @@ fn parse_definition(cursor: &mut Cursor) -> Result<Macro, Refusal> {
 
 fn parse_statement(cursor: &mut Cursor) -> Result<Statement, Refusal> {
     let mut id = None;
-    while cursor.takes("@") {
-        let name = cursor.name()?;
-        if cursor.takes("(") {
-            let text = cursor.text()?;
+    while cursor.take_if("@") {
+        let name = cursor.take_name()?;
+        if cursor.take_if("(") {
+            let text = cursor.take_text()?;
             cursor.expect(")")?;
             id = if name == "id" { Some(text) } else { id };
         }
     }
-    let at = cursor.at();
-    let effect = match cursor.name()?.as_str() {
+    let at = cursor.location();
+    let effect = match cursor.take_name()?.as_str() {
         "permit" => Effect::Permit,
         "forbid" => Effect::Forbid,
         other => return Err(refuse(at, SYNTAX, format!("expected `permit` or `forbid`, found `{other}`"))),
     };
     cursor.expect("(")?;
-    let scope = cursor.list(")", parse_scope)?;
+    let scope = cursor.take_list(")", parse_scope)?;
     let mut conditions: Vec<Expression> = scope.into_iter().flatten().collect();
-    while !cursor.takes(";") {
-        let at = cursor.at();
-        let is_wanted = match cursor.name()?.as_str() {
+    while !cursor.take_if(";") {
+        let at = cursor.location();
+        let is_wanted = match cursor.take_name()?.as_str() {
             "when" => true,
             "unless" => false,
             _ => return Err(refuse(at, SYNTAX, "expected `when`, `unless` or `;`")),
@@ -90,7 +90,7 @@ fn parse_statement(cursor: &mut Cursor) -> Result<Statement, Refusal> {
             parse_primary(cursor)?
         } else {
             // Another spelling of the plain clause, for what providers say.
-            cursor.takes_name("guardrails");
+            cursor.take_name_if("guardrails");
             cursor.expect("{")?;
             let inner = parse_expression(cursor)?;
             cursor.expect("}")?;
@@ -103,8 +103,8 @@ fn parse_statement(cursor: &mut Cursor) -> Result<Statement, Refusal> {
 
 /// Parses `principal`, `action` or `resource`, and the condition on it.
 fn parse_scope(cursor: &mut Cursor) -> Result<Vec<Expression>, Refusal> {
-    let at = cursor.at();
-    let root = match cursor.name()?.as_str() {
+    let at = cursor.location();
+    let root = match cursor.take_name()?.as_str() {
         "principal" => Root::Principal,
         "action" => Root::Action,
         "resource" => Root::Resource,
@@ -114,13 +114,13 @@ fn parse_scope(cursor: &mut Cursor) -> Result<Vec<Expression>, Refusal> {
     };
     let request = || Box::new(Expression { at, kind: ExpressionKind::Request(root) });
     let mut found = Vec::new();
-    if cursor.takes_name("is") {
-        let (kind, _) = cursor.qualified()?;
+    if cursor.take_name_if("is") {
+        let (kind, _) = cursor.take_qualified()?;
         found.push(Expression { at, kind: ExpressionKind::Is(request(), kind) });
     }
-    let sign = if cursor.takes("==") {
+    let sign = if cursor.take_if("==") {
         Operator::Equal
-    } else if cursor.takes_name("in") {
+    } else if cursor.take_name_if("in") {
         Operator::In
     } else {
         return Ok(found);
@@ -131,9 +131,9 @@ fn parse_scope(cursor: &mut Cursor) -> Result<Vec<Expression>, Refusal> {
 }
 
 fn parse_expression(cursor: &mut Cursor) -> Result<Expression, Refusal> {
-    cursor.nested(|cursor| {
-        let at = cursor.at();
-        if cursor.takes_name("if") {
+    cursor.parse_nested(|cursor| {
+        let at = cursor.location();
+        if cursor.take_name_if("if") {
             let condition = parse_expression(cursor)?;
             cursor.expect_name("then")?;
             let yes = parse_expression(cursor)?;
@@ -142,7 +142,7 @@ fn parse_expression(cursor: &mut Cursor) -> Result<Expression, Refusal> {
             return Ok(Expression { at, kind: ExpressionKind::If(Box::new([condition, yes, no])) });
         }
         let mut left = parse_conjunction(cursor)?;
-        while cursor.takes("||") {
+        while cursor.take_if("||") {
             let right = parse_conjunction(cursor)?;
             left = Expression { at, kind: ExpressionKind::Or(Box::new(left), Box::new(right)) };
         }
@@ -151,9 +151,9 @@ fn parse_expression(cursor: &mut Cursor) -> Result<Expression, Refusal> {
 }
 
 fn parse_conjunction(cursor: &mut Cursor) -> Result<Expression, Refusal> {
-    let at = cursor.at();
+    let at = cursor.location();
     let mut left = parse_relation(cursor)?;
-    while cursor.takes("&&") {
+    while cursor.take_if("&&") {
         let right = parse_relation(cursor)?;
         left = Expression { at, kind: ExpressionKind::And(Box::new(left), Box::new(right)) };
     }
@@ -161,16 +161,16 @@ fn parse_conjunction(cursor: &mut Cursor) -> Result<Expression, Refusal> {
 }
 
 fn parse_relation(cursor: &mut Cursor) -> Result<Expression, Refusal> {
-    let at = cursor.at();
+    let at = cursor.location();
     let left = parse_sum(cursor)?;
-    if cursor.takes_name("has") {
-        let path = match cursor.ahead(0) {
-            Token::Text(_) => vec![cursor.text()?],
-            _ => cursor.path()?,
+    if cursor.take_name_if("has") {
+        let path = match cursor.peek(0) {
+            Token::Text(_) => vec![cursor.take_text()?],
+            _ => cursor.take_path()?,
         };
         return Ok(Expression { at, kind: ExpressionKind::Has(Box::new(left), path) });
     }
-    if cursor.takes_name("like") {
+    if cursor.take_name_if("like") {
         let pattern = match cursor.take() {
             Token::Text(raw) => parse_pieces(&raw, true),
             _ => None,
@@ -178,17 +178,17 @@ fn parse_relation(cursor: &mut Cursor) -> Result<Expression, Refusal> {
         let pattern = pattern.ok_or_else(|| refuse(at, SYNTAX, "`like` needs a pattern in quotes after it"))?;
         return Ok(Expression { at, kind: ExpressionKind::Like(Box::new(left), pattern) });
     }
-    if cursor.takes_name("is") {
-        let (kind, _) = cursor.qualified()?;
+    if cursor.take_name_if("is") {
+        let (kind, _) = cursor.take_qualified()?;
         let is = Expression { at, kind: ExpressionKind::Is(Box::new(left.clone()), kind) };
-        if !cursor.takes_name("in") {
+        if !cursor.take_name_if("in") {
             return Ok(is);
         }
         let within =
             Expression { at, kind: ExpressionKind::Binary(Operator::In, Box::new(left), Box::new(parse_sum(cursor)?)) };
         return Ok(Expression { at, kind: ExpressionKind::And(Box::new(is), Box::new(within)) });
     }
-    let sign = match cursor.ahead(0) {
+    let sign = match cursor.peek(0) {
         Token::Sign("==") => Operator::Equal,
         Token::Sign("!=") => Operator::Unequal,
         Token::Sign("<=") => Operator::AtMost,
@@ -206,7 +206,7 @@ fn parse_relation(cursor: &mut Cursor) -> Result<Expression, Refusal> {
 fn parse_sum(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let mut left = parse_product(cursor)?;
     loop {
-        let sign = match cursor.ahead(0) {
+        let sign = match cursor.peek(0) {
             Token::Sign("+") => Operator::Plus,
             Token::Sign("-") => Operator::Minus,
             _ => return Ok(left),
@@ -220,7 +220,7 @@ fn parse_sum(cursor: &mut Cursor) -> Result<Expression, Refusal> {
 
 fn parse_product(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let mut left = parse_unary(cursor)?;
-    while cursor.takes("*") {
+    while cursor.take_if("*") {
         let at = left.at;
         let right = parse_unary(cursor)?;
         left = Expression { at, kind: ExpressionKind::Binary(Operator::Times, Box::new(left), Box::new(right)) };
@@ -229,17 +229,17 @@ fn parse_product(cursor: &mut Cursor) -> Result<Expression, Refusal> {
 }
 
 fn parse_unary(cursor: &mut Cursor) -> Result<Expression, Refusal> {
-    let at = cursor.at();
-    if cursor.takes("!") {
-        let inner = cursor.nested(parse_unary)?;
+    let at = cursor.location();
+    if cursor.take_if("!") {
+        let inner = cursor.parse_nested(parse_unary)?;
         return Ok(Expression { at, kind: ExpressionKind::Not(Box::new(inner)) });
     }
     if cursor.is_sign(0, "-") {
-        if matches!(cursor.ahead(1), Token::Number(_)) {
-            return Ok(Expression { at, kind: ExpressionKind::Long(cursor.integer()?) });
+        if matches!(cursor.peek(1), Token::Number(_)) {
+            return Ok(Expression { at, kind: ExpressionKind::Long(cursor.take_integer()?) });
         }
         cursor.take();
-        let inner = cursor.nested(parse_unary)?;
+        let inner = cursor.parse_nested(parse_unary)?;
         return Ok(Expression { at, kind: ExpressionKind::Minus(Box::new(inner)) });
     }
     parse_member(cursor)
@@ -250,15 +250,15 @@ fn parse_member(cursor: &mut Cursor) -> Result<Expression, Refusal> {
     let mut left = parse_primary(cursor)?;
     loop {
         let at = left.at;
-        let kind = if cursor.takes(".") {
-            let name = cursor.name()?;
-            if cursor.takes("(") {
-                ExpressionKind::Method(Box::new(left), name, cursor.list(")", parse_expression)?)
+        let kind = if cursor.take_if(".") {
+            let name = cursor.take_name()?;
+            if cursor.take_if("(") {
+                ExpressionKind::Method(Box::new(left), name, cursor.take_list(")", parse_expression)?)
             } else {
                 ExpressionKind::Attribute(Box::new(left), name)
             }
-        } else if cursor.takes("[") {
-            let name = cursor.text()?;
+        } else if cursor.take_if("[") {
+            let name = cursor.take_text()?;
             cursor.expect("]")?;
             ExpressionKind::Attribute(Box::new(left), name)
         } else {
@@ -269,14 +269,14 @@ fn parse_member(cursor: &mut Cursor) -> Result<Expression, Refusal> {
 }
 
 fn parse_primary(cursor: &mut Cursor) -> Result<Expression, Refusal> {
-    let at = cursor.at();
-    let kind = match cursor.ahead(0).clone() {
+    let at = cursor.location();
+    let kind = match cursor.peek(0).clone() {
         Token::Name(name) => return parse_named_expression(cursor, at, &name),
-        Token::Text(_) => ExpressionKind::Text(cursor.text()?),
-        Token::Number(_) => ExpressionKind::Long(cursor.integer()?),
+        Token::Text(_) => ExpressionKind::Text(cursor.take_text()?),
+        Token::Number(_) => ExpressionKind::Long(cursor.take_integer()?),
         Token::Sign("?") => {
             cursor.take();
-            match cursor.name()?.as_str() {
+            match cursor.take_name()?.as_str() {
                 slot @ ("principal" | "resource") => {
                     return Err(refuse(at, TEMPLATE, format!("`?{slot}` makes this statement a template"))
                         .with_hint("import the statements that are made from it, with the entity in its place"));
@@ -292,20 +292,20 @@ fn parse_primary(cursor: &mut Cursor) -> Result<Expression, Refusal> {
         }
         Token::Sign("[") => {
             cursor.take();
-            ExpressionKind::Set(cursor.list("]", parse_expression)?)
+            ExpressionKind::Set(cursor.take_list("]", parse_expression)?)
         }
         Token::Sign("{") => {
             cursor.take();
-            ExpressionKind::Record(cursor.list("}", |cursor| {
-                let name = match cursor.ahead(0) {
-                    Token::Text(_) => cursor.text()?,
-                    _ => cursor.name()?,
+            ExpressionKind::Record(cursor.take_list("}", |cursor| {
+                let name = match cursor.peek(0) {
+                    Token::Text(_) => cursor.take_text()?,
+                    _ => cursor.take_name()?,
                 };
                 cursor.expect(":")?;
                 Ok((name, parse_expression(cursor)?))
             })?)
         }
-        _ => return Err(cursor.unexpected("an expression")),
+        _ => return Err(cursor.unexpected_token("an expression")),
     };
     Ok(Expression { at, kind })
 }
@@ -319,15 +319,15 @@ fn parse_named_expression(cursor: &mut Cursor, at: Location, name: &str) -> Resu
         cursor.expect("}")?;
         return Ok(Expression { at, kind: ExpressionKind::Temporal(Box::new(inner)) });
     }
-    let (kind, id) = cursor.qualified()?;
+    let (kind, id) = cursor.take_qualified()?;
     let kind = match id {
         Some(id) => ExpressionKind::Entity(Entity { kind, id }),
         None if cursor.is_sign(0, "(") && kind.contains("::") => {
             return Err(refuse(at, PROVIDER, format!("`{kind}` is an information provider, a program of its own"))
                 .with_hint("have its answer written into the events, as a field of the context, and ask for that"));
         }
-        None if cursor.takes("(") => {
-            let arguments = cursor.list(")", parse_expression)?;
+        None if cursor.take_if("(") => {
+            let arguments = cursor.take_list(")", parse_expression)?;
             if matches!(kind.as_str(), "ip" | "datetime" | "duration") {
                 return Err(refuse(at, EXTENSION, format!("`{kind}` is a type of Cedar that has no counterpart here")));
             }

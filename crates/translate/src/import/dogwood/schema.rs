@@ -56,20 +56,20 @@ impl EventSchema {
     /// Reads an event schema.
     pub(super) fn read(file: usize, text: &str) -> Result<EventSchema, Refusal> {
         let mut cursor = Cursor::new(file, text)?;
-        if cursor.takes_name("max_window") {
+        if cursor.take_name_if("max_window") {
             cursor.expect("=")?;
-            cursor.integer()?;
-            cursor.name()?;
+            cursor.take_integer()?;
+            cursor.take_name()?;
         }
         let mut kinds = Vec::new();
         while !cursor.is_at_end() {
-            let is_decided = cursor.takes_name("decision");
+            let is_decided = cursor.take_name_if("decision");
             cursor.expect_name("event")?;
             cursor.expect("<")?;
-            cursor.name()?;
+            cursor.take_name()?;
             cursor.expect(">")?;
             cursor.expect("::")?;
-            let name = cursor.name()?;
+            let name = cursor.take_name()?;
             cursor.expect("{")?;
             let mut pins = Vec::new();
             parse_fields(&mut cursor, &mut Vec::new(), &mut pins)?;
@@ -98,29 +98,29 @@ impl EventSchema {
 
 /// Parses the fields of an event up to the closing brace; keeps only the pins.
 fn parse_fields(cursor: &mut Cursor, path: &mut Vec<String>, pins: &mut Vec<Pin>) -> Result<(), Refusal> {
-    while !cursor.takes("}") {
-        if cursor.takes("...") {
-            cursor.name()?;
+    while !cursor.take_if("}") {
+        if cursor.take_if("...") {
+            cursor.take_name()?;
             cursor.expect("(")?;
-            cursor.name()?;
+            cursor.take_name()?;
             cursor.expect(")")?;
         } else {
-            let is_pinned = cursor.is_name(0, "pin") && !cursor.is_sign(1, ":") && cursor.takes_name("pin");
-            path.push(cursor.name()?);
+            let is_pinned = cursor.is_name(0, "pin") && !cursor.is_sign(1, ":") && cursor.take_name_if("pin");
+            path.push(cursor.take_name()?);
             cursor.expect(":")?;
-            if cursor.takes("{") {
-                cursor.nested(|cursor| parse_fields(cursor, path, pins))?;
+            if cursor.take_if("{") {
+                cursor.parse_nested(|cursor| parse_fields(cursor, path, pins))?;
             } else {
-                cursor.qualified()?;
-                if cursor.takes("(") {
-                    cursor.name()?;
+                cursor.take_qualified()?;
+                if cursor.take_if("(") {
+                    cursor.take_name()?;
                     cursor.expect(")")?;
                 }
             }
             if is_pinned {
-                let at = cursor.at();
+                let at = cursor.location();
                 cursor.expect("=")?;
-                let mut target = cursor.path()?;
+                let mut target = cursor.take_path()?;
                 let root = match target.remove(0).as_str() {
                     "principal" => Root::Principal,
                     "resource" => Root::Resource,
@@ -151,13 +151,13 @@ impl ActionGroups {
         let mut groups = ActionGroups::default();
         let (mut namespace, mut depth, mut inside) = (String::new(), 0_usize, None);
         while !cursor.is_at_end() {
-            let begins = match cursor.ahead(1) {
+            let begins = match cursor.peek(1) {
                 Token::Name(_) | Token::Text(_) => true,
                 Token::Sign(_) | Token::Number(_) | Token::End => false,
             };
             if cursor.is_name(0, "namespace") && begins && depth == 0 {
                 cursor.take();
-                namespace = cursor.qualified()?.0;
+                namespace = cursor.take_qualified()?.0;
                 inside = Some(depth);
             } else if cursor.is_name(0, "action") && begins && depth == usize::from(inside.is_some()) {
                 cursor.take();
@@ -184,26 +184,26 @@ impl ActionGroups {
         let kind = if namespace.is_empty() { "Action".to_owned() } else { format!("{namespace}::Action") };
         let mut names = Vec::new();
         loop {
-            names.push(if let Token::Text(_) = cursor.ahead(0) { cursor.text()? } else { cursor.name()? });
-            if !cursor.takes(",") {
+            names.push(if let Token::Text(_) = cursor.peek(0) { cursor.take_text()? } else { cursor.take_name()? });
+            if !cursor.take_if(",") {
                 break;
             }
         }
-        if !cursor.takes_name("in") {
+        if !cursor.take_name_if("in") {
             return Ok(());
         }
         let group = |cursor: &mut Cursor| {
-            if let Token::Text(_) = cursor.ahead(0) {
-                return Ok(Entity { kind: kind.clone(), id: cursor.text()? });
+            if let Token::Text(_) = cursor.peek(0) {
+                return Ok(Entity { kind: kind.clone(), id: cursor.take_text()? });
             }
-            Ok(match cursor.qualified()? {
+            Ok(match cursor.take_qualified()? {
                 // Inside of a namespace `Action` is its own.
                 (found, Some(id)) if found == "Action" => Entity { kind: kind.clone(), id },
                 (found, Some(id)) => Entity { kind: found, id },
                 (id, None) => Entity { kind: kind.clone(), id },
             })
         };
-        let found = if cursor.takes("[") { cursor.list("]", group)? } else { vec![group(cursor)?] };
+        let found = if cursor.take_if("[") { cursor.take_list("]", group)? } else { vec![group(cursor)?] };
         for name in names {
             let action = Entity { kind: kind.clone(), id: name };
             self.direct.extend(found.iter().map(|group| (action.clone(), group.clone())));

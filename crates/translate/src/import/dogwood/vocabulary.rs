@@ -25,7 +25,7 @@ pub(super) struct EventFact {
 pub(super) struct RequestPart {
     pub(super) root: Root,
     pub(super) path: Vec<String>,
-    /// The variable that stands for it.
+    /// The variable for it.
     pub(super) variable: String,
     /// Whether the policy uses it as a number.
     pub(super) is_number: bool,

@@ -112,7 +112,7 @@ impl Translator<'_> {
                 Ok(format!("({} {symbol} {})", self.write_term(left)?, self.write_term(right)?))
             }
             TermKind::Aggregation(gathered) => self.write_aggregation(gathered),
-            TermKind::Any => Err(refuse(term.at, TYPE, "`*` stands for any value and cannot be compared")),
+            TermKind::Any => Err(refuse(term.at, TYPE, "`*` matches any value and cannot be compared")),
             TermKind::Call(_) => Err(refuse(term.at, TYPE, "a macro that was not written out")),
         }
     }
