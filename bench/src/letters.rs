@@ -45,7 +45,7 @@ impl Letters {
 
     /// Each distinct letter as facts with strings.
     pub(crate) fn facts(&self) -> Vec<Facts> {
-        let names = |letter: &u64| Facts::of(self.places(*letter).map(|place| self.names[place].as_str()));
+        let names = |letter: &u64| Facts::from_names(self.places(*letter).map(|place| self.names[place].as_str()));
         self.distinct.iter().map(names).collect()
     }
 }

@@ -170,7 +170,7 @@ impl MonitorGroup {
                 false => Doubt::None,
             };
             match doubt {
-                _ if self.watch.is_full(behind, monitor) || self.watch.is_untold(behind, monitor) => {
+                _ if self.watch.is_full(behind, monitor) || self.watch.is_undetermined(behind, monitor) => {
                     doubts.push(property);
                 }
                 Doubt::Some => doubts.push(property),

@@ -1,6 +1,6 @@
-//! Questions about formulas themselves: can it hold, can it fail, what kind is it, does it agree with another one.
+//! Analysis of formulas without a trace: satisfiability, class, examples, relations, vacuity.
 //!
-//! Each answer comes with an example. A quantified formula is looked at for one binding, whose values are named after
+//! Each answer comes with an example. A quantified formula is analyzed for one binding, whose values are named after
 //! its variables.
 
 use std::collections::VecDeque;
@@ -9,29 +9,29 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::automaton::{Automaton, Graph, facts_of, letters};
-use crate::cache::{Cache, CacheLimits, SATISFIED, VIOLATED};
+use crate::automaton::{Automaton, Graph, letter_facts, possible_letters};
+use crate::cache::{Cache, CacheLimits, SATISFIED_STATE, VIOLATED_STATE};
+use crate::compile_error::CompileError;
+use crate::dnf::{Clause, Obligation};
 use crate::facts::Facts;
-use crate::fair::{Arrow, Loop, fair_loop};
+use crate::fair_loop::{FairLoop, GraphEdge, find_fair_loop};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::{Span, Time};
 use crate::monitor::Monitor;
 use crate::monitor_set::{After, MonitorSet};
-use crate::refusal::CompileError;
-use crate::residual::{Clause, Obligation};
-use crate::satisfy::Satisfy;
+use crate::satisfiability::Satisfiability;
 use crate::semantics::evaluate;
 use crate::state::{Handle, Point};
 use crate::term::{Atom, Value};
 use crate::verdict::Verdict;
 use crate::word::{Ending, Word};
 
-/// An infinite word: a beginning and a part that repeats for ever.
+/// An infinite word: a stem and a cycle that repeats for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lasso {
-    /// The beginning.
+    /// The positions before the cycle.
     pub stem: Vec<Facts>,
-    /// What repeats; never empty.
+    /// The positions that repeat; never empty.
     pub cycle: Vec<Facts>,
 }
 
@@ -45,8 +45,9 @@ impl fmt::Display for Lasso {
     }
 }
 
-/// What kind of formula it is; `None` where it is too large to tell, or where it depends on times.
+/// The class of a formula; `None` if it is too large to classify, or depends on times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Class {
     /// Some infinite trace satisfies it.
     pub satisfiable: bool,
@@ -98,47 +99,47 @@ pub struct Analysis {
     cache: Cache,
     arena: Arena,
     formula: Formula,
-    /// The answers to comparisons of values for which it is looked at.
+    /// The valuation of the rigid comparisons that it is analyzed for.
     valuation: usize,
 }
 
-/// The most clauses an example is searched in.
-const MOST_CLAUSES: usize = 20_000;
+/// The most clauses that the search for an example visits.
+const MAX_EXAMPLE_CLAUSES: usize = 20_000;
 
 impl Analysis {
-    /// Takes up a formula, or says why it cannot be monitored.
+    /// Returns the analysis of a formula. The error says why it cannot be monitored.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Analysis, CompileError> {
         let monitor = Monitor::new(arena, formula)?;
         let mut cache = Cache::new(&monitor.compiled.skeleton, CacheLimits::DEFAULT);
-        let valuation = telling_valuation(&monitor, &mut cache);
+        let valuation = choose_valuation(&monitor, &mut cache);
         Ok(Analysis { monitor, cache, arena: arena.clone(), formula, valuation })
     }
 
-    /// An infinite word that satisfies it; none if it is unsatisfiable.
+    /// Returns an infinite word that satisfies it; none if it is unsatisfiable.
     pub fn satisfying(&mut self) -> Option<Lasso> {
-        self.example(!self.monitor.compiled.negated)
+        self.find_example(!self.monitor.compiled.negated)
     }
 
-    /// An infinite word that violates it; none if it is valid.
+    /// Returns an infinite word that violates it; none if it is valid.
     pub fn violating(&mut self) -> Option<Lasso> {
-        self.example(self.monitor.compiled.negated)
+        self.find_example(self.monitor.compiled.negated)
     }
 
-    fn example(&mut self, holds: bool) -> Option<Lasso> {
+    fn find_example(&mut self, holds: bool) -> Option<Lasso> {
         let start = self.cache.start(&self.monitor.compiled.skeleton, self.valuation);
-        if start.id() == Some(if holds { VIOLATED } else { SATISFIED }) {
+        if start.id() == Some(if holds { VIOLATED_STATE } else { SATISFIED_STATE }) {
             return None;
         }
         if self.monitor.is_timed() {
-            return self.timed_example(holds != self.monitor.compiled.negated);
+            return self.find_timed_example(holds != self.monitor.compiled.negated);
         }
         let skeleton = &self.monitor.compiled.skeleton;
         let beginning = skeleton.starts[self.valuation];
         let norm = if holds { beginning.holds } else { beginning.fails };
         let mut norms = skeleton.norms.clone();
-        let mut satisfy = Satisfy::default();
-        let root = Satisfy::node(&[Obligation::new(norm, true)], &mut norms)?;
-        let mut graph: Vec<Vec<Arrow>> = Vec::new();
+        let mut satisfy = Satisfiability::default();
+        let root = Satisfiability::search_clause(&[Obligation::new(norm, true)], &mut norms)?;
+        let mut graph: Vec<Vec<GraphEdge>> = Vec::new();
         let mut numbers: FxHashMap<Clause, usize> = FxHashMap::from_iter([(root.clone(), 0)]);
         let mut queue: VecDeque<Clause> = VecDeque::from([root]);
         while let Some(clause) = queue.pop_front() {
@@ -150,21 +151,21 @@ impl Analysis {
                 if to == known {
                     queue.push_back(edge.target);
                 }
-                arrows.push(Arrow { to, put_off: edge.put_off, letter: edge.letter });
+                arrows.push(GraphEdge { to, put_off: edge.put_off, letter: edge.letter });
             }
             graph.push(arrows);
-            if graph.len() > MOST_CLAUSES {
+            if graph.len() > MAX_EXAMPLE_CLAUSES {
                 return None;
             }
         }
-        let Loop { stem, cycle } = fair_loop(&[0], &graph)?;
-        let facts = |letters: Vec<u64>| letters.into_iter().map(|letter| facts_of(&self.monitor, letter)).collect();
+        let FairLoop { stem, cycle } = find_fair_loop(&[0], &graph)?;
+        let facts = |letters: Vec<u64>| letters.into_iter().map(|letter| letter_facts(&self.monitor, letter)).collect();
         let lasso = Lasso { stem: facts(stem), cycle: facts(cycle) };
-        Some(self.shortened(lasso, holds != self.monitor.compiled.negated))
+        Some(self.shorten(lasso, holds != self.monitor.compiled.negated))
     }
 
-    /// Leaves out positions as long as the definition still says the same.
-    fn shortened(&self, mut lasso: Lasso, satisfied: bool) -> Lasso {
+    /// Leaves out positions as long as the definition gives the same value.
+    fn shorten(&self, mut lasso: Lasso, satisfied: bool) -> Lasso {
         let is_example = |lasso: &Lasso| {
             let positions: Vec<Facts> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
             let ending = Ending::Repeats { from: lasso.stem.len(), period: Span(0) };
@@ -187,14 +188,14 @@ impl Analysis {
         lasso
     }
 
-    /// Where times matter, short traces are tried, followed by a letter for ever.
-    fn timed_example(&mut self, satisfied: bool) -> Option<Lasso> {
+    /// Finds an example of a timed formula: a short trace, followed by one letter for ever.
+    fn find_timed_example(&mut self, satisfied: bool) -> Option<Lasso> {
         let wanted = if satisfied { Verdict::Satisfied } else { Verdict::Violated };
         let stem = self.shortest(wanted)?;
-        for letter in letters(&self.monitor)? {
+        for letter in possible_letters(&self.monitor)? {
             let last = stem.last().and_then(|facts| facts.time).unwrap_or_default();
             for period in self.periods() {
-                let repeated = Facts { time: Some(last.plus(period)), ..facts_of(&self.monitor, letter) };
+                let repeated = Facts { time: Some(last.plus(period)), ..letter_facts(&self.monitor, letter) };
                 let positions: Vec<Facts> = stem.iter().cloned().chain([repeated.clone()]).collect();
                 let ending = Ending::Repeats { from: stem.len(), period };
                 if evaluate(&self.arena, self.formula, &Word { positions: &positions, ending }) == Some(satisfied) {
@@ -205,42 +206,42 @@ impl Analysis {
         None
     }
 
-    /// At which distances the last letter may be repeated: a second, and the bounds of the formula, as long as the
-    /// longest bound does not span too many of them to be looked at.
+    /// Returns the distances at which the last letter may be repeated: a second, and the bounds of the formula, unless
+    /// the longest bound spans too many of them.
     fn periods(&self) -> Vec<Span> {
-        const MOST_ROUNDS: u64 = 100;
+        const MAX_PERIOD_ROUNDS: u64 = 100;
         let clocks = &self.monitor.compiled.skeleton.clocks;
         let bounds = clocks.iter().flat_map(|clock| [Some(clock.from), clock.to]).flatten().filter(|span| span.0 > 0);
         let mut periods: Vec<Span> = bounds.chain([Span::from_seconds(1)]).collect();
         periods.sort_unstable();
         periods.dedup();
         let longest = periods.last().map_or(0, |span| span.0);
-        periods.retain(|period| longest / period.0 <= MOST_ROUNDS);
+        periods.retain(|period| longest / period.0 <= MAX_PERIOD_ROUNDS);
         periods
     }
 
-    /// A shortest trace, of at least one position, at whose end it has this verdict.
+    /// Returns a shortest trace, of at least one position, at whose end it has this verdict.
     pub fn shortest(&mut self, end: Verdict) -> Option<Vec<Facts>> {
-        let wanted = self.monitor.outward(end);
-        self.search(|cache, monitor, point| cache.at_end(&monitor.compiled.skeleton, point) == wanted)
+        let wanted = self.monitor.apply_polarity(end);
+        self.search(|cache, monitor, point| cache.end_verdict(&monitor.compiled.skeleton, point) == wanted)
     }
 
-    /// A shortest trace after which it has this definite verdict, however the trace goes on.
+    /// Returns a shortest trace after which it has this definite verdict, however the trace continues.
     pub fn shortest_definite(&mut self, verdict: Verdict) -> Option<Vec<Facts>> {
-        let wanted = self.monitor.outward(verdict);
+        let wanted = self.monitor.apply_polarity(verdict);
         self.search(|cache, monitor, point| cache.verdict(&monitor.compiled.skeleton, point) == wanted)
     }
 
-    /// Breadth first over letters and, for a timed formula, over delays that bounds make interesting. Of a formula about
-    /// data the letters say nothing.
+    /// Searches breadth first over letters and, for a timed formula, over the delays of its bounds. None for a formula
+    /// about data, which has no letters.
     fn search(&mut self, found: impl Fn(&Cache, &Monitor, &Point) -> bool) -> Option<Vec<Facts>> {
         if self.monitor.is_about_data() {
             return None;
         }
-        const MOST: usize = 20_000;
+        const MAX_SEARCH_NODES: usize = 20_000;
         let Analysis { monitor, cache, valuation, .. } = self;
         let skeleton = &monitor.compiled.skeleton;
-        let mut letters = letters(monitor)?;
+        let mut letters = possible_letters(monitor)?;
         letters.sort_by_key(|letter| letter.count_ones());
         let mut delays = vec![Span(0)];
         for clock in &skeleton.clocks {
@@ -250,10 +251,10 @@ impl Analysis {
         delays.sort_unstable();
         delays.dedup();
         let start = cache.start(skeleton, *valuation);
-        let mut nodes: Vec<Reached> = vec![(start, Time(0), None)];
+        let mut nodes: Vec<SearchNode> = vec![(start, Time(0), None)];
         let mut seen: FxHashSet<(u32, Vec<i64>)> = FxHashSet::default();
         let mut at = 0;
-        while at < nodes.len() && nodes.len() < MOST {
+        while at < nodes.len() && nodes.len() < MAX_SEARCH_NODES {
             for delay in &delays {
                 for letter in &letters {
                     let (point, time, _) = &nodes[at];
@@ -268,7 +269,7 @@ impl Analysis {
                     let done = found(cache, monitor, &point);
                     nodes.push((point, time, Some((at, *letter))));
                     if done {
-                        return Some(spell(monitor, &nodes));
+                        return Some(trace_to_last(monitor, &nodes));
                     }
                 }
             }
@@ -277,10 +278,14 @@ impl Analysis {
         None
     }
 
-    /// What kind of formula it is.
+    /// Returns the class of the formula.
     pub fn class(&mut self) -> Class {
         let start = self.cache.start(&self.monitor.compiled.skeleton, self.valuation).id();
-        let (top, bottom) = if self.monitor.compiled.negated { (VIOLATED, SATISFIED) } else { (SATISFIED, VIOLATED) };
+        let (top, bottom) = if self.monitor.compiled.negated {
+            (VIOLATED_STATE, SATISFIED_STATE)
+        } else {
+            (SATISFIED_STATE, VIOLATED_STATE)
+        };
         let mut class = Class {
             satisfiable: start != Some(bottom),
             valid: start == Some(top),
@@ -291,28 +296,30 @@ impl Analysis {
         };
         let Some(graph) = Graph::explore(&self.monitor, &mut self.cache, self.valuation) else { return class };
         class.monitorable = Some(is_monitorable(&graph));
-        class.bounded = longest(&graph);
+        class.bounded = longest_path(&graph);
         if !self.monitor.is_timed() {
             let negated = self.monitor.compiled.negated;
-            // A violation that never shows is a word of the negation on which the verdict stays open.
-            class.safety = self.hidden(&graph, negated).map(|hidden| !hidden);
-            class.co_safety = self.hidden(&graph, !negated).map(|hidden| !hidden);
+            // A hidden violation is a word of the negation on which the verdict stays open.
+            class.safety = self.has_hidden_verdict(&graph, negated).map(|hidden| !hidden);
+            class.co_safety = self.has_hidden_verdict(&graph, !negated).map(|hidden| !hidden);
         }
         class
     }
 
-    /// Is there a word that satisfies (or violates) the formula although no prefix of it shows that?
-    fn hidden(&mut self, graph: &Graph, satisfied: bool) -> Option<bool> {
+    /// Whether a word satisfies (or violates) the formula although no prefix of it shows that.
+    fn has_hidden_verdict(&mut self, graph: &Graph, satisfied: bool) -> Option<bool> {
         let skeleton = &self.monitor.compiled.skeleton;
         let beginning = skeleton.starts[self.valuation];
         let norm = if satisfied { beginning.holds } else { beginning.fails };
-        let shown = if satisfied { SATISFIED } else { VIOLATED };
+        let shown = if satisfied { SATISFIED_STATE } else { VIOLATED_STATE };
         let mut norms = skeleton.norms.clone();
-        let mut satisfy = Satisfy::default();
-        let Some(root) = Satisfy::node(&[Obligation::new(norm, true)], &mut norms) else { return Some(false) };
+        let mut satisfy = Satisfiability::default();
+        let Some(root) = Satisfiability::search_clause(&[Obligation::new(norm, true)], &mut norms) else {
+            return Some(false);
+        };
         let mut numbers: FxHashMap<(usize, Clause), usize> = FxHashMap::from_iter([((0, root.clone()), 0)]);
         let mut queue: VecDeque<(usize, Clause)> = VecDeque::from([(0, root)]);
-        let mut product: Vec<Vec<Arrow>> = Vec::new();
+        let mut product: Vec<Vec<GraphEdge>> = Vec::new();
         while let Some((state, clause)) = queue.pop_front() {
             let mut arrows = Vec::new();
             for (letter, next) in graph.letters.iter().zip(&graph.next[state]) {
@@ -325,18 +332,18 @@ impl Analysis {
                     if to == known {
                         queue.push_back((*next, edge.target));
                     }
-                    arrows.push(Arrow { to, put_off: edge.put_off, letter: *letter });
+                    arrows.push(GraphEdge { to, put_off: edge.put_off, letter: *letter });
                 }
             }
             product.push(arrows);
-            if product.len() > MOST_CLAUSES {
+            if product.len() > MAX_EXAMPLE_CLAUSES {
                 return None;
             }
         }
-        Some(graph.points[0].id() != Some(shown) && fair_loop(&[0], &product).is_some())
+        Some(graph.points[0].id() != Some(shown) && find_fair_loop(&[0], &product).is_some())
     }
 
-    /// The states and the ways between them; none if there are too many to be of use, or the formula is about data.
+    /// Returns the states and transitions; none if there are too many, or the formula is about data.
     pub fn automaton(&mut self) -> Option<Automaton> {
         if self.monitor.is_about_data() {
             return None;
@@ -345,39 +352,39 @@ impl Analysis {
     }
 }
 
-/// The valuation of the comparisons that says most about a formula: one under which it is still open, if possible that
-/// of values which are named after their variables.
-fn telling_valuation(monitor: &Monitor, cache: &mut Cache) -> usize {
+/// Returns a valuation of the comparisons under which the formula is still open, preferably that of values which are
+/// named after their variables.
+fn choose_valuation(monitor: &Monitor, cache: &mut Cache) -> usize {
     let rigid = &monitor.compiled.rigid;
     let named: Vec<Option<Value>> =
         monitor.variables().iter().map(|variable| Some(Value::text(Arc::clone(variable)))).collect();
-    let of_named = rigid.compatible(&named);
+    let of_named = rigid.compatible_valuations(&named);
     let mut candidates = of_named.iter().copied().chain(rigid.valuations());
     let mut is_open = |valuation: &usize| {
-        cache.start(&monitor.compiled.skeleton, *valuation).id().is_none_or(|state| state > VIOLATED)
+        cache.start(&monitor.compiled.skeleton, *valuation).id().is_none_or(|state| state > VIOLATED_STATE)
     };
     candidates.find(&mut is_open).or_else(|| of_named.first().copied()).unwrap_or(0)
 }
 
-/// A point, when it was reached, and from where by which letter.
-type Reached = (Point, Time, Option<(usize, u64)>);
+/// A point, its time, and the node and letter that led to it.
+type SearchNode = (Point, Time, Option<(usize, u64)>);
 
-/// The facts on the way to the last node.
-fn spell(monitor: &Monitor, nodes: &[Reached]) -> Vec<Facts> {
+/// Returns the facts on the path to the last node.
+fn trace_to_last(monitor: &Monitor, nodes: &[SearchNode]) -> Vec<Facts> {
     let timed = monitor.is_timed();
     let mut trace = Vec::new();
     let mut at = nodes.len() - 1;
     while let (_, time, Some((before, letter))) = &nodes[at] {
-        trace.push(Facts { time: timed.then_some(*time), ..facts_of(monitor, *letter) });
+        trace.push(Facts { time: timed.then_some(*time), ..letter_facts(monitor, *letter) });
         at = *before;
     }
     trace.reverse();
     trace
 }
 
-/// Can a definite state be reached from every state?
+/// Whether a definite state can be reached from every state.
 fn is_monitorable(graph: &Graph) -> bool {
-    let is_definite = |point: &Point| point.id().is_some_and(|id| id <= VIOLATED);
+    let is_definite = |point: &Point| point.id().is_some_and(|id| id <= VIOLATED_STATE);
     let mut reaches: Vec<bool> = graph.points.iter().map(is_definite).collect();
     loop {
         let before = reaches.iter().filter(|reached| **reached).count();
@@ -391,11 +398,11 @@ fn is_monitorable(graph: &Graph) -> bool {
     }
 }
 
-/// The longest way to a definite state; none if there is a cycle without one.
-fn longest(graph: &Graph) -> Option<u32> {
-    let is_definite = |state: usize| graph.points[state].id().is_some_and(|id| id <= VIOLATED);
+/// Returns the length of the longest path to a definite state; none if there is a cycle without one.
+fn longest_path(graph: &Graph) -> Option<u32> {
+    let is_definite = |state: usize| graph.points[state].id().is_some_and(|id| id <= VIOLATED_STATE);
     let mut lengths: Vec<Option<u32>> = (0..graph.points.len()).map(|state| is_definite(state).then_some(0)).collect();
-    // Each round settles the states all of whose ways are settled; without a cycle everything is settled in the end.
+    // Each round settles the states all of whose successors are settled; without a cycle all are settled in the end.
     loop {
         let mut changed = false;
         for state in 0..graph.points.len() {
@@ -413,14 +420,15 @@ fn longest(graph: &Graph) -> Option<u32> {
     }
 }
 
-/// How two formulas stand to each other.
+/// The relation of two formulas.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Relation {
     /// No infinite trace satisfies both.
     pub contradict: bool,
-    /// Whatever satisfies the first satisfies the second.
+    /// Every word that satisfies the first satisfies the second.
     pub implies: bool,
-    /// Whatever satisfies the second satisfies the first.
+    /// Every word that satisfies the second satisfies the first.
     pub implied: bool,
     /// A trace that satisfies both.
     pub both: Option<Lasso>,
@@ -438,7 +446,7 @@ pub fn relate(arena: &Arena, f: Formula, g: Formula) -> Result<Relation, Compile
         let both = arena.and([left, right]);
         let mut analysis = Analysis::new(&arena, both)?;
         let start = analysis.cache.start(&analysis.monitor.compiled.skeleton, analysis.valuation);
-        let bottom = if analysis.monitor.compiled.negated { SATISFIED } else { VIOLATED };
+        let bottom = if analysis.monitor.compiled.negated { SATISFIED_STATE } else { VIOLATED_STATE };
         Ok((start.id() == Some(bottom), analysis.satisfying()))
     };
     let (contradict, both) = joint(f, g)?;
@@ -447,71 +455,71 @@ pub fn relate(arena: &Arena, f: Formula, g: Formula) -> Result<Relation, Compile
     Ok(Relation { contradict, implies, implied, both, left_only, right_only })
 }
 
-/// The duties of a formula that never came up on a trace: atoms it asks for, without which it would hold all the same.
-/// Empty if it does not hold at the end.
+/// Returns the atoms that a formula requires but that a trace never exercised: it would hold without them. Empty if it
+/// does not hold at the end.
 pub fn vacuity(arena: &Arena, f: Formula, trace: &[Facts]) -> Vec<Formula> {
     let mut arena = arena.clone();
-    if !holds(&arena, f, trace) {
+    if !holds_at_end(&arena, f, trace) {
         return Vec::new();
     }
     let mut atoms = Vec::new();
-    occurrences(&arena, f, true, &mut atoms);
+    collect_occurrences(&arena, f, true, &mut atoms);
     let mut vacuous = Vec::new();
     for (atom, polarity) in &atoms {
-        // What the formula forbids, or asks for in one place and forbids in another, is no duty.
+        // An atom that the formula forbids somewhere is no duty.
         if !polarity || atoms.contains(&(atom.clone(), false)) {
             continue;
         }
         let never = arena.truth(false);
-        let adverse = replace(&mut arena, f, atom, never);
-        if holds(&arena, adverse, trace) {
+        let adverse = replace_atom(&mut arena, f, atom, never);
+        if holds_at_end(&arena, adverse, trace) {
             vacuous.push(arena.insert(Node::Fact(atom.clone())));
         }
     }
     vacuous
 }
 
-fn holds(arena: &Arena, f: Formula, trace: &[Facts]) -> bool {
+fn holds_at_end(arena: &Arena, f: Formula, trace: &[Facts]) -> bool {
     let Ok(monitor) = Monitor::new(arena, f) else { return false };
-    let mut watch = MonitorSet::new();
-    let id = watch.add(monitor, After::Latch);
-    let mut standing = watch.start();
+    let mut monitors = MonitorSet::new();
+    let id = monitors.add(monitor, After::Latch);
+    let mut trace_state = monitors.start();
     for facts in trace {
-        watch.step(&mut standing, facts);
+        monitors.step(&mut trace_state, facts);
     }
-    watch.end(&mut standing, id) == Verdict::Satisfied
+    monitors.end(&mut trace_state, id) == Verdict::Satisfied
 }
 
-/// Each atom with the sides it stands on: does it help the formula, or hinder it?
-fn occurrences(arena: &Arena, f: Formula, polarity: bool, found: &mut Vec<(Atom, bool)>) {
+/// Collects each atom with its polarities: whether it makes the formula true or false.
+fn collect_occurrences(arena: &Arena, f: Formula, polarity: bool, found: &mut Vec<(Atom, bool)>) {
     match &arena[f] {
         Node::Fact(atom) => {
             if !found.contains(&(atom.clone(), polarity)) {
                 found.push((atom.clone(), polarity));
             }
         }
-        Node::Not(g) => occurrences(arena, *g, !polarity, found),
+        Node::Not(g) => collect_occurrences(arena, *g, !polarity, found),
         Node::Implies(left, right) => {
-            occurrences(arena, *left, !polarity, found);
-            occurrences(arena, *right, polarity, found);
+            collect_occurrences(arena, *left, !polarity, found);
+            collect_occurrences(arena, *right, polarity, found);
         }
         Node::Iff(left, right) => {
             for side in [left, right] {
-                occurrences(arena, *side, polarity, found);
-                occurrences(arena, *side, !polarity, found);
+                collect_occurrences(arena, *side, polarity, found);
+                collect_occurrences(arena, *side, !polarity, found);
             }
         }
-        node => node.operands().iter().for_each(|operand| occurrences(arena, *operand, polarity, found)),
+        node => node.operands().iter().for_each(|operand| collect_occurrences(arena, *operand, polarity, found)),
     }
 }
 
-/// The formula with another one in place of an atom.
-fn replace(arena: &mut Arena, f: Formula, atom: &Atom, by: Formula) -> Formula {
+/// Returns the formula with an atom replaced by another formula.
+fn replace_atom(arena: &mut Arena, f: Formula, atom: &Atom, by: Formula) -> Formula {
     if matches!(&arena[f], Node::Fact(other) if other == atom) {
         return by;
     }
     let node = arena[f].clone();
-    match node.map(|operand| replace(arena, operand, atom, by)) {
+    match node.map(|operand| replace_atom(arena, operand, atom, by)) {
         Node::And(list) => arena.and(list),
         Node::Or(list) => arena.or(list),
         node => arena.insert(node),

@@ -1,124 +1,126 @@
-//! What has been learnt about a formula: its states and the transitions between them, found as traces need them.
+//! The states and transitions of a formula, computed as traces need them.
 //!
-//! A step on a known state by a known letter is a look-up. Everything else is computed once and kept, within the bounds
-//! of [`CacheLimits`]: transitions are dropped and counted when there are too many; states are never dropped, since traces
-//! stand at them, but once there are too many further ones are computed anew at each step and kept by the traces
-//! themselves. No bound changes a verdict.
+//! A step on a known state by a known letter is a look-up. Everything else is computed once and cached, within
+//! [`CacheLimits`]. Too many transitions are dropped, and the drops are counted. States are never dropped, because
+//! traces refer to them; beyond the limit, traces keep further states themselves and compute each step. No limit
+//! changes a verdict.
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
 use crate::interval::{Span, Time};
-use crate::joint::Joint;
-use crate::normal::{Clock, Norm, Norms};
-use crate::satisfy::Satisfy;
-use crate::slots::Sources;
-use crate::state::{Handle, Member, Point, Portable, Residual, Times};
-use crate::stepper::{Beginning, Flags, Letter, Skeleton, Stepper};
+use crate::joint_search::JointSearch;
+use crate::norm::{Clock, Norm, Norms};
+use crate::satisfiability::Satisfiability;
+use crate::slots::SlotSources;
+use crate::state::{Handle, Member, Point, PortableResidual, Residual, Times};
+use crate::stepper::{Skeleton, SlotSet, StartNorms, StepInput, Stepper};
 use crate::verdict::Verdict;
 
-/// The bounds of what monitors learn, and of what traces keep for formulas about data.
+/// The limits of the cache of a monitor, and of the rows that a trace keeps for a formula about data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheLimits {
-    /// States kept by number, the two definite ones included.
+    /// The most cached states, the two definite ones included.
     pub states: usize,
-    /// Transitions kept outside of tables, and answers about continuations.
+    /// The most cached transitions outside of tables, and answers about continuations.
     pub transitions: usize,
-    /// Rows and happenings that one formula about data may keep for one trace. Beyond that nothing can be told of it any
-    /// more: every position is unknown.
+    /// The most rows and occurrences that one formula about data keeps for one trace. Beyond that, every position is
+    /// unknown to it.
     pub rows: usize,
 }
 
 impl CacheLimits {
-    /// Some tens of megabytes for a formula that really needs them, and some hundreds for rows; most need some kilobytes.
+    /// At most tens of megabytes for a formula, and hundreds for rows; most formulas need kilobytes.
     pub const DEFAULT: CacheLimits = CacheLimits { states: 20_000, transitions: 200_000, rows: 4_000_000 };
 }
 
-/// What a [`Cache`] holds and how often it had to let go.
+/// The size of a [`Cache`] and how often it was cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheUse {
-    /// States kept by number.
+    /// Cached states.
     pub states: usize,
-    /// Transitions kept, in tables or outside.
+    /// Cached transitions, in tables or outside.
     pub transitions: usize,
-    /// How often transitions were dropped because of the limit or on demand.
+    /// How often transitions were dropped, because of the limit or on demand.
     pub clears: u64,
-    /// Steps that had to be computed although all was known before, because their state was not kept.
+    /// Steps that were computed because their state is not cached.
     pub uncached_steps: u64,
-    /// Some search for a continuation was cut short: verdicts stay true but may come later than they could.
+    /// Whether a search for a continuation reached its limit: verdicts are right but may be late.
     pub is_partial: bool,
 }
 
 /// Formulas with at most this many letter bits have their transitions in a table.
-const TABLE_WIDTH: u32 = 8;
-const UNKNOWN: u32 = u32::MAX;
-/// Set in a table entry that names a move rather than a state.
-const MOVE: u32 = 1 << 31;
+const MAX_TABLE_BITS: u32 = 8;
+const UNKNOWN_TRANSITION: u32 = u32::MAX;
+/// The flag of a table entry that is a timed transition, not a state.
+const TIMED_TRANSITION: u32 = 1 << 31;
 
 /// The numbers of the two definite states.
-pub(crate) const SATISFIED: u32 = 0;
-pub(crate) const VIOLATED: u32 = 1;
+pub(crate) const SATISFIED_STATE: u32 = 0;
+pub(crate) const VIOLATED_STATE: u32 = 1;
 
-/// What is asked of a state, once.
+/// The properties of a state, computed once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Info {
+pub(crate) struct StateInfo {
     pub(crate) verdict: Verdict,
     pub(crate) at_end: Verdict,
-    /// Does an empty letter leave it where it is? Unknown until it has been asked.
+    /// Whether an empty letter leaves it unchanged; none until asked.
     pub(crate) idle: Option<bool>,
     /// The letter bits that can matter.
     support: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct TransitionKey {
     state: u32,
-    letter: Letter,
+    letter: StepInput,
 }
 
 #[derive(Clone, Debug)]
 struct Transition {
     handle: Handle,
-    /// Where the content of the new slots comes from; none if all stay as they are.
-    sources: Option<Sources>,
+    /// The sources of the new slots; none if all slots stay as they are.
+    sources: Option<SlotSources>,
 }
 
-/// A transition that changes the file of times.
+/// A transition that changes the times in slots.
 #[derive(Clone, Debug)]
-struct Move {
+struct TimedTransition {
     target: u32,
-    sources: Sources,
+    sources: SlotSources,
 }
 
-/// Norms that belong to no kept state.
+/// Norms that belong to no cached state.
 #[derive(Clone, Debug, Default)]
-struct Aside {
+struct ScratchArena {
     norms: Norms,
-    satisfy: Satisfy,
+    satisfy: Satisfiability,
 }
 
-/// However few states are kept, so many may be computed aside before it is emptied.
-const MOST_ASIDE: usize = 1000;
+/// The least capacity of the scratch arena, in states, before it is emptied.
+const MIN_SCRATCH_STATES: usize = 1000;
 
-/// What has been learnt about one formula.
+/// The cached states and transitions of one formula.
 #[derive(Clone, Debug)]
 pub struct Cache {
     norms: Norms,
-    satisfy: Satisfy,
+    satisfy: Satisfiability,
     states: IndexSet<Residual, FxBuildHasher>,
-    info: Vec<Info>,
-    /// For each state: is it known to be open and idle? Between two such states nothing needs to be noted.
+    info: Vec<StateInfo>,
+    /// For each state, whether it is known to be open and idle. A transition between two such states needs no
+    /// bookkeeping.
     calm: Vec<bool>,
-    /// By state and letter: the state it leads to, or the number of a move.
+    /// By state and letter: the next state, or the number of a timed transition.
     table: Vec<u32>,
-    moves: Vec<Move>,
-    /// The same for formulas with too many letter bits for a table.
+    moves: Vec<TimedTransition>,
+    /// By state and letter: the next state, for formulas with too many letter bits for a table.
     broad: FxHashMap<(u32, u64), u32>,
-    transitions: FxHashMap<Key, Transition>,
-    /// Where states that are not kept are stepped.
-    aside: Option<Box<Aside>>,
-    /// Sets of states whose bindings exclude each other, or do not.
+    transitions: FxHashMap<TransitionKey, Transition>,
+    /// The arena for steps of states that are not cached.
+    aside: Option<Box<ScratchArena>>,
+    /// For sets of states, whether their bindings exclude each other.
     joint: FxHashMap<Box<[u32]>, bool>,
     limits: CacheLimits,
     clears: u64,
@@ -130,7 +132,7 @@ impl Cache {
     pub(crate) fn new(skeleton: &Skeleton, limits: CacheLimits) -> Cache {
         let mut cache = Cache {
             norms: skeleton.norms.clone(),
-            satisfy: Satisfy::default(),
+            satisfy: Satisfiability::default(),
             states: IndexSet::default(),
             info: Vec::new(),
             calm: Vec::new(),
@@ -151,22 +153,22 @@ impl Cache {
         cache
     }
 
-    /// What it holds, and how often it had to let go.
+    /// Returns its size, and how often it was cleared.
     pub fn usage(&self) -> CacheUse {
         CacheUse {
             states: self.states.len(),
             transitions: self.transitions.len()
                 + self.broad.len()
-                + self.table.iter().filter(|target| **target != UNKNOWN).count(),
+                + self.table.iter().filter(|target| **target != UNKNOWN_TRANSITION).count(),
             clears: self.clears,
             uncached_steps: self.uncached_steps,
             is_partial: self.is_partial || self.satisfy.is_partial,
         }
     }
 
-    /// Drops all transitions and answers. Traces stay where they are.
+    /// Drops all transitions and answers. Traces keep their states.
     pub fn clear(&mut self) {
-        self.table.fill(UNKNOWN);
+        self.table.fill(UNKNOWN_TRANSITION);
         self.moves.clear();
         self.broad.clear();
         self.transitions.clear();
@@ -176,45 +178,45 @@ impl Cache {
         self.clears += 1;
     }
 
-    /// May a trace go from one state to another without anything to be noted?
+    /// Whether a transition between two states needs no bookkeeping.
     #[inline]
     pub(crate) fn is_calm(&self, from: u32, to: u32) -> bool {
         self.calm[from as usize] & self.calm[to as usize]
     }
 
-    /// Where a trace stands before its first position, for a valuation of the rigid bits.
+    /// Returns the start state, for a valuation of the rigid comparisons.
     pub(crate) fn start(&mut self, skeleton: &Skeleton, rigid: usize) -> Point {
-        let Beginning { holds, fails, on_empty } = skeleton.starts[rigid];
+        let StartNorms { holds, fails, on_empty } = skeleton.starts[rigid];
         let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
         let (holds, fails) = (stepper.initial(holds, on_empty), stepper.initial(fails, !on_empty));
-        let member = stepper.settled(Member::new(holds, fails));
+        let member = stepper.settle(Member::new(holds, fails));
         let handle = self.keep(skeleton, Residual::single(member));
         Point { handle, times: Times::default() }
     }
 
-    /// The state after a letter of known facts, if it is known and no times change: the hot path.
+    /// Returns the next state for a letter of known facts, if it is cached and no times change: the hot path.
     #[inline]
     pub(crate) fn look_up(&self, state: u32, bits: u64, width: u32) -> Option<u32> {
-        if width > TABLE_WIDTH {
+        if width > MAX_TABLE_BITS {
             let bits = bits & self.info[state as usize].support;
             return self.broad.get(&(state, bits)).copied();
         }
-        self.table.get((state as usize) << width | bits as usize).copied().filter(|target| *target < MOVE)
+        self.table.get((state as usize) << width | bits as usize).copied().filter(|target| *target < TIMED_TRANSITION)
     }
 
     pub(crate) fn verdict(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
         self.ask(skeleton, point, |info| info.verdict, Residual::verdict)
     }
 
-    pub(crate) fn at_end(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
-        self.ask(skeleton, point, |info| info.at_end, Residual::at_end)
+    pub(crate) fn end_verdict(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
+        self.ask(skeleton, point, |info| info.at_end, Residual::end_verdict)
     }
 
     fn ask<T>(
         &self,
         skeleton: &Skeleton,
         point: &Point,
-        known: impl Fn(&Info) -> T,
+        known: impl Fn(&StateInfo) -> T,
         computed: impl Fn(&Residual) -> T,
     ) -> T {
         match &point.handle {
@@ -226,12 +228,12 @@ impl Cache {
         }
     }
 
-    /// Reads a residual together with its norms and what is known of continuations.
+    /// Calls a function with a residual, its norms, and the answers about continuations.
     pub(crate) fn with_residual<T>(
         &mut self,
         skeleton: &Skeleton,
         point: &Point,
-        read: impl FnOnce(&Residual, &mut Norms, &mut Satisfy) -> T,
+        read: impl FnOnce(&Residual, &mut Norms, &mut Satisfiability) -> T,
     ) -> T {
         match &point.handle {
             Handle::Cached(id) => read(&self.states[*id as usize], &mut self.norms, &mut self.satisfy),
@@ -239,12 +241,12 @@ impl Cache {
                 let mut norms = skeleton.norms.clone();
                 let residual = portable.import(&mut norms);
                 let residual = residual.unwrap_or_else(|| Residual::single(Member::violated()));
-                read(&residual, &mut norms, &mut Satisfy::default())
+                read(&residual, &mut norms, &mut Satisfiability::default())
             }
         }
     }
 
-    /// Would an empty letter, without any time passing, leave a trace where it is?
+    /// Whether an empty letter, without any time passing, leaves a state unchanged.
     pub(crate) fn is_idle(&mut self, skeleton: &Skeleton, point: &Point) -> bool {
         match point.handle {
             Handle::Cached(id) => self.is_idle_at(skeleton, id),
@@ -260,30 +262,31 @@ impl Cache {
         // A slot that waits for its lower bound changes its state by the mere passing of time.
         let idle = self.states[id as usize].clocks.iter().all(|clock| skeleton.clocks[usize::from(*clock)].from.0 == 0)
             && {
-                let transition = self.transition(skeleton, id, Letter::Facts { bits: 0, unknown: 0, ripe: [].into() });
+                let transition =
+                    self.transition(skeleton, id, StepInput::Facts { bits: 0, unknown: 0, ripe: [].into() });
                 matches!(transition.handle, Handle::Cached(target) if target == id) && transition.sources.is_none()
             };
         self.info[id as usize].idle = Some(idle);
-        self.calm[id as usize] = idle && id > VIOLATED;
+        self.calm[id as usize] = idle && id > VIOLATED_STATE;
         idle
     }
 
-    /// Where a trace stands after a position with these facts at this time.
+    /// Returns the state after a position with this letter at this time.
     ///
     /// Deadlines before that time must have been expired.
     pub(crate) fn step(&mut self, skeleton: &Skeleton, point: &Point, bits: u64, unknown: u64, time: Time) -> Point {
         if let (Handle::Cached(id), 0, false) = (&point.handle, unknown, skeleton.waits)
-            && let Some(known) = self.known(*id, point, bits, skeleton.width, time)
+            && let Some(known) = self.look_up_point(*id, point, bits, skeleton.width, time)
         {
             return known;
         }
         // A bound that begins at once has no lower end to reach.
         let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
-        let ripe = flags(skeleton, self.clocks(point), &point.times, time, is_ripe);
-        self.advance(skeleton, point, Letter::Facts { bits, unknown, ripe }, time)
+        let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
+        self.advance(skeleton, point, StepInput::Facts { bits, unknown, ripe }, time)
     }
 
-    /// Whether a position breaks one of the ways a trace can stand that was not broken before.
+    /// Whether a position violates a possible state of the trace that was not violated before.
     pub(crate) fn may_break(
         &mut self,
         skeleton: &Skeleton,
@@ -293,44 +296,44 @@ impl Cache {
         time: Time,
     ) -> bool {
         let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
-        let ripe = flags(skeleton, self.clocks(point), &point.times, time, is_ripe);
+        let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
         let support = point.id().map_or(u64::MAX, |id| self.info[id as usize].support);
-        let letter = Letter::Facts { bits: bits & support, unknown: unknown & support, ripe };
+        let letter = StepInput::Facts { bits: bits & support, unknown: unknown & support, ripe };
         self.with_residual(skeleton, point, |residual, norms, satisfy| {
-            let open = residual.members.iter().filter(|member| !member.form().is_definite());
+            let open = residual.members.iter().filter(|member| !member.formal_verdict().is_definite());
             let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
             let (after, _) = Stepper { norms, satisfy, skeleton }.step(&open, &letter);
-            after.members.iter().any(|member| member.form() == Verdict::Violated)
+            after.members.iter().any(|member| member.formal_verdict() == Verdict::Violated)
         })
     }
 
-    /// Where a trace stands when no position before this time can come any more; none if nothing expires.
+    /// Returns the state after every deadline before this time has expired; none if none expires.
     pub(crate) fn expire(&mut self, skeleton: &Skeleton, point: &Point, time: Time) -> Option<Point> {
         let is_over = |clock: Clock, span: Span| clock.to.is_some_and(|to| span > to);
-        let expired = flags(skeleton, self.clocks(point), &point.times, time, is_over);
+        let expired = select_slots(skeleton, self.clocks(point), &point.times, time, is_over);
         if expired.is_empty() {
             return None;
         }
-        Some(self.advance(skeleton, point, Letter::Expired(expired), time))
+        Some(self.advance(skeleton, point, StepInput::Expired(expired), time))
     }
 
-    /// Where a trace would stand if one of its deadlines had passed.
+    /// Returns the states after each single deadline has expired.
     pub(crate) fn expirations(&mut self, skeleton: &Skeleton, point: &Point) -> Vec<Point> {
         let clocks: Vec<u8> = self.clocks(point).to_vec();
         let mut points = Vec::new();
         for slot in 0..clocks.len() {
-            // The oldest deadline of a clock passes first.
+            // The oldest deadline of a clock expires first.
             let is_oldest = slot == 0 || clocks[slot - 1] != clocks[slot];
             if is_oldest && skeleton.clocks[usize::from(clocks[slot])].to.is_some() {
                 let mut words = vec![0u64; slot / 64 + 1];
                 words[slot / 64] = 1 << (slot % 64);
-                points.push(self.advance(skeleton, point, Letter::Expired(words.into()), Time(0)));
+                points.push(self.advance(skeleton, point, StepInput::Expired(words.into()), Time(0)));
             }
         }
         points
     }
 
-    /// The earliest moment after which something expires.
+    /// Returns the earliest deadline.
     pub(crate) fn deadline(&self, skeleton: &Skeleton, point: &Point) -> Option<Time> {
         let ends = self
             .clocks(point)
@@ -347,59 +350,61 @@ impl Cache {
         }
     }
 
-    /// Where the table leads, if it knows.
+    /// Returns the next point from the table, if it is cached.
     #[inline]
-    fn known(&self, id: u32, point: &Point, bits: u64, width: u32, time: Time) -> Option<Point> {
-        if width > TABLE_WIDTH {
+    fn look_up_point(&self, id: u32, point: &Point, bits: u64, width: u32, time: Time) -> Option<Point> {
+        if width > MAX_TABLE_BITS {
             return None;
         }
         match *self.table.get((id as usize) << width | bits as usize)? {
-            UNKNOWN => None,
-            target if target < MOVE => Some(Point { handle: Handle::Cached(target), times: point.times.clone() }),
+            UNKNOWN_TRANSITION => None,
+            target if target < TIMED_TRANSITION => {
+                Some(Point { handle: Handle::Cached(target), times: point.times.clone() })
+            }
             number => {
-                let Move { target, sources } = &self.moves[(number & !MOVE) as usize];
-                Some(Point { handle: Handle::Cached(*target), times: moved(&point.times, sources, time) })
+                let TimedTransition { target, sources } = &self.moves[(number & !TIMED_TRANSITION) as usize];
+                Some(Point { handle: Handle::Cached(*target), times: move_times(&point.times, sources, time) })
             }
         }
     }
 
-    fn advance(&mut self, skeleton: &Skeleton, point: &Point, letter: Letter, time: Time) -> Point {
+    fn advance(&mut self, skeleton: &Skeleton, point: &Point, letter: StepInput, time: Time) -> Point {
         let transition = match &point.handle {
             Handle::Cached(id) => self.transition(skeleton, *id, letter),
-            Handle::Loose(portable) => self.uncached(skeleton, portable, &letter),
+            Handle::Loose(portable) => self.step_uncached(skeleton, portable, &letter),
         };
         let times = match &transition.sources {
             None => point.times.clone(),
-            Some(sources) => moved(&point.times, sources, time),
+            Some(sources) => move_times(&point.times, sources, time),
         };
         Point { handle: transition.handle, times }
     }
 
-    /// A step of a state that is not kept: in an arena aside, which is dropped when it has grown.
-    fn uncached(&mut self, skeleton: &Skeleton, portable: &Portable, letter: &Letter) -> Transition {
+    /// Steps a state that is not cached, in a scratch arena that is dropped when it has grown.
+    fn step_uncached(&mut self, skeleton: &Skeleton, portable: &PortableResidual, letter: &StepInput) -> Transition {
         self.uncached_steps += 1;
-        // What earlier uncached steps found out is of use to this one, within the same bounds as the rest.
+        // Uncached steps share their results, within the limits of the cache.
         let mut aside = self.aside.take().unwrap_or_default();
-        let most = self.limits.states.max(MOST_ASIDE).saturating_mul(64);
+        let most = self.limits.states.max(MIN_SCRATCH_STATES).saturating_mul(64);
         if aside.norms.len() == 0 || aside.norms.len() + aside.satisfy.len() > most {
-            *aside = Aside { norms: skeleton.norms.clone(), satisfy: Satisfy::default() };
+            *aside = ScratchArena { norms: skeleton.norms.clone(), satisfy: Satisfiability::default() };
         }
         let mut stepper = Stepper { norms: &mut aside.norms, satisfy: &mut aside.satisfy, skeleton };
         // INVARIANT: a loose residual was exported by this cache or checked when it was adopted.
         let Some(residual) = portable.import(stepper.norms) else {
-            return Transition { handle: Handle::Cached(VIOLATED), sources: Some([].into()) };
+            return Transition { handle: Handle::Cached(VIOLATED_STATE), sources: Some([].into()) };
         };
         let (residual, sources) = stepper.step(&residual, letter);
         self.is_partial |= aside.satisfy.is_partial;
-        let handle = self.keep_from(skeleton, residual, &aside.norms);
+        let handle = self.keep_foreign(skeleton, residual, &aside.norms);
         self.aside = Some(aside);
         Transition { handle, sources }
     }
 
-    fn transition(&mut self, skeleton: &Skeleton, id: u32, mut letter: Letter) -> Transition {
+    fn transition(&mut self, skeleton: &Skeleton, id: u32, mut letter: StepInput) -> Transition {
         let width = skeleton.width;
         let mut in_table = None;
-        if let Letter::Facts { bits, unknown, ripe } = &mut letter {
+        if let StepInput::Facts { bits, unknown, ripe } = &mut letter {
             let support = self.info[id as usize].support;
             *bits &= support;
             *unknown &= support;
@@ -410,7 +415,7 @@ impl Cache {
                 }
             }
         }
-        let key = Key { state: id, letter };
+        let key = TransitionKey { state: id, letter };
         if let Some(known) = self.transitions.get(&key) {
             return known.clone();
         }
@@ -423,15 +428,15 @@ impl Cache {
             self.clear();
         }
         match (in_table, &transition) {
-            (Some(bits), Transition { handle: Handle::Cached(target), sources: None }) if width > TABLE_WIDTH => {
+            (Some(bits), Transition { handle: Handle::Cached(target), sources: None }) if width > MAX_TABLE_BITS => {
                 self.broad.insert((id, bits), *target);
             }
-            (Some(bits), Transition { handle: Handle::Cached(target), sources }) if width <= TABLE_WIDTH => {
+            (Some(bits), Transition { handle: Handle::Cached(target), sources }) if width <= MAX_TABLE_BITS => {
                 let entry = match sources {
                     None => *target,
                     Some(sources) => {
-                        self.moves.push(Move { target: *target, sources: sources.clone() });
-                        (self.moves.len() - 1) as u32 | MOVE
+                        self.moves.push(TimedTransition { target: *target, sources: sources.clone() });
+                        (self.moves.len() - 1) as u32 | TIMED_TRANSITION
                     }
                 };
                 self.fill_row(id, bits, width, entry);
@@ -439,13 +444,13 @@ impl Cache {
             (_, Transition { handle: Handle::Cached(_), .. }) => {
                 self.transitions.insert(key, transition.clone());
             }
-            // A loose target is not worth keeping: it would outgrow the limit that made it loose.
+            // A loose target is not cached: it would outgrow the limit that made it loose.
             (_, Transition { handle: Handle::Loose(_), .. }) => self.uncached_steps += 1,
         }
         transition
     }
 
-    /// Every letter that agrees on the bits that matter leads to the same state.
+    /// Fills the table for every letter that agrees on the bits that matter.
     fn fill_row(&mut self, id: u32, bits: u64, width: u32, target: u32) {
         let free = !self.info[id as usize].support & ((1 << width) - 1);
         let row = (id as usize) << width;
@@ -459,25 +464,25 @@ impl Cache {
         }
     }
 
-    /// Keeps a residual by number if there is room.
+    /// Caches a residual if there is room, and returns its handle.
     fn keep(&mut self, skeleton: &Skeleton, residual: Residual) -> Handle {
         match self.states.get_index_of(&residual) {
             Some(index) => Handle::Cached(index as u32),
-            None if self.is_full() => Handle::Loose(Arc::new(Portable::export(&residual, &self.norms))),
+            None if self.is_full() => Handle::Loose(Arc::new(PortableResidual::export(&residual, &self.norms))),
             None => Handle::Cached(self.insert(skeleton, residual)),
         }
     }
 
-    /// The same for a residual over another arena.
-    fn keep_from(&mut self, skeleton: &Skeleton, residual: Residual, norms: &Norms) -> Handle {
+    /// Caches a residual of another arena, like [`Cache::keep`].
+    fn keep_foreign(&mut self, skeleton: &Skeleton, residual: Residual, norms: &Norms) -> Handle {
         if let [member] = &residual.members[..] {
-            match member.form() {
-                Verdict::Satisfied => return Handle::Cached(SATISFIED),
-                Verdict::Violated => return Handle::Cached(VIOLATED),
+            match member.formal_verdict() {
+                Verdict::Satisfied => return Handle::Cached(SATISFIED_STATE),
+                Verdict::Violated => return Handle::Cached(VIOLATED_STATE),
                 Verdict::Inconclusive => {}
             }
         }
-        let portable = Portable::export(&residual, norms);
+        let portable = PortableResidual::export(&residual, norms);
         if self.is_full() {
             return Handle::Loose(Arc::new(portable));
         }
@@ -487,25 +492,25 @@ impl Cache {
         }
     }
 
-    /// The residual of a snapshot, kept like any other; none if it is not a residual of this formula.
-    pub(crate) fn adopt(&mut self, skeleton: &Skeleton, portable: &Portable) -> Option<Handle> {
+    /// Caches the residual of a snapshot; none if it is not a residual of this formula.
+    pub(crate) fn adopt(&mut self, skeleton: &Skeleton, portable: &PortableResidual) -> Option<Handle> {
         let mut norms = skeleton.norms.clone();
         let residual = portable.import(&mut norms)?;
         let fits = norms.highest_bit().is_none_or(|bit| u32::from(bit) < skeleton.width)
             && residual.clocks.iter().all(|clock| usize::from(*clock) < skeleton.clocks.len());
-        fits.then(|| self.keep_from(skeleton, residual, &norms))
+        fits.then(|| self.keep_foreign(skeleton, residual, &norms))
     }
 
-    /// Can points of bindings that share some facts not all be satisfied together? `own` are the bits each binding has
-    /// for itself. One binding stands for all that stand where it stands: they can do as it does.
-    pub(crate) fn conflict(&mut self, skeleton: &Skeleton, points: &[Point], own: u64) -> bool {
+    /// Whether bindings at these points exclude each other through the facts they share. `own` are the bits of one
+    /// binding alone. One binding represents all others in its state.
+    pub(crate) fn has_conflict(&mut self, skeleton: &Skeleton, points: &[Point], own: u64) -> bool {
         let mut states: Vec<u32> = points.iter().filter_map(Point::id).collect();
         states.sort_unstable();
         states.dedup();
         if let Some(known) = self.joint.get(&states[..]) {
             return *known;
         }
-        let conflict = Joint::new(skeleton, own, states.len()).is_some_and(|mut joint| {
+        let conflict = JointSearch::new(skeleton, own, states.len()).is_some_and(|mut joint| {
             let parts = states.iter().enumerate().map(|(index, state)| {
                 let residual = &self.states[*state as usize];
                 joint.add(residual, &self.norms, index)
@@ -517,11 +522,11 @@ impl Cache {
         conflict
     }
 
-    /// The residual of a point by itself.
-    pub(crate) fn portable(&self, point: &Point) -> Portable {
+    /// Returns the residual of a point with its own norms.
+    pub(crate) fn portable(&self, point: &Point) -> PortableResidual {
         match &point.handle {
-            Handle::Cached(id) => Portable::export(&self.states[*id as usize], &self.norms),
-            Handle::Loose(portable) => Portable::clone(portable),
+            Handle::Cached(id) => PortableResidual::export(&self.states[*id as usize], &self.norms),
+            Handle::Loose(portable) => PortableResidual::clone(portable),
         }
     }
 
@@ -537,24 +542,30 @@ impl Cache {
             .flat_map(Member::clauses)
             .flatten()
             .fold(0, |bits, obligation| bits | self.norms.support(obligation.norm(), &mut seen));
-        let (verdict, at_end) = (residual.verdict(), residual.at_end());
+        let (verdict, at_end) = (residual.verdict(), residual.end_verdict());
         let (index, _) = self.states.insert_full(residual);
-        self.info.push(Info { verdict, at_end, idle: None, support });
+        self.info.push(StateInfo { verdict, at_end, idle: None, support });
         self.calm.push(false);
-        if skeleton.width <= TABLE_WIDTH {
-            self.table.resize((index + 1) << skeleton.width, UNKNOWN);
+        if skeleton.width <= MAX_TABLE_BITS {
+            self.table.resize((index + 1) << skeleton.width, UNKNOWN_TRANSITION);
         }
         index as u32
     }
 }
 
-/// The file of times after a transition.
-fn moved(times: &Times, sources: &Sources, now: Time) -> Times {
+/// Returns the times in slots after a transition.
+fn move_times(times: &Times, sources: &SlotSources, now: Time) -> Times {
     sources.iter().map(|source| source.map_or(now, |slot| times[usize::from(slot)])).collect()
 }
 
-/// The slots for which something holds of their clock and how long ago they began.
-fn flags(skeleton: &Skeleton, clocks: &[u8], times: &[Time], now: Time, holds: impl Fn(Clock, Span) -> bool) -> Flags {
+/// Returns the slots whose clock and age satisfy a condition.
+fn select_slots(
+    skeleton: &Skeleton,
+    clocks: &[u8],
+    times: &[Time],
+    now: Time,
+    holds: impl Fn(Clock, Span) -> bool,
+) -> SlotSet {
     let mut words: Vec<u64> = Vec::new();
     for (index, (clock, start)) in clocks.iter().zip(times).enumerate() {
         if holds(skeleton.clocks[usize::from(*clock)], now.since(*start)) {

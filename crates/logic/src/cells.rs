@@ -1,8 +1,8 @@
 //! Which bindings have a state of their own, and how to find them by their values.
 //!
-//! With a million bindings every look-up leaves the processor's cache, so the table is laid out to leave it once: open
-//! addressing with linear probing, the class of a binding beside its tag. (A table with control bytes apart, tried
-//! first, took a second miss that had to wait for the first.)
+//! With a million bindings every look-up misses the processor's cache, so the layout costs one miss only: open
+//! addressing with linear probing, the class of a binding beside its tag. (A table with separate control bytes costs a
+//! second miss that has to wait for the first.)
 
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
@@ -18,45 +18,45 @@ pub(crate) type CellId = u32;
 /// The number of a class of bindings that move together.
 pub(crate) type ClassId = u32;
 
-const EMPTY: CellId = CellId::MAX;
+const EMPTY_CELL: CellId = CellId::MAX;
 
 /// The stored bindings of one formula: their values and the class each belongs to.
 ///
-/// A binding gives values to some variables; the others stand for every value that no stored binding gives them.
+/// A binding gives values to some variables; the others mean every value that no stored binding gives them.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells {
     width: usize,
-    slots: Vec<Slot>,
+    slots: Vec<CellSlot>,
     count: usize,
     keys: Vec<Option<Value>>,
     free: Vec<CellId>,
     /// For several variables: the cells of a mask, and those that agree on some of its variables.
     by_mask: FxHashMap<u32, Vec<CellId>>,
-    by_part: FxHashMap<Part, Vec<CellId>>,
-    /// The parts by which cells are looked up.
+    by_part: FxHashMap<BindingPart, Vec<CellId>>,
+    /// The masks by which cells are looked up.
     parts: Vec<u32>,
 }
 
-/// A place in the table. A whole number is its own tag, so that it is found without a look at the keys.
+/// A slot of the table. A whole number is its own tag, so that it is found without reading the keys.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct CellSlot {
     tag: u64,
     cell: CellId,
     class: ClassId,
 }
 
-impl Slot {
-    const FREE: Slot = Slot { tag: 0, cell: EMPTY, class: 0 };
+impl CellSlot {
+    const FREE: CellSlot = CellSlot { tag: 0, cell: EMPTY_CELL, class: 0 };
 }
 
 /// The mask of a cell, and the values it has for some of its variables.
-type Part = (u32, Box<[Option<Value>]>);
+type BindingPart = (u32, Box<[Option<Value>]>);
 
-/// The tag of a binding; `true` if no other binding of the formula can have it.
+/// Returns the tag of a binding; `true` if no other binding of the formula can have it.
 #[inline]
-fn tag_of<'a>(mut values: impl ExactSizeIterator<Item = Option<&'a Value>>) -> (u64, bool) {
+fn binding_tag<'a>(mut values: impl ExactSizeIterator<Item = Option<&'a Value>>) -> (u64, bool) {
     if values.len() == 1 {
-        return values.next().flatten().map_or((0, false), tag_of_value);
+        return values.next().flatten().map_or((0, false), value_tag);
     }
     let mut hasher = FxHasher::default();
     for value in values {
@@ -68,9 +68,9 @@ fn tag_of<'a>(mut values: impl ExactSizeIterator<Item = Option<&'a Value>>) -> (
     (hasher.finish() | 1 << 63, false)
 }
 
-/// Numbers that are not negative tag themselves; the tags of all other values have the highest bit set.
+/// Returns the tag of a value: a number that is not negative is its own; all other tags have the highest bit set.
 #[inline]
-fn tag_of_value(value: &Value) -> (u64, bool) {
+fn value_tag(value: &Value) -> (u64, bool) {
     match value {
         Value::Integer(integer) if *integer >= 0 => (*integer as u64, true),
         value => {
@@ -81,18 +81,18 @@ fn tag_of_value(value: &Value) -> (u64, bool) {
     }
 }
 
-/// The variables that a binding gives values to, as bits.
-pub(crate) fn mask_of(binding: &Binding) -> u32 {
+/// Returns the variables that a binding gives values to, as bits.
+pub(crate) fn binding_mask(binding: &Binding) -> u32 {
     binding.iter().enumerate().fold(0, |mask, (index, value)| mask | u32::from(value.is_some()) << index)
 }
 
-/// The part of a binding for some variables.
-pub(crate) fn part_of(binding: &Binding, mask: u32) -> Box<[Option<Value>]> {
+/// Returns the part of a binding for some variables.
+pub(crate) fn binding_part(binding: &Binding, mask: u32) -> Box<[Option<Value>]> {
     binding.iter().enumerate().map(|(index, value)| if mask >> index & 1 == 1 { value.clone() } else { None }).collect()
 }
 
-/// Takes a cell out of its list, looking at the latest first: what was just put in is what is taken out most often.
-fn take_out<K: Eq + Hash>(lists: &mut FxHashMap<K, Vec<CellId>>, key: K, cell: CellId) {
+/// Removes a cell from its list. It searches the latest first: those are removed most often.
+fn remove_from_list<K: Eq + Hash>(lists: &mut FxHashMap<K, Vec<CellId>>, key: K, cell: CellId) {
     let Entry::Occupied(mut entry) = lists.entry(key) else { return };
     let list = entry.get_mut();
     if let Some(place) = list.iter().rposition(|other| *other == cell) {
@@ -127,23 +127,23 @@ impl Cells {
         &self.keys[start..start + self.width]
     }
 
-    /// Where the search for a tag begins.
+    /// Returns the index at which the search for a tag begins.
     #[inline]
-    fn home(&self, tag: u64) -> usize {
+    fn home_place(&self, tag: u64) -> usize {
         let product = u128::from(tag ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
         ((product >> 64) as u64 ^ product as u64) as usize & (self.slots.len() - 1)
     }
 
-    /// The place of the slot that fits, if there is one.
+    /// Returns the index of the slot that matches, if there is one.
     #[inline]
-    fn place(&self, tag: u64, fits: impl Fn(CellId) -> bool) -> Option<usize> {
+    fn find_place(&self, tag: u64, fits: impl Fn(CellId) -> bool) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
         }
-        let mut place = self.home(tag);
+        let mut place = self.home_place(tag);
         loop {
             let slot = &self.slots[place];
-            if slot.cell == EMPTY {
+            if slot.cell == EMPTY_CELL {
                 return None;
             }
             if slot.tag == tag && fits(slot.cell) {
@@ -153,44 +153,44 @@ impl Cells {
         }
     }
 
-    fn place_of(&self, cell: CellId) -> Option<usize> {
-        let (tag, _) = tag_of(self.key(cell).iter().map(Option::as_ref));
-        self.place(tag, |other| other == cell)
+    fn cell_place(&self, cell: CellId) -> Option<usize> {
+        let (tag, _) = binding_tag(self.key(cell).iter().map(Option::as_ref));
+        self.find_place(tag, |other| other == cell)
     }
 
     pub(crate) fn class(&self, cell: CellId) -> ClassId {
         // INVARIANT: only cells that are stored are asked for.
-        self.place_of(cell).map_or(0, |place| self.slots[place].class)
+        self.cell_place(cell).map_or(0, |place| self.slots[place].class)
     }
 
     pub(crate) fn assign(&mut self, cell: CellId, class: ClassId) {
-        if let Some(place) = self.place_of(cell) {
+        if let Some(place) = self.cell_place(cell) {
             self.slots[place].class = class;
         }
     }
 
     pub(crate) fn find(&self, binding: &Binding) -> Option<CellId> {
-        let (tag, exact) = tag_of(binding.iter().map(Option::as_ref));
-        let place = self.place(tag, |cell| exact || self.key(cell) == binding)?;
+        let (tag, exact) = binding_tag(binding.iter().map(Option::as_ref));
+        let place = self.find_place(tag, |cell| exact || self.key(cell) == binding)?;
         Some(self.slots[place].cell)
     }
 
-    /// For a single variable, without making a binding of the value: the cell and its class.
+    /// Returns the cell and class of a value, for a single variable, without building a binding.
     #[inline]
     pub(crate) fn find_value(&self, value: &Value) -> Option<(CellId, ClassId)> {
-        let (tag, exact) = tag_of_value(value);
-        let place = self.place(tag, |cell| exact || self.keys[cell as usize].as_ref() == Some(value))?;
+        let (tag, exact) = value_tag(value);
+        let place = self.find_place(tag, |cell| exact || self.keys[cell as usize].as_ref() == Some(value))?;
         let slot = &self.slots[place];
         Some((slot.cell, slot.class))
     }
 
-    /// Reads the place where a value would be found, so that it is near when it is looked for.
+    /// Prefetches the slot of a value; the result has no meaning.
     #[inline]
-    pub(crate) fn warm(&self, value: &Value) -> u64 {
+    pub(crate) fn prefetch(&self, value: &Value) -> u64 {
         if self.slots.is_empty() {
             return 0;
         }
-        self.slots[self.home(tag_of_value(value).0)].tag
+        self.slots[self.home_place(value_tag(value).0)].tag
     }
 
     pub(crate) fn insert(&mut self, binding: &Binding, class: ClassId) -> CellId {
@@ -205,61 +205,61 @@ impl Cells {
                 (self.keys.len() / self.width.max(1) - 1) as CellId
             }
         };
-        // At most three quarters full.
+        // The table is at most three quarters full.
         if (self.count + 1) * 4 > self.slots.len() * 3 {
             self.grow();
         }
-        let (tag, _) = tag_of(binding.iter().map(Option::as_ref));
-        self.put(Slot { tag, cell, class });
+        let (tag, _) = binding_tag(binding.iter().map(Option::as_ref));
+        self.place_slot(CellSlot { tag, cell, class });
         self.count += 1;
         if self.width > 1 {
-            let mask = mask_of(binding);
+            let mask = binding_mask(binding);
             self.by_mask.entry(mask).or_default().push(cell);
             for part in self.parts.iter().filter(|part| **part & mask == **part && **part != mask) {
-                self.by_part.entry((mask, part_of(binding, *part))).or_default().push(cell);
+                self.by_part.entry((mask, binding_part(binding, *part))).or_default().push(cell);
             }
         }
         cell
     }
 
-    fn put(&mut self, slot: Slot) {
-        let mut place = self.home(slot.tag);
-        while self.slots[place].cell != EMPTY {
+    fn place_slot(&mut self, slot: CellSlot) {
+        let mut place = self.home_place(slot.tag);
+        while self.slots[place].cell != EMPTY_CELL {
             place = (place + 1) & (self.slots.len() - 1);
         }
         self.slots[place] = slot;
     }
 
     fn grow(&mut self) {
-        let larger = vec![Slot::FREE; (self.slots.len() * 2).max(8)];
+        let larger = vec![CellSlot::FREE; (self.slots.len() * 2).max(8)];
         for slot in std::mem::replace(&mut self.slots, larger) {
-            if slot.cell != EMPTY {
-                self.put(slot);
+            if slot.cell != EMPTY_CELL {
+                self.place_slot(slot);
             }
         }
     }
 
     pub(crate) fn remove(&mut self, cell: CellId) {
-        let Some(mut hole) = self.place_of(cell) else { return };
+        let Some(mut hole) = self.cell_place(cell) else { return };
         let key: Box<[Option<Value>]> = self.key(cell).into();
         self.count -= 1;
-        // Whatever was pushed on by the removed slot moves back towards its home.
+        // Slots that the removed one displaced move back towards their home.
         let mask = self.slots.len() - 1;
         let mut place = (hole + 1) & mask;
-        while self.slots[place].cell != EMPTY {
-            let home = self.home(self.slots[place].tag);
+        while self.slots[place].cell != EMPTY_CELL {
+            let home = self.home_place(self.slots[place].tag);
             if place.wrapping_sub(home) & mask >= place.wrapping_sub(hole) & mask {
                 self.slots[hole] = self.slots[place];
                 hole = place;
             }
             place = (place + 1) & mask;
         }
-        self.slots[hole] = Slot::FREE;
+        self.slots[hole] = CellSlot::FREE;
         if self.width > 1 {
-            let mask = mask_of(&key);
-            take_out(&mut self.by_mask, mask, cell);
+            let mask = binding_mask(&key);
+            remove_from_list(&mut self.by_mask, mask, cell);
             for part in self.parts.iter().filter(|part| **part & mask == **part && **part != mask) {
-                take_out(&mut self.by_part, (mask, part_of(&key, *part)), cell);
+                remove_from_list(&mut self.by_part, (mask, binding_part(&key, *part)), cell);
             }
         }
         let start = cell as usize * self.width;
@@ -267,18 +267,18 @@ impl Cells {
         self.free.push(cell);
     }
 
-    /// The cells with values for exactly the variables of `mask` that agree with a binding on the variables of `part`.
-    pub(crate) fn agreeing(&self, mask: u32, part: u32, binding: &Binding) -> Vec<CellId> {
+    /// Returns the cells with values for exactly the variables of `mask` that agree with a binding on those of `part`.
+    pub(crate) fn find_agreeing(&self, mask: u32, part: u32, binding: &Binding) -> Vec<CellId> {
         if part == 0 {
             return self.by_mask.get(&mask).cloned().unwrap_or_default();
         }
         if part == mask {
-            return self.find(&part_of(binding, mask)).into_iter().collect();
+            return self.find(&binding_part(binding, mask)).into_iter().collect();
         }
-        self.by_part.get(&(mask, part_of(binding, part))).cloned().unwrap_or_default()
+        self.by_part.get(&(mask, binding_part(binding, part))).cloned().unwrap_or_default()
     }
 
-    /// The masks of stored bindings.
+    /// Returns the masks of stored bindings.
     pub(crate) fn masks(&self) -> Vec<u32> {
         if self.width == 1 {
             return if self.count > 0 { vec![1] } else { Vec::new() };
@@ -286,8 +286,8 @@ impl Cells {
         self.by_mask.keys().copied().collect()
     }
 
-    /// All cells.
+    /// Returns all cells.
     pub(crate) fn iter(&self) -> impl Iterator<Item = CellId> + '_ {
-        self.slots.iter().filter(|slot| slot.cell != EMPTY).map(|slot| slot.cell)
+        self.slots.iter().filter(|slot| slot.cell != EMPTY_CELL).map(|slot| slot.cell)
     }
 }

@@ -1,8 +1,8 @@
-//! Is a witness a proof? Trusts the definition and nothing else.
+//! Checks whether a witness is a proof. Trusts the definition and nothing else.
 //!
-//! Whatever a witness does not mention is made unknown, and the future (unless the trace ends) is open. If the
-//! definition still gives the verdict, the witness proves it. A verdict that only follows from looking at all futures,
-//! like that on `F a & G !a`, is more than three-valued evaluation can see; then the futures are tried one by one.
+//! Facts outside of the witness are made unknown, and the future is open unless the trace ends. If the definition still
+//! gives the verdict, the witness proves it. Three-valued evaluation misses verdicts that follow from all futures
+//! together, like that on `F a & G !a`; then the futures are tried one by one.
 
 use crate::facts::{Fact, Facts, fits};
 use crate::formula::{Arena, Formula};
@@ -13,14 +13,15 @@ use crate::verdict::Verdict;
 use crate::witness::{Moment, Witness, collect_atoms};
 use crate::word::{Ending, Word};
 
-/// What became of checking a witness.
+/// The result of checking a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Check {
-    /// The verdict follows from what the witness mentions.
+    /// The verdict follows from the witness.
     Proved,
-    /// It follows on every one of so many continuations that were tried.
+    /// It follows on each of so many continuations that were tried.
     Upheld(usize),
-    /// It does not follow: here something else is true.
+    /// It does not follow: some continuation has another value.
     Refuted,
     /// Neither could be shown.
     Open,
@@ -28,8 +29,8 @@ pub enum Check {
 
 /// Checks a witness against the definition.
 pub fn check(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) -> Check {
-    let (arena, formula) = bound(arena, formula, witness);
-    let positions = masked(&arena, formula, trace, witness);
+    let (arena, formula) = instantiate_formula(arena, formula, witness);
+    let positions = mask_trace(&arena, formula, trace, witness);
     let wanted = witness.verdict == Verdict::Satisfied;
     let ending = if witness.at_end { Ending::Stops } else { Ending::Open };
     match evaluate(&arena, formula, &Word { positions: &positions, ending }) {
@@ -52,18 +53,18 @@ pub fn check(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witnes
     Check::Upheld(tried)
 }
 
-/// Two ways the unknown could have been: nothing of it, and all of it.
+/// Returns two resolutions of the unknown facts: none of them, and all of them.
 fn resolutions(positions: &[Facts]) -> [Vec<Facts>; 2] {
     let none = |facts: &Facts| Facts { unknown: Vec::new(), ..facts.clone() };
     let all = |facts: &Facts| {
-        let known = facts.known.iter().cloned().chain(facts.unknown.iter().map(ground)).collect();
+        let known = facts.known.iter().cloned().chain(facts.unknown.iter().map(example_fact)).collect();
         Facts { known, unknown: Vec::new(), ..facts.clone() }
     };
     [positions.iter().map(none).collect(), positions.iter().map(all).collect()]
 }
 
-/// A fact that fits an atom.
-fn ground(atom: &Atom) -> Fact {
+/// Returns a fact that matches an atom.
+fn example_fact(atom: &Atom) -> Fact {
     let value = |term: &Term| match term {
         Term::Value(value) => value.clone(),
         _ => Value::text("some value"),
@@ -71,15 +72,15 @@ fn ground(atom: &Atom) -> Fact {
     Fact { name: atom.name.clone(), values: atom.terms.iter().map(value).collect() }
 }
 
-/// The formula with the values of the witness in place of its variables.
-fn bound(arena: &Arena, formula: Formula, witness: &Witness) -> (Arena, Formula) {
+/// Returns the formula with its variables replaced by the values of the witness.
+fn instantiate_formula(arena: &Arena, formula: Formula, witness: &Witness) -> (Arena, Formula) {
     let mut arena = arena.clone();
     let formula = witness.binding.iter().fold(formula, |f, (variable, value)| arena.instantiate(f, variable, value));
     (arena, formula)
 }
 
-/// The positions with everything unknown that the witness does not mention.
-fn masked(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) -> Vec<Facts> {
+/// Returns the positions, with every atom unknown that the witness does not mention.
+fn mask_trace(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) -> Vec<Facts> {
     let mut atoms = Vec::new();
     collect_atoms(arena, formula, &mut atoms);
     let mut positions: Vec<Facts> = Vec::new();
@@ -99,19 +100,19 @@ fn masked(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) 
             }
         }
     }
-    // After a tick something may happen, but only later.
+    // Positions after a tick are later than it.
     if let Some(time) = clock {
         positions.push(Facts { time: Some(time), known: Vec::new(), unknown: atoms });
     }
     positions
 }
 
-/// Every way to go on for up to two positions and repeat the last one or two, over the formula's own facts.
+/// Returns every continuation by up to two positions of which the last one or two repeat, over the formula's own facts.
 fn continuations(arena: &Arena, formula: Formula, positions: &[Facts]) -> Vec<(Vec<Facts>, usize)> {
-    const MOST_FACTS: usize = 5;
+    const MAX_CONTINUATION_FACTS: usize = 5;
     let mut atoms = Vec::new();
     collect_atoms(arena, formula, &mut atoms);
-    let facts: Vec<Fact> = atoms.iter().take(MOST_FACTS).map(ground).collect();
+    let facts: Vec<Fact> = atoms.iter().take(MAX_CONTINUATION_FACTS).map(example_fact).collect();
     let letter = |bits: usize| Facts {
         known: facts
             .iter()

@@ -1,8 +1,8 @@
-//! Bindings that stand at the same state move together.
+//! Bindings in the same state move together.
 //!
-//! A class is a point and the number of bindings that stand at it. When a position leaves a million bindings untouched,
-//! only their classes step. Two classes that come to stand at the same state become one; the lesser one stays behind as
-//! a forwarding address until no binding refers to it.
+//! A class is a point and the number of bindings at it. When a position leaves a million bindings untouched, only their
+//! classes step. Two classes that reach the same state merge; one of them becomes a forwarding address until no binding
+//! refers to it.
 
 use crate::cache::Cache;
 use crate::cells::{CellId, ClassId};
@@ -10,26 +10,26 @@ use crate::state::Point;
 use crate::stepper::Skeleton;
 use crate::verdict::Verdict;
 
-const NONE: u32 = u32::MAX;
+const NO_ID: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
-struct Class {
+struct BindingClass {
     point: Point,
-    /// How many bindings stand here, those that come by way of a forwarding address included.
+    /// How many bindings are in it, including those by a forwarding address.
     members: u64,
-    /// How many bindings hold this very number.
+    /// How many bindings hold this number itself.
     references: u64,
-    /// Where this class went; itself if it is still one.
+    /// The class it was merged into; itself if it was not.
     forward: ClassId,
-    /// Told apart from earlier uses of the same number.
+    /// Distinguishes it from earlier uses of its number.
     stamp: u32,
-    /// Would an empty letter move it?
+    /// Whether an empty letter moves it.
     restless: bool,
-    /// The cell of its only member, where that is known.
+    /// The cell of its only member, if known.
     sole: CellId,
 }
 
-/// How many bindings have each verdict, now and if the trace stopped here.
+/// How many bindings have each verdict, now and if the trace ended here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     live: [u64; 3],
@@ -49,9 +49,9 @@ impl Tally {
 /// The classes of the bindings of one formula.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Classes {
-    list: Vec<Class>,
+    list: Vec<BindingClass>,
     free: Vec<ClassId>,
-    /// The class that stands at a state without slots.
+    /// For each state without slots, its class.
     of_state: Vec<ClassId>,
     restless: usize,
     pub(crate) tally: Tally,
@@ -60,7 +60,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// The class a binding belongs to, by the number it holds.
+    /// Returns the class of a binding, by the number it holds.
     pub(crate) fn find(&self, mut class: ClassId) -> ClassId {
         while self.list[class as usize].forward != class {
             class = self.list[class as usize].forward;
@@ -72,9 +72,9 @@ impl Classes {
         &self.list[class as usize].point
     }
 
-    /// Reads a class, so that it is near when it is needed.
+    /// Prefetches a class; the result has no meaning.
     #[inline]
-    pub(crate) fn warm(&self, class: ClassId) -> u64 {
+    pub(crate) fn prefetch(&self, class: ClassId) -> u64 {
         self.list.get(class as usize).map_or(0, |entry| entry.members + u64::from(entry.stamp))
     }
 
@@ -86,23 +86,23 @@ impl Classes {
         self.list[class as usize].stamp
     }
 
-    /// Is this still the same class as when it had this stamp?
+    /// Whether this is still the class that had this stamp.
     pub(crate) fn is_current(&self, class: ClassId, stamp: u32) -> bool {
         self.list.get(class as usize).is_some_and(|it| it.stamp == stamp && it.forward == class && it.members > 0)
     }
 
-    /// Does an empty letter leave all of them where they are?
+    /// Whether an empty letter leaves all classes unchanged.
     pub(crate) fn are_idle(&self) -> bool {
         self.restless == 0
     }
 
-    /// The classes that have members.
+    /// Returns the classes that have members.
     pub(crate) fn occupied(&self) -> impl Iterator<Item = ClassId> + '_ {
-        let is_occupied = |(index, class): &(usize, &Class)| class.members > 0 && class.forward == *index as u32;
+        let is_occupied = |(index, class): &(usize, &BindingClass)| class.members > 0 && class.forward == *index as u32;
         self.list.iter().enumerate().filter(is_occupied).map(|(index, _)| index as ClassId)
     }
 
-    /// Adds a binding at a point; gives the class to hold.
+    /// Adds a binding at a point and returns its class.
     pub(crate) fn enter(
         &mut self,
         cache: &mut Cache,
@@ -112,44 +112,44 @@ impl Classes {
     ) -> ClassId {
         let class = match point.id() {
             Some(state) => match self.of_state.get(state as usize) {
-                Some(&class) if class != NONE => class,
+                Some(&class) if class != NO_ID => class,
                 _ => self.open(cache, skeleton, point),
             },
             None => self.open(cache, skeleton, point),
         };
         let entry = &mut self.list[class as usize];
-        entry.sole = if entry.members == 0 { cell.unwrap_or(NONE) } else { NONE };
+        entry.sole = if entry.members == 0 { cell.unwrap_or(NO_ID) } else { NO_ID };
         entry.members += 1;
         entry.references += 1;
         self.count(cache, skeleton, class, 1, true);
         class
     }
 
-    /// The cell of the only member of a class, if it has one and that is known.
-    pub(crate) fn sole(&self, class: ClassId) -> Option<CellId> {
+    /// Returns the cell of the only member of a class, if it has one and the cell is known.
+    pub(crate) fn sole_member(&self, class: ClassId) -> Option<CellId> {
         let entry = &self.list[class as usize];
-        (entry.members == 1 && entry.sole != NONE).then_some(entry.sole)
+        (entry.members == 1 && entry.sole != NO_ID).then_some(entry.sole)
     }
 
-    /// Tells a class with one member which cell that is.
-    pub(crate) fn name_sole(&mut self, class: ClassId, cell: CellId) {
+    /// Records the cell of the only member of a class.
+    pub(crate) fn set_sole_member(&mut self, class: ClassId, cell: CellId) {
         let entry = &mut self.list[class as usize];
         if entry.members == 1 {
             entry.sole = cell;
         }
     }
 
-    /// Takes one binding out of its class, given the number it holds.
+    /// Removes one binding from its class, given the number it holds.
     pub(crate) fn leave(&mut self, cache: &Cache, skeleton: &Skeleton, held: ClassId) {
         let class = self.find(held);
         self.count(cache, skeleton, class, 1, false);
         let entry = &mut self.list[class as usize];
         entry.members -= 1;
-        entry.sole = NONE;
+        entry.sole = NO_ID;
         self.release(held, 1);
     }
 
-    /// Gives back a held number.
+    /// Releases references to a class number.
     fn release(&mut self, held: ClassId, references: u64) {
         let entry = &mut self.list[held as usize];
         entry.references -= references;
@@ -175,32 +175,33 @@ impl Classes {
             Some(class) => {
                 let entry = &mut self.list[class as usize];
                 let stamp = entry.stamp.wrapping_add(1);
-                *entry = Class { point, members: 0, references: 0, forward: class, stamp, restless, sole: NONE };
+                *entry =
+                    BindingClass { point, members: 0, references: 0, forward: class, stamp, restless, sole: NO_ID };
                 class
             }
             None => {
                 let class = self.list.len() as ClassId;
-                self.list.push(Class {
+                self.list.push(BindingClass {
                     point,
                     members: 0,
                     references: 0,
                     forward: class,
                     stamp: 0,
                     restless,
-                    sole: NONE,
+                    sole: NO_ID,
                 });
                 class
             }
         };
         if let Some(state) = state {
-            self.place(state, class);
+            self.assign_state(state, class);
         }
         class
     }
 
-    fn place(&mut self, state: u32, class: ClassId) {
+    fn assign_state(&mut self, state: u32, class: ClassId) {
         if self.of_state.len() <= state as usize {
-            self.of_state.resize(state as usize + 1, NONE);
+            self.of_state.resize(state as usize + 1, NO_ID);
         }
         self.of_state[state as usize] = class;
     }
@@ -214,12 +215,12 @@ impl Classes {
         if let Some(state) = entry.point.id()
             && self.of_state.get(state as usize) == Some(&class)
         {
-            self.of_state[state as usize] = NONE;
+            self.of_state[state as usize] = NO_ID;
         }
         self.free.push(class);
     }
 
-    /// Moves each class to where `next` leads it; classes that meet become one.
+    /// Moves each class to the point that `next` returns; classes that meet are merged.
     pub(crate) fn advance(
         &mut self,
         cache: &mut Cache,
@@ -230,7 +231,7 @@ impl Classes {
         let targets: Vec<Point> = classes.iter().map(|class| next(cache, self.point(*class))).collect();
         for class in &classes {
             if let Some(state) = self.list[*class as usize].point.id() {
-                self.of_state[state as usize] = NONE;
+                self.of_state[state as usize] = NO_ID;
             }
         }
         for (class, target) in classes.into_iter().zip(targets) {
@@ -246,7 +247,7 @@ impl Classes {
         if let Some(state) = self.list[class as usize].point.id()
             && self.of_state[state as usize] == class
         {
-            self.of_state[state as usize] = NONE;
+            self.of_state[state as usize] = NO_ID;
         }
         let restless = !cache.is_idle(skeleton, &target);
         let state = target.id();
@@ -259,9 +260,9 @@ impl Classes {
             self.count(cache, skeleton, class, members, true);
             return;
         };
-        match self.of_state.get(state as usize).copied().filter(|other| *other != NONE && *other != class) {
+        match self.of_state.get(state as usize).copied().filter(|other| *other != NO_ID && *other != class) {
             None => {
-                self.place(state, class);
+                self.assign_state(state, class);
                 self.count(cache, skeleton, class, members, true);
             }
             Some(other) => {
@@ -273,7 +274,7 @@ impl Classes {
                 let target = &mut self.list[other as usize];
                 target.members += members;
                 target.references += 1;
-                target.sole = NONE;
+                target.sole = NO_ID;
                 self.count(cache, skeleton, other, members, true);
             }
         }
@@ -281,7 +282,7 @@ impl Classes {
 
     fn count(&mut self, cache: &Cache, skeleton: &Skeleton, class: ClassId, members: u64, add: bool) {
         let point = &self.list[class as usize].point;
-        let (live, end) = (cache.verdict(skeleton, point) as usize, cache.at_end(skeleton, point) as usize);
+        let (live, end) = (cache.verdict(skeleton, point) as usize, cache.end_verdict(skeleton, point) as usize);
         if add {
             self.tally.live[live] += members;
             self.tally.end[end] += members;

@@ -1,84 +1,88 @@
-//! From a formula as written to what the engine runs: quantifier prefix, letter bits, norms.
+//! From a formula as written to the compiled formula: quantifier prefix, letter bits, norms.
 //!
-//! Whatever could go wrong later is refused here, with a reason and a hint: after this, a step cannot fail.
+//! A formula that could fail later is refused here, with a reason and a hint: after this, a step cannot fail.
 
 use std::sync::Arc;
 
+use crate::compile_error::CompileError;
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::lower::Lowering;
 use crate::probe::Probe;
-use crate::refusal::CompileError;
-use crate::rigid::Rigid;
-use crate::scope::{Prefixed, has_future, is_free, is_wide, lift, narrow, peel, push};
+use crate::rigid::RigidComparisons;
+use crate::scope::{
+    PrefixedFormula, has_future, is_free, is_wide, lift_quantifiers, narrow_quantifiers, peel_foralls, push_quantifier,
+};
 use crate::stepper::Skeleton;
 use crate::term::Comparison;
 
-/// A formula made ready.
+/// A formula ready to follow traces.
 #[derive(Clone, Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledFormula {
     /// The arena of `body` and of the questions in `probes`.
     pub(crate) arena: Arena,
-    /// The prefix: one state for each binding of these.
+    /// The variables of the prefix: each binding of them has one state.
     pub(crate) prefix: Vec<Arc<str>>,
-    /// The prefix was `exists`: everything below is the negation, and verdicts are turned round.
+    /// Whether the prefix was `exists`: everything below is the negation, and verdicts are negated.
     pub(crate) negated: bool,
     pub(crate) skeleton: Skeleton,
     pub(crate) probes: Vec<Probe>,
-    pub(crate) rigid: Rigid,
+    pub(crate) rigid: RigidComparisons,
 }
 
-/// Most variables in the prefix.
-pub(crate) const MOST_VARIABLES: usize = 4;
-/// The largest formula, written out.
-const MOST_NODES: u64 = 20_000;
+/// The most variables in the prefix.
+pub(crate) const MAX_PREFIX_VARIABLES: usize = 4;
+/// The most nodes of a formula, written out.
+const MAX_FORMULA_NODES: u64 = 20_000;
 
-pub(crate) fn compile(source: &Arena, formula: Formula) -> Result<Compiled, CompileError> {
+pub(crate) fn compile(source: &Arena, formula: Formula) -> Result<CompiledFormula, CompileError> {
     check_size(source, formula)?;
     let mut arena = Arena::new();
     let formula = arena.copy(source, formula);
     check_past(&arena, formula, None)?;
     let mut taken = Vec::new();
-    let peeled = peel(&mut arena, formula, &mut taken);
-    let peeled = if peeled.variables.len() > 1 { compared_inwards(&mut arena, peeled) } else { peeled };
-    let narrowed = narrow(&mut arena, peeled.body);
-    let lifted = lift(&mut arena, narrowed, Quantifier::Forall, &mut taken);
+    let peeled = peel_foralls(&mut arena, formula, &mut taken);
+    let peeled = if peeled.variables.len() > 1 { push_compared(&mut arena, peeled) } else { peeled };
+    let narrowed = narrow_quantifiers(&mut arena, peeled.body);
+    let lifted = lift_quantifiers(&mut arena, narrowed, Quantifier::Forall, &mut taken);
     let mut prefix: Vec<Arc<str>> = peeled.variables.into_iter().chain(lifted.variables).collect();
     let mut body = lifted.body;
     let mut negated = false;
     if prefix.is_empty() {
-        let lifted = lift(&mut arena, body, Quantifier::Exists, &mut taken);
+        let lifted = lift_quantifiers(&mut arena, body, Quantifier::Exists, &mut taken);
         if !lifted.variables.is_empty() {
             prefix = lifted.variables;
             body = arena.not(lifted.body);
             negated = true;
         }
     }
-    if prefix.len() > MOST_VARIABLES {
+    if prefix.len() > MAX_PREFIX_VARIABLES {
         let found = prefix.len();
         return Err(CompileError::new(
-            format!("{found} quantified variables range over the whole formula, at most {MOST_VARIABLES} can"),
+            format!("{found} quantified variables range over the whole formula, at most {MAX_PREFIX_VARIABLES} can"),
             "split the formula into several, or replace a variable that is used once by `_`",
         ));
     }
     check_size(&arena, body)?;
-    let rigid = Rigid::new(&arena, body, &prefix).map_err(|(message, hint)| CompileError::new(message, hint))?;
+    let rigid =
+        RigidComparisons::new(&arena, body, &prefix).map_err(|(message, hint)| CompileError::new(message, hint))?;
     let mut lowering = Lowering::new(&mut arena, &prefix);
     let mut starts = Vec::new();
     for valuation in rigid.valuations() {
-        starts.push(lowering.beginning(body, rigid.truths(valuation))?);
+        starts.push(lowering.lower_start(body, rigid.truths(valuation))?);
     }
     let Lowering { norms, probes, clocks, families, .. } = lowering;
     let probes: Vec<Probe> = probes.into_iter().collect();
-    let (generals, specials) = relations(&probes);
+    let (generals, specials) = relate_probes(&probes);
     let waits = clocks.iter().any(|clock| clock.from.0 > 0);
     let (width, families) = (probes.len() as u32, families.len() as u32);
     let quantified = !prefix.is_empty();
     let skeleton = Skeleton { norms, starts, clocks, waits, quantified, width, families, generals, specials };
-    Ok(Compiled { arena, prefix, negated, skeleton, probes, rigid })
+    Ok(CompiledFormula { arena, prefix, negated, skeleton, probes, rigid })
 }
 
-/// For each bit, the bits that are set whenever it is (a fact that fits `p("a")` fits `p`), and the other way round.
-fn relations(probes: &[Probe]) -> (Vec<u64>, Vec<u64>) {
+/// Returns for each bit the bits that are set whenever it is (a fact that matches `p("a")` matches `p`), and the
+/// inverse.
+fn relate_probes(probes: &[Probe]) -> (Vec<u64>, Vec<u64>) {
     let mut generals = vec![0; probes.len()];
     let mut specials = vec![0; probes.len()];
     for (special, probe) in probes.iter().enumerate() {
@@ -96,23 +100,23 @@ fn relations(probes: &[Probe]) -> (Vec<u64>, Vec<u64>) {
     (generals, specials)
 }
 
-/// Of several variables, moves those whose order matters into the position that gives them:
-/// `forall x, a. G(pays(x,a) & a > 9 -> f(x))` is `forall x. G((exists a. pays(x,a) & a > 9) -> f(x))`.
-fn compared_inwards(arena: &mut Arena, peeled: Prefixed) -> Prefixed {
+/// Moves the variables that are compared by order into the position that gives them a value: `forall x, a. G(pays(x,a)
+/// & a > 9 -> f(x))` is `forall x. G((exists a. pays(x,a) & a > 9) -> f(x))`.
+fn push_compared(arena: &mut Arena, peeled: PrefixedFormula) -> PrefixedFormula {
     let mut body = peeled.body;
     let mut variables = Vec::new();
     for variable in peeled.variables {
-        let inner = push(arena, Quantifier::Forall, &variable, body);
+        let inner = push_quantifier(arena, Quantifier::Forall, &variable, body);
         if is_ordered(arena, body, &variable) && !has_wide(arena, inner, &variable) {
             body = inner;
         } else {
             variables.push(variable);
         }
     }
-    Prefixed { variables, body }
+    PrefixedFormula { variables, body }
 }
 
-/// Is a variable compared by order?
+/// Whether a variable is compared by order.
 fn is_ordered(arena: &Arena, f: Formula, variable: &Arc<str>) -> bool {
     match &arena[f] {
         Node::Compare(Comparison::Equal | Comparison::Unequal, ..) => false,
@@ -121,7 +125,7 @@ fn is_ordered(arena: &Arena, f: Formula, variable: &Arc<str>) -> bool {
     }
 }
 
-/// Is a variable bound by a quantifier that one position cannot decide?
+/// Whether a variable is bound by a quantifier that one position cannot decide.
 fn has_wide(arena: &Arena, f: Formula, variable: &Arc<str>) -> bool {
     match &arena[f] {
         Node::Quantified(kind, variables, body) if variables.contains(variable) => {
@@ -133,7 +137,7 @@ fn has_wide(arena: &Arena, f: Formula, variable: &Arc<str>) -> bool {
 
 fn check_size(arena: &Arena, f: Formula) -> Result<(), CompileError> {
     let depth = arena.depth(f);
-    // Moving quantifiers and writing out negations may add some levels to what a parser accepts.
+    // Moving quantifiers and writing out negations may add some levels to those of the text.
     if depth > 2 * Arena::MAX_DEPTH {
         let most = Arena::MAX_DEPTH;
         return Err(CompileError::new(
@@ -142,9 +146,9 @@ fn check_size(arena: &Arena, f: Formula) -> Result<(), CompileError> {
         ));
     }
     let size = arena.size(f);
-    if size > MOST_NODES {
+    if size > MAX_FORMULA_NODES {
         return Err(CompileError::new(
-            format!("the formula has {size} parts when written out, at most {MOST_NODES} can be judged"),
+            format!("the formula has {size} parts when written out, at most {MAX_FORMULA_NODES} can be judged"),
             "split it into several formulas",
         ));
     }

@@ -1,17 +1,17 @@
-//! Properties about data: what must hold of values that met at different times, and of what they add up to.
+//! Formulas about data: values that meet at different positions, and aggregates of them.
 //!
-//! `always forall c, u. (pays(c,u) -> exists a, b. (once approves(c,a) & once approves(c,b) & a != b & a != u))` cannot be
-//! followed value by value, for `a` and `b` come from elsewhere. So it is read as a question to each position: for which
-//! values is it broken here? The past it asks for is kept in tables that grow by the facts of a position and forget what
-//! no answer can need any more; a question starts from the facts at hand and looks up the rest. A position costs what it
-//! brings and what is asked for, never the number of rows.
+//! `always forall c, u. (pays(c,u) -> exists a, b. (once approves(c,a) & once approves(c,b) & a != b & a != u))` cannot
+//! be followed value by value, because `a` and `b` come from other facts. So each position is queried for the values
+//! that break the formula there. Tables keep the past: they grow by the facts of each position and drop rows that no
+//! query can need again. A query starts from the facts of the position and looks up the rest. Its cost is the size of
+//! the position and of the answer, never the number of rows.
 //!
-//! The way of a formula: [`form`] writes negations inwards, [`plan`] finds an order in which every variable is given a
-//! value before it is compared, or says which one is not; [`store`] keeps the [`table`]s; [`solve`] answers.
+//! [`form`] pushes negations inwards, [`plan`] orders the steps so that every variable has a value before it is
+//! compared, or names the one that has none; [`store`] keeps the [`table`]s; [`solve`] answers queries.
 
+mod aggregate_table;
 mod form;
-mod gather;
-mod keys;
+mod key_table;
 mod plan;
 mod row;
 mod solve;
@@ -20,58 +20,58 @@ mod table;
 
 use std::sync::Arc;
 
+use crate::compile_error::CompileError;
 use crate::formula::{Arena, Formula, Node, Quantifier};
 use crate::interval::Time;
-use crate::refusal::CompileError;
 use crate::scope::{has_measure, is_wide};
 use crate::sentence::Sentence;
 use crate::term::Value;
-use form::Forms;
-use plan::{Plan, Planner, Step, TablePlan};
-pub(crate) use solve::Present;
+use form::FormBuilder;
+use plan::{Planner, QueryPlan, QueryStep, TablePlan};
+pub(crate) use solve::PositionFacts;
 use solve::Solver;
-pub(crate) use store::{SavedStore, Stamp, Store};
+pub(crate) use store::{DataStore, SavedDataStore, Stamp};
 
-/// How many variables a property may have, each quantifier and aggregate counted by itself.
-const MOST_SLOTS: usize = 64;
+/// The most variables of a formula, those of each quantifier and aggregate counted separately.
+const MAX_DATA_SLOTS: usize = 64;
 
-/// A property about data, made ready.
+/// A compiled formula about data.
 #[derive(Debug)]
-pub(crate) struct Data {
+pub(crate) struct DataMonitor {
     /// The facts it asks for.
     pub(crate) names: Vec<Arc<str>>,
-    /// The variables whose values are told when it is broken, and their slots.
+    /// The variables whose values are reported when it is broken, and their slots.
     pub(crate) variables: Vec<Arc<str>>,
-    told: Vec<usize>,
-    /// As it was written.
+    reported: Vec<usize>,
+    /// The formula as written.
     pub(crate) sentence: Sentence,
-    /// Those inside of others come first.
+    /// The tables, inner ones before those that use them.
     tables: Vec<TablePlan>,
-    /// What breaks it.
-    broken: Plan,
-    /// Whether it must see every position, and not only those that bring a fact it asks for.
+    /// The query for the values that break it.
+    broken: QueryPlan,
+    /// Whether it must read every position, not only those with a fact it asks for.
     pub(crate) sees_all: bool,
 }
 
-/// What a position does to a property.
+/// The effect of a position on a formula about data.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct DataOutcome {
     /// The values for which it is broken here.
     pub(crate) broken: Vec<Vec<Option<Value>>>,
-    /// Whether nobody can tell.
+    /// Whether it is unknown if the formula is broken here.
     pub(crate) is_unknown: bool,
 }
 
-impl Data {
-    /// Makes a formula of the shape `G f` ready, with `f` about the past and the present; none if it has another shape.
-    pub(crate) fn new(arena: &Arena, formula: Formula) -> Result<Option<Data>, CompileError> {
+impl DataMonitor {
+    /// Compiles a formula of the shape `G f`, with `f` about the past and the present; none for other shapes.
+    pub(crate) fn new(arena: &Arena, formula: Formula) -> Result<Option<DataMonitor>, CompileError> {
         let Some((variables, body)) = arena.invariant(formula) else { return Ok(None) };
-        let mut forms = Forms::new(arena);
-        let told: Vec<usize> = variables.iter().map(|name| forms.bind(name)).collect();
-        let broken = forms.form(body, false)?;
-        if forms.slots > MOST_SLOTS {
+        let mut forms = FormBuilder::new(arena);
+        let reported: Vec<usize> = variables.iter().map(|name| forms.bind(name)).collect();
+        let broken = forms.build_form(body, false)?;
+        if forms.slots > MAX_DATA_SLOTS {
             return Err(CompileError::new(
-                format!("the formula has more than {MOST_SLOTS} variables"),
+                format!("the formula has {} variables, at most {MAX_DATA_SLOTS} are possible", forms.slots),
                 "split it into several formulas",
             ));
         }
@@ -81,28 +81,34 @@ impl Data {
         let tables = planner.tables;
         let sees_all = !asks_position(&broken) || tables.iter().any(TablePlan::sees_all);
         let sentence = Sentence { arena: arena.clone(), formula };
-        Ok(Some(Data { names, variables, told, sentence, tables, broken, sees_all }))
+        Ok(Some(DataMonitor { names, variables, reported, sentence, tables, broken, sees_all }))
     }
 
-    /// A trace before its first position, which may keep so many rows.
-    pub(crate) fn start(&self, most: usize) -> Store {
-        Store::new(&self.tables, most)
+    /// Returns the store of a trace before its first position, with a limit on rows.
+    pub(crate) fn start(&self, most: usize) -> DataStore {
+        DataStore::new(&self.tables, most)
     }
 
     /// Reads a position.
-    pub(crate) fn read(&self, store: &mut Store, present: Present<'_>, position: u64, time: Time) -> Reading {
+    pub(crate) fn read(
+        &self,
+        store: &mut DataStore,
+        present: PositionFacts<'_>,
+        position: u64,
+        time: Time,
+    ) -> DataOutcome {
         let now = Stamp { position, time };
         store.advance(self, present, now);
         let mut solver = Solver::new(store, present, now);
         let (mut broken, mut is_possible) = (Vec::new(), false);
-        solver.run(&self.broken, &mut [None; MOST_SLOTS], &mut |env, maybe| {
+        solver.run(&self.broken, &mut [None; MAX_DATA_SLOTS], &mut |env, maybe| {
             is_possible |= maybe;
             if !maybe {
-                broken.push(self.told.iter().map(|slot| env[*slot].cloned()).collect::<Vec<_>>());
+                broken.push(self.reported.iter().map(|slot| env[*slot].cloned()).collect::<Vec<_>>());
             }
             false
         });
-        // What is certain stays so, whatever else there may be.
+        // Certain answers stay certain beside possible ones.
         let is_doubtful = solver.is_doubtful;
         if is_doubtful {
             broken.clear();
@@ -111,11 +117,11 @@ impl Data {
         broken.dedup();
         let is_unknown = broken.is_empty() && (is_possible || is_doubtful);
         store.untold = is_unknown.then_some(position);
-        Reading { is_unknown, broken }
+        DataOutcome { is_unknown, broken }
     }
 }
 
-/// Does a formula need tables: does it count, or choose values across positions?
+/// Whether a formula needs tables: it counts, or chooses values across positions.
 pub(crate) fn needs_data(arena: &Arena, f: Formula) -> bool {
     has_measure(arena, f) || has_wide_exists(arena, f, true)
 }
@@ -135,11 +141,11 @@ fn has_wide_exists(arena: &Arena, f: Formula, positive: bool) -> bool {
     }
 }
 
-/// Does every answer begin with a fact of the position?
-fn asks_position(plan: &Plan) -> bool {
+/// Whether every answer begins with a fact of the position.
+fn asks_position(plan: &QueryPlan) -> bool {
     plan.iter().any(|step| match step {
-        Step::Fact { .. } => true,
-        Step::Either(plans) => plans.iter().all(asks_position),
+        QueryStep::Fact { .. } => true,
+        QueryStep::Either(plans) => plans.iter().all(asks_position),
         _ => false,
     })
 }

@@ -1,19 +1,19 @@
 //! Formulas to precise English.
 //!
 //! "The first step" is where a formula is judged; below a temporal operator, "that step" is the step the innermost
-//! operator around the words speaks of. Every part that is more than a fact or a comparison stands in parentheses
-//! where its end could be mistaken, so that the sentence can be read in one way only.
+//! operator around the words speaks of. Every part that is more than a fact or a comparison is in parentheses if its
+//! end could be mistaken, so that the sentence has one reading only.
 
 use std::fmt;
 
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::measure::{Aggregate, AggregateKind, Measure};
-use crate::printer::Written;
+use crate::printer::FormulaText;
 use crate::term::{Atom, Comparison, Term};
 
 impl Arena {
-    /// A formula in English that says exactly the same.
+    /// Returns a formula in precise English.
     ///
     /// ```
     /// use lictor_logic::Arena;
@@ -27,13 +27,13 @@ impl Arena {
     /// ```
     pub fn english(&self, f: Formula) -> String {
         let mut text = String::new();
-        let mut pieces = vec![Piece::Clause(f, Step::First)];
+        let mut pieces = vec![EnglishPart::Clause(f, StepReference::First)];
         while let Some(piece) = pieces.pop() {
             match piece {
-                Piece::Text(words) => text.push_str(&words),
-                Piece::Clause(f, step) => {
+                EnglishPart::Text(words) => text.push_str(&words),
+                EnglishPart::Clause(f, step) => {
                     let start = pieces.len();
-                    Sentence { arena: self, pieces: &mut pieces, step }.clause(f);
+                    SentenceWriter { arena: self, pieces: &mut pieces, step }.write_clause(f);
                     pieces[start..].reverse();
                 }
             }
@@ -42,153 +42,153 @@ impl Arena {
     }
 }
 
-/// What is still to be said.
-enum Piece {
+/// A part that is still to be written.
+enum EnglishPart {
     Text(String),
-    Clause(Formula, Step),
+    Clause(Formula, StepReference),
 }
 
-/// The step a clause speaks of.
+/// The step that a clause is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum StepReference {
     First,
     That,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for StepReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Step::First => "the first step",
-            Step::That => "that step",
+            StepReference::First => "the first step",
+            StepReference::That => "that step",
         })
     }
 }
 
-/// Which way an operator looks.
+/// The direction of a temporal operator.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum TimeDirection {
     Later,
     Earlier,
 }
 
-struct Sentence<'a> {
+struct SentenceWriter<'a> {
     arena: &'a Arena,
     /// The pieces of the clause, in reading order.
-    pieces: &'a mut Vec<Piece>,
-    step: Step,
+    pieces: &'a mut Vec<EnglishPart>,
+    step: StepReference,
 }
 
-impl Sentence<'_> {
-    fn say(&mut self, words: impl Into<String>) {
-        self.pieces.push(Piece::Text(words.into()));
+impl SentenceWriter<'_> {
+    fn push_text(&mut self, words: impl Into<String>) {
+        self.pieces.push(EnglishPart::Text(words.into()));
     }
 
-    /// A part that reaches to the end of the clause.
-    fn rest(&mut self, f: Formula, step: Step) {
-        self.pieces.push(Piece::Clause(f, step));
+    /// Adds a part that reaches to the end of the clause.
+    fn push_clause(&mut self, f: Formula, step: StepReference) {
+        self.pieces.push(EnglishPart::Clause(f, step));
     }
 
-    /// A part whose end must be seen.
-    fn part(&mut self, f: Formula, step: Step) {
+    /// Adds a part whose end must be visible, in parentheses if needed.
+    fn push_part(&mut self, f: Formula, step: StepReference) {
         let is_plain = match &self.arena[f] {
             Node::Not(g) => matches!(self.arena[*g], Node::Fact(_) | Node::Compare(..)),
             node => matches!(node, Node::True | Node::False | Node::Fact(_) | Node::Compare(..)),
         };
         if is_plain {
-            self.rest(f, step);
+            self.push_clause(f, step);
         } else {
-            self.say("(");
-            self.rest(f, step);
-            self.say(")");
+            self.push_text("(");
+            self.push_clause(f, step);
+            self.push_text(")");
         }
     }
 
-    fn clause(&mut self, f: Formula) {
+    fn write_clause(&mut self, f: Formula) {
         let step = self.step;
         match &self.arena[f] {
-            Node::True => self.say("true holds"),
-            Node::False => self.say("false holds"),
-            Node::Fact(atom) => self.fact(atom, "holds"),
-            Node::Compare(comparison, left, right) => self.compare(*comparison, left, right, true),
+            Node::True => self.push_text("true holds"),
+            Node::False => self.push_text("false holds"),
+            Node::Fact(atom) => self.write_fact(atom, "holds"),
+            Node::Compare(comparison, left, right) => self.write_comparison(*comparison, left, right, true),
             Node::Measure(comparison, left, right) => {
-                self.measure(left);
-                self.say(format!(" {} ", relation(*comparison, true)));
-                self.measure(right);
+                self.write_measure(left);
+                self.push_text(format!(" {} ", relation_words(*comparison, true)));
+                self.write_measure(right);
             }
             Node::Not(g) => match &self.arena[*g] {
-                Node::Fact(atom) => self.fact(atom, "does not hold"),
-                Node::Compare(comparison, left, right) => self.compare(*comparison, left, right, false),
+                Node::Fact(atom) => self.write_fact(atom, "does not hold"),
+                Node::Compare(comparison, left, right) => self.write_comparison(*comparison, left, right, false),
                 _ => {
-                    self.say("it is not the case that (");
-                    self.rest(*g, step);
-                    self.say(")");
+                    self.push_text("it is not the case that (");
+                    self.push_clause(*g, step);
+                    self.push_text(")");
                 }
             },
-            Node::And(list) => self.list(list, ["both ", " and ", ""], "all of "),
-            Node::Or(list) => self.list(list, ["either ", " or ", ", or both"], "at least one of "),
+            Node::And(list) => self.write_list(list, ["both ", " and ", ""], "all of "),
+            Node::Or(list) => self.write_list(list, ["either ", " or ", ", or both"], "at least one of "),
             Node::Implies(g, h) => {
-                self.say("if ");
+                self.push_text("if ");
                 match &self.arena[*g] {
-                    Node::And(_) | Node::Or(_) => self.rest(*g, step),
-                    _ => self.part(*g, step),
+                    Node::And(_) | Node::Or(_) => self.push_clause(*g, step),
+                    _ => self.push_part(*g, step),
                 }
-                self.say(if self.begins_with_a_place(*h) { " then, " } else { " then " });
+                self.push_text(if self.starts_with_place(*h) { " then, " } else { " then " });
                 match &self.arena[*h] {
-                    Node::Implies(..) | Node::Iff(..) => self.part(*h, step),
-                    _ => self.rest(*h, step),
+                    Node::Implies(..) | Node::Iff(..) => self.push_part(*h, step),
+                    _ => self.push_clause(*h, step),
                 }
             }
             Node::Iff(g, h) => {
-                self.part(*g, step);
-                self.say(" if and only if ");
-                self.part(*h, step);
+                self.push_part(*g, step);
+                self.push_text(" if and only if ");
+                self.push_part(*h, step);
             }
-            Node::Unary(operator, interval, g) => self.unary(*operator, *interval, *g),
-            Node::Binary(operator, interval, g, h) => self.binary(*operator, *interval, *g, *h),
+            Node::Unary(operator, interval, g) => self.write_unary(*operator, *interval, *g),
+            Node::Binary(operator, interval, g, h) => self.write_binary(*operator, *interval, *g, *h),
             Node::Quantified(quantifier, variables, g) => {
                 let each = if *quantifier == Quantifier::Forall { "every" } else { "some" };
-                let names = variables.iter().map(|name| Written(&Term::Var(name.clone())).to_string()).collect();
-                self.say(format!("for {each} value of {}, ", enumerate(names)));
-                self.rest(*g, step);
+                let names = variables.iter().map(|name| FormulaText(&Term::Var(name.clone())).to_string()).collect();
+                self.push_text(format!("for {each} value of {}, ", join_names(names)));
+                self.push_clause(*g, step);
             }
         }
     }
 
-    /// Does the clause of a formula begin with words such as "at that step"? A comma stands before them.
-    fn begins_with_a_place(&self, f: Formula) -> bool {
+    /// Whether the clause of a formula begins with words such as "at that step", which need a comma before them.
+    fn starts_with_place(&self, f: Formula) -> bool {
         match &self.arena[f] {
             Node::Unary(operator, _, g) => {
                 !matches!(operator, Unary::Next | Unary::WeakNext | Unary::Previous | Unary::WeakPrevious)
-                    || self.strictly(*operator, *g).is_some()
+                    || self.strict_words(*operator, *g).is_some()
             }
             node => matches!(node, Node::Binary(..) | Node::Quantified(..)),
         }
     }
 
-    fn fact(&mut self, atom: &Atom, verb: &str) {
-        let place = if self.step == Step::First { " at the first step" } else { "" };
-        self.say(format!("{} {verb}{place}", Written(atom)));
+    fn write_fact(&mut self, atom: &Atom, verb: &str) {
+        let place = if self.step == StepReference::First { " at the first step" } else { "" };
+        self.push_text(format!("{} {verb}{place}", FormulaText(atom)));
     }
 
-    fn compare(&mut self, comparison: Comparison, left: &Term, right: &Term, truth: bool) {
-        self.say(format!("{} {} {}", Written(left), relation(comparison, truth), Written(right)));
+    fn write_comparison(&mut self, comparison: Comparison, left: &Term, right: &Term, truth: bool) {
+        self.push_text(format!("{} {} {}", FormulaText(left), relation_words(comparison, truth), FormulaText(right)));
     }
 
-    fn measure(&mut self, measure: &Measure) {
+    fn write_measure(&mut self, measure: &Measure) {
         match measure {
-            Measure::Term(term) => self.say(Written(term).to_string()),
+            Measure::Term(term) => self.push_text(FormulaText(term).to_string()),
             Measure::Computed(sign, left, right) => {
-                self.say("(");
-                self.measure(left);
-                self.say(format!(" {} ", sign.symbol()));
-                self.measure(right);
-                self.say(")");
+                self.push_text("(");
+                self.write_measure(left);
+                self.push_text(format!(" {} ", sign.symbol()));
+                self.write_measure(right);
+                self.push_text(")");
             }
             Measure::Aggregate(Aggregate { kind, interval, variables, body }) => {
                 let of: Vec<String> = variables.iter().map(|name| format!("`{name}`")).collect();
                 let of = match (kind, of.first()) {
                     (AggregateKind::Count, None) => "the number of steps".to_owned(),
-                    (AggregateKind::Count, Some(_)) => format!("the number of {}", enumerate(of)),
+                    (AggregateKind::Count, Some(_)) => format!("the number of {}", join_names(of)),
                     (AggregateKind::Distinct, first) => {
                         format!("the number of different {}", first.map_or("", |name| name))
                     }
@@ -198,56 +198,59 @@ impl Sentence<'_> {
                     (AggregateKind::Average, first) => format!("the mean of {}", first.map_or("", |name| name)),
                     (AggregateKind::Latest, first) => format!("the latest {}", first.map_or("", |name| name)),
                 };
-                self.say(format!("{of}, {}, for which (", every(self.step, Way::Earlier, *interval)));
-                self.rest(*body, Step::That);
-                self.say(")");
+                self.push_text(format!(
+                    "{of}, {}, for which (",
+                    every_step(self.step, TimeDirection::Earlier, *interval)
+                ));
+                self.push_clause(*body, StepReference::That);
+                self.push_text(")");
             }
         }
     }
 
-    fn list(&mut self, list: &[Formula], [before, between, after]: [&str; 3], many: &str) {
+    fn write_list(&mut self, list: &[Formula], [before, between, after]: [&str; 3], many: &str) {
         let step = self.step;
         if let [f, g] = list {
-            self.say(before);
-            self.part(*f, step);
-            self.say(between);
-            self.part(*g, step);
-            self.say(after);
+            self.push_text(before);
+            self.push_part(*f, step);
+            self.push_text(between);
+            self.push_part(*g, step);
+            self.push_text(after);
             return;
         }
-        self.say(many);
+        self.push_text(many);
         for (index, f) in list.iter().enumerate() {
             match index {
-                0 => self.say("("),
-                _ if index + 1 == list.len() => self.say(") and ("),
-                _ => self.say("), ("),
+                0 => self.push_text("("),
+                _ if index + 1 == list.len() => self.push_text(") and ("),
+                _ => self.push_text("), ("),
             }
-            self.rest(*f, step);
+            self.push_clause(*f, step);
         }
-        self.say(")");
+        self.push_text(")");
     }
 
-    fn unary(&mut self, operator: Unary, interval: Interval, f: Formula) {
+    fn write_unary(&mut self, operator: Unary, interval: Interval, f: Formula) {
         let step = self.step;
-        if let Some((words, g)) = self.strictly(operator, f) {
-            self.say(format!("{words} {step}, "));
-            return self.rest(g, Step::That);
+        if let Some((words, g)) = self.strict_words(operator, f) {
+            self.push_text(format!("{words} {step}, "));
+            return self.push_clause(g, StepReference::That);
         }
-        self.say(match operator {
+        self.push_text(match operator {
             Unary::Next => format!("there is a step right after {step} and, at it, "),
             Unary::WeakNext => format!("if there is a step right after {step} then, at it, "),
             Unary::Previous => format!("there is a step right before {step} and, at it, "),
             Unary::WeakPrevious => format!("if there is a step right before {step} then, at it, "),
-            Unary::Eventually => format!("{}, ", some(step, Way::Later, interval)),
-            Unary::Always => format!("{}, ", every(step, Way::Later, interval)),
-            Unary::Once => format!("{}, ", some(step, Way::Earlier, interval)),
-            Unary::Historically => format!("{}, ", every(step, Way::Earlier, interval)),
+            Unary::Eventually => format!("{}, ", some_step(step, TimeDirection::Later, interval)),
+            Unary::Always => format!("{}, ", every_step(step, TimeDirection::Later, interval)),
+            Unary::Once => format!("{}, ", some_step(step, TimeDirection::Earlier, interval)),
+            Unary::Historically => format!("{}, ", every_step(step, TimeDirection::Earlier, interval)),
         });
-        self.rest(f, Step::That);
+        self.push_clause(f, StepReference::That);
     }
 
-    /// A strictly later or earlier step, as in `X F g`, is said in one.
-    fn strictly(&self, operator: Unary, f: Formula) -> Option<(&'static str, Formula)> {
+    /// Returns the words for a strictly later or earlier step, as in `X F g`.
+    fn strict_words(&self, operator: Unary, f: Formula) -> Option<(&'static str, Formula)> {
         let Node::Unary(inner, Interval::UNBOUNDED, g) = self.arena[f] else { return None };
         let words = match (operator, inner) {
             (Unary::Next, Unary::Eventually) => "at a step after",
@@ -259,65 +262,65 @@ impl Sentence<'_> {
         Some((words, g))
     }
 
-    fn binary(&mut self, operator: Binary, interval: Interval, f: Formula, g: Formula) {
+    fn write_binary(&mut self, operator: Binary, interval: Interval, f: Formula, g: Formula) {
         let step = self.step;
-        let whole = from_zero(interval);
+        let whole = start_at_zero(interval);
         let parts = |sentence: &mut Self, before: &str, one: Formula, between: &str, other: Formula, after: &str| {
-            sentence.say(before);
-            sentence.part(one, Step::That);
-            sentence.say(between);
-            sentence.part(other, Step::That);
-            sentence.say(after);
+            sentence.push_text(before);
+            sentence.push_part(one, StepReference::That);
+            sentence.push_text(between);
+            sentence.push_part(other, StepReference::That);
+            sentence.push_text(after);
         };
         match operator {
             Binary::Until => {
-                let when = format!("{}, ", some(step, Way::Later, interval));
+                let when = format!("{}, ", some_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, ", and until then ", f, "");
             }
             Binary::Since => {
-                let when = format!("{}, ", some(step, Way::Earlier, interval));
+                let when = format!("{}, ", some_step(step, TimeDirection::Earlier, interval));
                 parts(self, &when, g, ", and since then ", f, "");
             }
             Binary::WeakUntil if interval.is_unbounded() => {
                 parts(self, &format!("from {step} on, "), f, " until ", g, ", or for ever");
             }
             Binary::WeakUntil if whole == interval => {
-                let when = format!("{}, ", every(step, Way::Later, interval));
+                let when = format!("{}, ", every_step(step, TimeDirection::Later, interval));
                 let unless = format!(" unless, at it or at an earlier one not before {step}, ");
                 parts(self, &when, f, &unless, g, "");
             }
             Binary::WeakUntil => {
-                let when = format!("either ({}, ", some(step, Way::Later, interval));
+                let when = format!("either ({}, ", some_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, ", and until then ", f, ") or (");
-                self.say(format!("{}, ", every(step, Way::Later, whole)));
-                self.part(f, Step::That);
-                self.say("), or both");
+                self.push_text(format!("{}, ", every_step(step, TimeDirection::Later, whole)));
+                self.push_part(f, StepReference::That);
+                self.push_text("), or both");
             }
             Binary::Release if interval.is_unbounded() => {
                 let between = " up to and including the first step at which ";
                 parts(self, &format!("from {step} on, "), g, between, f, ", or for ever");
             }
             Binary::Release => {
-                let when = format!("{}, ", every(step, Way::Later, interval));
+                let when = format!("{}, ", every_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, &format!(" unless, at an earlier one not before {step}, "), f, "");
             }
             Binary::StrongRelease if whole == interval => {
-                let when = format!("{}, ", some(step, Way::Later, interval));
+                let when = format!("{}, ", some_step(step, TimeDirection::Later, interval));
                 parts(self, &when, f, ", and up to and including then ", g, "");
             }
             Binary::StrongRelease => {
-                let when = format!("both ({}, ", every(step, Way::Later, interval));
+                let when = format!("both ({}, ", every_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, &format!(" unless, at an earlier one not before {step}, "), f, ") and (");
-                self.say(format!("{}, ", some(step, Way::Later, whole)));
-                self.part(f, Step::That);
-                self.say(")");
+                self.push_text(format!("{}, ", some_step(step, TimeDirection::Later, whole)));
+                self.push_part(f, StepReference::That);
+                self.push_text(")");
             }
             Binary::Trigger if interval.is_unbounded() => {
                 let between = " ever since and including the last step at which ";
                 parts(self, &format!("up to {step}, "), g, between, f, ", or from the beginning");
             }
             Binary::Trigger => {
-                let when = format!("{}, ", every(step, Way::Earlier, interval));
+                let when = format!("{}, ", every_step(step, TimeDirection::Earlier, interval));
                 parts(self, &when, g, &format!(" unless, at a later one not after {step}, "), f, "");
             }
         }
@@ -325,62 +328,62 @@ impl Sentence<'_> {
 }
 
 /// `at that step or a later one at most 5 steps after it`
-fn some(step: Step, way: Way, interval: Interval) -> String {
-    let one = if way == Way::Later { "a later one" } else { "an earlier one" };
-    match distance(interval) {
-        Distance::Any if step == Step::First && way == Way::Later => "at some step".to_owned(),
-        Distance::Any => format!("at {step} or {one}"),
-        Distance::AtMost(most) => format!("at {step} or {one} {most} {} it", direction(way)),
-        Distance::Within(range) => format!("at a step {range} {} {step}", direction(way)),
+fn some_step(step: StepReference, way: TimeDirection, interval: Interval) -> String {
+    let one = if way == TimeDirection::Later { "a later one" } else { "an earlier one" };
+    match bound_distance(interval) {
+        BoundDistance::Any if step == StepReference::First && way == TimeDirection::Later => "at some step".to_owned(),
+        BoundDistance::Any => format!("at {step} or {one}"),
+        BoundDistance::AtMost(most) => format!("at {step} or {one} {most} {} it", direction_word(way)),
+        BoundDistance::Within(range) => format!("at a step {range} {} {step}", direction_word(way)),
     }
 }
 
 /// `at that step and every later one at most 5 steps after it`
-fn every(step: Step, way: Way, interval: Interval) -> String {
-    let one = if way == Way::Later { "every later one" } else { "every earlier one" };
-    match distance(interval) {
-        Distance::Any if step == Step::First && way == Way::Later => "at every step".to_owned(),
-        Distance::Any => format!("at {step} and {one}"),
-        Distance::AtMost(most) => format!("at {step} and {one} {most} {} it", direction(way)),
-        Distance::Within(range) => format!("at every step {range} {} {step}", direction(way)),
+fn every_step(step: StepReference, way: TimeDirection, interval: Interval) -> String {
+    let one = if way == TimeDirection::Later { "every later one" } else { "every earlier one" };
+    match bound_distance(interval) {
+        BoundDistance::Any if step == StepReference::First && way == TimeDirection::Later => "at every step".to_owned(),
+        BoundDistance::Any => format!("at {step} and {one}"),
+        BoundDistance::AtMost(most) => format!("at {step} and {one} {most} {} it", direction_word(way)),
+        BoundDistance::Within(range) => format!("at every step {range} {} {step}", direction_word(way)),
     }
 }
 
-fn direction(way: Way) -> &'static str {
-    if way == Way::Later { "after" } else { "before" }
+fn direction_word(way: TimeDirection) -> &'static str {
+    if way == TimeDirection::Later { "after" } else { "before" }
 }
 
-/// How far away a bound allows a step to be, in words.
-enum Distance {
+/// The distance that a bound allows, in words.
+enum BoundDistance {
     Any,
     AtMost(String),
     Within(String),
 }
 
-fn distance(interval: Interval) -> Distance {
+fn bound_distance(interval: Interval) -> BoundDistance {
     let steps = |count: u32| if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
     match interval {
-        Interval::Steps { from: 0, to: None } | Interval::Time { from: Span(0), to: None } => Distance::Any,
-        Interval::Steps { from: 0, to: Some(to) } => Distance::AtMost(format!("at most {}", steps(to))),
-        Interval::Time { from: Span(0), to: Some(to) } => Distance::AtMost(format!("at most {to}")),
-        Interval::Steps { from, to: None } => Distance::Within(format!("at least {}", steps(from))),
-        Interval::Time { from, to: None } => Distance::Within(format!("at least {from}")),
-        Interval::Steps { from, to: Some(to) } if from == to => Distance::Within(format!("exactly {}", steps(to))),
-        Interval::Time { from, to: Some(to) } if from == to => Distance::Within(format!("exactly {to}")),
-        Interval::Steps { from, to: Some(to) } => Distance::Within(format!("between {from} and {}", steps(to))),
-        Interval::Time { from, to: Some(to) } => Distance::Within(format!("between {from} and {to}")),
+        Interval::Steps { from: 0, to: None } | Interval::Time { from: Span(0), to: None } => BoundDistance::Any,
+        Interval::Steps { from: 0, to: Some(to) } => BoundDistance::AtMost(format!("at most {}", steps(to))),
+        Interval::Time { from: Span(0), to: Some(to) } => BoundDistance::AtMost(format!("at most {to}")),
+        Interval::Steps { from, to: None } => BoundDistance::Within(format!("at least {}", steps(from))),
+        Interval::Time { from, to: None } => BoundDistance::Within(format!("at least {from}")),
+        Interval::Steps { from, to: Some(to) } if from == to => BoundDistance::Within(format!("exactly {}", steps(to))),
+        Interval::Time { from, to: Some(to) } if from == to => BoundDistance::Within(format!("exactly {to}")),
+        Interval::Steps { from, to: Some(to) } => BoundDistance::Within(format!("between {from} and {}", steps(to))),
+        Interval::Time { from, to: Some(to) } => BoundDistance::Within(format!("between {from} and {to}")),
     }
 }
 
-/// The same bound from here on.
-fn from_zero(interval: Interval) -> Interval {
+/// Returns the bound from here to its end.
+fn start_at_zero(interval: Interval) -> Interval {
     match interval {
         Interval::Steps { to, .. } => Interval::Steps { from: 0, to },
         Interval::Time { to, .. } => Interval::Time { from: Span(0), to },
     }
 }
 
-fn relation(comparison: Comparison, truth: bool) -> &'static str {
+fn relation_words(comparison: Comparison, truth: bool) -> &'static str {
     match (comparison, truth) {
         (Comparison::Equal, true) => "equals",
         (Comparison::Equal, false) => "does not equal",
@@ -398,7 +401,7 @@ fn relation(comparison: Comparison, truth: bool) -> &'static str {
 }
 
 /// `x`, `x and y`, `x, y and z`
-fn enumerate(mut names: Vec<String>) -> String {
+fn join_names(mut names: Vec<String>) -> String {
     let last = names.pop().unwrap_or_default();
     if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
 }

@@ -1,4 +1,4 @@
-//! What is known of one position of a trace.
+//! The facts of one position of a trace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// A fact with the given values.
+    /// Returns a fact with the given values.
     pub fn new(name: impl Into<Arc<str>>, values: impl Into<Box<[Value]>>) -> Fact {
         Fact { name: name.into(), values: values.into() }
     }
 }
 
 impl From<&str> for Fact {
-    /// A fact without values.
+    /// Returns a fact without values.
     fn from(name: &str) -> Fact {
         Fact::new(name, [])
     }
@@ -38,34 +38,34 @@ impl fmt::Display for Fact {
     }
 }
 
-/// What is known of one position: the facts that are true, those that nobody could tell, and when it was.
+/// The facts of one position: those that are true, those that are unknown, and its time.
 ///
 /// Every fact that is neither known nor unknown is false.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// When it was; a position without a time is at the time of the one before it.
+    /// Its time; a position without one has the time of the position before.
     pub time: Option<Time>,
     /// The facts that are true.
     pub known: Vec<Fact>,
-    /// The facts that may be true or false; `_` in one stands for every value there.
+    /// The facts that may be true or false; `_` in one matches every value.
     pub unknown: Vec<Atom>,
 }
 
 impl Facts {
-    /// Facts without values and without a time.
-    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Facts {
+    /// Returns facts without values and without a time.
+    pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Facts {
         Facts { known: names.into_iter().map(Fact::from).collect(), ..Facts::default() }
     }
 
-    /// The same facts at a time.
+    /// Returns these facts at a time.
     #[must_use]
-    pub fn at(self, time: Time) -> Facts {
+    pub fn with_time(self, time: Time) -> Facts {
         Facts { time: Some(time), ..self }
     }
 }
 
 impl fmt::Display for Facts {
-    /// `{a, b("x")}`, with `?` behind what is unknown.
+    /// `{a, b("x")}`, with `?` after the unknown ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
         let known = self.known.iter().map(ToString::to_string);
@@ -75,7 +75,7 @@ impl fmt::Display for Facts {
     }
 }
 
-/// Does a fact fit an atom without variables? Missing arguments of the atom stand for any.
+/// Whether a fact matches an atom without variables. Missing arguments of the atom match any value.
 pub(crate) fn fits(atom: &Atom, fact: &Fact) -> bool {
     atom.name == fact.name
         && atom.terms.len() <= fact.values.len()
@@ -86,7 +86,7 @@ pub(crate) fn fits(atom: &Atom, fact: &Fact) -> bool {
         })
 }
 
-/// Could a fact exist that fits both atoms?
+/// Whether some fact could match both atoms.
 pub(crate) fn unify(left: &Atom, right: &Atom) -> bool {
     left.name == right.name
         && left.terms.iter().zip(&right.terms).all(|pair| match pair {

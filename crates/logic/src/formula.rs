@@ -2,7 +2,7 @@
 //!
 //! A [`Formula`] is a four-byte name of a node in an [`Arena`]. Equal names are equal formulas. The arena keeps a
 //! formula as it was written (`a -> b` stays an implication), so that it can be shown to people; what the engine works
-//! on is made from it in `normal.rs`.
+//! on is made from it in `norm.rs`.
 
 use std::sync::Arc;
 
@@ -65,6 +65,8 @@ pub enum Quantifier {
 }
 
 /// One node of a formula.
+///
+/// Like the operators, it is not `#[non_exhaustive]`: a program that translates formulas must handle every node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// `true`
@@ -96,7 +98,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// The operands, from left to right.
+    /// Returns the operands, from left to right.
     pub fn operands(&self) -> Vec<Formula> {
         match self {
             Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => Vec::new(),
@@ -116,7 +118,7 @@ impl Node {
         }
     }
 
-    /// The same node over other operands.
+    /// Returns this node over other operands.
     #[must_use]
     pub fn map(&self, mut operand: impl FnMut(Formula) -> Formula) -> Node {
         match self {
@@ -152,15 +154,15 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// The deepest nesting a formula may have; what walks formulas recurses, and this keeps every stack safe.
+    /// The deepest nesting of a formula, in levels. Walks over formulas recurse, and this bounds their stack.
     pub const MAX_DEPTH: u32 = 300;
 
-    /// An arena without formulas.
+    /// Returns an arena without formulas.
     pub fn new() -> Arena {
         Arena::default()
     }
 
-    /// The formula with this node.
+    /// Returns the formula with this node.
     ///
     /// Prefer the methods below: they keep `&` and `|` flat.
     pub fn insert(&mut self, node: Node) -> Formula {
@@ -172,7 +174,7 @@ impl Arena {
         self.insert(if truth { Node::True } else { Node::False })
     }
 
-    /// The fact of this name, whatever its values.
+    /// Returns the atom of this name, with any values.
     pub fn fact(&mut self, name: &str) -> Formula {
         self.insert(Node::Fact(Atom::new(name, [])))
     }
@@ -182,7 +184,7 @@ impl Arena {
         self.insert(Node::Not(f))
     }
 
-    /// All of them; `true` if there are none.
+    /// Returns the conjunction; `true` if there are no parts.
     pub fn and(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Formula {
         let mut flat = Vec::new();
         for f in formulas {
@@ -198,7 +200,7 @@ impl Arena {
         }
     }
 
-    /// One of them; `false` if there are none.
+    /// Returns the disjunction; `false` if there are no parts.
     pub fn or(&mut self, formulas: impl IntoIterator<Item = Formula>) -> Formula {
         let mut flat = Vec::new();
         for f in formulas {
@@ -224,12 +226,12 @@ impl Arena {
         self.insert(Node::Iff(f, g))
     }
 
-    /// A temporal operator with one operand and no bound.
+    /// Returns a temporal operator with one operand and no bound.
     pub fn unary(&mut self, operator: Unary, f: Formula) -> Formula {
         self.insert(Node::Unary(operator, Interval::UNBOUNDED, f))
     }
 
-    /// A temporal operator with two operands and no bound.
+    /// Returns a temporal operator with two operands and no bound.
     pub fn binary(&mut self, operator: Binary, f: Formula, g: Formula) -> Formula {
         self.insert(Node::Binary(operator, Interval::UNBOUNDED, f, g))
     }
@@ -244,7 +246,7 @@ impl Arena {
         self.unary(Unary::Eventually, f)
     }
 
-    /// How deep the nesting of a formula goes: 1 for a fact.
+    /// Returns the depth of nesting: 1 for a fact.
     pub fn depth(&self, f: Formula) -> u32 {
         // Operands are always older than the node that holds them, so one pass over the older nodes is enough and no
         // stack is needed, however deep the formula.
@@ -258,7 +260,7 @@ impl Arena {
 }
 
 impl Arena {
-    /// How many nodes a formula has when written out, shared parts counted each time; at most `u64::MAX`.
+    /// Returns the number of nodes when written out, shared parts counted each time; at most `u64::MAX`.
     pub fn size(&self, f: Formula) -> u64 {
         let mut sizes: Vec<u64> = Vec::with_capacity(f.0 as usize + 1);
         for node in self.nodes.iter().take(f.0 as usize + 1) {
@@ -268,9 +270,9 @@ impl Arena {
         sizes.last().copied().unwrap_or(0)
     }
 
-    /// The same formula in another arena.
+    /// Copies a formula from another arena.
     pub fn copy(&mut self, from: &Arena, f: Formula) -> Formula {
-        // Operands are older than what holds them, so one pass in order finds each already copied.
+        // Operands are older than their node, so one pass in order finds each already copied.
         let mut copies: Vec<Option<Formula>> = vec![None; f.0 as usize + 1];
         let mut wanted = vec![false; f.0 as usize + 1];
         wanted[f.0 as usize] = true;

@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 pub struct Time(pub i64);
 
 impl Time {
-    /// The moment this many whole seconds after the origin.
+    /// Returns the moment this many whole seconds after the origin.
     pub const fn from_seconds(seconds: i64) -> Time {
         Time(seconds.saturating_mul(1_000_000_000))
     }
 
-    /// The moment this much later, at most the last one that can be told.
+    /// Returns the moment this much later, at most the last one that fits.
     #[must_use]
     pub const fn plus(self, span: Span) -> Time {
         Time(self.0.saturating_add_unsigned(span.0))
     }
 
-    /// How long ago `earlier` was; zero if it is not earlier.
+    /// Returns how long ago `earlier` was; zero if it is not earlier.
     pub fn since(self, earlier: Time) -> Span {
         Span(u64::try_from(i128::from(self.0) - i128::from(earlier.0)).unwrap_or(0))
     }
@@ -44,7 +44,7 @@ impl Span {
         ("ms", 1_000_000),
     ];
 
-    /// A span of this many whole seconds.
+    /// Returns a span of this many whole seconds.
     pub const fn from_seconds(seconds: u64) -> Span {
         Span(seconds.saturating_mul(1_000_000_000))
     }
@@ -57,7 +57,7 @@ impl fmt::Display for Span {
         }
         match Span::UNITS.iter().find(|(_, size)| self.0.is_multiple_of(*size)) {
             Some((unit, size)) => write!(f, "{}{unit}", self.0 / size),
-            // Bounds are mostly written in milliseconds or more, so this is reached by what remains of one.
+            // Bounds are rarely finer than milliseconds, so this is mostly the rest of one.
             None => {
                 let fraction = format!("{:06}", self.0 % 1_000_000);
                 write!(f, "{}.{}ms", self.0 / 1_000_000, fraction.trim_end_matches('0'))
@@ -89,17 +89,17 @@ impl Interval {
     /// No bound at all.
     pub const UNBOUNDED: Interval = Interval::Steps { from: 0, to: None };
 
-    /// Is there no bound at all?
+    /// Whether there is no bound.
     pub fn is_unbounded(self) -> bool {
         matches!(self, Interval::Steps { from: 0, to: None })
     }
 
-    /// Is it measured in event time?
+    /// Whether it is measured in event time.
     pub fn is_time(self) -> bool {
         matches!(self, Interval::Time { .. })
     }
 
-    /// Does it hold a distance of so many positions and so much time?
+    /// Whether a distance of so many positions and so much time is within it.
     pub fn contains(self, steps: u32, span: Span) -> bool {
         match self {
             Interval::Steps { from, to } => from <= steps && to.is_none_or(|to| steps <= to),
@@ -107,7 +107,7 @@ impl Interval {
         }
     }
 
-    /// Is a distance of so many positions and so much time beyond its end?
+    /// Whether a distance of so many positions and so much time is beyond its end.
     pub fn is_past(self, steps: u32, span: Span) -> bool {
         match self {
             Interval::Steps { to, .. } => to.is_some_and(|to| steps > to),
@@ -117,7 +117,7 @@ impl Interval {
 }
 
 impl fmt::Display for Interval {
-    /// Nothing where there is no bound, else `[from,to]`, with `inf` for no end.
+    /// Writes `[from,to]`, with `inf` for no end; nothing for no bound.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Interval::Steps { from: 0, to: None } => Ok(()),

@@ -2,17 +2,18 @@
 
 use crate::facts::Facts;
 use crate::monitor::Monitor;
-use crate::probe::{Binding, Local, Probe};
+use crate::probe::{Binding, LocalEvaluator, Probe};
 
-/// The letter a binding reads: the bits that are set and those that are unknown.
-pub(crate) fn read(monitor: &Monitor, facts: &Facts, binding: &Binding) -> (u64, u64) {
+/// Returns the letter that a binding reads: the bits that are set and those that are unknown.
+pub(crate) fn read_letter(monitor: &Monitor, facts: &Facts, binding: &Binding) -> (u64, u64) {
     let compiled = &monitor.compiled;
     let (mut bits, mut unknown) = (0, 0);
     for (bit, probe) in compiled.probes.iter().enumerate() {
         let answer = match probe {
             Probe::Pattern(pattern) => pattern.answer(facts, binding),
             Probe::Local { variables, body } => {
-                Local { arena: &compiled.arena, prefix: &compiled.prefix, binding, facts }.answer(variables, *body)
+                LocalEvaluator { arena: &compiled.arena, prefix: &compiled.prefix, binding, facts }
+                    .answer(variables, *body)
             }
         };
         match answer {

@@ -1,31 +1,33 @@
-//! Text to tokens.
+//! Splits a text into tokens.
 //!
-//! Tokens of a formula and of a bare fact differ in one thing: a formula reserves the words of the operators, a fact
-//! does not. What cannot be read is reported and becomes a [`Kind::Bad`] token, so that the parser stays quiet about it.
+//! A formula reserves the words of the operators, a fact does not. Characters that cannot be read are reported and
+//! become a [`TokenKind::Bad`] token, about which the parser reports nothing more.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::Faults;
 use crate::measure::Arithmetic;
+use crate::parse_error::Faults;
 use crate::spelling::{COMPARISONS, Sign};
 use crate::term::Comparison;
 
-/// What is being read.
+/// The kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grammar {
     Formula,
     Fact,
+    /// Several facts, with `@` before a time and `?` before an unknown fact.
+    Position,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token<'a> {
-    pub(crate) kind: Kind<'a>,
+    pub(crate) kind: TokenKind<'a>,
     pub(crate) span: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum TokenKind<'a> {
     Sign(Sign),
     Compare(Comparison),
     Arithmetic(Arithmetic),
@@ -34,7 +36,7 @@ pub(crate) enum Kind<'a> {
         quoted: bool,
     },
     Text(Cow<'a, str>),
-    /// The digits with sign, fraction and exponent, and the letters right behind them.
+    /// The digits with sign, fraction and exponent, and the letters right after them.
     Number {
         digits: &'a str,
         unit: &'a str,
@@ -43,6 +45,10 @@ pub(crate) enum Kind<'a> {
     Any,
     /// `∞`
     Infinity,
+    /// `@`, in a position.
+    At,
+    /// `?`, in a position.
+    Question,
     Open,
     Close,
     OpenBracket,
@@ -50,24 +56,24 @@ pub(crate) enum Kind<'a> {
     Comma,
     Dot,
     Colon,
-    /// Reported already.
+    /// An error that is already reported.
     Bad,
     End,
 }
 
-/// All tokens of a text, the last one being [`Kind::End`].
+/// Returns all tokens of a text, the last one being [`TokenKind::End`].
 pub(crate) fn lex<'a>(text: &'a str, grammar: Grammar, faults: &mut Faults) -> Vec<Token<'a>> {
     let mut lexer = Lexer { text, at: 0, grammar, binding: false, faults };
     let mut tokens = Vec::new();
     loop {
-        let token = lexer.token();
+        let token = lexer.read_token();
         // A dot ends the variables of a quantifier and is part of any other name: `forall x.p(x)`, `args.amount`.
         lexer.binding = match token.kind {
-            Kind::Sign(Sign::Quantifier(_)) => true,
-            Kind::Name { .. } | Kind::Comma => lexer.binding,
+            TokenKind::Sign(Sign::Quantifier(_)) => true,
+            TokenKind::Name { .. } | TokenKind::Comma => lexer.binding,
             _ => false,
         };
-        let done = token.kind == Kind::End;
+        let done = token.kind == TokenKind::End;
         tokens.push(token);
         if done {
             return tokens;
@@ -75,7 +81,7 @@ pub(crate) fn lex<'a>(text: &'a str, grammar: Grammar, faults: &mut Faults) -> V
     }
 }
 
-/// Can this be read as a name without backticks, if no operator is called so?
+/// Whether a text is a name without backticks, if it is no operator.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut parts = text.split('.');
     let plain = |part: &str| !part.is_empty() && part.chars().all(continues_name);
@@ -90,7 +96,7 @@ fn continues_name(character: char) -> bool {
     (character.is_alphanumeric() && !is_symbol(character)) || character == '_'
 }
 
-/// Letters such as `𝒰` are operators wherever they stand.
+/// Whether a letter such as `𝒰` is always an operator.
 fn is_symbol(character: char) -> bool {
     !character.is_ascii() && Sign::from_symbol(character.encode_utf8(&mut [0; 4])).is_some()
 }
@@ -99,7 +105,7 @@ struct Lexer<'a, 'f> {
     text: &'a str,
     at: usize,
     grammar: Grammar,
-    /// Are the variables of a quantifier being read?
+    /// Whether the variables of a quantifier are being read.
     binding: bool,
     faults: &'f mut Faults,
 }
@@ -122,16 +128,16 @@ impl<'a> Lexer<'a, '_> {
         self.at += rest.find(|c| !wanted(c)).unwrap_or(rest.len());
     }
 
-    fn token(&mut self) -> Token<'a> {
+    fn read_token(&mut self) -> Token<'a> {
         self.skip(|c| c.is_whitespace() || c == '\u{feff}');
         let start = self.at;
         let kind = match self.peek() {
-            None => Kind::End,
-            Some('"' | '\'') => self.quoted("string").map_or(Kind::Bad, Kind::Text),
-            Some('`') => self.quoted_name(),
-            Some(c) if c.is_ascii_digit() || (c == '-' && self.digit_follows(1)) => self.number(),
-            Some(c) if begins_name(c) => self.word(),
-            Some(c) => self.symbol(c),
+            None => TokenKind::End,
+            Some('"' | '\'') => self.read_quoted("string").map_or(TokenKind::Bad, TokenKind::Text),
+            Some('`') => self.read_quoted_name(),
+            Some(c) if c.is_ascii_digit() || (c == '-' && self.digit_follows(1)) => self.read_number(),
+            Some(c) if begins_name(c) => self.read_word(),
+            Some(c) => self.read_symbol(c),
         };
         Token { kind, span: start..self.at }
     }
@@ -140,7 +146,7 @@ impl<'a> Lexer<'a, '_> {
         self.rest().as_bytes().get(offset).is_some_and(u8::is_ascii_digit)
     }
 
-    fn word(&mut self) -> Kind<'a> {
+    fn read_word(&mut self) -> TokenKind<'a> {
         let start = self.at;
         self.skip(continues_name);
         while !self.binding && self.rest().strip_prefix('.').is_some_and(|rest| rest.starts_with(continues_name)) {
@@ -149,13 +155,13 @@ impl<'a> Lexer<'a, '_> {
         }
         let word = self.slice(start..self.at);
         match Sign::from_word(word) {
-            _ if word == "_" => Kind::Any,
-            Some(sign) if self.grammar == Grammar::Formula => Kind::Sign(sign),
-            _ => Kind::Name { name: Cow::Borrowed(word), quoted: false },
+            _ if word == "_" => TokenKind::Any,
+            Some(sign) if self.grammar == Grammar::Formula => TokenKind::Sign(sign),
+            _ => TokenKind::Name { name: Cow::Borrowed(word), quoted: false },
         }
     }
 
-    fn number(&mut self) -> Kind<'a> {
+    fn read_number(&mut self) -> TokenKind<'a> {
         let start = self.at;
         self.at += 1;
         self.skip(|c| c.is_ascii_digit());
@@ -173,23 +179,23 @@ impl<'a> Lexer<'a, '_> {
         let digits = self.slice(start..self.at);
         let end = self.at;
         self.skip(continues_name);
-        Kind::Number { digits, unit: self.slice(end..self.at) }
+        TokenKind::Number { digits, unit: self.slice(end..self.at) }
     }
 
-    fn quoted_name(&mut self) -> Kind<'a> {
+    fn read_quoted_name(&mut self) -> TokenKind<'a> {
         let start = self.at;
-        match self.quoted("name") {
+        match self.read_quoted("name") {
             Some(name) if name.is_empty() => {
                 self.faults.add(start..self.at, "a name is empty", "write the name of a fact between the backticks");
-                Kind::Bad
+                TokenKind::Bad
             }
-            Some(name) => Kind::Name { name, quoted: true },
-            None => Kind::Bad,
+            Some(name) => TokenKind::Name { name, quoted: true },
+            None => TokenKind::Bad,
         }
     }
 
     /// Reads from a quote to the next one, with escapes; a quoted text ends in its line.
-    fn quoted(&mut self, what: &str) -> Option<Cow<'a, str>> {
+    fn read_quoted(&mut self, what: &str) -> Option<Cow<'a, str>> {
         let start = self.at;
         let quote = self.peek().unwrap_or('"');
         self.at += 1;
@@ -205,7 +211,7 @@ impl<'a> Lexer<'a, '_> {
             }
             match self.peek() {
                 Some('\\') => {
-                    let escaped = self.escape();
+                    let escaped = self.read_escape();
                     text.to_mut().extend(escaped);
                 }
                 Some(c) if c == quote => {
@@ -221,7 +227,7 @@ impl<'a> Lexer<'a, '_> {
         }
     }
 
-    fn escape(&mut self) -> Option<char> {
+    fn read_escape(&mut self) -> Option<char> {
         let start = self.at;
         self.at += 1;
         let character = self.peek().filter(|c| *c != '\n');
@@ -250,7 +256,7 @@ impl<'a> Lexer<'a, '_> {
         read
     }
 
-    fn symbol(&mut self, character: char) -> Kind<'a> {
+    fn read_symbol(&mut self, character: char) -> TokenKind<'a> {
         let rest = self.rest();
         let comparison = COMPARISONS.iter().find(|(symbol, _)| rest.starts_with(symbol));
         let sign = Sign::from_symbol(rest);
@@ -258,46 +264,48 @@ impl<'a> Lexer<'a, '_> {
             && sign.is_none_or(|(_, length)| length < symbol.len())
         {
             self.at += symbol.len();
-            return Kind::Compare(*comparison);
+            return TokenKind::Compare(*comparison);
         }
         if let Some((sign, length)) = sign {
             self.at += length;
-            return Kind::Sign(sign);
+            return TokenKind::Sign(sign);
         }
         let start = self.at;
         self.at += character.len_utf8();
         match character {
-            '(' => Kind::Open,
-            ')' => Kind::Close,
-            '[' => Kind::OpenBracket,
-            ']' => Kind::CloseBracket,
-            ',' => Kind::Comma,
-            '.' => Kind::Dot,
-            ':' => Kind::Colon,
-            '∞' => Kind::Infinity,
-            '+' if self.grammar == Grammar::Formula => Kind::Arithmetic(Arithmetic::Plus),
-            '*' if self.grammar == Grammar::Formula => Kind::Arithmetic(Arithmetic::Times),
+            '(' => TokenKind::Open,
+            ')' => TokenKind::Close,
+            '[' => TokenKind::OpenBracket,
+            ']' => TokenKind::CloseBracket,
+            ',' => TokenKind::Comma,
+            '.' => TokenKind::Dot,
+            ':' => TokenKind::Colon,
+            '∞' => TokenKind::Infinity,
+            '@' if self.grammar == Grammar::Position => TokenKind::At,
+            '?' if self.grammar == Grammar::Position => TokenKind::Question,
+            '+' if self.grammar == Grammar::Formula => TokenKind::Arithmetic(Arithmetic::Plus),
+            '*' if self.grammar == Grammar::Formula => TokenKind::Arithmetic(Arithmetic::Times),
             // `tool-call` is a name that wants backticks, `a - b` is arithmetic.
             '-' if self.grammar == Grammar::Formula && !self.is_inside_name(start) => {
-                Kind::Arithmetic(Arithmetic::Minus)
+                TokenKind::Arithmetic(Arithmetic::Minus)
             }
             '/' if self.grammar == Grammar::Formula && !self.is_inside_name(start) => {
-                Kind::Arithmetic(Arithmetic::Over)
+                TokenKind::Arithmetic(Arithmetic::Over)
             }
             _ => {
-                self.strange(character, start);
-                Kind::Bad
+                self.report_unknown_character(character, start);
+                TokenKind::Bad
             }
         }
     }
 
-    /// Does a name end right before the character just read, and another begin right behind it?
+    /// Whether the character just read is between two names, without spaces.
     fn is_inside_name(&self, start: usize) -> bool {
         let before = self.text.get(..start).and_then(|text| text.chars().next_back());
         before.is_some_and(begins_name) && self.peek().is_some_and(begins_name)
     }
 
-    fn strange(&mut self, character: char, start: usize) {
+    fn report_unknown_character(&mut self, character: char, start: usize) {
         let hint = match character {
             '-' | '@' | '/' | '$' | '#' => {
                 "a name is made of letters, digits, `_` and inner dots; any other goes in backticks: `` `my-fact` ``"

@@ -1,53 +1,48 @@
 //! Decides temporal-logic formulas over sequences of facts.
 //!
-//! A [`Formula`] speaks about a trace: what must hold always, at last, until something else, within a bound, since
-//! something before; about facts with values, for every value or for some. [`semantics`] says what it means, slowly and
-//! by the book. A [`Monitor`] follows a trace and says after each position what is true of *all* its continuations
-//! (Bauer, Leucker, Schallhart 2011): [`Verdict::Violated`] as soon as none can satisfy the formula, even where the
-//! formula still looks open.
+//! A [`Formula`] is a statement about a trace: always, eventually, until, within a bound, since; about facts with
+//! values, for every value or for some. [`semantics`] defines what it means. A [`Monitor`] follows a trace and gives a
+//! verdict on *all* its continuations after each position (Bauer, Leucker, Schallhart 2011): [`Verdict::Violated`] as
+//! soon as none can satisfy the formula, even if the formula still looks open.
 //!
-//! What a formula leaves for the rest of the trace is its residual. The engine keeps residuals in a canonical form, so
-//! that a formula has finitely many; each is checked once for continuations that satisfy it and for ones that do not,
-//! and then is a number in a table. Past operators carry what they remember inside the residual, deadlines travel
-//! beside it, and a quantified formula has one residual for each binding of values, of which those that are equal move
-//! as one.
+//! The residual of a formula is its obligation for the rest of the trace. The engine keeps residuals in a canonical
+//! form, so that a formula has finitely many. It checks each once for continuations that satisfy it and for ones that
+//! do not; after that the residual is a number in a table. Past operators keep their memory inside the residual, and
+//! deadlines beside it. A quantified formula has one residual for each binding of values; bindings with equal residuals
+//! move as one.
 //!
-//! A [`MonitorSet`] follows many monitors on many traces. It tells verdicts, residuals as formulas ([`Sentence`]) and, for
-//! each verdict, a [`Witness`]: the few positions and facts that prove it, which [`check()`] proves again by the
-//! definition alone.
+//! A [`Run`] follows one formula on one trace, a [`MonitorSet`] many monitors on many traces. Both report verdicts and
+//! residuals as formulas ([`Sentence`]). A [`Witness`] lists the few positions and facts that prove a verdict, and
+//! [`check()`] confirms it by the definition alone.
 //!
 //! ```
-//! use lictor_logic::{After, Arena, Facts, Monitor, Time, Verdict, MonitorSet};
+//! use lictor_logic::{Facts, Monitor, Time, Verdict};
 //!
-//! let mut arena = Arena::new();
-//! let formula = arena.parse("always (opened implies eventually[0,30s] closed)").unwrap();
-//! let mut watch = MonitorSet::new();
-//! let id = watch.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
-//! let mut standing = watch.start();
-//! watch.step(&mut standing, &Facts::of(["opened"]).at(Time::from_seconds(5)));
-//! assert_eq!(watch.verdict(&mut standing, id), Verdict::Inconclusive);
-//! // Nothing happens, and that is what decides.
-//! watch.tick(&mut standing, Time::from_seconds(35));
-//! assert_eq!(watch.verdict(&mut standing, id), Verdict::Violated);
+//! let mut run = Monitor::parse("always (opened implies eventually[0,30s] closed)")?.run();
+//! assert_eq!(run.step(&Facts::parse("@5s opened")?), Verdict::Inconclusive);
+//! // Nothing happens for 30 seconds: the deadline expires.
+//! assert_eq!(run.tick(Time::from_seconds(35)), Verdict::Violated);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod analysis;
 pub mod automaton;
-mod binding;
+mod bindings;
 pub mod cache;
 mod cells;
 pub mod check;
 mod classes;
 mod compile;
+pub mod compile_error;
 mod data;
-mod doubt;
+mod dnf;
 mod english;
-pub mod error;
 pub mod facts;
-mod fair;
+mod fair_loop;
 pub mod formula;
+pub mod formula_error;
 pub mod interval;
-mod joint;
+mod joint_search;
 mod letter;
 mod lexer;
 mod lower;
@@ -55,19 +50,19 @@ pub mod measure;
 pub mod missing;
 pub mod monitor;
 pub mod monitor_set;
-mod normal;
+mod norm;
 pub mod observation;
+pub mod parse_error;
 mod parser;
 pub mod pattern;
 mod population;
+mod possible_violation;
 mod printer;
 mod probe;
 mod progress;
-mod reading;
-pub mod refusal;
-mod residual;
 mod rigid;
-mod satisfy;
+pub mod run;
+mod satisfiability;
 mod scope;
 pub mod semantics;
 pub mod sentence;
@@ -75,6 +70,7 @@ mod slots;
 pub mod snapshot;
 pub mod spelling;
 mod state;
+mod step_reader;
 mod stepper;
 pub mod term;
 mod touch;
@@ -87,17 +83,19 @@ pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
 pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
 pub use cache::{CacheLimits, CacheUse};
 pub use check::{Check, check};
-pub use error::{Excerpt, ParseError, ParseErrors, distance, nearest};
+pub use compile_error::CompileError;
 pub use facts::{Fact, Facts};
 pub use formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+pub use formula_error::FormulaError;
 pub use interval::{Interval, Span, Time};
 pub use measure::{Aggregate, AggregateKind, Arithmetic, FixedDecimal, Measure};
 pub use missing::MissingOutcome;
 pub use monitor::Monitor;
 pub use monitor_set::{After, Conclusion, MonitorId, MonitorSet};
 pub use observation::{Name, Observation};
+pub use parse_error::{Excerpt, ParseError, ParseErrors, distance, nearest};
 pub use pattern::{Pattern, patterns};
-pub use refusal::CompileError;
+pub use run::Run;
 pub use semantics::evaluate;
 pub use sentence::Sentence;
 pub use snapshot::{Snapshot, SnapshotError};
@@ -107,3 +105,8 @@ pub use trace_state::{TraceState, VerdictCounts};
 pub use verdict::Verdict;
 pub use witness::{Moment, Prover, Witness, WitnessStep};
 pub use word::{Ending, Word};
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

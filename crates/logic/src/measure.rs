@@ -1,4 +1,4 @@
-//! Numbers that are counted, summed up or computed: `sum[0,24h](a: transfer(p,a)) > 10000`.
+//! Numbers that are counted, summed or computed: `sum[0,24h](a: transfer(p,a)) > 10000`.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use crate::formula::Formula;
 use crate::interval::Interval;
 use crate::term::{Comparison, Term, Value};
 
-/// Something that has a value at a position: a term, a sum of others, what was counted in the past.
+/// An expression with a value at a position: a term, arithmetic, or an aggregate of the past.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
     /// A value or a variable.
     Term(Term),
-    /// Two of them, computed.
+    /// Arithmetic on two measures.
     Computed(Arithmetic, Box<Measure>, Box<Measure>),
-    /// What happened up to now, as one value.
+    /// One value of everything that happened up to now.
     Aggregate(Aggregate),
 }
 
-/// What happened up to now, as one value: of every position within the bound and all values of the variables for which
-/// the body held there.
+/// One value of everything that happened up to now: of all positions within the bound, and all values of the variables
+/// for which the body held there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Aggregate {
-    /// What is made of them.
+    /// How they become one value.
     pub kind: AggregateKind,
-    /// How far back it looks.
+    /// The bound, looking back.
     pub interval: Interval,
-    /// The variables; the first is what is summed up or compared, and the others only tell apart what happens at the
-    /// same position. Others that the body holds are bound outside: it is gathered for each of their values by itself.
+    /// The variables; the first is summed or compared, the others only distinguish occurrences at one position. The
+    /// body's other variables are bound outside: each of their values has its own aggregate.
     pub variables: Box<[Arc<str>]>,
-    /// What must hold.
+    /// The formula that must hold.
     pub body: Formula,
 }
 
-/// What is made of many values.
+/// How many values become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AggregateKind {
-    /// How often it happened.
+    /// The number of occurrences.
     Count,
-    /// How many different values there were.
+    /// The number of different values.
     Distinct,
-    /// All values added up; zero without any.
+    /// The sum; zero without values.
     Sum,
     /// The smallest number.
     Min,
@@ -50,12 +50,12 @@ pub enum AggregateKind {
     Max,
     /// The mean.
     Average,
-    /// The value of the last time; of several at the same position the largest.
+    /// The last value; the largest of several at one position.
     Latest,
 }
 
 impl AggregateKind {
-    /// Every one with its spelling.
+    /// Every kind with its spelling.
     pub const ALL: [(AggregateKind, &'static str); 7] = [
         (AggregateKind::Count, "count"),
         (AggregateKind::Distinct, "distinct"),
@@ -66,18 +66,18 @@ impl AggregateKind {
         (AggregateKind::Latest, "latest"),
     ];
 
-    /// Its spelling.
+    /// Returns its spelling.
     pub fn name(self) -> &'static str {
         AggregateKind::ALL.iter().find(|(gathering, _)| *gathering == self).map_or("", |(_, name)| name)
     }
 
-    /// The one of that name.
+    /// Returns the kind of that name.
     pub fn named(name: &str) -> Option<AggregateKind> {
         AggregateKind::ALL.iter().find(|(_, known)| *known == name).map(|(gathering, _)| *gathering)
     }
 }
 
-/// Ways to compute with two numbers.
+/// The arithmetic operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arithmetic {
     /// `+`
@@ -91,7 +91,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// Its spelling.
+    /// Returns its spelling.
     pub fn symbol(self) -> char {
         match self {
             Arithmetic::Plus => '+',
@@ -103,7 +103,7 @@ impl Arithmetic {
 }
 
 impl Measure {
-    /// Whether an aggregate in it is bounded in time.
+    /// Whether an aggregate in it has a time bound.
     pub(crate) fn measures_time(&self) -> bool {
         match self {
             Measure::Term(_) => false,
@@ -112,7 +112,7 @@ impl Measure {
         }
     }
 
-    /// The formulas inside, from left to right.
+    /// Returns the formulas inside, from left to right.
     pub fn operands(&self) -> Vec<Formula> {
         match self {
             Measure::Term(_) => Vec::new(),
@@ -121,7 +121,7 @@ impl Measure {
         }
     }
 
-    /// The same over other formulas.
+    /// Returns this measure over other formulas.
     #[must_use]
     pub fn map(&self, operand: &mut dyn FnMut(Formula) -> Formula) -> Measure {
         match self {
@@ -135,7 +135,7 @@ impl Measure {
         }
     }
 
-    /// The terms outside of aggregates.
+    /// Returns the terms outside of aggregates.
     pub(crate) fn terms(&self) -> Vec<&Term> {
         match self {
             Measure::Term(term) => vec![term],
@@ -145,13 +145,13 @@ impl Measure {
     }
 }
 
-/// A number with twelve decimals, kept exactly: money adds up, in whatever order. What is too large stays at the end of
-/// the range, so that it still counts as large.
+/// A number with twelve exact decimals: money adds up in any order. A number beyond the range saturates, so that it
+/// still counts as large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FixedDecimal(i128);
 
-/// As a text, for few formats hold numbers of this length.
+/// Serialized as text, because few formats hold numbers of this length.
 impl From<FixedDecimal> for String {
     fn from(number: FixedDecimal) -> String {
         number.0.to_string()
@@ -166,22 +166,22 @@ impl TryFrom<String> for FixedDecimal {
     }
 }
 
-const SCALE: i128 = 1_000_000_000_000;
+const UNITS_PER_ONE: i128 = 1_000_000_000_000;
 
 impl FixedDecimal {
     pub(crate) const ZERO: FixedDecimal = FixedDecimal(0);
 
-    /// The number of a value; none for what is no number.
-    pub fn of(value: &Value) -> Option<FixedDecimal> {
+    /// Returns the number of a value; none if it is no number.
+    pub fn from_value(value: &Value) -> Option<FixedDecimal> {
         match value {
-            Value::Integer(number) => Some(FixedDecimal(i128::from(*number) * SCALE)),
-            Value::Decimal(number) => Some(FixedDecimal::of_float(number.get())),
+            Value::Integer(number) => Some(FixedDecimal(i128::from(*number) * UNITS_PER_ONE)),
+            Value::Decimal(number) => Some(FixedDecimal::from_float(number.get())),
             Value::Bool(_) | Value::Text(_) => None,
         }
     }
 
-    /// The shortest decimal that means this float is meant; of its decimals the first twelve count.
-    fn of_float(number: f64) -> FixedDecimal {
+    /// Returns the shortest decimal of a float, cut to twelve decimals.
+    fn from_float(number: f64) -> FixedDecimal {
         let written = number.to_string();
         let (whole, decimals) = written.split_once('.').unwrap_or((&written, ""));
         let decimals = decimals.get(..12).unwrap_or(decimals);
@@ -192,8 +192,8 @@ impl FixedDecimal {
         }
     }
 
-    pub(crate) fn whole(number: u64) -> FixedDecimal {
-        FixedDecimal(i128::from(number) * SCALE)
+    pub(crate) fn from_whole(number: u64) -> FixedDecimal {
+        FixedDecimal(i128::from(number) * UNITS_PER_ONE)
     }
 
     #[must_use]
@@ -207,50 +207,50 @@ impl FixedDecimal {
     }
 
     fn times(self, other: FixedDecimal) -> FixedDecimal {
-        // By parts, so that the product of two numbers that fit does not leave the range on the way.
-        let (whole, part) = (self.0 / SCALE, self.0 % SCALE);
+        // In parts, so that no intermediate product leaves the range.
+        let (whole, part) = (self.0 / UNITS_PER_ONE, self.0 % UNITS_PER_ONE);
         let small = match part.checked_mul(other.0) {
-            Some(product) => product / SCALE,
+            Some(product) => product / UNITS_PER_ONE,
             None => (part / 1_000_000).saturating_mul(other.0 / 1_000_000),
         };
         FixedDecimal(whole.saturating_mul(other.0).saturating_add(small))
     }
 
-    /// None without anything to divide by.
+    /// Returns the quotient; none for a division by zero.
     pub(crate) fn over(self, other: FixedDecimal) -> Option<FixedDecimal> {
         if other.0 == 0 {
             return None;
         }
         let (whole, rest) = (self.0 / other.0, self.0 % other.0);
-        let decimals = match rest.checked_mul(SCALE) {
+        let decimals = match rest.checked_mul(UNITS_PER_ONE) {
             Some(scaled) => scaled / other.0,
-            None => rest / (other.0 / SCALE).max(1),
+            None => rest / (other.0 / UNITS_PER_ONE).max(1),
         };
-        Some(FixedDecimal(whole.saturating_mul(SCALE).saturating_add(decimals)))
+        Some(FixedDecimal(whole.saturating_mul(UNITS_PER_ONE).saturating_add(decimals)))
     }
 }
 
-/// What a measure comes to.
+/// The value of a measure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Quantity {
     Number(FixedDecimal),
-    /// What is no number: a text, a truth value.
+    /// A value that is no number: a text or a boolean.
     Other(Value),
-    /// There is none: the least of nothing, a division by zero. No comparison with it is true.
+    /// No value: the minimum of nothing, a division by zero. No comparison with it is true.
     Nothing,
-    /// Nobody can tell, for it depends on facts that are unknown, or on what is no number where one is needed.
+    /// Unknown: it depends on unknown facts, or on a value that is no number.
     Unknown,
 }
 
 impl Quantity {
-    pub(crate) fn of(value: &Value) -> Quantity {
-        match FixedDecimal::of(value) {
+    pub(crate) fn from_value(value: &Value) -> Quantity {
+        match FixedDecimal::from_value(value) {
             Some(number) => Quantity::Number(number),
             None => Quantity::Other(value.clone()),
         }
     }
 
-    pub(crate) fn computed(sign: Arithmetic, left: &Quantity, right: &Quantity) -> Quantity {
+    pub(crate) fn compute(sign: Arithmetic, left: &Quantity, right: &Quantity) -> Quantity {
         match (left, right) {
             (Quantity::Nothing, _) | (_, Quantity::Nothing) => Quantity::Nothing,
             (Quantity::Number(left), Quantity::Number(right)) => match sign {
@@ -263,7 +263,7 @@ impl Quantity {
         }
     }
 
-    /// None if nobody can tell.
+    /// Compares two quantities; none if the result is unknown.
     pub(crate) fn compare(comparison: Comparison, left: &Quantity, right: &Quantity) -> Option<bool> {
         let order = match (left, right) {
             (Quantity::Nothing, _) | (_, Quantity::Nothing) => return Some(false),
@@ -289,11 +289,11 @@ mod tests {
     use super::*;
 
     fn number(value: f64) -> FixedDecimal {
-        FixedDecimal::of(&Value::number(value).unwrap_or(Value::Bool(false))).unwrap_or_default()
+        FixedDecimal::from_value(&Value::number(value).unwrap_or(Value::Bool(false))).unwrap_or_default()
     }
 
     #[test]
-    fn money_adds_up() {
+    fn fixed_decimals_add_up_exactly() {
         assert_eq!(number(0.1).plus(number(0.2)), number(0.3));
         assert_eq!(number(2.5).times(number(-4.0)), number(-10.0));
         assert_eq!(number(1.0).over(number(8.0)), Some(number(0.125)));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_still_large() {
+    fn fixed_decimal_overflow_saturates() {
         assert!(number(1e300) > number(1e25));
         assert!(number(1e300).plus(number(-1.0)) > number(1e25));
         assert!(number(-1e300) < number(-1e25));

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::compile::{Compiled, compile};
-use crate::data::{Data, needs_data};
+use crate::compile::{CompiledFormula, compile};
+use crate::compile_error::CompileError;
+use crate::data::{DataMonitor, needs_data};
 use crate::formula::{Arena, Formula, Node, Quantifier, Unary};
-use crate::probe::{Pattern, Probe};
-use crate::refusal::CompileError;
+use crate::formula_error::FormulaError;
+use crate::probe::{FactPattern, Probe};
 use crate::scope::{has_future, is_free};
 use crate::spelling::Spelling;
 use crate::term::Value;
@@ -23,48 +24,49 @@ use crate::verdict::Verdict;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    pub(crate) compiled: Compiled,
+    pub(crate) compiled: CompiledFormula,
     pub(crate) shape: Shape,
-    /// The letter bit that excuses a position, if every position that breaks the formula is told.
+    /// The letter bit that excuses a position, if every violating position is reported.
     pub(crate) excuse: u64,
-    /// For a formula about data, what finds out where it is broken; the rest then only follows whether it ever was.
-    pub(crate) data: Option<Arc<Data>>,
+    /// For a formula about data, the part that finds where it is broken; the compiled formula then only follows whether
+    /// it ever was.
+    pub(crate) data: Option<Arc<DataMonitor>>,
     text: String,
-    /// The beginning of the hash of the text.
-    mark: Arc<str>,
+    /// The first digits of the hash of the text.
+    formula_hash: Arc<str>,
 }
 
-/// How many digits of its hash a formula is known by.
-const MARK_DIGITS: usize = 32;
+/// How many hexadecimal digits of its hash identify a formula.
+const FORMULA_HASH_DIGITS: usize = 32;
 
-/// The fact that excuses a position; no formula and no trace can spell it.
-const EXCUSED: &str = "(excused)";
+/// The name of the fact that excuses a position; no formula and no trace can contain it.
+const EXCUSED_FACT: &str = "(excused)";
 
-/// The fact that a formula about data is broken at a position.
-const BROKEN: &str = "(broken)";
+/// The name of the fact that a formula about data is broken at a position.
+const BROKEN_FACT: &str = "(broken)";
 
-/// How a formula reads positions; asked at every one, so answered once.
+/// How a formula reads positions, computed once because every step needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// There is a state for each binding of values.
+    /// Whether there is a state for each binding of values.
     pub(crate) quantified: bool,
-    /// Some letter bit needs a look at all facts of a position together, or all values matter.
+    /// Whether some letter bit needs all facts of a position together, or all values matter.
     pub(crate) whole: bool,
-    /// Every pattern binds all variables or none: a fact tells at once which binding it touches.
+    /// Whether every pattern binds all variables or none, so that one fact identifies the binding it touches.
     pub(crate) sliced: bool,
-    /// Sliced, with one variable, and nothing compared.
+    /// Whether it is sliced, with one variable.
     pub(crate) single: bool,
-    /// Some pattern binds no variable: bindings share facts.
+    /// Whether some pattern binds no variable, so that bindings share facts.
     pub(crate) mixed: bool,
     /// The bits that belong to a binding alone, if there is one variable and bindings share other bits.
     pub(crate) own: Option<u64>,
 }
 
 impl Shape {
-    fn new(compiled: &Compiled) -> Shape {
+    fn new(compiled: &CompiledFormula) -> Shape {
         let variables = compiled.prefix.len();
         let all = (1u32 << variables) - 1;
-        // No fact ever sets the excuse, so nothing has to look out for it.
+        // No fact ever sets the excuse, so it needs no mask.
         let masks = compiled.probes.iter().filter(|probe| !is_excuse(probe)).map(|probe| match probe {
             Probe::Pattern(pattern) => Some(pattern.mask()),
             Probe::Local { .. } => None,
@@ -93,7 +95,23 @@ impl Shape {
 }
 
 impl Monitor {
-    /// Compiles a formula, or says why it cannot be monitored and what to do about it.
+    /// Parses and compiles a formula.
+    ///
+    /// ```
+    /// use lictor_logic::Monitor;
+    /// let monitor = Monitor::parse("G(request -> F answer)")?;
+    /// assert_eq!(monitor.text(), "G(request -> F answer)");
+    /// let error = Monitor::parse("alwyas a").unwrap_err();
+    /// assert!(error.to_string().contains("hint: did you mean `always`?"));
+    /// # Ok::<(), lictor_logic::FormulaError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Monitor, FormulaError> {
+        let mut arena = Arena::new();
+        let formula = arena.parse(text)?;
+        Ok(Monitor::new(&arena, formula)?)
+    }
+
+    /// Compiles a formula. The error says why it cannot be monitored and what to do.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
         Monitor::compiled(arena, formula, compile)
     }
@@ -101,19 +119,19 @@ impl Monitor {
     fn compiled(
         arena: &Arena,
         formula: Formula,
-        compile: impl Fn(&Arena, Formula) -> Result<Compiled, CompileError>,
+        compile: impl Fn(&Arena, Formula) -> Result<CompiledFormula, CompileError>,
     ) -> Result<Monitor, CompileError> {
         let text = arena.show(formula, Spelling::Ascii).to_string();
-        let made = |compiled: Compiled, data: Option<Data>| {
+        let made = |compiled: CompiledFormula, data: Option<DataMonitor>| {
             let shape = Shape::new(&compiled);
             let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
-            let mark = blake3::hash(text.as_bytes()).to_hex()[..MARK_DIGITS].into();
-            Monitor { compiled, shape, excuse, data: data.map(Arc::new), text, mark }
+            let formula_hash = blake3::hash(text.as_bytes()).to_hex()[..FORMULA_HASH_DIGITS].into();
+            Monitor { compiled, shape, excuse, data: data.map(Arc::new), text, formula_hash }
         };
-        let data = |arena: &Arena| -> Result<Option<(Compiled, Data)>, CompileError> {
-            let Some(data) = Data::new(arena, formula)? else { return Ok(None) };
+        let data = |arena: &Arena| -> Result<Option<(CompiledFormula, DataMonitor)>, CompileError> {
+            let Some(data) = DataMonitor::new(arena, formula)? else { return Ok(None) };
             let mut core = Arena::new();
-            let broken = core.fact(BROKEN);
+            let broken = core.fact(BROKEN_FACT);
             let whole = core.not(broken);
             let never = core.always(whole);
             Ok(Some((compile(&core, never)?, data)))
@@ -121,12 +139,12 @@ impl Monitor {
         if needs_data(arena, formula) {
             return match data(arena)? {
                 Some((compiled, data)) => Ok(made(compiled, Some(data))),
-                // What is wrong with it, the ordinary way says best.
+                // The ordinary compiler gives the better error.
                 None => compile(arena, formula).map(|compiled| made(compiled, None)),
             };
         }
         match compile(arena, formula) {
-            // With many variables it is cheaper to ask each position than to follow all their combinations.
+            // With many variables, a query at each position is cheaper than a state for each combination of values.
             Ok(compiled) if compiled.prefix.len() > 2 => match data(arena) {
                 Ok(Some((core, data))) => Ok(made(core, Some(data))),
                 Ok(None) | Err(_) => Ok(made(compiled, None)),
@@ -139,20 +157,20 @@ impl Monitor {
         }
     }
 
-    /// Compiles a formula of the shape `G f`, with `f` about the past and the present, so that with [`After::Each`]
-    /// every position at which `f` fails is told, for every binding that fails there.
+    /// Compiles a formula of the shape `G f`, with `f` about the past and the present, so that [`After::Each`] reports
+    /// every position at which `f` fails, for every binding that fails there.
     ///
     /// ```
     /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
     /// let mut arena = Arena::new();
     /// let formula = arena.parse("G(pay -> O approved)").unwrap();
-    /// let mut watch = MonitorSet::new();
-    /// watch.add(Monitor::each(&arena, formula).unwrap(), After::Each);
-    /// let mut standing = watch.start();
-    /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 1);
-    /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 1);
-    /// assert_eq!(watch.step(&mut standing, &Facts::of(["approved"])).len(), 1); // satisfied for good
-    /// assert_eq!(watch.step(&mut standing, &Facts::of(["pay"])).len(), 0);
+    /// let mut monitors = MonitorSet::new();
+    /// monitors.add(Monitor::each(&arena, formula).unwrap(), After::Each);
+    /// let mut trace_state = monitors.start();
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["pay"])).len(), 1);
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["pay"])).len(), 1);
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["approved"])).len(), 1); // satisfied for good
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["pay"])).len(), 0);
     /// ```
     ///
     /// [`After::Each`]: crate::After::Each
@@ -161,39 +179,39 @@ impl Monitor {
             let mut excusing = Arena::new();
             let copy = excusing.copy(arena, formula);
             let excuse = |arena: &mut Arena, f| {
-                let excused = arena.fact(EXCUSED);
+                let excused = arena.fact(EXCUSED_FACT);
                 arena.or([f, excused])
             };
-            match within_always(&mut excusing, copy, &excuse) {
+            match replace_in_always(&mut excusing, copy, &excuse) {
                 Some(excused) => {
                     let compiled = compile(&excusing, excused)?;
                     if compiled.probes.is_empty() || compiled.probes.iter().any(is_excuse) {
                         return Ok(compiled);
                     }
                     Err(CompileError::new(
-                        "the comparisons in it keep it from being told position by position",
-                        "let the verdict latch or be reset, or compare fewer variables with each other",
+                        "its comparisons rule out a report at each position",
+                        "let the verdict latch or reset, or compare fewer variables with each other",
                     ))
                 }
                 None => Err(CompileError::new(
-                    "only `always` over the past and the present can be told position by position",
-                    "write it as `always f` with no future operator in `f`, or let the verdict latch or be reset",
+                    "only `always f` with `f` about the past and the present can be reported at each position",
+                    "remove the future operators from `f`, or let the verdict latch or reset",
                 )),
             }
         })
     }
 
-    /// The formula, in ASCII.
+    /// Returns the formula, in ASCII.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// A short hash of the formula, by which it is known where its text would be said over and over.
-    pub(crate) fn mark(&self) -> &Arc<str> {
-        &self.mark
+    /// Returns a short hash of the formula, which stands for its text in snapshots.
+    pub(crate) fn formula_hash(&self) -> &Arc<str> {
+        &self.formula_hash
     }
 
-    /// The variables whose bindings have a state of their own.
+    /// Returns the variables whose bindings have a state of their own.
     pub fn variables(&self) -> &[Arc<str>] {
         match &self.data {
             Some(data) => &data.variables,
@@ -201,50 +219,50 @@ impl Monitor {
         }
     }
 
-    /// The facts it asks for, by name.
+    /// Returns the names of the facts that a formula about data asks for.
     pub(crate) fn data_names(&self) -> &[Arc<str>] {
         self.data.as_ref().map_or(&[], |data| &data.names)
     }
 
-    /// The letter bit that says that a formula about data is broken here.
+    /// Returns the letter bit for a position that breaks a formula about data.
     pub(crate) fn broken_bit(&self) -> u64 {
-        let is_broken = |probe: &Probe| matches!(probe, Probe::Pattern(pattern) if &*pattern.name == BROKEN);
+        let is_broken = |probe: &Probe| matches!(probe, Probe::Pattern(pattern) if &*pattern.name == BROKEN_FACT);
         self.compiled.probes.iter().position(is_broken).map_or(0, |bit| 1 << bit)
     }
 
-    /// Is it about data: does it count, or do its values meet across positions? Then it has no automaton; each position is
-    /// asked for which values it is broken there.
+    /// Whether it is about data: it counts, or its values meet across positions. It then has no automaton; a query at
+    /// each position finds the values that break it.
     pub fn is_about_data(&self) -> bool {
         self.data.is_some()
     }
 
-    /// Is there a time bound in it?
+    /// Whether it has a time bound.
     pub fn is_timed(&self) -> bool {
         !self.compiled.skeleton.clocks.is_empty()
     }
 
-    /// The verdict on the formula, from the verdict on what is run for it.
-    pub(crate) fn outward(&self, verdict: Verdict) -> Verdict {
+    /// Returns the verdict on the formula from the verdict on the compiled one, which is its negation for an `exists`.
+    pub(crate) fn apply_polarity(&self, verdict: Verdict) -> Verdict {
         if self.compiled.negated { verdict.negated() } else { verdict }
     }
 
-    /// The patterns among its letter bits.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = (u8, &Pattern)> {
+    /// Returns the patterns among its letter bits.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (u8, &FactPattern)> {
         self.compiled.probes.iter().enumerate().filter_map(|(bit, probe)| match probe {
             Probe::Pattern(pattern) => Some((bit as u8, pattern)),
             Probe::Local { .. } => None,
         })
     }
 
-    /// The value that the pattern of a letter bit binds, in a formula with one variable.
-    pub(crate) fn value_of<'a>(&self, bit: u8, values: &'a [Value]) -> Option<&'a Value> {
+    /// Returns the value that the pattern of a letter bit binds, in a formula with one variable.
+    pub(crate) fn bound_value<'a>(&self, bit: u8, values: &'a [Value]) -> Option<&'a Value> {
         match &self.compiled.probes[usize::from(bit)] {
             Probe::Pattern(pattern) => pattern.single_value(values),
             Probe::Local { .. } => None,
         }
     }
 
-    /// Do values fit the pattern of a letter bit, in a formula without bindings?
+    /// Whether values match the pattern of a letter bit, in a formula without bindings.
     pub(crate) fn fits(&self, bit: u8, values: &[Value]) -> bool {
         match &self.compiled.probes[usize::from(bit)] {
             Probe::Pattern(pattern) => pattern.fits(values, &[]),
@@ -254,37 +272,36 @@ impl Monitor {
 }
 
 fn is_excuse(probe: &Probe) -> bool {
-    matches!(probe, Probe::Pattern(pattern) if &*pattern.name == EXCUSED)
+    matches!(probe, Probe::Pattern(pattern) if &*pattern.name == EXCUSED_FACT)
 }
 
-/// `G f` with something else in place of `f`, below the quantifiers in front; none unless `f` is about the past and
-/// the present.
-pub(crate) fn within_always(
+/// Returns `G f` with `f` replaced, below the quantifiers in front; none unless `f` is about the past and the present.
+pub(crate) fn replace_in_always(
     arena: &mut Arena,
     f: Formula,
     replace: &dyn Fn(&mut Arena, Formula) -> Formula,
 ) -> Option<Formula> {
     match arena[f].clone() {
         Node::Unary(Unary::Always, interval, g) if interval.is_unbounded() => {
-            let g = within_quantifiers(arena, g, replace)?;
+            let g = replace_in_quantifiers(arena, g, replace)?;
             Some(arena.always(g))
         }
         Node::Quantified(Quantifier::Forall, variables, g) => {
-            let g = within_always(arena, g, replace)?;
+            let g = replace_in_always(arena, g, replace)?;
             Some(arena.insert(Node::Quantified(Quantifier::Forall, variables, g)))
         }
         _ => None,
     }
 }
 
-fn within_quantifiers(
+fn replace_in_quantifiers(
     arena: &mut Arena,
     f: Formula,
     replace: &dyn Fn(&mut Arena, Formula) -> Formula,
 ) -> Option<Formula> {
     match arena[f].clone() {
         Node::Quantified(Quantifier::Forall, variables, g) => {
-            let g = within_quantifiers(arena, g, replace)?;
+            let g = replace_in_quantifiers(arena, g, replace)?;
             Some(arena.insert(Node::Quantified(Quantifier::Forall, variables, g)))
         }
         _ if has_future(arena, f) => None,

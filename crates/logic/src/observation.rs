@@ -13,29 +13,29 @@ pub struct Name(pub(crate) u32);
 /// The facts of one position; a buffer to be filled again and again.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
-    /// When it was; none is the time of the position before.
+    /// Its time; none means the time of the position before.
     pub time: Option<Time>,
     facts: Vec<(Name, u32)>,
     values: Vec<Value>,
-    /// What a watch made of it: good for as long as neither of them changes.
-    plan: Option<Plan>,
+    /// The letters that a set computed for it; valid until one of them changes.
+    plan: Option<LetterPlan>,
 }
 
 /// The letters that monitors without bindings read.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    /// The watch, as it was.
+pub(crate) struct LetterPlan {
+    /// The version of the set.
     pub(crate) version: u64,
     pub(crate) letters: Vec<(u32, u64)>,
 }
 
 impl Observation {
-    /// A position without facts.
+    /// Returns a position without facts.
     pub fn new() -> Observation {
         Observation::default()
     }
 
-    /// Takes all facts and the time out.
+    /// Removes all facts and the time.
     pub fn clear(&mut self) {
         self.time = None;
         self.plan = None;
@@ -50,11 +50,11 @@ impl Observation {
         self.values.extend_from_slice(values);
     }
 
-    pub(crate) fn plan(&self) -> Option<&Plan> {
+    pub(crate) fn plan(&self) -> Option<&LetterPlan> {
         self.plan.as_ref()
     }
 
-    pub(crate) fn set_plan(&mut self, plan: Plan) {
+    pub(crate) fn set_plan(&mut self, plan: LetterPlan) {
         self.plan = Some(plan);
     }
 
@@ -62,7 +62,7 @@ impl Observation {
         self.facts.len()
     }
 
-    /// The name of the fact at a place.
+    /// Returns the name of the fact at an index.
     pub(crate) fn name(&self, place: usize) -> Name {
         self.facts[place].0
     }
@@ -71,14 +71,14 @@ impl Observation {
         (0..self.facts.len()).map(|place| (self.facts[place].0, self.values(place as u32)))
     }
 
-    /// The values of the fact at a place.
+    /// Returns the values of the fact at an index.
     pub(crate) fn values(&self, place: u32) -> &[Value] {
         let start = self.facts[place as usize].1 as usize;
         let end = self.facts.get(place as usize + 1).map_or(self.values.len(), |(_, start)| *start as usize);
         &self.values[start..end]
     }
 
-    /// The same with names as strings.
+    /// Returns the facts with names as strings.
     pub(crate) fn to_facts(&self, names: &[Arc<str>]) -> Facts {
         let known = self.facts().map(|(name, values)| Fact::new(Arc::clone(&names[name.0 as usize]), values.to_vec()));
         Facts { time: self.time, known: known.collect(), unknown: Vec::new() }

@@ -1,15 +1,16 @@
-//! Tokens to formulas.
+//! Parses tokens to formulas.
 //!
-//! An operator-precedence parser with its own stack: what is open (a parenthesis, an operator that waits for its right
+//! An operator-precedence parser with its own stack: every open construct (a parenthesis, an operator without its right
 //! side, a call) is a [`Frame`], so that no text, however nested, can exhaust the machine's stack. Unary operators bind
 //! tightest, then `U W R M S T`, then `&`, `|`, `->`, `<->`; a quantifier reaches as far to the right as it can.
 //!
-//! After an error the parser puts something in place and goes on, so that every error is found in one reading.
+//! After an error the parser inserts a placeholder and continues, so that one pass finds every error.
 
 mod atom;
 mod bound;
 mod call;
 mod measure;
+mod position;
 mod recover;
 
 use std::ops::Range;
@@ -17,21 +18,21 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Faults, ParseErrors};
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::Interval;
-use crate::lexer::{Grammar, Kind, Token, lex};
-use crate::parser::call::Call;
+use crate::lexer::{Grammar, Token, TokenKind, lex};
+use crate::parse_error::{Faults, ParseErrors};
+use crate::parser::call::PatternCall;
 use crate::spelling::Sign;
 
-/// The most nodes a formula may have once its patterns are written out; calls inside calls can double at every level.
-const MAX_SIZE: u32 = 1 << 20;
+/// The most nodes of a formula with its patterns written out; nested calls can double at every level.
+const MAX_PARSED_NODES: u32 = 1 << 20;
 
 impl Arena {
-    /// The longest text of a formula that is read, in bytes.
+    /// The longest text of a formula, in bytes.
     pub const MAX_LENGTH: usize = 1 << 20;
 
-    /// Reads a formula in any mix of spellings.
+    /// Parses a formula in any mix of spellings.
     ///
     /// ```
     /// use lictor_logic::Arena;
@@ -46,39 +47,39 @@ impl Arena {
         let mut faults = Faults::default();
         if text.len() > Arena::MAX_LENGTH {
             let most = Arena::MAX_LENGTH;
-            let message = format!("formula too long: {} bytes, at most {most} are read", text.len());
+            let message = format!("formula too long: {} bytes, at most {most} are allowed", text.len());
             faults.add(0..0, message, "split it into several formulas");
             return Err(ParseErrors::new(text.lines().next().unwrap_or(""), faults));
         }
         let tokens = lex(text, Grammar::Formula, &mut faults);
-        let (operand, found) = Parser::new(self, text, &tokens, &Given::default()).parse();
+        let (operand, found) = Parser::new(self, text, &tokens, &PatternArguments::default()).parse();
         let faults = faults.join(found);
         if faults.is_empty() { Ok(operand.formula) } else { Err(ParseErrors::new(text, faults)) }
     }
 }
 
-/// A formula that has been read, with what the limits need to know of it.
+/// A parsed formula, with its depth and size for the limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
     pub(crate) formula: Formula,
-    /// How deep it is nested as written.
+    /// Its nesting depth as written.
     depth: u32,
-    /// How many nodes it has when nothing is shared.
+    /// Its number of nodes if nothing is shared.
     size: u32,
 }
 
-/// What the parameters of a pattern stand for while its formula is read.
+/// The arguments of a pattern, for its parameters.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct PatternArguments {
     pub(crate) operands: Vec<(&'static str, Operand)>,
     pub(crate) bound: Option<Interval>,
 }
 
-/// Something that was begun and waits for an operand.
+/// An open construct that waits for an operand.
 #[derive(Debug)]
 enum Frame<'a> {
     Group { span: Range<usize> },
-    Call(Call<'a>),
+    Call(PatternCall<'a>),
     Quantified { quantifier: Quantifier, variables: Vec<Arc<str>>, span: Range<usize> },
     Arrow { sign: Sign, left: Operand, span: Range<usize> },
     List { sign: Sign, operands: Vec<Operand>, span: Range<usize> },
@@ -88,19 +89,19 @@ enum Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// How tightly it holds its operand.
-    fn level(&self) -> u8 {
+    /// Returns how tightly it binds its operand.
+    fn precedence(&self) -> u8 {
         match self {
             Frame::Group { .. } | Frame::Call(_) => 0,
             Frame::Quantified { .. } => 1,
-            Frame::Arrow { sign, .. } | Frame::List { sign, .. } => level(*sign),
-            Frame::Binary { operator, .. } => level(Sign::Binary(*operator)),
+            Frame::Arrow { sign, .. } | Frame::List { sign, .. } => precedence(*sign),
+            Frame::Binary { operator, .. } => precedence(Sign::Binary(*operator)),
             Frame::Not { .. } | Frame::Unary { .. } => 7,
         }
     }
 }
 
-fn level(sign: Sign) -> u8 {
+fn precedence(sign: Sign) -> u8 {
     match sign {
         Sign::Iff => 2,
         Sign::Implies => 3,
@@ -110,11 +111,11 @@ fn level(sign: Sign) -> u8 {
     }
 }
 
-/// What comes after an operand.
-enum Then {
+/// What follows an operand.
+enum Continuation {
     /// Another operand.
     Operand,
-    /// Nothing yet: the operand has grown by what was closed behind it.
+    /// The operand became part of a larger one.
     Grown(Operand),
     /// The end of the text.
     End(Operand),
@@ -127,22 +128,27 @@ pub(crate) struct Parser<'a> {
     tokens: &'a [Token<'a>],
     at: usize,
     stack: Vec<Frame<'a>>,
-    /// How many quantifiers around the place bind a name.
+    /// For each name, how many enclosing quantifiers bind it.
     variables: FxHashMap<Arc<str>, usize>,
-    /// Operators that a quantifier was given as variables.
+    /// Operators that were written as variables of a quantifier.
     misnamed: FxHashSet<&'a str>,
-    given: &'a Given,
+    given: &'a PatternArguments,
     grammar: Grammar,
     faults: Faults,
-    /// Errors before this token follow from one that is reported already.
+    /// Errors before this token follow from a reported one.
     quiet: usize,
     is_too_large: bool,
-    /// How many aggregates it is inside of.
+    /// How many aggregates enclose it.
     nested: u32,
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(arena: &'a mut Arena, text: &'a str, tokens: &'a [Token<'a>], given: &'a Given) -> Parser<'a> {
+    pub(crate) fn new(
+        arena: &'a mut Arena,
+        text: &'a str,
+        tokens: &'a [Token<'a>],
+        given: &'a PatternArguments,
+    ) -> Parser<'a> {
         Parser {
             arena,
             text,
@@ -160,7 +166,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the body of an aggregate; gives back the variables of the surroundings.
+    /// Parses the body of an aggregate; also returns the variables in scope.
     fn parse_inside(mut self) -> (Operand, Faults, FxHashMap<Arc<str>, usize>) {
         let operand = self.read();
         (operand, self.faults, self.variables)
@@ -173,19 +179,19 @@ impl<'a> Parser<'a> {
 
     fn read(&mut self) -> Operand {
         loop {
-            let mut operand = self.operand();
+            let mut operand = self.read_operand();
             loop {
-                match self.then(operand) {
-                    Then::Operand => break,
-                    Then::Grown(grown) => operand = grown,
-                    Then::End(operand) => return operand,
+                match self.read_after_operand(operand) {
+                    Continuation::Operand => break,
+                    Continuation::Grown(grown) => operand = grown,
+                    Continuation::End(operand) => return operand,
                 }
             }
         }
     }
 
-    fn kind(&self, ahead: usize) -> &'a Kind<'a> {
-        self.tokens.get(self.at + ahead).map_or(&Kind::End, |token| &token.kind)
+    fn kind(&self, ahead: usize) -> &'a TokenKind<'a> {
+        self.tokens.get(self.at + ahead).map_or(&TokenKind::End, |token| &token.kind)
     }
 
     fn span(&self) -> Range<usize> {
@@ -198,87 +204,93 @@ impl<'a> Parser<'a> {
         span
     }
 
-    /// Reads prefixes and opening parentheses up to the next thing that stands for itself.
-    fn operand(&mut self) -> Operand {
+    /// Reads prefixes and opening parentheses up to the next complete operand.
+    fn read_operand(&mut self) -> Operand {
         loop {
             if self.begins_measure() {
-                return self.measured_comparison();
+                return self.read_measure_comparison();
             }
             match self.kind(0) {
-                Kind::Sign(Sign::True | Sign::False) if matches!(self.kind(1), Kind::Compare(_)) => {
-                    return self.comparison();
+                TokenKind::Sign(Sign::True | Sign::False) if matches!(self.kind(1), TokenKind::Compare(_)) => {
+                    return self.read_comparison();
                 }
-                Kind::Sign(sign @ (Sign::True | Sign::False)) => {
+                TokenKind::Sign(sign @ (Sign::True | Sign::False)) => {
                     self.advance();
-                    return self.leaf(if *sign == Sign::True { Node::True } else { Node::False });
+                    return self.build_leaf(if *sign == Sign::True { Node::True } else { Node::False });
                 }
-                Kind::Sign(Sign::Not) => {
+                TokenKind::Sign(Sign::Not) => {
                     let span = self.advance();
                     self.stack.push(Frame::Not { span });
                 }
-                Kind::Sign(Sign::Unary(operator)) => {
+                TokenKind::Sign(Sign::Unary(operator)) => {
                     let span = self.advance();
-                    let interval = self.unary_bound(*operator);
+                    let interval = self.read_unary_bound(*operator);
                     self.stack.push(Frame::Unary { operator: *operator, interval, span });
                 }
-                Kind::Sign(Sign::Quantifier(quantifier)) => self.quantifier(*quantifier),
-                Kind::Open => {
+                TokenKind::Sign(Sign::Quantifier(quantifier)) => self.read_quantifier(*quantifier),
+                TokenKind::Open => {
                     let span = self.advance();
                     self.stack.push(Frame::Group { span });
                 }
-                Kind::Name { .. } if *self.kind(1) == Kind::Open => {
-                    if let Some(operand) = self.call() {
+                TokenKind::Name { .. } if *self.kind(1) == TokenKind::Open => {
+                    if let Some(operand) = self.read_call() {
                         return operand;
                     }
                 }
-                Kind::Name { .. } | Kind::Text(_) | Kind::Number { .. } | Kind::Any => return self.atom(),
-                Kind::Bad => self.skip(),
-                Kind::Sign(_) | Kind::Close | Kind::Comma | Kind::End => {
-                    self.no_operand();
-                    return self.placeholder();
+                TokenKind::Name { .. } | TokenKind::Text(_) | TokenKind::Number { .. } | TokenKind::Any => {
+                    return self.read_atom();
                 }
-                Kind::Compare(_) | Kind::Arithmetic(_) | Kind::Infinity | Kind::OpenBracket => self.misplaced(),
-                Kind::CloseBracket | Kind::Dot | Kind::Colon => self.misplaced(),
+                TokenKind::Bad => self.skip(),
+                TokenKind::Sign(_) | TokenKind::Close | TokenKind::Comma | TokenKind::End => {
+                    self.report_missing_operand();
+                    return self.build_placeholder();
+                }
+                TokenKind::Compare(_) | TokenKind::Arithmetic(_) | TokenKind::Infinity | TokenKind::OpenBracket => {
+                    self.report_misplaced();
+                }
+                TokenKind::CloseBracket | TokenKind::Dot | TokenKind::Colon => self.report_misplaced(),
+                // INVARIANT: only the text of a position has these.
+                TokenKind::At | TokenKind::Question => self.report_misplaced(),
             }
         }
     }
 
-    fn quantifier(&mut self, quantifier: Quantifier) {
+    fn read_quantifier(&mut self, quantifier: Quantifier) {
         let span = self.advance();
         let word = self.text.get(span.clone()).unwrap_or("forall");
         let mut variables: Vec<Arc<str>> = Vec::new();
         let mut seen = FxHashSet::default();
         loop {
             match self.kind(0) {
-                Kind::Name { name, .. } => {
+                TokenKind::Name { name, .. } => {
                     if seen.insert(&**name) {
                         variables.push(Arc::from(&**name));
                     } else {
-                        self.complain(format!("the variable `{name}` is named twice"), "remove one of them");
+                        self.report(format!("the variable `{name}` is named twice"), "remove one of them");
                     }
                     self.advance();
                 }
-                Kind::Sign(_) if self.written().starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                    let message = format!("{} is an operator, not a variable", self.found());
-                    self.complain(message, "choose another name, such as `x`");
-                    self.misnamed.insert(self.written());
+                TokenKind::Sign(_) if self.token_text().starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                    let message = format!("{} is an operator, not a variable", self.describe_token());
+                    self.report(message, "choose another name, such as `x`");
+                    self.misnamed.insert(self.token_text());
                     self.advance();
                 }
                 _ => {
-                    let message = format!("expected a variable, found {}", self.found());
-                    self.complain(message, format!("write `{word} x. …`"));
+                    let message = format!("expected a variable, found {}", self.describe_token());
+                    self.report(message, format!("write `{word} x. …`"));
                 }
             }
-            if *self.kind(0) != Kind::Comma {
+            if *self.kind(0) != TokenKind::Comma {
                 break;
             }
             self.advance();
         }
-        if matches!(self.kind(0), Kind::Dot | Kind::Colon) {
+        if matches!(self.kind(0), TokenKind::Dot | TokenKind::Colon) {
             self.advance();
         } else {
-            let message = format!("expected `.` after the variables, found {}", self.found());
-            self.complain(message, format!("write `{word} {}. …`", variables.first().map_or("x", |name| name)));
+            let message = format!("expected `.` after the variables, found {}", self.describe_token());
+            self.report(message, format!("write `{word} {}. …`", variables.first().map_or("x", |name| name)));
         }
         for name in &variables {
             *self.variables.entry(Arc::clone(name)).or_default() += 1;
@@ -286,85 +298,89 @@ impl<'a> Parser<'a> {
         self.stack.push(Frame::Quantified { quantifier, variables, span });
     }
 
-    /// Decides what the token behind an operand does with it.
-    fn then(&mut self, operand: Operand) -> Then {
+    /// Handles the token after an operand.
+    fn read_after_operand(&mut self, operand: Operand) -> Continuation {
         match self.kind(0) {
-            Kind::Sign(sign) if sign.is_infix() => {
-                self.infix(*sign, operand);
-                Then::Operand
+            TokenKind::Sign(sign) if sign.is_infix() => {
+                self.read_infix(*sign, operand);
+                Continuation::Operand
             }
-            Kind::Close => self.close(operand),
-            Kind::Comma => self.comma(operand),
-            Kind::End => {
+            TokenKind::Close => self.close_group(operand),
+            TokenKind::Comma => self.read_comma(operand),
+            TokenKind::End => {
                 let operand = self.reduce(operand, 0);
                 match self.stack.pop() {
-                    None => Then::End(operand),
-                    Some(Frame::Call(Call { open: span, .. }) | Frame::Group { span }) => {
-                        self.unclosed(span);
-                        Then::Grown(operand)
+                    None => Continuation::End(operand),
+                    Some(Frame::Call(PatternCall { open: span, .. }) | Frame::Group { span }) => {
+                        self.report_unclosed(span);
+                        Continuation::Grown(operand)
                     }
-                    Some(_) => Then::Grown(operand),
+                    Some(_) => Continuation::Grown(operand),
                 }
             }
-            Kind::Bad => {
+            TokenKind::Bad => {
                 self.skip();
-                Then::Grown(operand)
+                Continuation::Grown(operand)
             }
-            Kind::CloseBracket | Kind::Dot | Kind::Colon | Kind::Infinity | Kind::Arithmetic(_) => {
-                self.misplaced();
-                Then::Grown(operand)
+            TokenKind::CloseBracket
+            | TokenKind::Dot
+            | TokenKind::Colon
+            | TokenKind::Infinity
+            | TokenKind::Arithmetic(_) => {
+                self.report_misplaced();
+                Continuation::Grown(operand)
             }
-            _ => self.no_operator(operand),
+            _ => self.report_missing_operator(operand),
         }
     }
 
-    fn infix(&mut self, sign: Sign, operand: Operand) {
+    fn read_infix(&mut self, sign: Sign, operand: Operand) {
         let span = self.advance();
         match sign {
-            Sign::And | Sign::Or => self.list(sign, operand, span),
+            Sign::And | Sign::Or => self.push_list_operand(sign, operand, span),
             Sign::Binary(operator) => {
-                let interval = self.bound();
-                let left = self.reduce(operand, level(sign));
+                let interval = self.read_bound();
+                let left = self.reduce(operand, precedence(sign));
                 self.stack.push(Frame::Binary { operator, interval, left, span });
             }
             _ => {
-                let left = self.reduce(operand, level(sign));
+                let left = self.reduce(operand, precedence(sign));
                 self.stack.push(Frame::Arrow { sign, left, span });
             }
         }
     }
 
-    fn list(&mut self, sign: Sign, operand: Operand, span: Range<usize>) {
-        let operand = self.reduce(operand, level(sign));
+    fn push_list_operand(&mut self, sign: Sign, operand: Operand, span: Range<usize>) {
+        let operand = self.reduce(operand, precedence(sign));
         match self.stack.last_mut() {
             Some(Frame::List { sign: same, operands, .. }) if *same == sign => operands.push(operand),
             _ => self.stack.push(Frame::List { sign, operands: vec![operand], span }),
         }
     }
 
-    fn close(&mut self, operand: Operand) -> Then {
+    fn close_group(&mut self, operand: Operand) -> Continuation {
         let operand = self.reduce(operand, 0);
         match self.stack.pop() {
             Some(Frame::Call(call)) => {
-                let operand = self.end_call(call.with(operand));
+                let operand = self.finish_call(call.with_formula(operand));
                 self.advance();
-                Then::Grown(operand)
+                Continuation::Grown(operand)
             }
             None => {
-                self.complain("`)` closes nothing", "remove it, or open a `(` before it");
+                self.report("unmatched `)`", "remove it, or open a `(` before it");
                 self.skip();
-                Then::Grown(operand)
+                Continuation::Grown(operand)
             }
             Some(_) => {
                 self.advance();
-                Then::Grown(operand)
+                Continuation::Grown(operand)
             }
         }
     }
 
-    /// Completes every frame that holds its operand more tightly than `level`.
+    /// Completes every frame that binds its operand more tightly than `level`.
     fn reduce(&mut self, mut operand: Operand, level: u8) -> Operand {
-        while let Some(frame) = self.stack.pop_if(|frame| frame.level() > level) {
+        while let Some(frame) = self.stack.pop_if(|frame| frame.precedence() > level) {
             operand = self.complete(frame, operand);
         }
         operand
@@ -377,41 +393,41 @@ impl<'a> Parser<'a> {
                 for name in &variables {
                     self.variables.entry(Arc::clone(name)).and_modify(|count| *count -= 1);
                 }
-                // Without a variable there is an error, reported where one was missing.
-                self.made(Node::Quantified(quantifier, variables.into(), right.formula), &[right], span)
+                // A quantifier without variables was reported before.
+                self.build_node(Node::Quantified(quantifier, variables.into(), right.formula), &[right], span)
             }
             Frame::Arrow { sign, left, span } => {
                 let (f, g) = (left.formula, right.formula);
                 let node = if sign == Sign::Iff { Node::Iff(f, g) } else { Node::Implies(f, g) };
-                self.made(node, &[left, right], span)
+                self.build_node(node, &[left, right], span)
             }
             Frame::List { sign, mut operands, span } => {
                 operands.push(right);
                 let formulas: Vec<Formula> = operands.iter().map(|operand| operand.formula).collect();
                 let formula = if sign == Sign::And { self.arena.and(formulas) } else { self.arena.or(formulas) };
-                self.measured(formula, &operands, span)
+                self.check_limits(formula, &operands, span)
             }
             Frame::Binary { operator, interval, left, span } => {
                 let node = Node::Binary(operator, interval, left.formula, right.formula);
-                self.made(node, &[left, right], span)
+                self.build_node(node, &[left, right], span)
             }
-            Frame::Not { span } => self.made(Node::Not(right.formula), &[right], span),
+            Frame::Not { span } => self.build_node(Node::Not(right.formula), &[right], span),
             Frame::Unary { operator, interval, span } => {
-                self.made(Node::Unary(operator, interval, right.formula), &[right], span)
+                self.build_node(Node::Unary(operator, interval, right.formula), &[right], span)
             }
         }
     }
 
-    fn made(&mut self, node: Node, operands: &[Operand], span: Range<usize>) -> Operand {
+    fn build_node(&mut self, node: Node, operands: &[Operand], span: Range<usize>) -> Operand {
         let formula = self.arena.insert(node);
-        self.measured(formula, operands, span)
+        self.check_limits(formula, operands, span)
     }
 
-    /// Keeps the limits: what exceeds one is reported once and replaced.
-    fn measured(&mut self, formula: Formula, operands: &[Operand], span: Range<usize>) -> Operand {
+    /// Checks the limits: the first formula beyond one is reported, and each is replaced by a placeholder.
+    fn check_limits(&mut self, formula: Formula, operands: &[Operand], span: Range<usize>) -> Operand {
         let depth = operands.iter().map(|operand| operand.depth).max().unwrap_or(0) + 1;
         let size = operands.iter().fold(1u32, |size, operand| size.saturating_add(operand.size));
-        if depth <= Arena::MAX_DEPTH && size <= MAX_SIZE {
+        if depth <= Arena::MAX_DEPTH && size <= MAX_PARSED_NODES {
             return Operand { formula, depth, size };
         }
         if !std::mem::replace(&mut self.is_too_large, true) {
@@ -420,19 +436,19 @@ impl<'a> Parser<'a> {
                 self.faults.add(span, message, "split it into several formulas");
             } else {
                 let message =
-                    format!("formula too large: more than {MAX_SIZE} operators with its patterns written out");
+                    format!("formula too large: more than {MAX_PARSED_NODES} operators with its patterns written out");
                 self.faults.add(span, message, "nest fewer patterns in each other");
             }
         }
-        self.placeholder()
+        self.build_placeholder()
     }
 
-    fn leaf(&mut self, node: Node) -> Operand {
+    fn build_leaf(&mut self, node: Node) -> Operand {
         Operand { formula: self.arena.insert(node), depth: 1, size: 1 }
     }
 
-    /// What stands where an error was found; it never gets out.
-    fn placeholder(&mut self) -> Operand {
-        self.leaf(Node::True)
+    /// Returns a placeholder for a part with an error; it is never returned to the caller.
+    fn build_placeholder(&mut self) -> Operand {
+        self.build_leaf(Node::True)
     }
 }

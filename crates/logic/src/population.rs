@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::cache::{Cache, VIOLATED};
-use crate::cells::{CellId, Cells, ClassId, mask_of, part_of};
+use crate::cache::{Cache, VIOLATED_STATE};
+use crate::cells::{CellId, Cells, ClassId, binding_mask, binding_part};
 use crate::classes::Classes;
 use crate::interval::Time;
 use crate::monitor::Monitor;
@@ -11,48 +11,48 @@ use crate::monitor_set::After;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
 use crate::term::Value;
-use crate::touch::{Asked, Found, Joints, Touch, sliced};
+use crate::touch::{BindingIndex, BindingSet, CandidateFact, TouchedBinding, collect_sliced};
 use crate::verdict::Verdict;
 
-/// What a monitor and its cache know, for one step.
+/// The monitor, cache and time of one step.
 #[derive(Debug)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct StepContext<'a> {
     pub(crate) monitor: &'a Monitor,
     pub(crate) cache: &'a mut Cache,
     pub(crate) time: Time,
-    /// What becomes of bindings with a definite verdict?
+    /// What happens to bindings with a definite verdict.
     pub(crate) after: After,
 }
 
-/// A binding that has come to a definite verdict; none for all values never seen.
+/// A definite verdict and its binding; none for all values never seen.
 pub(crate) type BindingVerdict = (Verdict, Option<Box<Binding>>);
 
 /// The bindings of one valuation of the rigid comparisons.
 #[derive(Clone, Debug)]
 pub(crate) struct Population {
     pub(crate) valuation: usize,
-    /// Do values that were never seen give this valuation?
+    /// Whether values that were never seen give this valuation.
     pub(crate) is_realised: bool,
     pub(crate) unseen: ClassId,
     pub(crate) cells: Cells,
     pub(crate) classes: Classes,
-    /// For each clock, when something is due, the earliest first.
-    pub(crate) due: Vec<VecDeque<Due>>,
+    /// For each clock, its deadlines, the earliest first.
+    pub(crate) due: Vec<VecDeque<Deadline>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
+pub(crate) struct Deadline {
     pub(crate) end: Time,
     class: ClassId,
     stamp: u32,
 }
 
-/// The class of a cell that has left one and not yet entered another.
-const MOVING: ClassId = ClassId::MAX;
+/// The class of a cell that has left its class and not yet entered another.
+const MOVING_CLASS: ClassId = ClassId::MAX;
 
 impl Population {
-    /// Takes out all cells.
-    pub(crate) fn abandon(&mut self, monitor: &Monitor, cache: &Cache) {
+    /// Removes all cells.
+    pub(crate) fn clear_cells(&mut self, monitor: &Monitor, cache: &Cache) {
         let cells: Vec<CellId> = self.cells.iter().collect();
         for cell in cells {
             self.classes.leave(cache, &monitor.compiled.skeleton, self.cells.class(cell));
@@ -60,11 +60,11 @@ impl Population {
         }
     }
 
-    pub(crate) fn population(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.cells.len() as u64 + 1
     }
 
-    /// How many bindings have a verdict, the unseen one only if some value stands for it.
+    /// Returns how many bindings have a verdict; the unseen binding counts only if some value gives it.
     pub(crate) fn count(&self, monitor: &Monitor, cache: &Cache, verdict: Verdict) -> u64 {
         let point = self.classes.point(self.classes.find(self.unseen));
         let unseen = cache.verdict(&monitor.compiled.skeleton, point) == verdict;
@@ -73,21 +73,20 @@ impl Population {
 
     pub(crate) fn count_at_end(&self, monitor: &Monitor, cache: &Cache, verdict: Verdict) -> u64 {
         let point = self.classes.point(self.classes.find(self.unseen));
-        let unseen = cache.at_end(&monitor.compiled.skeleton, point) == verdict;
+        let unseen = cache.end_verdict(&monitor.compiled.skeleton, point) == verdict;
         self.classes.tally.count_at_end(verdict) - u64::from(unseen && !self.is_realised)
     }
 
-    /// One variable, and every fact that has it tells its value: the hot path.
-    /// False if nothing moved.
+    /// Steps a formula with one variable whose value every fact gives: the hot path. False if nothing moved.
     pub(crate) fn step_single(
         &mut self,
-        scene: &mut Scene<'_>,
-        hits: &[Asked<'_>],
+        scene: &mut StepContext<'_>,
+        candidates: &[CandidateFact<'_>],
         background: u64,
         decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let monitor = scene.monitor;
-        if let ([(bit, values)], 0, true) = (hits, background, self.classes.are_idle()) {
+        if let ([(bit, values)], 0, true) = (candidates, background, self.classes.are_idle()) {
             let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { return false };
             return match pattern.single_value(values) {
                 Some(value) => self.step_value(scene, value, 1 << bit, decided),
@@ -96,16 +95,16 @@ impl Population {
         }
         let mut touches: [(Option<&Value>, u64); 4] = [(None, 0); 4];
         let mut count = 0;
-        for (bit, values) in hits {
+        for (bit, values) in candidates {
             let Probe::Pattern(pattern) = &monitor.compiled.probes[usize::from(*bit)] else { continue };
             let Some(value) = pattern.single_value(values) else { continue };
             match touches[..count].iter().position(|(other, _)| *other == Some(value)) {
                 Some(index) => touches[index].1 |= 1 << bit,
                 None if count == touches.len() => {
-                    // More values in one position than there is room for here.
-                    let touches = sliced(monitor, hits, background)
+                    // More values in one position than fit the array.
+                    let touches = collect_sliced(monitor, candidates, background)
                         .into_iter()
-                        .map(|touch| Touch { cell: self.cells.find(&touch.binding), ..touch })
+                        .map(|touch| TouchedBinding { cell: self.cells.find(&touch.binding), ..touch })
                         .collect();
                     return self.step_touched(scene, touches, (background, 0), decided);
                 }
@@ -119,9 +118,9 @@ impl Population {
             let rests = |(value, bits): &(Option<&Value>, u64)| {
                 let found = value.and_then(|value| self.cells.find_value(value));
                 let class = self.classes.find(found.map_or(self.unseen, |(_, class)| class));
-                self.rests(scene, class, bits | background)
+                self.leaves_unchanged(scene, class, bits | background)
             };
-            if self.all_rest(scene, background) && touches[..count].iter().all(rests) {
+            if self.leaves_all_unchanged(scene, background) && touches[..count].iter().all(rests) {
                 return false;
             }
             let touches = touches[..count]
@@ -129,7 +128,12 @@ impl Population {
                 .filter_map(|(value, bits)| {
                     let value = (*value)?;
                     let cell = self.cells.find_value(value).map(|(cell, _)| cell);
-                    Some(Touch { binding: [Some(value.clone())].into(), cell, bits: bits | background, unknown: 0 })
+                    Some(TouchedBinding {
+                        binding: [Some(value.clone())].into(),
+                        cell,
+                        bits: bits | background,
+                        unknown: 0,
+                    })
                 })
                 .collect();
             return self.step_touched(scene, touches, (background, 0), decided);
@@ -140,36 +144,36 @@ impl Population {
         }
     }
 
-    /// Would a letter leave the binding of a value where it stands?
+    /// Whether a letter leaves the binding of a value unchanged.
     #[inline]
-    pub(crate) fn stays(&self, cache: &Cache, width: u32, value: &Value, bits: u64) -> bool {
+    pub(crate) fn leaves_value_unchanged(&self, cache: &Cache, width: u32, value: &Value, bits: u64) -> bool {
         let class = self.cells.find_value(value).map_or(self.unseen, |(_, class)| class);
         let state = self.classes.point(self.classes.find(class)).id();
         state.is_some_and(|state| cache.look_up(state, bits, width) == Some(state))
     }
 
-    /// Does a letter leave a class where it is, with nothing to tell about it?
-    pub(crate) fn rests(&self, scene: &Scene<'_>, class: ClassId, bits: u64) -> bool {
+    /// Whether a letter leaves a class unchanged, with nothing to report.
+    pub(crate) fn leaves_unchanged(&self, scene: &StepContext<'_>, class: ClassId, bits: u64) -> bool {
         let width = scene.monitor.compiled.skeleton.width;
         self.classes.point(class).id().is_some_and(|state| {
-            let is_silent = state > VIOLATED || scene.after == After::Latch;
+            let is_silent = state > VIOLATED_STATE || scene.after == After::Latch;
             is_silent && scene.cache.look_up(state, bits, width) == Some(state)
         })
     }
 
-    /// Does a letter leave everybody where they are, with nothing to tell?
-    pub(crate) fn all_rest(&self, scene: &Scene<'_>, bits: u64) -> bool {
+    /// Whether a letter leaves all classes unchanged, with nothing to report.
+    pub(crate) fn leaves_all_unchanged(&self, scene: &StepContext<'_>, bits: u64) -> bool {
         match bits {
             0 => self.classes.are_idle(),
-            _ => self.classes.occupied().all(|class| self.rests(scene, class, bits)),
+            _ => self.classes.occupied().all(|class| self.leaves_unchanged(scene, class, bits)),
         }
     }
 
-    /// One value is touched and nobody else moves. False if it does not move either.
+    /// Steps the binding of one touched value; no other moves. False if it does not move either.
     #[inline]
     fn step_value(
         &mut self,
-        scene: &mut Scene<'_>,
+        scene: &mut StepContext<'_>,
         value: &Value,
         bits: u64,
         decided: &mut Vec<BindingVerdict>,
@@ -195,9 +199,9 @@ impl Population {
                 }
                 let class = self.classes.enter(scene.cache, skeleton, target, None);
                 let cell = self.cells.insert(&[Some(value.clone())], class);
-                self.classes.name_sole(class, cell);
-                // It takes along what all unseen values had open, and that may be older than this position.
-                self.note_all_due(scene.monitor, scene.cache, class);
+                self.classes.set_sole_member(class, cell);
+                // It inherits the deadlines of all unseen values, which may be older than this position.
+                self.record_all_deadlines(scene.monitor, scene.cache, class);
                 self.settle(scene, cell, decided);
             }
         }
@@ -206,37 +210,37 @@ impl Population {
 
     fn move_cell(
         &mut self,
-        scene: &mut Scene<'_>,
+        scene: &mut StepContext<'_>,
         cell: CellId,
         held: ClassId,
         target: Point,
         decided: &mut Vec<BindingVerdict>,
     ) {
         let skeleton = &scene.monitor.compiled.skeleton;
-        if self.classes.sole(held) == Some(cell) {
-            // Alone in its class, it takes the class along, and with it the deadlines that are noted already.
+        if self.classes.sole_member(held) == Some(cell) {
+            // The only member moves its class, with the deadlines that are already recorded.
             self.classes.relocate(scene.cache, skeleton, held, target);
-            self.note_due(scene, held);
+            self.record_new_deadlines(scene, held);
         } else {
             let class = self.classes.enter(scene.cache, skeleton, target, Some(cell));
             self.classes.leave(scene.cache, skeleton, held);
             self.cells.assign(cell, class);
-            self.note_all_due(scene.monitor, scene.cache, class);
+            self.record_all_deadlines(scene.monitor, scene.cache, class);
         }
         self.settle(scene, cell, decided);
         self.forget_if_unseen(scene, cell);
     }
 
-    /// A binding that stands where its values would stand unseen needs no cell.
-    fn forget_if_unseen(&mut self, scene: &mut Scene<'_>, cell: CellId) {
+    /// Removes the cell of a binding in the state that its values would have unseen.
+    fn forget_if_unseen(&mut self, scene: &mut StepContext<'_>, cell: CellId) {
         let class = self.classes.find(self.cells.class(cell));
         let point = self.classes.point(class);
-        // Where values are compared, one that was seen must not be taken for one that was not.
+        // If values are compared, a seen value must not be treated as unseen.
         let is_compared = !scene.monitor.compiled.rigid.is_trivial();
-        if is_compared || point.id().is_none() || self.stand_in(self.cells.key(cell), true) != class {
+        if is_compared || point.id().is_none() || self.find_inherited_class(self.cells.key(cell), true) != class {
             return;
         }
-        // With several variables, a partial binding may be what others are looked up by.
+        // With several variables, other bindings may be looked up by a partial one.
         let key = self.cells.key(cell);
         if key.iter().all(Option::is_some) {
             self.classes.leave(scene.cache, &scene.monitor.compiled.skeleton, self.cells.class(cell));
@@ -244,19 +248,22 @@ impl Population {
         }
     }
 
-    /// Several touched bindings, and all others by the background letter. False if nothing moved.
+    /// Steps several touched bindings, and all others by the background letter. False if nothing moved.
     pub(crate) fn step_touched(
         &mut self,
-        scene: &mut Scene<'_>,
-        touches: Vec<Touch>,
+        scene: &mut StepContext<'_>,
+        touches: Vec<TouchedBinding>,
         background: (u64, u64),
         decided: &mut Vec<BindingVerdict>,
     ) -> bool {
         let skeleton = &scene.monitor.compiled.skeleton;
-        if background.1 == 0 && self.all_rest(scene, background.0) && self.touched_rest(scene, &touches) {
+        if background.1 == 0
+            && self.leaves_all_unchanged(scene, background.0)
+            && self.leaves_touched_unchanged(scene, &touches)
+        {
             return false;
         }
-        // Everybody steps from where they stood before this position.
+        // Every binding steps from its state before this position.
         let mut moves: Vec<(Box<Binding>, Option<CellId>, Point)> = Vec::with_capacity(touches.len());
         for touch in touches {
             let class = self.class_of(&touch);
@@ -269,7 +276,7 @@ impl Population {
         for (_, cell, _) in &moves {
             if let Some(cell) = cell {
                 self.classes.leave(scene.cache, skeleton, self.cells.class(*cell));
-                self.cells.assign(*cell, MOVING);
+                self.cells.assign(*cell, MOVING_CLASS);
             }
         }
         if background != (0, 0) || !self.classes.are_idle() {
@@ -285,39 +292,39 @@ impl Population {
                 }
                 None => self.cells.insert(&binding, class),
             };
-            self.classes.name_sole(class, cell);
-            self.note_all_due(scene.monitor, scene.cache, class);
+            self.classes.set_sole_member(class, cell);
+            self.record_all_deadlines(scene.monitor, scene.cache, class);
             self.settle(scene, cell, decided);
             cells.push(cell);
         }
-        // The last first, as that is how `Cells` finds them soonest.
+        // In reverse, because `Cells` finds the last ones first.
         for cell in cells.into_iter().rev() {
             self.forget_if_unseen(scene, cell);
         }
         true
     }
 
-    /// Where a touched binding stands.
-    pub(crate) fn class_of(&self, touch: &Touch) -> ClassId {
+    /// Returns the class of a touched binding.
+    pub(crate) fn class_of(&self, touch: &TouchedBinding) -> ClassId {
         match touch.cell {
             Some(cell) => self.classes.find(self.cells.class(cell)),
-            None => self.stand_in(&touch.binding, false),
+            None => self.find_inherited_class(&touch.binding, false),
         }
     }
 
-    /// Do the letters of touched bindings leave each of them where it is? Those without a cell then need none.
-    fn touched_rest(&self, scene: &Scene<'_>, touches: &[Touch]) -> bool {
+    /// Whether the letters of touched bindings leave each of them unchanged, so that those without a cell need none.
+    fn leaves_touched_unchanged(&self, scene: &StepContext<'_>, touches: &[TouchedBinding]) -> bool {
         // Where values are compared, one that was seen must not be taken for one that was not.
         let is_compared = !scene.monitor.compiled.rigid.is_trivial();
         touches.iter().all(|touch| {
             let may_rest = touch.unknown == 0 && !(touch.cell.is_none() && is_compared);
-            may_rest && self.rests(scene, self.class_of(touch), touch.bits)
+            may_rest && self.leaves_unchanged(scene, self.class_of(touch), touch.bits)
         })
     }
 
     fn step_background(
         &mut self,
-        scene: &mut Scene<'_>,
+        scene: &mut StepContext<'_>,
         (bits, unknown): (u64, u64),
         decided: &mut Vec<BindingVerdict>,
     ) {
@@ -326,25 +333,25 @@ impl Population {
             let classes: Vec<ClassId> = self.classes.occupied().collect();
             for class in classes {
                 if advance(scene, self.classes.point(class), bits, unknown).1 {
-                    self.tell_class(class, Verdict::Violated, decided);
+                    self.report_class(class, Verdict::Violated, decided);
                 }
             }
         }
         let (monitor, time, after) = (scene.monitor, scene.time, scene.after);
         let next = |cache: &mut Cache, point: &Point| {
-            advance(&mut Scene { monitor, cache, time, after }, point, bits, unknown).0
+            advance(&mut StepContext { monitor, cache, time, after }, point, bits, unknown).0
         };
         self.classes.advance(scene.cache, skeleton, next);
         let moved: Vec<ClassId> = self.classes.occupied().collect();
         for class in moved {
-            self.note_due(scene, class);
+            self.record_new_deadlines(scene, class);
             self.settle_class(scene, class, decided);
         }
     }
 
-    /// The class of the most specific stored binding below this one; `strictly` leaves out the binding itself.
-    fn stand_in(&self, binding: &Binding, strictly: bool) -> ClassId {
-        let mask = mask_of(binding);
+    /// Returns the class of the most specific stored binding below this one; `strictly` leaves out the binding itself.
+    fn find_inherited_class(&self, binding: &Binding, strictly: bool) -> ClassId {
+        let mask = binding_mask(binding);
         if binding.len() > 1 {
             // All proper parts, larger ones first: stored bindings are closed under union, so the largest is unique.
             let mut parts: Vec<u32> = (1..=mask).filter(|part| part & mask == *part).collect();
@@ -353,7 +360,7 @@ impl Population {
                 if strictly && part == mask {
                     continue;
                 }
-                if let Some(cell) = self.cells.find(&part_of(binding, part)) {
+                if let Some(cell) = self.cells.find(&binding_part(binding, part)) {
                     return self.classes.find(self.cells.class(cell));
                 }
             }
@@ -361,39 +368,39 @@ impl Population {
         self.classes.find(self.unseen)
     }
 
-    /// Every binding that a position touches: those it names, joined with the stored ones they agree with.
-    pub(crate) fn closure(
+    /// Returns every binding that a position touches: those it names, joined with the stored ones they agree with.
+    pub(crate) fn collect_touched(
         &self,
         monitor: &Monitor,
-        named: &Found,
+        named: &BindingSet,
         letter: &dyn Fn(&Binding) -> (u64, u64),
-    ) -> Vec<Touch> {
+    ) -> Vec<TouchedBinding> {
         let rigid = &monitor.compiled.rigid;
         let stored: Vec<u32> = self.cells.masks();
-        let mut joints = Joints::new(named);
+        let mut joints = BindingIndex::new(named);
         let mut bindings = named.clone();
         let mut next = 0;
         while let Some(binding) = bindings.get_index(next).cloned() {
             next += 1;
-            let mask = mask_of(&binding);
-            bindings.extend(joints.widening(&binding).into_iter().filter_map(|other| join(&binding, other)));
+            let mask = binding_mask(&binding);
+            bindings.extend(joints.find_widening(&binding).into_iter().filter_map(|other| join(&binding, other)));
             for stored in &stored {
-                let agreeing = self.cells.agreeing(*stored, stored & mask, &binding);
+                let agreeing = self.cells.find_agreeing(*stored, stored & mask, &binding);
                 bindings.extend(agreeing.into_iter().filter_map(|cell| join(&binding, self.cells.key(cell))));
             }
         }
-        bindings.retain(|binding| rigid.compatible(binding).contains(&self.valuation));
+        bindings.retain(|binding| rigid.compatible_valuations(binding).contains(&self.valuation));
         bindings
             .into_iter()
             .map(|binding| {
                 let (bits, unknown) = letter(&binding);
-                Touch { cell: self.cells.find(&binding), binding, bits, unknown }
+                TouchedBinding { cell: self.cells.find(&binding), binding, bits, unknown }
             })
             .collect()
     }
 
-    /// Counts a definite verdict of a cell, and starts it anew if verdicts do not latch.
-    fn settle(&mut self, scene: &mut Scene<'_>, cell: CellId, decided: &mut Vec<BindingVerdict>) {
+    /// Reports a definite verdict of a cell, and restarts the cell if verdicts are reset.
+    fn settle(&mut self, scene: &mut StepContext<'_>, cell: CellId, decided: &mut Vec<BindingVerdict>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let held = self.cells.class(cell);
         let verdict = scene.cache.verdict(skeleton, self.classes.point(self.classes.find(held)));
@@ -409,8 +416,8 @@ impl Population {
         }
     }
 
-    /// The same for a class that moved as a whole.
-    fn settle_class(&mut self, scene: &mut Scene<'_>, class: ClassId, decided: &mut Vec<BindingVerdict>) {
+    /// Reports a definite verdict of a class that moved as a whole, like [`Population::settle`] for one cell.
+    fn settle_class(&mut self, scene: &mut StepContext<'_>, class: ClassId, decided: &mut Vec<BindingVerdict>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         let verdict = scene.cache.verdict(skeleton, self.classes.point(class));
         if !verdict.is_definite() {
@@ -418,14 +425,14 @@ impl Population {
         }
         let start = scene.cache.start(skeleton, self.valuation);
         let already = scene.cache.verdict(skeleton, &start).is_definite();
-        // Where verdicts latch, nobody asks which bindings are satisfied.
+        // If verdicts latch, satisfied bindings are not reported.
         if scene.after != After::Latch || verdict == Verdict::Violated {
-            self.tell_class(class, verdict, decided);
+            self.report_class(class, verdict, decided);
         } else if self.is_realised && self.classes.find(self.unseen) == class {
             decided.push((verdict, None));
         }
         if scene.after == After::Reset && !already {
-            let sole = self.classes.sole(class);
+            let sole = self.classes.sole_member(class);
             self.classes.relocate(scene.cache, skeleton, class, start);
             if let Some(cell) = sole {
                 self.forget_if_unseen(scene, cell);
@@ -433,17 +440,17 @@ impl Population {
         }
     }
 
-    /// Says of every member of a class that it came to a verdict.
-    fn tell_class(&self, class: ClassId, verdict: Verdict, decided: &mut Vec<BindingVerdict>) {
+    /// Reports a verdict for every member of a class.
+    fn report_class(&self, class: ClassId, verdict: Verdict, decided: &mut Vec<BindingVerdict>) {
         let unseen = self.classes.find(self.unseen) == class;
         if unseen && self.is_realised {
             decided.push((verdict, None));
         }
         let of_class = |cell: &CellId| {
             let held = self.cells.class(*cell);
-            held != MOVING && self.classes.find(held) == class
+            held != MOVING_CLASS && self.classes.find(held) == class
         };
-        let cells: Vec<CellId> = match self.classes.sole(class) {
+        let cells: Vec<CellId> = match self.classes.sole_member(class) {
             Some(cell) => vec![cell],
             None if unseen && self.classes.members(class) == 1 => Vec::new(),
             None => self.cells.iter().filter(of_class).collect(),
@@ -451,17 +458,17 @@ impl Population {
         decided.extend(cells.into_iter().map(|cell| (verdict, Some(self.cells.key(cell).into()))));
     }
 
-    /// Remembers when the deadlines that began at this position end.
-    fn note_due(&mut self, scene: &Scene<'_>, class: ClassId) {
+    /// Records the deadlines that began at this position.
+    fn record_new_deadlines(&mut self, scene: &StepContext<'_>, class: ClassId) {
         let time = scene.time;
-        self.note_due_if(scene.monitor, scene.cache, class, |start| start == time);
+        self.record_deadlines_if(scene.monitor, scene.cache, class, |start| start == time);
     }
 
-    pub(crate) fn note_all_due(&mut self, monitor: &Monitor, cache: &Cache, class: ClassId) {
-        self.note_due_if(monitor, cache, class, |_| true);
+    pub(crate) fn record_all_deadlines(&mut self, monitor: &Monitor, cache: &Cache, class: ClassId) {
+        self.record_deadlines_if(monitor, cache, class, |_| true);
     }
 
-    fn note_due_if(&mut self, monitor: &Monitor, cache: &Cache, class: ClassId, is_new: impl Fn(Time) -> bool) {
+    fn record_deadlines_if(&mut self, monitor: &Monitor, cache: &Cache, class: ClassId, is_new: impl Fn(Time) -> bool) {
         let class = self.classes.find(class);
         let point = self.classes.point(class);
         if point.times.is_empty() {
@@ -471,9 +478,9 @@ impl Population {
         for (clock, start) in cache.clocks(point).iter().zip(point.times.iter()) {
             let clock = usize::from(*clock);
             if let Some(to) = monitor.compiled.skeleton.clocks[clock].to.filter(|_| is_new(*start)) {
-                let due = Due { end: start.plus(to), class, stamp };
+                let due = Deadline { end: start.plus(to), class, stamp };
                 let queue = &mut self.due[clock];
-                // Deadlines of one operator come in order, except those a binding takes along from a shared class.
+                // Deadlines of one operator come in order, except those that a binding inherits from a shared class.
                 match queue.back() {
                     Some(last) if last.end > due.end => {
                         queue.insert(queue.partition_point(|other| other.end <= due.end), due);
@@ -482,7 +489,7 @@ impl Population {
                 }
             }
         }
-        // Entries of deadlines that were met stay behind; now and then they are swept out.
+        // Entries of met deadlines remain in the queue; they are removed from time to time.
         let classes = &self.classes;
         for queue in &mut self.due {
             if queue.len() > 1024 && queue.len() > 2 * (self.cells.len() + 1) {
@@ -491,7 +498,7 @@ impl Population {
         }
     }
 
-    pub(crate) fn expire(&mut self, scene: &mut Scene<'_>, decided: &mut Vec<BindingVerdict>) {
+    pub(crate) fn expire(&mut self, scene: &mut StepContext<'_>, decided: &mut Vec<BindingVerdict>) {
         let skeleton = &scene.monitor.compiled.skeleton;
         for clock in 0..self.due.len() {
             while let Some(due) = self.due[clock].front().copied().filter(|due| due.end < scene.time) {
@@ -510,8 +517,8 @@ impl Population {
     }
 }
 
-/// Where a point goes, and whether it is excused for what it broke on the way.
-fn advance(scene: &mut Scene<'_>, point: &Point, bits: u64, unknown: u64) -> (Point, bool) {
+/// Returns the next point, and whether a violation was excused on the way.
+fn advance(scene: &mut StepContext<'_>, point: &Point, bits: u64, unknown: u64) -> (Point, bool) {
     let skeleton = &scene.monitor.compiled.skeleton;
     let target = match point.id().and_then(|id| scene.cache.look_up(id, bits, skeleton.width)) {
         Some(target) if unknown == 0 => Point::cached(target),
@@ -524,7 +531,7 @@ fn advance(scene: &mut Scene<'_>, point: &Point, bits: u64, unknown: u64) -> (Po
     (target, false)
 }
 
-/// Two bindings as one, if they agree.
+/// Returns two bindings as one, if they agree.
 fn join(left: &Binding, right: &Binding) -> Option<Box<Binding>> {
     let pair = |(left, right): (&Option<Value>, &Option<Value>)| match (left, right) {
         (Some(left), Some(right)) if left != right => None,

@@ -1,6 +1,6 @@
-//! Formulas to text, in any spelling, such that the parser reads the same formula back.
+//! Prints formulas in any spelling, such that they parse back to the same formula.
 //!
-//! Parentheses stand where the grammar needs them and where a reader would stumble: operators of one rank that are not
+//! Parentheses are printed if the grammar needs them or a reader would stumble: operators of one rank that are not
 //! associative (`->` in `->`, `U` in `U`) and comparisons under an operator are always wrapped.
 
 use std::fmt::{self, Display, Write};
@@ -14,7 +14,7 @@ use crate::spelling::{Sign, Spelling, spell_comparison};
 use crate::term::{Atom, Term, write_arguments, write_quoted};
 
 impl Arena {
-    /// A formula as text.
+    /// Returns a formula as text.
     ///
     /// ```
     /// use lictor_logic::{Arena, Spelling};
@@ -27,51 +27,52 @@ impl Arena {
     /// # Ok::<(), lictor_logic::ParseErrors>(())
     /// ```
     pub fn show(&self, f: Formula, spelling: Spelling) -> impl Display {
-        Shown { arena: self, formula: f, spelling }
+        FormulaDisplay { arena: self, formula: f, spelling }
     }
 }
 
-struct Shown<'a> {
+struct FormulaDisplay<'a> {
     arena: &'a Arena,
     formula: Formula,
     spelling: Spelling,
 }
 
-/// What is still to be written.
-enum Piece {
+/// A part that is still to be printed.
+enum PrintPart {
     Text(&'static str),
-    Written(String),
+    Owned(String),
     Bound(Interval),
-    Operand(Operand),
+    Operand(PlacedOperand),
 }
 
-/// An operand and where it stands.
+/// An operand and its context.
 #[derive(Clone, Copy)]
-struct Operand {
+struct PlacedOperand {
     formula: Formula,
-    /// How tightly it must hold together to stand without parentheses.
+    /// The least precedence without parentheses.
     least: u8,
-    /// Does nothing follow it up to the next `)`? Then a quantifier needs no parentheses: it reaches that far anyway.
+    /// Whether nothing follows it up to the next `)`. Then a quantifier needs no parentheses: its scope reaches that
+    /// far.
     is_last: bool,
 }
 
-impl Display for Shown<'_> {
+impl Display for FormulaDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A stack of its own: an arena may hold formulas of any depth.
-        let mut pieces = vec![Piece::Operand(Operand { formula: self.formula, least: 0, is_last: true })];
+        // An explicit stack: an arena may hold formulas of any depth.
+        let mut pieces = vec![PrintPart::Operand(PlacedOperand { formula: self.formula, least: 0, is_last: true })];
         while let Some(piece) = pieces.pop() {
             match piece {
-                Piece::Text(text) => f.write_str(text)?,
-                Piece::Written(text) => f.write_str(&text)?,
-                Piece::Bound(interval) => write!(f, "{interval}")?,
-                Piece::Operand(operand) if self.is_wrapped(operand) => {
+                PrintPart::Text(text) => f.write_str(text)?,
+                PrintPart::Owned(text) => f.write_str(&text)?,
+                PrintPart::Bound(interval) => write!(f, "{interval}")?,
+                PrintPart::Operand(operand) if self.is_wrapped(operand) => {
                     f.write_char('(')?;
-                    pieces.push(Piece::Text(")"));
-                    pieces.push(Piece::Operand(Operand { least: 0, is_last: true, ..operand }));
+                    pieces.push(PrintPart::Text(")"));
+                    pieces.push(PrintPart::Operand(PlacedOperand { least: 0, is_last: true, ..operand }));
                 }
-                Piece::Operand(operand) => {
+                PrintPart::Operand(operand) => {
                     let start = pieces.len();
-                    self.node(f, operand, &mut pieces)?;
+                    self.write_node(f, operand, &mut pieces)?;
                     pieces[start..].reverse();
                 }
             }
@@ -80,83 +81,91 @@ impl Display for Shown<'_> {
     }
 }
 
-impl Shown<'_> {
-    fn is_wrapped(&self, operand: Operand) -> bool {
+impl FormulaDisplay<'_> {
+    fn is_wrapped(&self, operand: PlacedOperand) -> bool {
         match &self.arena[operand.formula] {
             Node::Quantified(..) => !operand.is_last,
-            node => level(node) < operand.least,
+            node => precedence(node) < operand.least,
         }
     }
 
-    /// Writes what comes first of a node and leaves the rest in reading order.
-    fn node(&self, f: &mut fmt::Formatter<'_>, operand: Operand, rest: &mut Vec<Piece>) -> fmt::Result {
+    /// Writes the beginning of a node and pushes the rest in reading order.
+    fn write_node(&self, f: &mut fmt::Formatter<'_>, operand: PlacedOperand, rest: &mut Vec<PrintPart>) -> fmt::Result {
         let is_last = operand.is_last;
         let node = &self.arena[operand.formula];
         match node {
             Node::True => f.write_str(self.spell(Sign::True)),
             Node::False => f.write_str(self.spell(Sign::False)),
-            Node::Fact(atom) => write!(f, "{}", Written(atom)),
+            Node::Fact(atom) => write!(f, "{}", FormulaText(atom)),
             Node::Compare(comparison, left, right) => {
                 let symbol = spell_comparison(*comparison, self.spelling);
-                write!(f, "{} {symbol} {}", Written(left), Written(right))
+                write!(f, "{} {symbol} {}", FormulaText(left), FormulaText(right))
             }
             Node::Measure(comparison, left, right) => {
-                self.measure(left, false, rest);
-                rest.push(Piece::Text(" "));
-                rest.push(Piece::Text(spell_comparison(*comparison, self.spelling)));
-                rest.push(Piece::Text(" "));
-                self.measure(right, false, rest);
+                self.push_measure(left, false, rest);
+                rest.push(PrintPart::Text(" "));
+                rest.push(PrintPart::Text(spell_comparison(*comparison, self.spelling)));
+                rest.push(PrintPart::Text(" "));
+                self.push_measure(right, false, rest);
                 Ok(())
             }
-            Node::Not(g) => {
-                self.prefix(f, Sign::Not, Interval::UNBOUNDED, Operand { formula: *g, least: 7, is_last }, rest)
-            }
-            Node::Unary(operator, interval, g) => {
-                self.prefix(f, Sign::Unary(*operator), *interval, Operand { formula: *g, least: 7, is_last }, rest)
-            }
-            Node::And(list) => self.infix(list, Sign::And, Interval::UNBOUNDED, 5, is_last, rest),
-            Node::Or(list) => self.infix(list, Sign::Or, Interval::UNBOUNDED, 4, is_last, rest),
-            Node::Implies(g, h) => self.infix(&[*g, *h], Sign::Implies, Interval::UNBOUNDED, 3, is_last, rest),
-            Node::Iff(g, h) => self.infix(&[*g, *h], Sign::Iff, Interval::UNBOUNDED, 3, is_last, rest),
+            Node::Not(g) => self.write_prefix(
+                f,
+                Sign::Not,
+                Interval::UNBOUNDED,
+                PlacedOperand { formula: *g, least: 7, is_last },
+                rest,
+            ),
+            Node::Unary(operator, interval, g) => self.write_prefix(
+                f,
+                Sign::Unary(*operator),
+                *interval,
+                PlacedOperand { formula: *g, least: 7, is_last },
+                rest,
+            ),
+            Node::And(list) => self.push_infix(list, Sign::And, Interval::UNBOUNDED, 5, is_last, rest),
+            Node::Or(list) => self.push_infix(list, Sign::Or, Interval::UNBOUNDED, 4, is_last, rest),
+            Node::Implies(g, h) => self.push_infix(&[*g, *h], Sign::Implies, Interval::UNBOUNDED, 3, is_last, rest),
+            Node::Iff(g, h) => self.push_infix(&[*g, *h], Sign::Iff, Interval::UNBOUNDED, 3, is_last, rest),
             Node::Binary(operator, interval, g, h) => {
-                self.infix(&[*g, *h], Sign::Binary(*operator), *interval, 7, is_last, rest)
+                self.push_infix(&[*g, *h], Sign::Binary(*operator), *interval, 7, is_last, rest)
             }
             Node::Quantified(quantifier, variables, g) => {
                 f.write_str(self.spell(Sign::Quantifier(*quantifier)))?;
                 f.write_str(if self.spelling == Spelling::Unicode { "" } else { " " })?;
                 for (index, name) in variables.iter().enumerate() {
                     f.write_str(if index == 0 { "" } else { ", " })?;
-                    write!(f, "{}", Written(&Term::Var(name.clone())))?;
+                    write!(f, "{}", FormulaText(&Term::Var(name.clone())))?;
                 }
                 f.write_str(". ")?;
-                rest.push(Piece::Operand(Operand { formula: *g, least: 0, is_last }));
+                rest.push(PrintPart::Operand(PlacedOperand { formula: *g, least: 0, is_last }));
                 Ok(())
             }
         }
     }
 
-    /// A measure; what is computed stands in parentheses inside of other computations.
-    fn measure(&self, measure: &Measure, inside: bool, rest: &mut Vec<Piece>) {
+    /// Pushes a measure; nested arithmetic is in parentheses.
+    fn push_measure(&self, measure: &Measure, inside: bool, rest: &mut Vec<PrintPart>) {
         match measure {
-            Measure::Term(term) => rest.push(Piece::Written(Written(term).to_string())),
+            Measure::Term(term) => rest.push(PrintPart::Owned(FormulaText(term).to_string())),
             Measure::Computed(sign, left, right) => {
-                rest.extend(inside.then_some(Piece::Text("(")));
-                self.measure(left, true, rest);
-                rest.push(Piece::Written(format!(" {} ", sign.symbol())));
-                self.measure(right, true, rest);
-                rest.extend(inside.then_some(Piece::Text(")")));
+                rest.extend(inside.then_some(PrintPart::Text("(")));
+                self.push_measure(left, true, rest);
+                rest.push(PrintPart::Owned(format!(" {} ", sign.symbol())));
+                self.push_measure(right, true, rest);
+                rest.extend(inside.then_some(PrintPart::Text(")")));
             }
             Measure::Aggregate(Aggregate { kind, interval, variables, body }) => {
-                rest.push(Piece::Text(kind.name()));
-                rest.push(Piece::Bound(*interval));
-                rest.push(Piece::Text("("));
+                rest.push(PrintPart::Text(kind.name()));
+                rest.push(PrintPart::Bound(*interval));
+                rest.push(PrintPart::Text("("));
                 let names: Vec<String> =
-                    variables.iter().map(|name| Written(&Term::Var(name.clone())).to_string()).collect();
+                    variables.iter().map(|name| FormulaText(&Term::Var(name.clone())).to_string()).collect();
                 if !names.is_empty() {
-                    rest.push(Piece::Written(format!("{}: ", names.join(", "))));
+                    rest.push(PrintPart::Owned(format!("{}: ", names.join(", "))));
                 }
-                rest.push(Piece::Operand(Operand { formula: *body, least: 0, is_last: true }));
-                rest.push(Piece::Text(")"));
+                rest.push(PrintPart::Operand(PlacedOperand { formula: *body, least: 0, is_last: true }));
+                rest.push(PrintPart::Text(")"));
             }
         }
     }
@@ -165,13 +174,13 @@ impl Shown<'_> {
         sign.spell(self.spelling)
     }
 
-    fn prefix(
+    fn write_prefix(
         &self,
         f: &mut fmt::Formatter<'_>,
         sign: Sign,
         interval: Interval,
-        operand: Operand,
-        rest: &mut Vec<Piece>,
+        operand: PlacedOperand,
+        rest: &mut Vec<PrintPart>,
     ) -> fmt::Result {
         let word = self.spell(sign);
         write!(f, "{word}{interval}")?;
@@ -179,37 +188,37 @@ impl Shown<'_> {
         if self.spelling == Spelling::Words || (is_letter && !self.is_wrapped(operand)) {
             f.write_char(' ')?;
         }
-        rest.push(Piece::Operand(operand));
+        rest.push(PrintPart::Operand(operand));
         Ok(())
     }
 
-    fn infix(
+    fn push_infix(
         &self,
         operands: &[Formula],
         sign: Sign,
         interval: Interval,
         least: u8,
         is_last: bool,
-        rest: &mut Vec<Piece>,
+        rest: &mut Vec<PrintPart>,
     ) -> fmt::Result {
         for (index, formula) in operands.iter().enumerate() {
             if index > 0 {
                 rest.extend([
-                    Piece::Text(" "),
-                    Piece::Text(self.spell(sign)),
-                    Piece::Bound(interval),
-                    Piece::Text(" "),
+                    PrintPart::Text(" "),
+                    PrintPart::Text(self.spell(sign)),
+                    PrintPart::Bound(interval),
+                    PrintPart::Text(" "),
                 ]);
             }
             let is_last = is_last && index + 1 == operands.len();
-            rest.push(Piece::Operand(Operand { formula: *formula, least, is_last }));
+            rest.push(PrintPart::Operand(PlacedOperand { formula: *formula, least, is_last }));
         }
         Ok(())
     }
 }
 
-/// How tightly a node holds together.
-fn level(node: &Node) -> u8 {
+/// Returns how tightly a node binds.
+fn precedence(node: &Node) -> u8 {
     match node {
         Node::Quantified(..) => 0,
         Node::Iff(..) => 1,
@@ -223,20 +232,20 @@ fn level(node: &Node) -> u8 {
     }
 }
 
-/// An atom or a term as a formula has it: names in backticks where the lexer would not read them as such.
-pub(crate) struct Written<'a, T>(pub(crate) &'a T);
+/// An atom or a term in a formula: names are in backticks if the lexer would not read them as such.
+pub(crate) struct FormulaText<'a, T>(pub(crate) &'a T);
 
-impl Display for Written<'_, Atom> {
+impl Display for FormulaText<'_, Atom> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Written(Atom { name, terms }) = self;
-        let is_pattern = !terms.is_empty() && pattern::names().any(|known| *known == **name);
+        let FormulaText(Atom { name, terms }) = self;
+        let is_pattern = !terms.is_empty() && pattern::pattern_names().any(|known| *known == **name);
         write_name(f, name, !is_pattern)?;
-        let terms: Vec<Written<'_, Term>> = terms.iter().map(Written).collect();
+        let terms: Vec<FormulaText<'_, Term>> = terms.iter().map(FormulaText).collect();
         write_arguments(f, &terms)
     }
 }
 
-impl Display for Written<'_, Term> {
+impl Display for FormulaText<'_, Term> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             // A dot would end the variables of the quantifier.

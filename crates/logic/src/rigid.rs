@@ -1,7 +1,7 @@
 //! Comparisons that do not depend on the position: `amount > 1000` for a quantified `amount`.
 //!
-//! They are settled once for each binding. All bindings with the same answers run the same norm, so the answers, taken
-//! together a *valuation*, choose where a binding starts.
+//! They are decided once for each binding. The answers together are a *valuation*. All bindings with one valuation run
+//! the same norm, so it determines their start state.
 
 use std::sync::Arc;
 
@@ -11,36 +11,39 @@ use crate::formula::{Arena, Formula, Node};
 use crate::probe::Binding;
 use crate::term::{Comparison, Term, Value};
 
-type Compare = (Comparison, Term, Term);
+type RigidComparison = (Comparison, Term, Term);
 
 /// The rigid comparisons of a formula and the valuations that values can give them.
 #[derive(Clone, Debug)]
-pub(crate) struct Rigid {
-    comparisons: Vec<Compare>,
+pub(crate) struct RigidComparisons {
+    comparisons: Vec<RigidComparison>,
     prefix: Vec<Arc<str>>,
     /// The valuations that some values give, as bits; the index in this list names a valuation.
     valuations: Vec<u32>,
-    /// For each valuation: do values that were never seen give it?
+    /// For each valuation, whether values that were never seen give it.
     unseen: Vec<bool>,
 }
 
-/// Most rigid comparisons in a formula.
-const MOST: usize = 8;
+/// The most rigid comparisons in a formula.
+const MAX_RIGID_COMPARISONS: usize = 8;
 
-/// A value a variable could take: a real one or one never seen.
+/// A sample value of a variable: a real one, or one never seen.
 #[derive(Clone, PartialEq)]
-enum Datum {
+enum SampleValue {
     Value(Value),
     Unseen(usize),
 }
 
-impl Rigid {
-    pub(crate) fn new(arena: &Arena, body: Formula, prefix: &[Arc<str>]) -> Result<Rigid, (String, String)> {
+impl RigidComparisons {
+    pub(crate) fn new(arena: &Arena, body: Formula, prefix: &[Arc<str>]) -> Result<RigidComparisons, (String, String)> {
         let mut comparisons = Vec::new();
-        collect(arena, body, &mut comparisons);
-        if comparisons.len() > MOST {
+        collect_comparisons(arena, body, &mut comparisons);
+        if comparisons.len() > MAX_RIGID_COMPARISONS {
             return Err((
-                format!("the formula compares quantified values in more than {MOST} ways"),
+                format!(
+                    "the formula has {} comparisons of quantified values, at most {MAX_RIGID_COMPARISONS} are possible",
+                    comparisons.len()
+                ),
                 "split it into several formulas".into(),
             ));
         }
@@ -73,12 +76,13 @@ impl Rigid {
                 }
             }
         }
-        let mut rigid = Rigid { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), unseen: Vec::new() };
+        let mut rigid =
+            RigidComparisons { comparisons, prefix: prefix.to_vec(), valuations: Vec::new(), unseen: Vec::new() };
         rigid.find_valuations();
         Ok(rigid)
     }
 
-    /// Does no comparison tell bindings apart?
+    /// Whether all bindings have the same valuation.
     pub(crate) fn is_trivial(&self) -> bool {
         self.valuations.len() == 1
     }
@@ -87,14 +91,14 @@ impl Rigid {
         0..self.valuations.len()
     }
 
-    /// Is a valuation given by values that were never seen?
-    pub(crate) fn is_given_unseen(&self, valuation: usize) -> bool {
+    /// Whether values that were never seen give a valuation.
+    pub(crate) fn is_realised_by_unseen(&self, valuation: usize) -> bool {
         self.unseen[valuation]
     }
 
-    /// The bindings that give constants of the formula to some variables, and can have a valuation. A constant is a
-    /// value that is there from the beginning.
-    pub(crate) fn of_constants(&self, valuation: usize) -> Vec<Box<Binding>> {
+    /// Returns the bindings of some variables to constants of the formula that can have a valuation. A constant counts
+    /// as seen from the start.
+    pub(crate) fn constant_bindings(&self, valuation: usize) -> Vec<Box<Binding>> {
         let mut bindings: Vec<Vec<Option<Value>>> = vec![Vec::new()];
         for _ in &self.prefix {
             let constants = self.constants();
@@ -108,14 +112,14 @@ impl Rigid {
         bindings.into_iter().map(Vec::into_boxed_slice).collect()
     }
 
-    /// What each comparison says under a valuation.
-    pub(crate) fn truths(&self, valuation: usize) -> FxHashMap<Compare, bool> {
+    /// Returns the truth of each comparison under a valuation.
+    pub(crate) fn truths(&self, valuation: usize) -> FxHashMap<RigidComparison, bool> {
         let bits = self.valuations[valuation];
         self.comparisons.iter().enumerate().map(|(index, compare)| (compare.clone(), bits >> index & 1 == 1)).collect()
     }
 
-    /// The valuations that a binding can have, whatever the values of its open variables turn out to be.
-    pub(crate) fn compatible(&self, binding: &Binding) -> Vec<usize> {
+    /// Returns the valuations that a binding can have, for any values of its open variables.
+    pub(crate) fn compatible_valuations(&self, binding: &Binding) -> Vec<usize> {
         if self.is_trivial() {
             return vec![0];
         }
@@ -140,25 +144,25 @@ impl Rigid {
         })
     }
 
-    /// Tries values on, below, between and above the constants, and values never seen, for every variable.
+    /// Finds the valuations: tries values at, below, between and above the constants, and values never seen.
     fn find_valuations(&mut self) {
         let constants = self.constants();
-        let mut samples: Vec<(Datum, bool)> = Vec::new();
-        let mut add = |datum: Datum, unseen: bool| {
+        let mut samples: Vec<(SampleValue, bool)> = Vec::new();
+        let mut add = |datum: SampleValue, unseen: bool| {
             if !samples.iter().any(|(other, _)| *other == datum) {
                 samples.push((datum, unseen));
             }
         };
-        constants.iter().for_each(|value| add(Datum::Value(value.clone()), false));
-        (0..self.prefix.len()).for_each(|index| add(Datum::Unseen(index), true));
+        constants.iter().for_each(|value| add(SampleValue::Value(value.clone()), false));
+        (0..self.prefix.len()).for_each(|index| add(SampleValue::Unseen(index), true));
         if !self.comparisons.is_empty() {
-            around(&constants).into_iter().for_each(|value| add(Datum::Value(value), false));
+            sample_between(&constants).into_iter().for_each(|value| add(SampleValue::Value(value), false));
         }
         let mut chosen = Vec::new();
         self.sample(&samples, &mut chosen);
     }
 
-    fn sample(&mut self, samples: &[(Datum, bool)], chosen: &mut Vec<(Datum, bool)>) {
+    fn sample(&mut self, samples: &[(SampleValue, bool)], chosen: &mut Vec<(SampleValue, bool)>) {
         if chosen.len() < self.prefix.len() {
             for sample in samples {
                 chosen.push(sample.clone());
@@ -168,15 +172,15 @@ impl Rigid {
             return;
         }
         let datum = |term: &Term| match term {
-            Term::Value(value) => Datum::Value(value.clone()),
+            Term::Value(value) => SampleValue::Value(value.clone()),
             Term::Var(name) => {
                 let index = self.prefix.iter().position(|other| other == name).unwrap_or(0);
                 chosen[index].0.clone()
             }
-            Term::Any => Datum::Unseen(usize::MAX),
+            Term::Any => SampleValue::Unseen(usize::MAX),
         };
         let bits = self.comparisons.iter().enumerate().fold(0, |bits, (index, (comparison, left, right))| {
-            bits | u32::from(holds(*comparison, &datum(left), &datum(right))) << index
+            bits | u32::from(sample_holds(*comparison, &datum(left), &datum(right))) << index
         });
         let unseen = chosen.iter().all(|(_, unseen)| *unseen);
         match self.valuations.iter().position(|other| *other == bits) {
@@ -203,8 +207,8 @@ impl Rigid {
     }
 }
 
-/// Every comparison outside of inner quantifiers.
-fn collect(arena: &Arena, f: Formula, found: &mut Vec<Compare>) {
+/// Collects every comparison outside of inner quantifiers.
+fn collect_comparisons(arena: &Arena, f: Formula, found: &mut Vec<RigidComparison>) {
     match &arena[f] {
         Node::Compare(comparison, left, right) => {
             let compare = (*comparison, left.clone(), right.clone());
@@ -213,12 +217,12 @@ fn collect(arena: &Arena, f: Formula, found: &mut Vec<Compare>) {
             }
         }
         Node::Quantified(..) => {}
-        node => node.operands().iter().for_each(|operand| collect(arena, *operand, found)),
+        node => node.operands().iter().for_each(|operand| collect_comparisons(arena, *operand, found)),
     }
 }
 
-/// Values in every gap between constants of a kind.
-fn around(constants: &[Value]) -> Vec<Value> {
+/// Returns values in every gap between constants of a kind.
+fn sample_between(constants: &[Value]) -> Vec<Value> {
     let mut values = vec![Value::Bool(false), Value::Bool(true), Value::Integer(0), Value::text("")];
     let mut numbers: Vec<f64> = constants
         .iter()
@@ -240,9 +244,9 @@ fn around(constants: &[Value]) -> Vec<Value> {
     values
 }
 
-fn holds(comparison: Comparison, left: &Datum, right: &Datum) -> bool {
+fn sample_holds(comparison: Comparison, left: &SampleValue, right: &SampleValue) -> bool {
     match (left, right) {
-        (Datum::Value(left), Datum::Value(right)) => comparison.holds(left, right),
+        (SampleValue::Value(left), SampleValue::Value(right)) => comparison.holds(left, right),
         _ => match comparison {
             Comparison::Equal | Comparison::AtMost | Comparison::AtLeast => left == right,
             Comparison::Unequal => left != right,

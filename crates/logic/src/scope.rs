@@ -1,8 +1,8 @@
-//! Moving quantifiers: outwards, where one binding of values gets one state, and inwards, where the facts of a single
-//! position decide.
+//! Moves quantifiers: outwards, so that each binding has one state, or inwards, so that the facts of one position
+//! decide.
 //!
 //! `forall` passes `&`, `G`, `H`, next and previous, the left side of until and since and the right side of release and
-//! trigger in both directions; `exists` passes their duals. The domain is every value there is, so nothing depends on
+//! trigger in both directions; `exists` passes their duals. The domain is all values, so the result does not depend on
 //! when a value is first seen.
 
 use std::sync::Arc;
@@ -20,31 +20,34 @@ impl Quantifier {
     }
 }
 
-/// A formula with the quantifiers of one kind that could be moved to its front.
+/// A formula with the variables of one kind of quantifier moved to its front.
 #[derive(Debug)]
-pub(crate) struct Prefixed {
+pub(crate) struct PrefixedFormula {
     pub(crate) variables: Vec<Arc<str>>,
     pub(crate) body: Formula,
 }
 
-/// Takes the `forall`s off the front of a formula, where each binding is to have a verdict of its own.
-pub(crate) fn peel(arena: &mut Arena, f: Formula, taken: &mut Vec<Arc<str>>) -> Prefixed {
+/// Removes the `forall`s at the front of a formula, for which each binding has its own verdict.
+pub(crate) fn peel_foralls(arena: &mut Arena, f: Formula, taken: &mut Vec<Arc<str>>) -> PrefixedFormula {
     match arena[f].clone() {
         Node::Quantified(Quantifier::Forall, variables, body) => {
-            let (mut names, body) = freshly_named(arena, &variables, body, taken);
-            let inner = peel(arena, body, taken);
+            let (mut names, body) = rename_fresh(arena, &variables, body, taken);
+            let inner = peel_foralls(arena, body, taken);
             names.extend(inner.variables);
-            Prefixed { variables: names, body: inner.body }
+            PrefixedFormula { variables: names, body: inner.body }
         }
         Node::Unary(operator, interval, g) if passes_unary(operator, Quantifier::Forall) => {
-            let inner = peel(arena, g, taken);
-            Prefixed { variables: inner.variables, body: arena.insert(Node::Unary(operator, interval, inner.body)) }
+            let inner = peel_foralls(arena, g, taken);
+            PrefixedFormula {
+                variables: inner.variables,
+                body: arena.insert(Node::Unary(operator, interval, inner.body)),
+            }
         }
-        _ => Prefixed { variables: Vec::new(), body: f },
+        _ => PrefixedFormula { variables: Vec::new(), body: f },
     }
 }
 
-fn freshly_named(
+fn rename_fresh(
     arena: &mut Arena,
     variables: &[Arc<str>],
     mut body: Formula,
@@ -53,63 +56,77 @@ fn freshly_named(
     let mut names = Vec::new();
     for variable in variables {
         let fresh = fresh_name(variable, taken);
-        body = rename(arena, body, variable, &fresh);
+        body = rename_variable(arena, body, variable, &fresh);
         names.push(fresh);
     }
     (names, body)
 }
 
-/// Moves the quantifiers of one kind that one position cannot decide to the front, giving every variable a name that is
-/// not taken.
-pub(crate) fn lift(arena: &mut Arena, f: Formula, kind: Quantifier, taken: &mut Vec<Arc<str>>) -> Prefixed {
-    let plain = |body: Formula| Prefixed { variables: Vec::new(), body };
+/// Moves the quantifiers of one kind that one position cannot decide to the front, and gives every variable a fresh
+/// name.
+pub(crate) fn lift_quantifiers(
+    arena: &mut Arena,
+    f: Formula,
+    kind: Quantifier,
+    taken: &mut Vec<Arc<str>>,
+) -> PrefixedFormula {
+    let plain = |body: Formula| PrefixedFormula { variables: Vec::new(), body };
     match arena[f].clone() {
         Node::True | Node::False | Node::Fact(_) | Node::Compare(..) | Node::Measure(..) | Node::Iff(..) => plain(f),
         Node::Quantified(quantifier, variables, body)
             if quantifier == kind && is_wide(arena, kind, &variables, body) =>
         {
-            let (mut names, body) = freshly_named(arena, &variables, body, taken);
-            let inner = lift(arena, body, kind, taken);
+            let (mut names, body) = rename_fresh(arena, &variables, body, taken);
+            let inner = lift_quantifiers(arena, body, kind, taken);
             names.extend(inner.variables);
-            Prefixed { variables: names, body: inner.body }
+            PrefixedFormula { variables: names, body: inner.body }
         }
         Node::Quantified(..) => plain(f),
         Node::Not(g) => {
-            let inner = lift(arena, g, kind.dual(), taken);
-            Prefixed { variables: inner.variables, body: arena.not(inner.body) }
+            let inner = lift_quantifiers(arena, g, kind.dual(), taken);
+            PrefixedFormula { variables: inner.variables, body: arena.not(inner.body) }
         }
         Node::And(list) => {
-            let parts: Vec<Prefixed> = list.iter().map(|part| lift(arena, *part, kind, taken)).collect();
-            let (variables, parts) = join(arena, parts, kind == Quantifier::Forall);
-            Prefixed { variables, body: arena.and(parts) }
+            let parts: Vec<PrefixedFormula> =
+                list.iter().map(|part| lift_quantifiers(arena, *part, kind, taken)).collect();
+            let (variables, parts) = join_prefixes(arena, parts, kind == Quantifier::Forall);
+            PrefixedFormula { variables, body: arena.and(parts) }
         }
         Node::Or(list) => {
-            let parts: Vec<Prefixed> = list.iter().map(|part| lift(arena, *part, kind, taken)).collect();
-            let (variables, parts) = join(arena, parts, kind == Quantifier::Exists);
-            Prefixed { variables, body: arena.or(parts) }
+            let parts: Vec<PrefixedFormula> =
+                list.iter().map(|part| lift_quantifiers(arena, *part, kind, taken)).collect();
+            let (variables, parts) = join_prefixes(arena, parts, kind == Quantifier::Exists);
+            PrefixedFormula { variables, body: arena.or(parts) }
         }
         Node::Implies(left, right) => {
-            let parts = vec![lift(arena, left, kind.dual(), taken), lift(arena, right, kind, taken)];
-            let (variables, parts) = join(arena, parts, kind == Quantifier::Exists);
-            Prefixed { variables, body: arena.implies(parts[0], parts[1]) }
+            let parts =
+                vec![lift_quantifiers(arena, left, kind.dual(), taken), lift_quantifiers(arena, right, kind, taken)];
+            let (variables, parts) = join_prefixes(arena, parts, kind == Quantifier::Exists);
+            PrefixedFormula { variables, body: arena.implies(parts[0], parts[1]) }
         }
         Node::Unary(operator, interval, g) => {
             if !passes_unary(operator, kind) {
                 return plain(f);
             }
-            let inner = lift(arena, g, kind, taken);
-            Prefixed { variables: inner.variables, body: arena.insert(Node::Unary(operator, interval, inner.body)) }
+            let inner = lift_quantifiers(arena, g, kind, taken);
+            PrefixedFormula {
+                variables: inner.variables,
+                body: arena.insert(Node::Unary(operator, interval, inner.body)),
+            }
         }
         Node::Binary(operator, interval, left, right) => {
             let through_left = passes_left(operator, kind);
-            let inner = lift(arena, if through_left { left } else { right }, kind, taken);
+            let inner = lift_quantifiers(arena, if through_left { left } else { right }, kind, taken);
             let (left, right) = if through_left { (inner.body, right) } else { (left, inner.body) };
-            Prefixed { variables: inner.variables, body: arena.insert(Node::Binary(operator, interval, left, right)) }
+            PrefixedFormula {
+                variables: inner.variables,
+                body: arena.insert(Node::Binary(operator, interval, left, right)),
+            }
         }
     }
 }
 
-/// A name close to the wanted one that no other variable has.
+/// Returns a name close to the wanted one that no other variable has.
 fn fresh_name(wanted: &Arc<str>, taken: &mut Vec<Arc<str>>) -> Arc<str> {
     let mut name = wanted.clone();
     let mut number = 2;
@@ -121,7 +138,7 @@ fn fresh_name(wanted: &Arc<str>, taken: &mut Vec<Arc<str>>) -> Arc<str> {
     name
 }
 
-/// Does a quantifier pass this operator?
+/// Whether a quantifier distributes over this operator.
 fn passes_unary(operator: Unary, kind: Quantifier) -> bool {
     match operator {
         Unary::Next | Unary::WeakNext | Unary::Previous | Unary::WeakPrevious => true,
@@ -130,7 +147,7 @@ fn passes_unary(operator: Unary, kind: Quantifier) -> bool {
     }
 }
 
-/// Each kind passes one side of each binary operator: is it the left one?
+/// Whether a quantifier distributes over the left side of this operator; else it does over the right.
 fn passes_left(operator: Binary, kind: Quantifier) -> bool {
     match operator {
         Binary::Until | Binary::WeakUntil | Binary::Since => kind == Quantifier::Forall,
@@ -138,15 +155,15 @@ fn passes_left(operator: Binary, kind: Quantifier) -> bool {
     }
 }
 
-/// The variables of several parts: shared, where the quantifier distributes over the connective, else side by side.
-fn join(arena: &mut Arena, parts: Vec<Prefixed>, shared: bool) -> (Vec<Arc<str>>, Vec<Formula>) {
+/// Joins the variables of several parts: shared if the quantifier distributes over the connective, else side by side.
+fn join_prefixes(arena: &mut Arena, parts: Vec<PrefixedFormula>, shared: bool) -> (Vec<Arc<str>>, Vec<Formula>) {
     let mut variables: Vec<Arc<str>> = Vec::new();
     let mut bodies = Vec::with_capacity(parts.len());
     for part in parts {
         let mut body = part.body;
         for (index, variable) in part.variables.iter().enumerate() {
             match variables.get(index).filter(|_| shared).cloned() {
-                Some(name) => body = rename(arena, body, variable, &name),
+                Some(name) => body = rename_variable(arena, body, variable, &name),
                 None => variables.push(variable.clone()),
             }
         }
@@ -155,26 +172,26 @@ fn join(arena: &mut Arena, parts: Vec<Prefixed>, shared: bool) -> (Vec<Arc<str>>
     (variables, bodies)
 }
 
-/// Moves the quantifiers inside a formula inwards, as far as they go.
-pub(crate) fn narrow(arena: &mut Arena, f: Formula) -> Formula {
+/// Moves the quantifiers of a formula inwards as far as possible.
+pub(crate) fn narrow_quantifiers(arena: &mut Arena, f: Formula) -> Formula {
     match arena[f].clone() {
         Node::Quantified(quantifier, variables, body) => {
-            let body = narrow(arena, body);
+            let body = narrow_quantifiers(arena, body);
             // The innermost variable first.
-            variables.iter().rev().fold(body, |body, variable| push(arena, quantifier, variable, body))
+            variables.iter().rev().fold(body, |body, variable| push_quantifier(arena, quantifier, variable, body))
         }
-        _ => map_operands(arena, f, &mut |arena, operand| narrow(arena, operand)),
+        _ => map_operands(arena, f, &mut |arena, operand| narrow_quantifiers(arena, operand)),
     }
 }
 
 /// Moves one quantifier into a formula.
-pub(crate) fn push(arena: &mut Arena, kind: Quantifier, variable: &Arc<str>, f: Formula) -> Formula {
+pub(crate) fn push_quantifier(arena: &mut Arena, kind: Quantifier, variable: &Arc<str>, f: Formula) -> Formula {
     if !is_free(arena, f, variable) {
         return f;
     }
     let stuck = |arena: &mut Arena| arena.insert(Node::Quantified(kind, [variable.clone()].into(), f));
     if !is_temporal(arena, f) {
-        // What does not have the variable stays outside, so that it keeps a letter bit of its own.
+        // Parts without the variable stay outside, so that they keep a letter bit of their own.
         return match (kind, arena[f].clone()) {
             (Quantifier::Forall, Node::Or(list)) => {
                 push_junction(arena, kind, variable, &list, false).unwrap_or_else(|| stuck(arena))
@@ -187,18 +204,18 @@ pub(crate) fn push(arena: &mut Arena, kind: Quantifier, variable: &Arc<str>, f: 
     }
     match arena[f].clone() {
         Node::Not(g) => {
-            let inner = push(arena, kind.dual(), variable, g);
+            let inner = push_quantifier(arena, kind.dual(), variable, g);
             arena.not(inner)
         }
         Node::Implies(left, right) => {
             let left = arena.not(left);
             let either = arena.or([left, right]);
-            push(arena, kind, variable, either)
+            push_quantifier(arena, kind, variable, either)
         }
         Node::And(list) => push_junction(arena, kind, variable, &list, true).unwrap_or_else(|| stuck(arena)),
         Node::Or(list) => push_junction(arena, kind, variable, &list, false).unwrap_or_else(|| stuck(arena)),
         Node::Unary(operator, interval, g) if passes_unary(operator, kind) => {
-            let inner = push(arena, kind, variable, g);
+            let inner = push_quantifier(arena, kind, variable, g);
             arena.insert(Node::Unary(operator, interval, inner))
         }
         Node::Binary(operator, interval, left, right) => {
@@ -207,7 +224,7 @@ pub(crate) fn push(arena: &mut Arena, kind: Quantifier, variable: &Arc<str>, f: 
             if is_free(arena, outside, variable) {
                 return stuck(arena);
             }
-            let inner = push(arena, kind, variable, inside);
+            let inner = push_quantifier(arena, kind, variable, inside);
             let (left, right) = if through_left { (inner, right) } else { (left, inner) };
             arena.insert(Node::Binary(operator, interval, left, right))
         }
@@ -215,7 +232,7 @@ pub(crate) fn push(arena: &mut Arena, kind: Quantifier, variable: &Arc<str>, f: 
     }
 }
 
-/// Over `&` and `|`: into every part where the quantifier distributes, else only into the part that has the variable.
+/// Moves a quantifier over `&` or `|`: into every part if it distributes, else only into the part with the variable.
 fn push_junction(
     arena: &mut Arena,
     kind: Quantifier,
@@ -225,7 +242,7 @@ fn push_junction(
 ) -> Option<Formula> {
     let build = |arena: &mut Arena, parts: Vec<Formula>| if conjunction { arena.and(parts) } else { arena.or(parts) };
     if (kind == Quantifier::Forall) == conjunction {
-        let parts = list.iter().map(|part| push(arena, kind, variable, *part)).collect();
+        let parts = list.iter().map(|part| push_quantifier(arena, kind, variable, *part)).collect();
         return Some(build(arena, parts));
     }
     let (inside, mut outside): (Vec<Formula>, Vec<Formula>) =
@@ -236,16 +253,16 @@ fn push_junction(
         outside.push(arena.insert(Node::Quantified(kind, [variable.clone()].into(), body)));
         return Some(build(arena, outside));
     }
-    // A comparison does not depend on the position, so it may move under the operator that its variable goes to.
+    // A comparison does not depend on the position, so it may move under the operator of its variable.
     let [single] = temporal[..] else { return None };
     if !rigid.iter().all(|part| is_rigid(arena, *part)) {
         return None;
     }
     let inner = if rigid.is_empty() {
-        push(arena, kind, variable, single)
+        push_quantifier(arena, kind, variable, single)
     } else {
         let passing = match arena[single].clone() {
-            // Weak operators hold without a position, where a comparison would have to be looked at all the same.
+            // Weak operators hold without a position, where the comparison would still matter.
             Node::Unary(operator @ (Unary::Eventually | Unary::Once | Unary::Next | Unary::Previous), interval, g)
                 if kind == Quantifier::Exists =>
             {
@@ -260,14 +277,14 @@ fn push_junction(
         };
         let (operator, interval, g) = passing?;
         let body = build(arena, rigid.into_iter().chain([g]).collect());
-        let pushed = push(arena, kind, variable, body);
+        let pushed = push_quantifier(arena, kind, variable, body);
         arena.insert(Node::Unary(operator, interval, pushed))
     };
     outside.push(inner);
     Some(build(arena, outside))
 }
 
-/// The same formula over other operands.
+/// Returns the formula over other operands.
 fn map_operands(arena: &mut Arena, f: Formula, map: &mut impl FnMut(&mut Arena, Formula) -> Formula) -> Formula {
     let node = arena[f].clone();
     match node.map(|operand| map(arena, operand)) {
@@ -278,21 +295,20 @@ fn map_operands(arena: &mut Arena, f: Formula, map: &mut impl FnMut(&mut Arena, 
     }
 }
 
-/// The formula with a free variable under another name, which must not be bound in it.
-fn rename(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Arc<str>) -> Formula {
-    if from == to { f } else { replace(arena, f, from, &Term::Var(to.clone())) }
+/// Returns the formula with a free variable renamed; the new name must not be bound in it.
+fn rename_variable(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Arc<str>) -> Formula {
+    if from == to { f } else { replace_variable(arena, f, from, &Term::Var(to.clone())) }
 }
 
 impl Arena {
-    /// The formula with a value in place of a free variable.
+    /// Returns the formula with a free variable replaced by a value.
     pub fn substitute(&mut self, f: Formula, variable: &Arc<str>, value: &Value) -> Formula {
-        replace(self, f, variable, &Term::Value(value.clone()))
+        replace_variable(self, f, variable, &Term::Value(value.clone()))
     }
 }
 
 impl Arena {
-    /// The formula for one value of the variable that the `forall` in front of it binds; the formula itself if none
-    /// does.
+    /// Returns the formula for one value of a variable of the `forall` in front; the formula itself if none binds it.
     pub fn instantiate(&mut self, f: Formula, variable: &Arc<str>, value: &Value) -> Formula {
         match self[f].clone() {
             Node::Quantified(Quantifier::Forall, variables, body) if variables.contains(variable) => {
@@ -318,8 +334,8 @@ impl Arena {
 }
 
 impl Arena {
-    /// What every position by itself must satisfy, if that is what a formula says: the `f` of `G f`, about the past and
-    /// the present, and the variables of the `forall`s outside and right inside of the `G`.
+    /// Returns the invariant of a formula `G f` with `f` about the past and the present: `f`, and the variables of the
+    /// `forall`s outside and right inside of the `G`. None for other shapes.
     pub fn invariant(&self, formula: Formula) -> Option<(Vec<Arc<str>>, Formula)> {
         let (mut variables, mut body, mut is_inside) = (Vec::new(), formula, false);
         loop {
@@ -338,7 +354,7 @@ impl Arena {
     }
 }
 
-fn replace(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Term) -> Formula {
+fn replace_variable(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Term) -> Formula {
     if !is_free(arena, f, from) {
         return f;
     }
@@ -359,7 +375,7 @@ fn replace(arena: &mut Arena, f: Formula, from: &Arc<str>, to: &Term) -> Formula
             let right = replace_in_measure(arena, &right, from, to);
             arena.insert(Node::Measure(comparison, left, right))
         }
-        _ => map_operands(arena, f, &mut |arena, operand| replace(arena, operand, from, to)),
+        _ => map_operands(arena, f, &mut |arena, operand| replace_variable(arena, operand, from, to)),
     }
 }
 
@@ -373,13 +389,13 @@ fn replace_in_measure(arena: &mut Arena, measure: &Measure, from: &Arc<str>, to:
         }
         Measure::Aggregate(aggregate) if aggregate.variables.contains(from) => measure.clone(),
         Measure::Aggregate(aggregate) => {
-            let body = replace(arena, aggregate.body, from, to);
+            let body = replace_variable(arena, aggregate.body, from, to);
             Measure::Aggregate(Aggregate { body, ..aggregate.clone() })
         }
     }
 }
 
-/// Does a variable occur free?
+/// Whether a variable occurs free.
 pub(crate) fn is_free(arena: &Arena, f: Formula, variable: &Arc<str>) -> bool {
     let is_it = |term: &Term| matches!(term, Term::Var(name) if name == variable);
     match &arena[f] {
@@ -405,7 +421,7 @@ fn is_free_in_measure(arena: &Arena, measure: &Measure, variable: &Arc<str>) -> 
     }
 }
 
-/// Is something counted or computed in it?
+/// Whether a formula counts or computes.
 pub(crate) fn has_measure(arena: &Arena, f: Formula) -> bool {
     match &arena[f] {
         Node::Measure(..) => true,
@@ -413,7 +429,7 @@ pub(crate) fn has_measure(arena: &Arena, f: Formula) -> bool {
     }
 }
 
-/// Does a formula look beyond one position?
+/// Whether a formula looks beyond one position.
 pub(crate) fn is_temporal(arena: &Arena, f: Formula) -> bool {
     match &arena[f] {
         Node::Unary(..) | Node::Binary(..) | Node::Measure(..) => true,
@@ -421,7 +437,7 @@ pub(crate) fn is_temporal(arena: &Arena, f: Formula) -> bool {
     }
 }
 
-/// Is a formula independent of the position: built from comparisons alone?
+/// Whether a formula is independent of the position: built from comparisons alone.
 fn is_rigid(arena: &Arena, f: Formula) -> bool {
     match &arena[f] {
         Node::Fact(_) | Node::Unary(..) | Node::Binary(..) | Node::Measure(..) => false,
@@ -429,7 +445,7 @@ fn is_rigid(arena: &Arena, f: Formula) -> bool {
     }
 }
 
-/// Does a formula look ahead?
+/// Whether a formula looks ahead.
 pub(crate) fn has_future(arena: &Arena, f: Formula) -> bool {
     match &arena[f] {
         Node::Unary(Unary::Next | Unary::WeakNext | Unary::Eventually | Unary::Always, ..) => true,
@@ -438,7 +454,7 @@ pub(crate) fn has_future(arena: &Arena, f: Formula) -> bool {
     }
 }
 
-/// Can the facts of one position not decide a quantifier?
+/// Whether the facts of one position cannot decide a quantifier.
 pub(crate) fn is_wide(arena: &Arena, kind: Quantifier, variables: &[Arc<str>], body: Formula) -> bool {
     let wanted = kind == Quantifier::Exists;
     is_temporal(arena, body)
@@ -453,7 +469,8 @@ fn has_wide_inside(arena: &Arena, f: Formula) -> bool {
     }
 }
 
-/// Can the formula (or, for `wanted` false, its negation) only hold for values of the variable that occur in a fact?
+/// Whether the formula (or, for `wanted` false, its negation) holds only for values of the variable that occur in a
+/// fact.
 pub(crate) fn is_guarded(arena: &Arena, f: Formula, variable: &Arc<str>, wanted: bool) -> bool {
     match &arena[f] {
         Node::True => !wanted,
@@ -470,7 +487,7 @@ pub(crate) fn is_guarded(arena: &Arena, f: Formula, variable: &Arc<str>, wanted:
             if wanted { left && right } else { left || right }
         }
         Node::Quantified(quantifier, variables, body) => {
-            // What must hold for every inner value holds for the fresh ones, which guard nothing.
+            // A universal inner quantifier includes fresh values, which guard nothing.
             (*quantifier == Quantifier::Exists) == wanted
                 && !variables.contains(variable)
                 && is_guarded(arena, *body, variable, wanted)

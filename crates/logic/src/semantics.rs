@@ -1,8 +1,8 @@
-//! The definition: what a formula means on a word, by the book, slow and plainly right.
+//! The definition: the value of a formula on a word, slow and plainly right.
 //!
-//! Everything else in this crate is judged by [`evaluate`]. It computes, from the leaves up, one table per subformula
-//! with its value at every position. Values are those of Kleene: true, false, or `None` for not determined, which
-//! comes only from facts that nobody could tell and from an open future.
+//! All other code of this crate is tested against [`evaluate`]. It computes, from the leaves up, one table per
+//! subformula with its value at every position. Values are those of Kleene: true, false, or `None` for undetermined,
+//! which comes only from unknown facts and an open future.
 //!
 //! Two operators are spelled out, `U` and `S`; all others are written in terms of them, as the textbooks do. On a
 //! finite word this is LTL on finite traces (De Giacomo, Vardi 2013), on a lasso LTL with past (Lichtenstein, Pnueli,
@@ -20,22 +20,22 @@ use crate::measure::{Aggregate, AggregateKind, FixedDecimal, Measure, Quantity};
 use crate::term::{Atom, Comparison, Term, Value};
 use crate::word::{Ending, Layout, Word};
 
-/// Does a formula without free variables hold at the first position of a word? `None` where that is not determined.
+/// Whether a formula without free variables holds at the first position of a word; `None` if undetermined.
 ///
-/// On a word that stops or repeats and has no unknown facts it always is. On the empty finite word no fact holds, and
-/// of the temporal operators those hold that ask for no position: `N G R W Z H T`.
+/// On a word that stops or repeats and has no unknown facts it is always determined. On the empty finite word no fact
+/// holds, and of the temporal operators those hold that ask for no position: `N G R W Z H T`.
 ///
-/// Quantifiers range over every value there could be: those in the word and in the formula, and values never seen.
-/// One of the latter is as good as another, so as many stand for all of them as the formula has variables. A value
-/// never seen is in no known fact, equal to itself alone and in no order with others; while facts may still come or are
-/// unknown, its order is not determined. A comparison with `_`, or with a variable that nothing binds, is false.
+/// Quantifiers range over every value there could be: those in the word and in the formula, and values never seen. All
+/// unseen values behave alike, so as many represent them as the formula has variables. A value never seen is in no
+/// known fact, equal to itself alone and in no order with others; while facts may still come or are unknown, its order
+/// is not determined. A comparison with `_`, or with a variable that nothing binds, is false.
 ///
 /// ```
 /// use lictor_logic::{Arena, Ending, Facts, Word, evaluate};
 /// let mut arena = Arena::new();
 /// let p = arena.fact("p");
 /// let always = arena.always(p);
-/// let seen = [Facts::of(["p"]), Facts::of(["p"])];
+/// let seen = [Facts::from_names(["p"]), Facts::from_names(["p"])];
 /// assert_eq!(evaluate(&arena, always, &Word { positions: &seen, ending: Ending::Stops }), Some(true));
 /// assert_eq!(evaluate(&arena, always, &Word { positions: &seen, ending: Ending::Open }), None);
 /// ```
@@ -43,32 +43,32 @@ pub fn evaluate(arena: &Arena, f: Formula, word: &Word<'_>) -> Option<bool> {
     let layout = Layout::new(word, arena, f);
     let domain = domain(arena, f, word.positions);
     let is_whole = word.ending != Ending::Open && word.positions.iter().all(|facts| facts.unknown.is_empty());
-    Evaluation { arena, layout, domain, is_whole }.table(f, &mut Scope::default()).first().copied().flatten()
+    Evaluation { arena, layout, domain, is_whole }.table(f, &mut VariableScope::default()).first().copied().flatten()
 }
 
-/// The value of a subformula at every position that is laid out.
-type Table = Rc<[Option<bool>]>;
+/// The value of a subformula at every position of the layout.
+type TruthTable = Rc<[Option<bool>]>;
 
-/// What a variable stands for.
+/// The value of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Datum<'a> {
+enum DomainValue<'a> {
     Value(&'a Value),
     /// The n-th of the values never seen.
     Unseen(usize),
 }
 
-/// What the variables stand for, and the tables computed under it.
+/// The values of variables, and the tables computed under them.
 #[derive(Default)]
-struct Scope<'a> {
-    binding: Vec<(&'a Arc<str>, Datum<'a>)>,
-    tables: FxHashMap<Formula, Table>,
+struct VariableScope<'a> {
+    binding: Vec<(&'a Arc<str>, DomainValue<'a>)>,
+    tables: FxHashMap<Formula, TruthTable>,
 }
 
-impl<'a> Scope<'a> {
-    fn datum(&self, term: &'a Term) -> Option<Datum<'a>> {
+impl<'a> VariableScope<'a> {
+    fn datum(&self, term: &'a Term) -> Option<DomainValue<'a>> {
         match term {
             Term::Any => None,
-            Term::Value(value) => Some(Datum::Value(value)),
+            Term::Value(value) => Some(DomainValue::Value(value)),
             // The innermost quantifier of a name binds it.
             Term::Var(name) => self.binding.iter().rev().find(|(bound, _)| *bound == name).map(|(_, datum)| *datum),
         }
@@ -78,13 +78,13 @@ impl<'a> Scope<'a> {
 struct Evaluation<'a> {
     arena: &'a Arena,
     layout: Layout<'a>,
-    domain: Vec<Datum<'a>>,
-    /// Have all values that ever come been seen?
+    domain: Vec<DomainValue<'a>>,
+    /// Whether no unseen value can come.
     is_whole: bool,
 }
 
 impl<'a> Evaluation<'a> {
-    fn table(&self, f: Formula, scope: &mut Scope<'a>) -> Table {
+    fn table(&self, f: Formula, scope: &mut VariableScope<'a>) -> TruthTable {
         if let Some(table) = scope.tables.get(&f) {
             return Rc::clone(table);
         }
@@ -108,11 +108,11 @@ impl<'a> Evaluation<'a> {
                 self.tabulate(|i| not(g[i]))
             }
             Node::And(list) => {
-                let list: Vec<Table> = list.iter().map(|g| self.table(*g, scope)).collect();
+                let list: Vec<TruthTable> = list.iter().map(|g| self.table(*g, scope)).collect();
                 self.tabulate(|i| list.iter().map(|g| g[i]).reduce(and).unwrap_or(Some(true)))
             }
             Node::Or(list) => {
-                let list: Vec<Table> = list.iter().map(|g| self.table(*g, scope)).collect();
+                let list: Vec<TruthTable> = list.iter().map(|g| self.table(*g, scope)).collect();
                 self.tabulate(|i| list.iter().map(|g| g[i]).reduce(or).unwrap_or(Some(false)))
             }
             Node::Implies(g, h) => {
@@ -137,20 +137,26 @@ impl<'a> Evaluation<'a> {
         table
     }
 
-    fn tabulate(&self, value: impl Fn(usize) -> Option<bool>) -> Table {
-        // The empty word has no position to speak of; its one entry says what holds of nothing.
+    fn tabulate(&self, value: impl Fn(usize) -> Option<bool>) -> TruthTable {
+        // The empty word has no position; its one entry is the value on it.
         (0..self.layout.length.max(1)).map(value).collect()
     }
 
-    fn everywhere(&self, value: Option<bool>) -> Table {
+    fn everywhere(&self, value: Option<bool>) -> TruthTable {
         self.tabulate(|_| value)
     }
 
-    fn quantify(&self, quantifier: Quantifier, variables: &'a [Arc<str>], body: Formula, scope: &Scope<'a>) -> Table {
+    fn quantify(
+        &self,
+        quantifier: Quantifier,
+        variables: &'a [Arc<str>],
+        body: Formula,
+        scope: &VariableScope<'a>,
+    ) -> TruthTable {
         let Some((variable, rest)) = variables.split_first() else {
-            return self.table(body, &mut Scope { binding: scope.binding.clone(), ..Scope::default() });
+            return self.table(body, &mut VariableScope { binding: scope.binding.clone(), ..VariableScope::default() });
         };
-        let mut inner = Scope { binding: scope.binding.clone(), ..Scope::default() };
+        let mut inner = VariableScope { binding: scope.binding.clone(), ..VariableScope::default() };
         let mut result = self.everywhere(Some(quantifier == Quantifier::Forall));
         for datum in &self.domain {
             inner.binding.truncate(scope.binding.len());
@@ -164,23 +170,23 @@ impl<'a> Evaluation<'a> {
         result
     }
 
-    /// What a measure comes to at every position.
-    fn measure(&self, measure: &'a Measure, scope: &Scope<'a>) -> Vec<Quantity> {
+    /// Returns the value of a measure at every position.
+    fn measure(&self, measure: &'a Measure, scope: &VariableScope<'a>) -> Vec<Quantity> {
         let positions = 0..self.layout.length.max(1);
         match measure {
             Measure::Term(term) => {
                 let quantity = match scope.datum(term) {
-                    Some(Datum::Value(value)) => Quantity::of(value),
-                    // What nobody has seen is no number that anybody could name.
-                    Some(Datum::Unseen(_)) | None => Quantity::Nothing,
+                    Some(DomainValue::Value(value)) => Quantity::from_value(value),
+                    // An unseen value has no number.
+                    Some(DomainValue::Unseen(_)) | None => Quantity::Nothing,
                 };
                 positions.map(|_| quantity.clone()).collect()
             }
             Measure::Computed(sign, left, right) => {
                 let (left, right) = (self.measure(left, scope), self.measure(right, scope));
-                positions.map(|i| Quantity::computed(*sign, &left[i], &right[i])).collect()
+                positions.map(|i| Quantity::compute(*sign, &left[i], &right[i])).collect()
             }
-            // A word that repeats has no last time to count up to.
+            // A word that repeats has no end to count up to.
             Measure::Aggregate(_) if self.layout.repeats() => positions.map(|_| Quantity::Unknown).collect(),
             Measure::Aggregate(aggregate) => {
                 let mut happened = Vec::new();
@@ -190,30 +196,30 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Every choice of values for some variables, with what the body is then; the value of the first variable is told.
+    /// Collects every choice of values for some variables: the value of the first one, and the table of the body.
     fn happenings(
         &self,
         variables: &'a [Arc<str>],
         body: Formula,
-        scope: &Scope<'a>,
+        scope: &VariableScope<'a>,
         first: Option<&'a Value>,
-        happened: &mut Vec<(Option<&'a Value>, Table)>,
+        happened: &mut Vec<(Option<&'a Value>, TruthTable)>,
     ) {
-        let mut inner = Scope { binding: scope.binding.clone(), ..Scope::default() };
+        let mut inner = VariableScope { binding: scope.binding.clone(), ..VariableScope::default() };
         let Some((variable, rest)) = variables.split_first() else {
             happened.push((first, self.table(body, &mut inner)));
             return;
         };
-        // The body holds for no value that was never seen: formulas of which that is not so are refused.
+        // The body holds for no unseen value: other formulas are refused.
         for datum in &self.domain {
-            let Datum::Value(value) = datum else { continue };
+            let DomainValue::Value(value) = datum else { continue };
             inner.binding.truncate(scope.binding.len());
             inner.binding.push((variable, *datum));
             self.happenings(rest, body, &inner, first.or(Some(value)), happened);
         }
     }
 
-    fn gather(&self, aggregate: &Aggregate, i: usize, happened: &[(Option<&Value>, Table)]) -> Quantity {
+    fn gather(&self, aggregate: &Aggregate, i: usize, happened: &[(Option<&Value>, TruthTable)]) -> Quantity {
         // The values, from the first position on.
         let mut values: Vec<(usize, Option<&Value>)> = Vec::new();
         if !self.layout.is_empty() {
@@ -228,19 +234,19 @@ impl<'a> Evaluation<'a> {
             }
         }
         let numbers: Option<Vec<FixedDecimal>> =
-            values.iter().map(|(_, value)| value.and_then(FixedDecimal::of)).collect();
+            values.iter().map(|(_, value)| value.and_then(FixedDecimal::from_value)).collect();
         let number = |number: Option<FixedDecimal>| number.map_or(Quantity::Nothing, Quantity::Number);
         match (aggregate.kind, numbers) {
-            (AggregateKind::Count, _) => Quantity::Number(FixedDecimal::whole(values.len() as u64)),
+            (AggregateKind::Count, _) => Quantity::Number(FixedDecimal::from_whole(values.len() as u64)),
             (AggregateKind::Distinct, _) => {
                 let mut different: Vec<Option<&Value>> = values.iter().map(|(_, value)| *value).collect();
                 different.sort_unstable();
                 different.dedup();
-                Quantity::Number(FixedDecimal::whole(different.len() as u64))
+                Quantity::Number(FixedDecimal::from_whole(different.len() as u64))
             }
             (AggregateKind::Latest, _) => {
                 let last = values.iter().max().and_then(|(_, value)| *value);
-                last.map_or(Quantity::Nothing, Quantity::of)
+                last.map_or(Quantity::Nothing, Quantity::from_value)
             }
             (_, None) => Quantity::Unknown,
             (AggregateKind::Sum, Some(numbers)) => {
@@ -249,17 +255,22 @@ impl<'a> Evaluation<'a> {
             (AggregateKind::Min, Some(numbers)) => number(numbers.into_iter().min()),
             (AggregateKind::Max, Some(numbers)) => number(numbers.into_iter().max()),
             (AggregateKind::Average, Some(numbers)) => {
-                let count = FixedDecimal::whole(numbers.len() as u64);
+                let count = FixedDecimal::from_whole(numbers.len() as u64);
                 number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::plus).over(count))
             }
         }
     }
 
-    fn compare(&self, comparison: Comparison, left: Option<Datum<'_>>, right: Option<Datum<'_>>) -> Option<bool> {
+    fn compare(
+        &self,
+        comparison: Comparison,
+        left: Option<DomainValue<'_>>,
+        right: Option<DomainValue<'_>>,
+    ) -> Option<bool> {
         let (Some(left), Some(right)) = (left, right) else { return Some(false) };
         match (left, right) {
-            (Datum::Value(left), Datum::Value(right)) => Some(comparison.holds(left, right)),
-            // Whatever it is, a value compares with itself as any other does.
+            (DomainValue::Value(left), DomainValue::Value(right)) => Some(comparison.holds(left, right)),
+            // Every value compares with itself alike.
             (left, right) if left == right => Some(comparison.holds(&Value::Bool(true), &Value::Bool(true))),
             _ => match comparison {
                 Comparison::Equal => Some(false),
@@ -269,7 +280,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn unary(&self, operator: Unary, interval: Interval, f: &Table) -> Table {
+    fn unary(&self, operator: Unary, interval: Interval, f: &TruthTable) -> TruthTable {
         let yes = |_| Some(true);
         let f = |i: usize| f[self.layout.fold(i)];
         if self.layout.is_empty() {
@@ -290,7 +301,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn binary(&self, operator: Binary, interval: Interval, f: &Table, g: &Table) -> Table {
+    fn binary(&self, operator: Binary, interval: Interval, f: &TruthTable, g: &TruthTable) -> TruthTable {
         if self.layout.is_empty() {
             let weak = [Binary::WeakUntil, Binary::Release, Binary::Trigger];
             return self.everywhere(Some(weak.contains(&operator)));
@@ -307,7 +318,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    /// There is a later position (or this one) within the bound where g holds, and f holds at all before it from here.
+    /// Whether g holds at this or a later position within the bound, and f at all positions before it from here.
     fn until(
         &self,
         i: usize,
@@ -326,7 +337,7 @@ impl<'a> Evaluation<'a> {
         found
     }
 
-    /// Until, or f holds as far as the bound goes.
+    /// Until, or f holds up to the end of the bound.
     fn weak_until(
         &self,
         i: usize,
@@ -342,7 +353,7 @@ impl<'a> Evaluation<'a> {
         or(self.until(i, interval, f, g), not(broken))
     }
 
-    /// There is an earlier position (or this one) within the bound where g held, and f held at all after it up to here.
+    /// Whether g held at this or an earlier position within the bound, and f at all positions after it up to here.
     fn since(
         &self,
         i: usize,
@@ -378,20 +389,22 @@ fn or(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     not(and(not(left), not(right)))
 }
 
-/// True if a known fact fits the atom, not determined if an unknown one might.
-fn known<'a>(atom: &'a Atom, facts: &Facts, scope: &Scope<'a>) -> Option<bool> {
+/// Returns true if a known fact matches the atom, undetermined if an unknown one might.
+fn known<'a>(atom: &'a Atom, facts: &Facts, scope: &VariableScope<'a>) -> Option<bool> {
     let fits = |fact: &Fact| {
         fact.name == atom.name
             && atom.terms.len() <= fact.values.len()
             && atom.terms.iter().zip(&fact.values).all(|(term, value)| match scope.datum(term) {
-                Some(datum) => datum == Datum::Value(value),
+                Some(datum) => datum == DomainValue::Value(value),
                 None => *term == Term::Any,
             })
     };
     let might_fit = |unknown: &Atom| {
         unknown.name == atom.name
             && atom.terms.iter().zip(&unknown.terms).all(|pair| match pair {
-                (term, Term::Value(value)) if *term != Term::Any => scope.datum(term) == Some(Datum::Value(value)),
+                (term, Term::Value(value)) if *term != Term::Any => {
+                    scope.datum(term) == Some(DomainValue::Value(value))
+                }
                 _ => true,
             })
     };
@@ -401,8 +414,8 @@ fn known<'a>(atom: &'a Atom, facts: &Facts, scope: &Scope<'a>) -> Option<bool> {
     if facts.unknown.iter().any(might_fit) { None } else { Some(false) }
 }
 
-/// Everything a variable can stand for; empty where the formula has none.
-fn domain<'a>(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Vec<Datum<'a>> {
+/// Returns all values that a variable can have; empty if the formula has none.
+fn domain<'a>(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Vec<DomainValue<'a>> {
     let (mut constants, mut variables) = (Vec::new(), 0);
     let mut seen = FxHashMap::default();
     let mut open = vec![f];
@@ -416,7 +429,7 @@ fn domain<'a>(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Vec<Datum
             Node::Compare(_, left, right) => constants.extend([left, right]),
             Node::Measure(_, left, right) => {
                 constants.extend(left.terms().into_iter().chain(right.terms()));
-                // Variables of aggregates range over what was seen.
+                // Variables of aggregates range over seen values.
                 variables += 1;
             }
             Node::Quantified(_, bound, _) => variables += bound.len(),
@@ -433,12 +446,12 @@ fn domain<'a>(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Vec<Datum
         _ => None,
     });
     let known = positions.iter().flat_map(|facts| &facts.known).flat_map(|fact| &fact.values);
-    let mut domain: Vec<Datum<'a>> = Vec::new();
+    let mut domain: Vec<DomainValue<'a>> = Vec::new();
     for value in terms.chain(known) {
-        if !domain.contains(&Datum::Value(value)) {
-            domain.push(Datum::Value(value));
+        if !domain.contains(&DomainValue::Value(value)) {
+            domain.push(DomainValue::Value(value));
         }
     }
-    domain.extend((0..variables).map(Datum::Unseen));
+    domain.extend((0..variables).map(DomainValue::Unseen));
     domain
 }

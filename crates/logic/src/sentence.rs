@@ -1,18 +1,18 @@
 //! From what the engine works on back to formulas that people read.
 //!
-//! A residual is written as a formula about the rest of the trace, with nothing before it. What was remembered is said
-//! in that language: a `since` that has been going on is `(f S g) | H f`, the last `k` positions that a bound still
-//! allows are those within `k` of the first. Only moments have no name there; a deadline is shown as the time left.
+//! A residual is written as a formula about the rest of the trace alone. Memory of the past becomes a formula too: a
+//! `since` that already holds is `(f S g) | H f`, and the last `k` positions that a bound still allows are those within
+//! `k` of the first. A deadline is shown as the time left.
 
 use std::fmt;
 
-use crate::compile::Compiled;
+use crate::compile::CompiledFormula;
+use crate::dnf::Dnf;
 use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
 use crate::interval::{Interval, Span, Time};
-use crate::normal::{FOREVER, Norm, NormNode, Norms, Slot, Start};
-use crate::probe::{Argument, Binding, Pattern, Probe};
-use crate::residual::Dnf;
-use crate::satisfy::Satisfy;
+use crate::norm::{FOREVER, Norm, NormNode, Norms, Slot, Start};
+use crate::probe::{Binding, FactPattern, PatternTerm, Probe};
+use crate::satisfiability::Satisfiability;
 use crate::spelling::Spelling;
 use crate::state::{Point, Residual};
 use crate::stepper::Skeleton;
@@ -28,12 +28,19 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The formula in a spelling.
+    /// The formula `true` or `false`.
+    pub(crate) fn from_truth(truth: bool) -> Sentence {
+        let mut arena = Arena::new();
+        let formula = arena.truth(truth);
+        Sentence { arena, formula }
+    }
+
+    /// Returns the formula in a spelling.
     pub fn show(&self, spelling: Spelling) -> impl fmt::Display + '_ {
         self.arena.show(self.formula, spelling)
     }
 
-    /// The formula in English.
+    /// Returns the formula in English.
     pub fn english(&self) -> String {
         self.arena.english(self.formula)
     }
@@ -46,47 +53,53 @@ impl fmt::Display for Sentence {
 }
 
 /// Writes residuals and letters of one compiled formula.
-pub(crate) struct Writer<'a> {
+pub(crate) struct ResidualWriter<'a> {
     pub(crate) arena: &'a mut Arena,
-    pub(crate) compiled: &'a Compiled,
-    /// Values to write in place of variables.
+    pub(crate) compiled: &'a CompiledFormula,
+    /// Values that replace variables.
     pub(crate) binding: &'a Binding,
     /// The content of the slots, and the time they are seen from.
     pub(crate) times: &'a [Time],
     pub(crate) now: Time,
 }
 
-impl Writer<'_> {
-    /// What must still hold; for a negated formula, what must hold for its negation.
-    pub(crate) fn residual(&mut self, residual: &Residual, norms: &mut Norms, satisfy: &mut Satisfy) -> Formula {
+impl ResidualWriter<'_> {
+    /// Returns what must still hold; for a negated formula, what must hold for its negation.
+    pub(crate) fn write_residual(
+        &mut self,
+        residual: &Residual,
+        norms: &mut Norms,
+        satisfy: &mut Satisfiability,
+    ) -> Formula {
         let members: Vec<Formula> = residual
             .members
             .iter()
             .map(|member| {
                 let dnf = if self.compiled.negated { &member.fails } else { &member.holds };
-                self.dnf(dnf, norms, satisfy)
+                self.write_dnf(dnf, norms, satisfy)
             })
             .collect();
-        self.either(members)
+        self.write_either(members)
     }
 
-    fn dnf(&mut self, dnf: &Dnf, norms: &mut Norms, satisfy: &mut Satisfy) -> Formula {
+    fn write_dnf(&mut self, dnf: &Dnf, norms: &mut Norms, satisfy: &mut Satisfiability) -> Formula {
         let skeleton: &Skeleton = &self.compiled.skeleton;
         let clauses = dnf.clauses();
         let mut alternatives = Vec::with_capacity(clauses.len());
         for clause in clauses {
-            // What no continuation can meet is of no use to a reader.
+            // An alternative that no continuation can meet is left out.
             if clauses.len() > 1 && !satisfy.can_be_met(clause, norms, skeleton) {
                 continue;
             }
-            let parts: Vec<Formula> = clause.iter().map(|obligation| self.norm(obligation.norm(), norms)).collect();
+            let parts: Vec<Formula> =
+                clause.iter().map(|obligation| self.write_norm(obligation.norm(), norms)).collect();
             alternatives.push(self.arena.and(parts));
         }
-        self.either(alternatives)
+        self.write_either(alternatives)
     }
 
-    /// `|`, without repetition and without more than the truth.
-    fn either(&mut self, mut alternatives: Vec<Formula>) -> Formula {
+    /// Returns a disjunction without repetitions; `true` if one part is.
+    fn write_either(&mut self, mut alternatives: Vec<Formula>) -> Formula {
         let truth = self.arena.truth(true);
         if alternatives.contains(&truth) {
             return truth;
@@ -100,62 +113,68 @@ impl Writer<'_> {
         self.arena.or(alternatives)
     }
 
-    fn norm(&mut self, norm: Norm, norms: &Norms) -> Formula {
+    fn write_norm(&mut self, norm: Norm, norms: &Norms) -> Formula {
         match norms.node(norm) {
             NormNode::True => self.arena.truth(true),
             NormNode::False => self.arena.truth(false),
             NormNode::Literal { bit, positive } => {
-                let asked = self.bit(*bit);
-                if *positive { asked } else { self.negated(asked) }
+                let asked = self.write_bit(*bit);
+                if *positive { asked } else { self.negate(asked) }
             }
             NormNode::And(list) => {
-                let parts: Vec<Formula> = list.iter().map(|part| self.norm(*part, norms)).collect();
+                let parts: Vec<Formula> = list.iter().map(|part| self.write_norm(*part, norms)).collect();
                 self.arena.and(parts)
             }
-            NormNode::Or(list) => self.disjunction(list, norms),
-            NormNode::Next(f) => self.unary(Unary::Next, Interval::UNBOUNDED, *f, norms),
-            NormNode::WeakNext(f) => self.unary(Unary::WeakNext, Interval::UNBOUNDED, *f, norms),
-            NormNode::Until { from, to, f, g, .. } => self.until(steps(*from, *to), *f, *g, norms),
-            NormNode::Release { from, to, f, g } => self.release(steps(*from, *to), *f, *g, norms),
-            NormNode::TimedUntil { clock, start, f, g, .. } => self.until(self.left(*clock, *start), *f, *g, norms),
-            NormNode::TimedRelease { clock, start, f, g } => self.release(self.left(*clock, *start), *f, *g, norms),
-            NormNode::Previous { f, was: true } => self.unary(Unary::WeakPrevious, Interval::UNBOUNDED, *f, norms),
-            NormNode::Previous { f, was: false } => self.unary(Unary::Previous, Interval::UNBOUNDED, *f, norms),
+            NormNode::Or(list) => self.write_disjunction(list, norms),
+            NormNode::Next(f) => self.write_unary(Unary::Next, Interval::UNBOUNDED, *f, norms),
+            NormNode::WeakNext(f) => self.write_unary(Unary::WeakNext, Interval::UNBOUNDED, *f, norms),
+            NormNode::Until { from, to, f, g, .. } => self.write_until(step_interval(*from, *to), *f, *g, norms),
+            NormNode::Release { from, to, f, g } => self.write_release(step_interval(*from, *to), *f, *g, norms),
+            NormNode::TimedUntil { clock, start, f, g, .. } => {
+                self.write_until(self.remaining_bound(*clock, *start), *f, *g, norms)
+            }
+            NormNode::TimedRelease { clock, start, f, g } => {
+                self.write_release(self.remaining_bound(*clock, *start), *f, *g, norms)
+            }
+            NormNode::Previous { f, was: true } => {
+                self.write_unary(Unary::WeakPrevious, Interval::UNBOUNDED, *f, norms)
+            }
+            NormNode::Previous { f, was: false } => self.write_unary(Unary::Previous, Interval::UNBOUNDED, *f, norms),
             NormNode::Since { span, left, f, g } => {
-                let since = self.since(steps(0, *span), *f, *g, norms);
-                if *left == 0 { since } else { self.continued(since, *left, *f, norms, true) }
+                let since = self.write_since(step_interval(0, *span), *f, *g, norms);
+                if *left == 0 { since } else { self.write_continued(since, *left, *f, norms, true) }
             }
             NormNode::Trigger { span, left, f, g } => {
-                let trigger = self.trigger(steps(0, *span), *f, *g, norms);
-                if *left == 0 { trigger } else { self.continued(trigger, *left, *f, norms, false) }
+                let trigger = self.write_trigger(step_interval(0, *span), *f, *g, norms);
+                if *left == 0 { trigger } else { self.write_continued(trigger, *left, *f, norms, false) }
             }
             NormNode::TimedSince { clock, marks, f, g } => {
-                let since = self.since(self.bound(*clock), *f, *g, norms);
-                if marks.is_empty() { since } else { self.continued(since, FOREVER, *f, norms, true) }
+                let since = self.write_since(self.clock_bound(*clock), *f, *g, norms);
+                if marks.is_empty() { since } else { self.write_continued(since, FOREVER, *f, norms, true) }
             }
             NormNode::TimedTrigger { clock, marks, f, g } => {
-                let trigger = self.trigger(self.bound(*clock), *f, *g, norms);
-                if marks.is_empty() { trigger } else { self.continued(trigger, FOREVER, *f, norms, false) }
+                let trigger = self.write_trigger(self.clock_bound(*clock), *f, *g, norms);
+                if marks.is_empty() { trigger } else { self.write_continued(trigger, FOREVER, *f, norms, false) }
             }
         }
     }
 
-    /// `a | b`, or `a -> b` where that reads better.
-    fn disjunction(&mut self, list: &[Norm], norms: &Norms) -> Formula {
+    /// Returns `a | b`, or `a -> b` if that reads better.
+    fn write_disjunction(&mut self, list: &[Norm], norms: &Norms) -> Formula {
         let is_negative = |norm: &&Norm| matches!(norms.node(**norm), NormNode::Literal { positive: false, .. });
         let (negative, positive): (Vec<&Norm>, Vec<&Norm>) = list.iter().partition(is_negative);
-        let positive: Vec<Formula> = positive.into_iter().map(|part| self.norm(*part, norms)).collect();
+        let positive: Vec<Formula> = positive.into_iter().map(|part| self.write_norm(*part, norms)).collect();
         let mut conditions = Vec::with_capacity(negative.len());
         for norm in negative {
             if let NormNode::Literal { bit, .. } = norms.node(*norm) {
-                conditions.push(self.bit(*bit));
+                conditions.push(self.write_bit(*bit));
             }
         }
         match (conditions.is_empty(), positive.is_empty()) {
             (true, _) => self.arena.or(positive),
             (false, true) => {
                 let all = self.arena.and(conditions);
-                self.negated(all)
+                self.negate(all)
             }
             (false, false) => {
                 let (condition, duty) = (self.arena.and(conditions), self.arena.or(positive));
@@ -164,16 +183,17 @@ impl Writer<'_> {
         }
     }
 
-    fn negated(&mut self, f: Formula) -> Formula {
+    fn negate(&mut self, f: Formula) -> Formula {
         match self.arena[f] {
             Node::Not(inner) => inner,
             _ => self.arena.not(f),
         }
     }
 
-    /// A since that was going on holds while `f` does, for so many positions more; a trigger that was broken, dually.
-    fn continued(&mut self, fresh: Formula, left: u32, f: Norm, norms: &Norms, since: bool) -> Formula {
-        let f = self.norm(f, norms);
+    /// Returns a `since` that already holds: it stays true while `f` does, for `left` positions more. A broken trigger
+    /// is dual.
+    fn write_continued(&mut self, fresh: Formula, left: u32, f: Norm, norms: &Norms, since: bool) -> Formula {
+        let f = self.write_norm(f, norms);
         let truth = self.arena.truth(true);
         let first = self.arena.unary(Unary::Previous, truth);
         let first = self.arena.not(first);
@@ -182,7 +202,7 @@ impl Writer<'_> {
             if left == FOREVER {
                 return self.arena.or([fresh, held]);
             }
-            let soon = self.arena.insert(Node::Unary(Unary::Once, steps(0, left - 1), first));
+            let soon = self.arena.insert(Node::Unary(Unary::Once, step_interval(0, left - 1), first));
             let held = self.arena.and([held, soon]);
             self.arena.or([fresh, held])
         } else {
@@ -190,28 +210,28 @@ impl Writer<'_> {
             if left == FOREVER {
                 return self.arena.and([fresh, mended]);
             }
-            let soon = self.arena.insert(Node::Unary(Unary::Once, steps(0, left - 1), first));
+            let soon = self.arena.insert(Node::Unary(Unary::Once, step_interval(0, left - 1), first));
             let late = self.arena.not(soon);
             let mended = self.arena.or([mended, late]);
             self.arena.and([fresh, mended])
         }
     }
 
-    fn unary(&mut self, operator: Unary, interval: Interval, f: Norm, norms: &Norms) -> Formula {
-        let f = self.norm(f, norms);
+    fn write_unary(&mut self, operator: Unary, interval: Interval, f: Norm, norms: &Norms) -> Formula {
+        let f = self.write_norm(f, norms);
         self.arena.insert(Node::Unary(operator, interval, f))
     }
 
-    fn until(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+    fn write_until(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
         if f == Norms::TRUE {
-            return self.unary(Unary::Eventually, interval, g, norms);
+            return self.write_unary(Unary::Eventually, interval, g, norms);
         }
-        self.binary(Binary::Until, interval, f, g, norms)
+        self.write_binary(Binary::Until, interval, f, g, norms)
     }
 
-    fn release(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+    fn write_release(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
         if f == Norms::FALSE {
-            return self.unary(Unary::Always, interval, g, norms);
+            return self.write_unary(Unary::Always, interval, g, norms);
         }
         // `g R (f | g)` is what the compiler makes of `f W g`.
         if let NormNode::Or(list) = norms.node(g)
@@ -219,69 +239,69 @@ impl Writer<'_> {
             && list.contains(&f)
         {
             let rest: Vec<Formula> =
-                list.iter().filter(|part| **part != f).map(|part| self.norm(*part, norms)).collect();
-            let (rest, f) = (self.arena.or(rest), self.norm(f, norms));
+                list.iter().filter(|part| **part != f).map(|part| self.write_norm(*part, norms)).collect();
+            let (rest, f) = (self.arena.or(rest), self.write_norm(f, norms));
             return self.arena.binary(Binary::WeakUntil, rest, f);
         }
-        self.binary(Binary::Release, interval, f, g, norms)
+        self.write_binary(Binary::Release, interval, f, g, norms)
     }
 
-    fn since(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+    fn write_since(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
         if f == Norms::TRUE {
-            return self.unary(Unary::Once, interval, g, norms);
+            return self.write_unary(Unary::Once, interval, g, norms);
         }
-        self.binary(Binary::Since, interval, f, g, norms)
+        self.write_binary(Binary::Since, interval, f, g, norms)
     }
 
-    fn trigger(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+    fn write_trigger(&mut self, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
         if f == Norms::FALSE {
-            return self.unary(Unary::Historically, interval, g, norms);
+            return self.write_unary(Unary::Historically, interval, g, norms);
         }
-        self.binary(Binary::Trigger, interval, f, g, norms)
+        self.write_binary(Binary::Trigger, interval, f, g, norms)
     }
 
-    fn binary(&mut self, operator: Binary, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
-        let (f, g) = (self.norm(f, norms), self.norm(g, norms));
+    fn write_binary(&mut self, operator: Binary, interval: Interval, f: Norm, g: Norm, norms: &Norms) -> Formula {
+        let (f, g) = (self.write_norm(f, norms), self.write_norm(g, norms));
         self.arena.insert(Node::Binary(operator, interval, f, g))
     }
 
-    fn bound(&self, clock: u8) -> Interval {
+    fn clock_bound(&self, clock: u8) -> Interval {
         let clock = self.compiled.skeleton.clocks[usize::from(clock)];
         Interval::Time { from: clock.from, to: clock.to }
     }
 
-    /// What is left of a bound, seen from now.
-    fn left(&self, clock: u8, start: Start) -> Interval {
-        let Start::At { slot, .. } = start else { return self.bound(clock) };
-        let Some(begun) = self.times.get(usize::from(slot as Slot)) else { return self.bound(clock) };
+    /// Returns the rest of a bound, seen from now.
+    fn remaining_bound(&self, clock: u8, start: Start) -> Interval {
+        let Start::At { slot, .. } = start else { return self.clock_bound(clock) };
+        let Some(begun) = self.times.get(usize::from(slot as Slot)) else { return self.clock_bound(clock) };
         let clock = self.compiled.skeleton.clocks[usize::from(clock)];
         let gone = self.now.since(*begun);
         let rest = |span: Span| Span(span.0.saturating_sub(gone.0));
         Interval::Time { from: rest(clock.from), to: clock.to.map(rest) }
     }
 
-    /// The question that a letter bit stands for.
-    pub(crate) fn bit(&mut self, bit: u8) -> Formula {
+    /// Returns the question of a letter bit.
+    pub(crate) fn write_bit(&mut self, bit: u8) -> Formula {
         match &self.compiled.probes[usize::from(bit)] {
             Probe::Pattern(pattern) => {
-                let atom = self.atom(pattern);
+                let atom = self.write_atom(pattern);
                 let fact = self.arena.insert(Node::Fact(atom));
-                self.tested(pattern, fact)
+                self.write_tests(pattern, fact)
             }
             Probe::Local { variables, body } => {
                 let body = self.arena.copy(&self.compiled.arena, *body);
-                let body = self.substituted(body);
+                let body = self.substitute_binding(body);
                 self.arena.insert(Node::Quantified(Quantifier::Exists, variables.clone(), body))
             }
         }
     }
 
-    /// A fact with what is asked of its values.
-    fn tested(&mut self, pattern: &Pattern, fact: Formula) -> Formula {
+    /// Returns a fact with the comparisons on its values.
+    fn write_tests(&mut self, pattern: &FactPattern, fact: Formula) -> Formula {
         let mut parts = vec![fact];
         let mut variables = Vec::new();
         for argument in &pattern.slots {
-            let Argument::Where(name, tests) = argument else { continue };
+            let PatternTerm::Where(name, tests) = argument else { continue };
             variables.push(name.clone());
             for (comparison, value) in tests {
                 let (left, right) = (Term::Var(name.clone()), Term::Value(value.clone()));
@@ -295,12 +315,12 @@ impl Writer<'_> {
         self.arena.insert(Node::Quantified(Quantifier::Exists, variables.into(), body))
     }
 
-    fn atom(&self, pattern: &Pattern) -> Atom {
-        let term = |argument: &Argument| match argument {
-            Argument::Any => Term::Any,
-            Argument::Where(name, _) => Term::Var(name.clone()),
-            Argument::Value(value) => Term::Value(value.clone()),
-            Argument::Variable(index) => match self.binding.get(*index) {
+    fn write_atom(&self, pattern: &FactPattern) -> Atom {
+        let term = |argument: &PatternTerm| match argument {
+            PatternTerm::Any => Term::Any,
+            PatternTerm::Where(name, _) => Term::Var(name.clone()),
+            PatternTerm::Value(value) => Term::Value(value.clone()),
+            PatternTerm::Variable(index) => match self.binding.get(*index) {
                 Some(Some(value)) => Term::Value(value.clone()),
                 _ => Term::Var(self.compiled.prefix[*index].clone()),
             },
@@ -308,8 +328,8 @@ impl Writer<'_> {
         Atom { name: pattern.name.clone(), terms: pattern.slots.iter().map(term).collect() }
     }
 
-    /// A copied formula with values in place of the variables that have them.
-    fn substituted(&mut self, f: Formula) -> Formula {
+    /// Returns a copied formula with variables replaced by their values.
+    fn substitute_binding(&mut self, f: Formula) -> Formula {
         let mut result = f;
         for (variable, value) in self.compiled.prefix.iter().zip(self.binding) {
             if let Some(value) = value {
@@ -319,8 +339,8 @@ impl Writer<'_> {
         result
     }
 
-    /// All bindings share it: `forall` in front, for the variables without a value.
-    pub(crate) fn quantified(&mut self, f: Formula) -> Formula {
+    /// Returns the formula with a `forall` in front for the variables without a value.
+    pub(crate) fn quantify_open(&mut self, f: Formula) -> Formula {
         let mut open = self.compiled.prefix.iter().enumerate().filter(|(index, variable)| {
             !matches!(self.binding.get(*index), Some(Some(_))) && crate::scope::is_free(self.arena, f, variable)
         });
@@ -333,13 +353,13 @@ impl Writer<'_> {
     }
 }
 
-fn steps(from: u32, to: u32) -> Interval {
+fn step_interval(from: u32, to: u32) -> Interval {
     Interval::Steps { from, to: (to != FOREVER).then_some(to) }
 }
 
-/// The residual of a point as a formula.
-pub(crate) fn residual_of(
-    compiled: &Compiled,
+/// Returns the residual of a point as a formula.
+pub(crate) fn residual_formula(
+    compiled: &CompiledFormula,
     cache: &mut crate::cache::Cache,
     arena: &mut Arena,
     point: &Point,
@@ -347,8 +367,8 @@ pub(crate) fn residual_of(
     now: Time,
 ) -> Formula {
     cache.with_residual(&compiled.skeleton, point, |residual, norms, satisfy| {
-        let mut writer = Writer { arena, compiled, binding, times: &point.times, now };
-        let f = writer.residual(residual, norms, satisfy);
-        writer.quantified(f)
+        let mut writer = ResidualWriter { arena, compiled, binding, times: &point.times, now };
+        let f = writer.write_residual(residual, norms, satisfy);
+        writer.quantify_open(f)
     })
 }

@@ -1,32 +1,32 @@
-//! The file of times beside a state: which moments its norms refer to, renumbered after every step.
+//! Slots: the moments that the norms of a state refer to, renumbered after every step.
 //!
-//! Slots are numbered by clock and, within a clock, from the oldest on. So the numbers say which of two deadlines of
-//! one operator comes first, and states that differ only in *when* something happened are one state.
+//! Slots are numbered by clock and, within a clock, from the oldest on. So their order is that of the deadlines of one
+//! operator, and states that differ only in *when* something happened are one state.
 
 use rustc_hash::FxHashMap;
 
-use crate::normal::{Mark, Norm, NormNode, Norms, Slot, Start};
+use crate::norm::{Mark, Norm, NormNode, Norms, Slot, Start};
 
-/// What each slot of a new file holds: the content of an old slot, or the time of the position just read.
-pub(crate) type Sources = Box<[Option<Slot>]>;
+/// The content of each new slot: that of an old slot, or the time of the position just read.
+pub(crate) type SlotSources = Box<[Option<Slot>]>;
 
 /// A new numbering of the slots that are referred to.
 #[derive(Debug)]
-pub(crate) struct Numbering {
+pub(crate) struct SlotNumbering {
     /// The clock of each new slot.
     pub(crate) clocks: Box<[u8]>,
-    pub(crate) sources: Sources,
+    pub(crate) sources: SlotSources,
     old: FxHashMap<Slot, Slot>,
     fresh: FxHashMap<u8, Slot>,
 }
 
-impl Numbering {
+impl SlotNumbering {
     /// Numbers the references that were found; an old slot is referred to by number, `None` is the position just read.
-    pub(crate) fn new(mut found: Vec<(u8, Option<Slot>)>) -> Numbering {
-        // What began just now is the youngest of its clock.
+    pub(crate) fn new(mut found: Vec<(u8, Option<Slot>)>) -> SlotNumbering {
+        // A new start is the youngest of its clock.
         found.sort_unstable_by_key(|(clock, slot)| (*clock, slot.is_none(), *slot));
         found.dedup();
-        let mut numbering = Numbering {
+        let mut numbering = SlotNumbering {
             clocks: found.iter().map(|(clock, _)| *clock).collect(),
             sources: found.iter().map(|(_, slot)| *slot).collect(),
             old: FxHashMap::default(),
@@ -42,13 +42,13 @@ impl Numbering {
         numbering
     }
 
-    /// Are all slots where they were, and none new?
+    /// Whether all slots keep their numbers and none is new.
     pub(crate) fn is_identity(&self, old_count: usize) -> bool {
         self.sources.len() == old_count
             && self.sources.iter().enumerate().all(|(index, source)| *source == Some(index as Slot))
     }
 
-    /// The norm with its references renumbered. `ripe` tells for a clock whether its bound begins at once.
+    /// Returns a norm with renumbered slots. `ripe` returns for a clock whether its bound starts at zero.
     pub(crate) fn apply(&self, norm: Norm, norms: &mut Norms, ripe: impl Fn(u8) -> bool) -> Norm {
         let slot_of = |clock: u8, slot: Option<Slot>| match slot {
             Some(slot) => self.old.get(&slot).copied().unwrap_or(slot),
@@ -74,8 +74,8 @@ impl Numbering {
     }
 }
 
-/// The norm without the slots that have expired: an until is lost, a release has been kept, a mark is forgotten.
-pub(crate) fn expire(norm: Norm, norms: &mut Norms, expired: &[bool]) -> Norm {
+/// Returns a norm without expired slots: an until fails, a release holds, a mark is dropped.
+pub(crate) fn expire_slots(norm: Norm, norms: &mut Norms, expired: &[bool]) -> Norm {
     let is_expired = |slot: Slot| expired.get(usize::from(slot)).copied().unwrap_or(false);
     let mut start = |_: u8, start: Start| match start {
         Start::At { slot, .. } if is_expired(slot) => None,
@@ -87,7 +87,7 @@ pub(crate) fn expire(norm: Norm, norms: &mut Norms, expired: &[bool]) -> Norm {
     rewrite_times(norm, norms, &mut start, &mut marks)
 }
 
-/// Rebuilds a norm with other references to times. A start that is gone (`None`) decides its operator.
+/// Rebuilds a norm with other references to times. A missing start (`None`) decides its operator.
 pub(crate) fn rewrite_times(
     norm: Norm,
     norms: &mut Norms,

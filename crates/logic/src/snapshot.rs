@@ -1,24 +1,24 @@
-//! Where a trace stands, as data that outlives the process.
+//! The state of a trace as data that outlives the process.
 //!
-//! A snapshot holds residuals, not numbers of states, so it can be restored by any watch with the same formulas,
-//! whatever that watch has learnt. It names its formulas, and is refused by others. In most traces most formulas of a policy
-//! have not been touched: those are named, by a short hash, and nothing else is said of them.
+//! A snapshot holds residuals, not numbers of states, so any set with the same formulas can restore it, whatever it has
+//! learnt. It names its formulas by short hashes, and a set with other formulas refuses it. Most formulas are untouched
+//! in most traces; of those it holds only the hash.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::binding::Bindings;
-use crate::data::{SavedStore, Store};
+use crate::bindings::Bindings;
+use crate::data::{DataStore, SavedDataStore};
 use crate::interval::Time;
 use crate::monitor_set::{Entry, MonitorId, MonitorSet};
-use crate::state::{Point, Portable};
+use crate::state::{Point, PortableResidual};
 use crate::term::Value;
-use crate::trace_state::{Seat, TraceState, Wide};
+use crate::trace_state::{ExtendedState, MonitorState, TraceState};
 
-/// The version of the format that is written.
-const VERSION: u32 = 2;
+/// The version of the snapshot format.
+const SNAPSHOT_VERSION: u32 = 2;
 
 /// A [`TraceState`] as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +26,15 @@ pub struct Snapshot {
     version: u32,
     positions: u64,
     clock: Option<Time>,
-    /// The marks of its formulas, in their order; none where one was removed.
+    /// The hashes of its formulas, in their order; none for a removed one.
     formulas: Vec<Option<Arc<str>>>,
-    /// Where it stands with some of them, by their places. With all others it stands where every trace begins.
-    seats: Vec<(u32, SavedSeat)>,
+    /// The states of some of them, by their indexes. All others are in their start state.
+    #[serde(rename = "seats")]
+    states: Vec<(u32, SavedMonitorState)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct SavedSeat {
+struct SavedMonitorState {
     #[serde(default, skip_serializing_if = "is_zero")]
     satisfied: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -51,31 +52,31 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SavedState {
-    /// Where every trace begins, after it was elsewhere.
+    /// The start state, after the trace had left it.
     Start,
     Point(SavedPoint),
     Bindings {
-        residuals: Vec<Portable>,
+        residuals: Vec<PortableResidual>,
         bindings: Vec<SavedBinding>,
     },
     Data {
         point: SavedPoint,
-        store: SavedStore,
+        store: SavedDataStore,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedPoint {
-    residual: Portable,
+    residual: PortableResidual,
     times: Vec<Time>,
 }
 
-/// A binding (none: all values never seen) and where it stands.
+/// A binding (none: all values never seen) and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedBinding {
     valuation: usize,
     values: Option<Vec<Option<Value>>>,
-    /// A place in the list of residuals.
+    /// An index in the list of residuals.
     residual: usize,
     times: Vec<Time>,
 }
@@ -95,120 +96,138 @@ impl fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 impl Snapshot {
-    /// What was saved of the formula at a place.
-    fn seat(&self, place: usize) -> Option<&SavedSeat> {
-        self.seats.iter().find(|(of, _)| *of as usize == place).map(|(_, seat)| seat)
+    /// Returns the saved state of the formula at an index; none if it was in its start state.
+    fn saved_state(&self, place: usize) -> Option<&SavedMonitorState> {
+        self.states.iter().find(|(of, _)| *of as usize == place).map(|(_, monitor_state)| monitor_state)
     }
 }
 
 impl MonitorSet {
-    /// Where a trace stands, as data.
-    pub fn snapshot(&self, standing: &TraceState) -> Snapshot {
-        let mut formulas = Vec::with_capacity(standing.seats.len());
-        let mut seats = Vec::new();
-        for (index, seat) in standing.seats.iter().enumerate() {
-            let entry = self.entry_at(index);
-            let state = entry.and_then(|entry| match entry.is_at_start(seat) {
+    /// Returns the state of a trace as data.
+    pub fn snapshot(&self, trace_state: &TraceState) -> Snapshot {
+        let mut formulas = Vec::with_capacity(trace_state.states.len());
+        let mut states = Vec::new();
+        for (index, monitor_state) in trace_state.states.iter().enumerate() {
+            let entry = self.entry_by_index(index);
+            let state = entry.and_then(|entry| match entry.is_at_start(monitor_state) {
                 true => Some(SavedState::Start),
-                false => save(entry, seat),
+                false => save_state(entry, monitor_state),
             });
-            formulas.push(entry.filter(|_| state.is_some()).map(|entry| Arc::clone(entry.monitor.mark())));
-            let (satisfied, violated, decided_at) = (seat.satisfied, seat.violated, seat.decided_at);
+            formulas.push(entry.filter(|_| state.is_some()).map(|entry| Arc::clone(entry.monitor.formula_hash())));
+            let (satisfied, violated, decided_at) =
+                (monitor_state.satisfied, monitor_state.violated, monitor_state.decided_at);
             match state {
                 None => {}
                 Some(SavedState::Start) if (satisfied, violated, decided_at) == (0, 0, 0) => {}
-                Some(state) => seats.push((index as u32, SavedSeat { satisfied, violated, decided_at, state })),
+                Some(state) => {
+                    states.push((index as u32, SavedMonitorState { satisfied, violated, decided_at, state }))
+                }
             }
         }
-        let (positions, clock) = (standing.positions, standing.clock);
-        Snapshot { version: VERSION, positions, clock, formulas, seats }
+        let (positions, clock) = (trace_state.positions, trace_state.clock);
+        Snapshot { version: SNAPSHOT_VERSION, positions, clock, formulas, states }
     }
 
-    /// The trace of a snapshot, ready to go on. The monitors must be those it was taken with, in the same order.
+    /// Returns the trace of a snapshot. The monitors must be those it was taken with, in the same order.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<TraceState, SnapshotError> {
         let refuse = |message: String| Err(SnapshotError { message });
         check_version(snapshot)?;
         let monitors = self.len();
         if snapshot.formulas.len() > monitors {
-            return refuse(format!("the snapshot has {} formulas, there are only {monitors}", snapshot.formulas.len()));
+            return refuse(format!(
+                "snapshot has {} formulas but the set has {monitors}; restore it with the monitors it was taken with",
+                snapshot.formulas.len()
+            ));
         }
-        let mut seats = Vec::with_capacity(snapshot.formulas.len());
+        let mut states = Vec::with_capacity(snapshot.formulas.len());
         for (index, formula) in snapshot.formulas.iter().enumerate() {
-            let (Some(entry), Some(formula)) = (self.entry_at_mut(index), formula) else {
-                seats.push(Seat::new(Wide::Vacant));
+            let (Some(entry), Some(formula)) = (self.entry_by_index_mut(index), formula) else {
+                states.push(MonitorState::new(ExtendedState::Removed));
                 continue;
             };
-            if formula != entry.monitor.mark() {
-                return refuse(format!("the snapshot is of another formula than `{}`", entry.monitor.text()));
+            if formula != entry.monitor.formula_hash() {
+                return refuse(format!(
+                    "snapshot has another formula in place of `{}`; restore it with the monitors it was taken with, or migrate it",
+                    entry.monitor.text()
+                ));
             }
-            seats.push(seat(entry, snapshot.seat(index))?);
+            states.push(restore_state(entry, snapshot.saved_state(index))?);
         }
-        Ok(self.resume(seats, snapshot.positions, snapshot.clock))
+        Ok(self.resume(states, snapshot.positions, snapshot.clock))
     }
 
-    /// The trace of a snapshot that was perhaps taken with other monitors: those whose formula is in it go on, in
-    /// whatever order, and the others begin here. Beside it, which those are.
+    /// Returns the trace of a snapshot that may have been taken with other monitors. Monitors whose formula is in it
+    /// continue, in any order. The others start here, and are returned too.
     pub fn migrate(&mut self, snapshot: &Snapshot) -> Result<(TraceState, Vec<MonitorId>), SnapshotError> {
         check_version(snapshot)?;
         let mut begun = Vec::new();
-        let mut seats = Vec::with_capacity(self.len());
+        let mut states = Vec::with_capacity(self.len());
         for index in 0..self.len() {
-            let Some(entry) = self.entry_at_mut(index) else {
-                seats.push(Seat::new(Wide::Vacant));
+            let Some(entry) = self.entry_by_index_mut(index) else {
+                states.push(MonitorState::new(ExtendedState::Removed));
                 continue;
             };
-            let same = snapshot.formulas.iter().position(|formula| formula.as_ref() == Some(entry.monitor.mark()));
-            seats.push(match same {
-                Some(place) => seat(entry, snapshot.seat(place))?,
+            let same =
+                snapshot.formulas.iter().position(|formula| formula.as_ref() == Some(entry.monitor.formula_hash()));
+            states.push(match same {
+                Some(place) => restore_state(entry, snapshot.saved_state(place))?,
                 None => {
                     begun.push(MonitorId(index as u32));
-                    Seat::new(entry.start_state())
+                    MonitorState::new(entry.initial_state())
                 }
             });
         }
-        Ok((self.resume(seats, snapshot.positions, snapshot.clock), begun))
+        Ok((self.resume(states, snapshot.positions, snapshot.clock), begun))
     }
 
-    /// Whether two traces stand at the same place with a monitor.
+    /// Whether two traces have the same state with a monitor.
     pub(crate) fn is_same(&self, one: &TraceState, other: &TraceState, monitor: usize) -> bool {
-        let state = |standing: &TraceState| save(self.entry_at(monitor)?, standing.seats.get(monitor)?);
+        let state =
+            |trace_state: &TraceState| save_state(self.entry_by_index(monitor)?, trace_state.states.get(monitor)?);
         state(one) == state(other)
     }
 }
 
 fn check_version(snapshot: &Snapshot) -> Result<(), SnapshotError> {
-    if snapshot.version == VERSION {
+    if snapshot.version == SNAPSHOT_VERSION {
         return Ok(());
     }
-    Err(SnapshotError { message: format!("the snapshot has version {}, this is version {VERSION}", snapshot.version) })
+    Err(SnapshotError {
+        message: format!(
+            "unsupported snapshot version {}; only version {SNAPSHOT_VERSION} can be read",
+            snapshot.version
+        ),
+    })
 }
 
-/// Where a trace stands with a monitor: where every trace begins if nothing was saved of it.
-fn seat(entry: &mut Entry, saved: Option<&SavedSeat>) -> Result<Seat, SnapshotError> {
-    let Some(saved) = saved else { return Ok(Seat::new(entry.start_state())) };
-    let Some(state) = load(entry, &saved.state) else {
-        return Err(SnapshotError { message: format!("the snapshot of `{}` is damaged", entry.monitor.text()) });
+/// Returns the saved state of a monitor, or its start state if nothing was saved.
+fn restore_state(entry: &mut Entry, saved: Option<&SavedMonitorState>) -> Result<MonitorState, SnapshotError> {
+    let Some(saved) = saved else { return Ok(MonitorState::new(entry.initial_state())) };
+    let Some(state) = load_state(entry, &saved.state) else {
+        return Err(SnapshotError {
+            message: format!("snapshot is damaged: its state of `{}` is not valid", entry.monitor.text()),
+        });
     };
-    let mut seat = Seat::new(state);
-    seat.satisfied = saved.satisfied;
-    seat.violated = saved.violated;
-    seat.decided_at = saved.decided_at;
-    Ok(seat)
+    let mut monitor_state = MonitorState::new(state);
+    monitor_state.satisfied = saved.satisfied;
+    monitor_state.violated = saved.violated;
+    monitor_state.decided_at = saved.decided_at;
+    Ok(monitor_state)
 }
 
-/// None if the monitor is gone.
-fn save(entry: &Entry, seat: &Seat) -> Option<SavedState> {
+/// Returns a state as data; none if the monitor was removed.
+fn save_state(entry: &Entry, monitor_state: &MonitorState) -> Option<SavedState> {
     let point = |point: &Point| SavedPoint { residual: entry.cache.portable(point), times: point.times.to_vec() };
-    Some(match seat.wide.as_deref() {
-        None => SavedState::Point(point(&Point::cached(seat.at))),
-        Some(Wide::Vacant) => return None,
-        Some(Wide::Point(it)) => SavedState::Point(point(it)),
-        Some(Wide::Data(it, store)) => SavedState::Data { point: point(it), store: store.save() },
-        Some(Wide::Bindings(bindings)) => {
-            let mut residuals: Vec<Portable> = Vec::new();
+    Some(match monitor_state.extended.as_deref() {
+        None => SavedState::Point(point(&Point::cached(monitor_state.number))),
+        Some(ExtendedState::Removed) => return None,
+        Some(ExtendedState::Point(it)) => SavedState::Point(point(it)),
+        Some(ExtendedState::Data(it, store)) => SavedState::Data { point: point(it), store: store.save() },
+        Some(ExtendedState::Bindings(bindings)) => {
+            let mut residuals: Vec<PortableResidual> = Vec::new();
             let mut places = rustc_hash::FxHashMap::default();
             let mut saved = Vec::new();
-            for (valuation, binding, point) in bindings.standings() {
+            for (valuation, binding, point) in bindings.binding_states() {
                 let place = match point.id().and_then(|id| places.get(&id).copied()) {
                     Some(place) => place,
                     None => {
@@ -225,30 +244,30 @@ fn save(entry: &Entry, seat: &Seat) -> Option<SavedState> {
                     times: point.times.to_vec(),
                 });
             }
-            // The same trace gives the same snapshot, whatever order a table keeps its cells in.
+            // Equal traces give equal snapshots, whatever the order of cells in a table.
             saved.sort_by(|a, b| (a.valuation, &a.values).cmp(&(b.valuation, &b.values)));
             SavedState::Bindings { residuals, bindings: saved }
         }
     })
 }
 
-/// None if the data is not a state of the monitor.
-fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
+/// Returns a state from data; none if the data is not a state of this monitor.
+fn load_state(entry: &mut Entry, saved: &SavedState) -> Option<ExtendedState> {
     let monitor = entry.monitor.clone();
     let skeleton = &monitor.compiled.skeleton;
     match saved {
-        SavedState::Start => Some(entry.start_state()),
+        SavedState::Start => Some(entry.initial_state()),
         SavedState::Data { point, store } => {
-            let store = Store::load(monitor.data.as_ref()?, store, entry.rows)?;
+            let store = DataStore::load(monitor.data.as_ref()?, store, entry.rows)?;
             let handle = entry.cache.adopt(skeleton, &point.residual)?;
-            Some(Wide::Data(Point { handle, times: point.times.iter().copied().collect() }, store))
+            Some(ExtendedState::Data(Point { handle, times: point.times.iter().copied().collect() }, store))
         }
         SavedState::Point(saved) => {
             if saved.residual.clocks().len() != saved.times.len() {
                 return None;
             }
             let handle = entry.cache.adopt(skeleton, &saved.residual)?;
-            Some(Wide::Point(Point { handle, times: saved.times.iter().copied().collect() }))
+            Some(ExtendedState::Point(Point { handle, times: saved.times.iter().copied().collect() }))
         }
         SavedState::Bindings { residuals, bindings } => {
             if !monitor.shape.quantified {
@@ -258,16 +277,16 @@ fn load(entry: &mut Entry, saved: &SavedState) -> Option<Wide> {
             for residual in residuals {
                 handles.push((entry.cache.adopt(skeleton, residual)?, residual.clocks().len()));
             }
-            let mut standings = Vec::with_capacity(bindings.len());
+            let mut binding_states = Vec::with_capacity(bindings.len());
             for saved in bindings {
                 let (handle, slots) = handles.get(saved.residual)?;
                 if *slots != saved.times.len() {
                     return None;
                 }
                 let point = Point { handle: handle.clone(), times: saved.times.iter().copied().collect() };
-                standings.push((saved.valuation, saved.values.clone().map(Vec::into_boxed_slice), point));
+                binding_states.push((saved.valuation, saved.values.clone().map(Vec::into_boxed_slice), point));
             }
-            Some(Wide::Bindings(Arc::new(Bindings::restore(&monitor, &mut entry.cache, standings)?)))
+            Some(ExtendedState::Bindings(Arc::new(Bindings::restore(&monitor, &mut entry.cache, binding_states)?)))
         }
     }
 }

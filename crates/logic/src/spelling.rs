@@ -9,6 +9,7 @@ use crate::term::Comparison;
 
 /// Which spelling a formula is shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Spelling {
     /// `always (a implies eventually b)`
     Words,
@@ -30,9 +31,9 @@ pub struct Operator {
     pub ascii: &'static str,
     /// Its symbol.
     pub unicode: &'static str,
-    /// What else is read as this operator, but never written.
+    /// Other spellings that parse as this operator and are never printed.
     pub synonyms: &'static [&'static str],
-    /// What it says, in a line.
+    /// Its meaning, in a line.
     pub meaning: &'static str,
 }
 
@@ -42,12 +43,12 @@ impl Operator {
     }
 }
 
-/// Every operator of the language, in the order in which they are best explained.
+/// Returns every operator of the language, in the order of explanation.
 pub fn operators() -> &'static [Operator] {
     OPERATORS
 }
 
-/// What a spelling stands for.
+/// The meaning of an operator's spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     True,
@@ -73,12 +74,13 @@ impl Sign {
         })
     }
 
-    /// The operator a word or a capital letter stands for.
+    /// Returns the operator of a word or a capital letter.
     pub(crate) fn from_word(word: &str) -> Option<Sign> {
         OPERATORS.iter().find(|operator| operator.spellings().any(|known| known == word)).map(|operator| operator.sign)
     }
 
-    /// The operator the text begins with, and the length of its symbol. The longest symbol wins, so `<->` is no `<`.
+    /// Returns the operator that the text begins with, and the length of its symbol. The longest symbol wins, so `<->`
+    /// is no `<`.
     pub(crate) fn from_symbol(text: &str) -> Option<(Sign, usize)> {
         let known = OPERATORS.iter().flat_map(|operator| operator.spellings().map(|symbol| (operator.sign, symbol)));
         known
@@ -87,19 +89,19 @@ impl Sign {
             .max_by_key(|(_, length)| *length)
     }
 
-    /// Is it written between two operands?
+    /// Whether it is written between two operands.
     pub(crate) fn is_infix(self) -> bool {
         matches!(self, Sign::And | Sign::Or | Sign::Implies | Sign::Iff | Sign::Binary(_))
     }
 
-    /// The words of the operators between operands, or of the others.
+    /// Returns the words of the operators between operands, or of the others.
     pub(crate) fn words(infix: bool) -> impl Iterator<Item = &'static str> {
         let chosen = OPERATORS.iter().filter(move |operator| operator.sign.is_infix() == infix);
         chosen.flat_map(Operator::spellings).filter(|word| word.len() > 1 && word.is_ascii())
     }
 }
 
-/// The comparisons as they are read; the longest first where one begins another.
+/// The spellings of comparisons; the longest first if one begins another.
 pub(crate) const COMPARISONS: [(&str, Comparison); 10] = [
     ("==", Comparison::Equal),
     ("!=", Comparison::Unequal),
@@ -113,7 +115,7 @@ pub(crate) const COMPARISONS: [(&str, Comparison); 10] = [
     ("≥", Comparison::AtLeast),
 ];
 
-/// A comparison in a spelling.
+/// Returns a comparison in a spelling.
 pub(crate) fn spell_comparison(comparison: Comparison, spelling: Spelling) -> &'static str {
     match (spelling, comparison) {
         (Spelling::Unicode | Spelling::Letters, Comparison::Unequal) => "≠",
@@ -123,7 +125,7 @@ pub(crate) fn spell_comparison(comparison: Comparison, spelling: Spelling) -> &'
     }
 }
 
-const fn row(
+const fn operator_row(
     sign: Sign,
     [word, ascii, unicode]: [&'static str; 3],
     synonyms: &'static [&'static str],
@@ -133,72 +135,102 @@ const fn row(
 }
 
 const OPERATORS: &[Operator] = &[
-    row(Sign::True, ["true", "true", "⊤"], &[], "holds of everything"),
-    row(Sign::False, ["false", "false", "⊥"], &[], "holds of nothing"),
-    row(Sign::Not, ["not", "!", "¬"], &["~"], "it does not hold"),
-    row(Sign::And, ["and", "&", "∧"], &["&&", "/\\"], "both hold"),
-    row(Sign::Or, ["or", "|", "∨"], &["||", "\\/"], "at least one holds"),
-    row(Sign::Implies, ["implies", "->", "→"], &["=>", "⇒", "⟶", "⟹"], "if the left one holds, the right one does"),
-    row(Sign::Iff, ["iff", "<->", "↔"], &["<=>", "⇔", "⟷", "⟺"], "both hold or neither"),
-    row(Sign::Unary(Unary::Next), ["next", "X", "○"], &["◯", "∘"], "there is a next step, and it holds there"),
-    row(
+    operator_row(Sign::True, ["true", "true", "⊤"], &[], "holds of everything"),
+    operator_row(Sign::False, ["false", "false", "⊥"], &[], "holds of nothing"),
+    operator_row(Sign::Not, ["not", "!", "¬"], &["~"], "it does not hold"),
+    operator_row(Sign::And, ["and", "&", "∧"], &["&&", "/\\"], "both hold"),
+    operator_row(Sign::Or, ["or", "|", "∨"], &["||", "\\/"], "at least one holds"),
+    operator_row(
+        Sign::Implies,
+        ["implies", "->", "→"],
+        &["=>", "⇒", "⟶", "⟹"],
+        "if the left one holds, the right one does",
+    ),
+    operator_row(Sign::Iff, ["iff", "<->", "↔"], &["<=>", "⇔", "⟷", "⟺"], "both hold or neither"),
+    operator_row(Sign::Unary(Unary::Next), ["next", "X", "○"], &["◯", "∘"], "there is a next step, and it holds there"),
+    operator_row(
         Sign::Unary(Unary::WeakNext),
         ["weak_next", "N", "◎"],
         &["wnext", "⊙"],
         "if there is a next step, it holds there",
     ),
-    row(
+    operator_row(
         Sign::Unary(Unary::Eventually),
         ["eventually", "F", "◇"],
         &["⋄", "♢", "◊", "<>"],
         "it holds at this step or a later one",
     ),
-    row(
+    operator_row(
         Sign::Unary(Unary::Always),
         ["always", "G", "□"],
         &["◻", "▢", "☐", "[]"],
         "it holds at this step and every later one",
     ),
-    row(
+    operator_row(
         Sign::Unary(Unary::Previous),
         ["previous", "Y", "●"],
         &["⊖"],
         "there is a step before this one, and it held there",
     ),
-    row(
+    operator_row(
         Sign::Unary(Unary::WeakPrevious),
         ["weak_previous", "Z", "◉"],
         &["wprevious"],
         "if there is a step before this one, it held there",
     ),
-    row(Sign::Unary(Unary::Once), ["once", "O", "◆"], &["⧫", "♦"], "it held at this step or an earlier one"),
-    row(
+    operator_row(Sign::Unary(Unary::Once), ["once", "O", "◆"], &["⧫", "♦"], "it held at this step or an earlier one"),
+    operator_row(
         Sign::Unary(Unary::Historically),
         ["historically", "H", "■"],
         &["⊟", "◼"],
         "it held at this step and every earlier one",
     ),
-    row(Sign::Binary(Binary::Until), ["until", "U", "𝒰"], &[], "the right one holds at last, the left one until then"),
-    row(Sign::Binary(Binary::WeakUntil), ["weak_until", "W", "𝒲"], &["unless"], "until, or the left one for ever"),
-    row(
+    operator_row(
+        Sign::Binary(Binary::Until),
+        ["until", "U", "𝒰"],
+        &[],
+        "the right one holds at last, the left one until then",
+    ),
+    operator_row(
+        Sign::Binary(Binary::WeakUntil),
+        ["weak_until", "W", "𝒲"],
+        &["unless"],
+        "until, or the left one for ever",
+    ),
+    operator_row(
         Sign::Binary(Binary::Release),
         ["release", "R", "ℛ"],
         &["releases"],
         "the right one up to and including the step where the left one holds, or for ever",
     ),
-    row(
+    operator_row(
         Sign::Binary(Binary::StrongRelease),
         ["strong_release", "M", "ℳ"],
         &[],
         "release, and the left one holds at last",
     ),
-    row(Sign::Binary(Binary::Since), ["since", "S", "𝒮"], &[], "the right one held once, and the left one ever since"),
-    row(
+    operator_row(
+        Sign::Binary(Binary::Since),
+        ["since", "S", "𝒮"],
+        &[],
+        "the right one held once, and the left one ever since",
+    ),
+    operator_row(
         Sign::Binary(Binary::Trigger),
         ["trigger", "T", "𝒯"],
         &["triggered"],
         "the right one since and including the step where the left one held, or from the beginning",
     ),
-    row(Sign::Quantifier(Quantifier::Forall), ["forall", "forall", "∀"], &[], "for every value of the variables"),
-    row(Sign::Quantifier(Quantifier::Exists), ["exists", "exists", "∃"], &[], "for some value of the variables"),
+    operator_row(
+        Sign::Quantifier(Quantifier::Forall),
+        ["forall", "forall", "∀"],
+        &[],
+        "for every value of the variables",
+    ),
+    operator_row(
+        Sign::Quantifier(Quantifier::Exists),
+        ["exists", "exists", "∃"],
+        &[],
+        "for some value of the variables",
+    ),
 ];

@@ -1,25 +1,25 @@
-//! Where one trace stands for one formula.
+//! The state of one trace for one formula.
 //!
-//! A [`Residual`] is what the formula leaves for the rest of the trace, in canonical form. Usually a trace stands at one
-//! [`Member`]; unknown facts make it stand at several at once, one for every way the unknown could have been. Inside a
-//! cache a residual is a number; outside of one it is [`Portable`], which needs no arena to be understood.
+//! A [`Residual`] is the obligation of the formula for the rest of the trace, in canonical form. Usually it has one
+//! [`Member`]; with unknown facts it has several, one for each resolution. Inside a cache a residual is a number;
+//! outside it is a [`PortableResidual`], which needs no arena.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::dnf::{Clause, Dnf, Obligation};
 use crate::interval::Time;
-use crate::normal::{Norm, NormNode, Norms, Slot};
-use crate::residual::{Clause, Dnf, Obligation};
+use crate::norm::{Norm, NormNode, Norms, Slot};
 use crate::verdict::Verdict;
 
-/// One way a trace can stand: what must still hold, and what must still hold for the negation.
+/// One possible state of a trace: what must still hold, and what must still hold for the negation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Member {
     pub(crate) holds: Dnf,
     pub(crate) fails: Dnf,
-    /// Every infinite continuation satisfies the formula, although a finite one may not.
+    /// Whether every infinite continuation satisfies the formula, although a finite one may not.
     pub(crate) assured: bool,
 }
 
@@ -37,11 +37,11 @@ impl Member {
     }
 
     pub(crate) fn verdict(&self) -> Verdict {
-        if self.assured { Verdict::Satisfied } else { self.form() }
+        if self.assured { Verdict::Satisfied } else { self.formal_verdict() }
     }
 
-    /// What its form alone tells, without looking at continuations.
-    pub(crate) fn form(&self) -> Verdict {
+    /// Returns the verdict by its form alone, without a search for continuations.
+    pub(crate) fn formal_verdict(&self) -> Verdict {
         if self.holds.is_top() || self.fails.is_bottom() {
             Verdict::Satisfied
         } else if self.holds.is_bottom() || self.fails.is_top() {
@@ -51,10 +51,10 @@ impl Member {
         }
     }
 
-    /// The verdict if the trace stops here.
-    pub(crate) fn at_end(&self) -> Verdict {
-        let truth = self.holds.at_end().or_else(|| self.fails.at_end().map(|fails| !fails));
-        match self.form() {
+    /// Returns the verdict if the trace ends here.
+    pub(crate) fn end_verdict(&self) -> Verdict {
+        let truth = self.holds.end_value().or_else(|| self.fails.end_value().map(|fails| !fails));
+        match self.formal_verdict() {
             Verdict::Inconclusive => Verdict::from_truth(truth),
             definite => definite,
         }
@@ -65,10 +65,10 @@ impl Member {
     }
 }
 
-/// Everything that decides the future of a trace but the content of its slots.
+/// The state of a trace without the content of its slots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Residual {
-    /// The ways it can stand: sorted, at least one.
+    /// Its possible states: sorted, at least one.
     pub(crate) members: Box<[Member]>,
     /// The clock of each slot.
     pub(crate) clocks: Box<[u8]>,
@@ -79,49 +79,49 @@ impl Residual {
         Residual { members: [member].into(), clocks: [].into() }
     }
 
-    /// The verdict that all members share.
+    /// Returns the verdict that all members share, else inconclusive.
     pub(crate) fn verdict(&self) -> Verdict {
-        agreed(self.members.iter().map(Member::verdict))
+        common_verdict(self.members.iter().map(Member::verdict))
     }
 
-    /// The verdict at the end that all members share.
-    pub(crate) fn at_end(&self) -> Verdict {
-        agreed(self.members.iter().map(Member::at_end))
+    /// Returns the verdict at the end that all members share, else inconclusive.
+    pub(crate) fn end_verdict(&self) -> Verdict {
+        common_verdict(self.members.iter().map(Member::end_verdict))
     }
 }
 
-/// One verdict if all are the same, else inconclusive.
-fn agreed(mut verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+/// Returns the verdict if all are equal, else inconclusive.
+fn common_verdict(mut verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let first = verdicts.next().unwrap_or(Verdict::Inconclusive);
     if verdicts.all(|verdict| verdict == first) { first } else { Verdict::Inconclusive }
 }
 
-/// A residual that carries its own norms.
+/// A residual with its own norms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Portable {
-    /// The norms in use, operands before the norms that hold them, which refer to them by their place in this list.
+pub(crate) struct PortableResidual {
+    /// Its norms, operands first; a norm refers to its operands by their index in this list.
     nodes: Vec<NormNode>,
     members: Vec<Member>,
     clocks: Vec<u8>,
 }
 
-impl Portable {
+impl PortableResidual {
     pub(crate) fn clocks(&self) -> &[u8] {
         &self.clocks
     }
 
-    pub(crate) fn export(residual: &Residual, norms: &Norms) -> Portable {
-        let mut export = Export { norms, places: FxHashMap::default(), nodes: Vec::new() };
+    pub(crate) fn export(residual: &Residual, norms: &Norms) -> PortableResidual {
+        let mut export = Exporter { norms, places: FxHashMap::default(), nodes: Vec::new() };
         let members = residual.members.iter().map(|member| export.member(member)).collect();
-        Portable { nodes: export.nodes, members, clocks: residual.clocks.to_vec() }
+        PortableResidual { nodes: export.nodes, members, clocks: residual.clocks.to_vec() }
     }
 
-    /// The residual in an arena; none if this is not a residual at all (a damaged snapshot).
+    /// Returns the residual in an arena; none if it is invalid, as in a damaged snapshot.
     pub(crate) fn import(&self, norms: &mut Norms) -> Option<Residual> {
         self.import_with(norms, |node| node)
     }
 
-    /// The same with every node changed on the way.
+    /// Returns the residual in an arena, with every node changed on the way, else like [`PortableResidual::import`].
     pub(crate) fn import_with(&self, norms: &mut Norms, change: impl Fn(NormNode) -> NormNode) -> Option<Residual> {
         let mut places: Vec<Norm> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -147,13 +147,13 @@ impl Portable {
     }
 }
 
-struct Export<'a> {
+struct Exporter<'a> {
     norms: &'a Norms,
     places: FxHashMap<Norm, Norm>,
     nodes: Vec<NormNode>,
 }
 
-impl Export<'_> {
+impl Exporter<'_> {
     fn member(&mut self, member: &Member) -> Member {
         let mut place = |norm: Norm| Some(self.place(norm));
         // INVARIANT: every norm of a residual is in its arena, so nothing is missing.
@@ -192,7 +192,7 @@ fn map_dnf(dnf: &Dnf, place: &mut impl FnMut(Norm) -> Option<Norm>) -> Option<Dn
     Some(Dnf::Clauses(mapped.into()))
 }
 
-/// The same node over other operands.
+/// Returns a node over other operands.
 fn map_operands(node: &NormNode, place: &mut impl FnMut(Norm) -> Option<Norm>) -> Option<NormNode> {
     let mut node = node.clone();
     match &mut node {
@@ -218,23 +218,23 @@ fn map_operands(node: &NormNode, place: &mut impl FnMut(Norm) -> Option<Norm>) -
     Some(node)
 }
 
-/// A residual, wherever it is kept.
+/// A residual, by number or by itself.
 #[derive(Clone, Debug)]
 pub(crate) enum Handle {
     /// In the cache, by its number.
     Cached(u32),
-    /// By itself, because the cache is full.
-    Loose(Arc<Portable>),
+    /// By itself, if the cache is full.
+    Loose(Arc<PortableResidual>),
 }
 
-/// A residual with the content of its slots: where one trace stands for one ground formula.
+/// A residual with the content of its slots: the state of one trace for one ground formula.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) handle: Handle,
     pub(crate) times: Times,
 }
 
-/// The content of slots. Most formulas have one or two, which need no memory of their own.
+/// The content of slots. Most formulas have one or two, stored inline.
 #[derive(Clone, Debug)]
 pub(crate) enum Times {
     Few(u8, [Time; 2]),
@@ -274,7 +274,7 @@ impl FromIterator<Time> for Times {
 }
 
 impl Point {
-    /// The number of its state, if it is in the cache and stands apart from times.
+    /// Returns the number of its state, if it is cached and has no times.
     pub(crate) fn id(&self) -> Option<u32> {
         match self.handle {
             Handle::Cached(id) if self.times.is_empty() => Some(id),

@@ -1,10 +1,10 @@
-//! One step of a residual, computed: what the cache does not know yet.
+//! Computes one step of a residual that the cache does not have yet.
 
-use crate::normal::{Clock, Norm, NormNode, Norms, Slot};
-use crate::progress::{Progress, Reading};
-use crate::residual::{Dnf, Obligation};
-use crate::satisfy::Satisfy;
-use crate::slots::{Numbering, Sources, expire};
+use crate::dnf::{Dnf, Obligation};
+use crate::norm::{Clock, Norm, NormNode, Norms, Slot};
+use crate::progress::{KnownLetter, Progress};
+use crate::satisfiability::Satisfiability;
+use crate::slots::{SlotNumbering, SlotSources, expire_slots};
 use crate::state::{Member, Residual};
 use crate::verdict::Verdict;
 
@@ -12,12 +12,12 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug)]
 pub(crate) struct Skeleton {
     pub(crate) norms: Norms,
-    /// Where traces begin, for each valuation of the rigid comparisons.
-    pub(crate) starts: Vec<Beginning>,
+    /// The start norms, for each valuation of the rigid comparisons.
+    pub(crate) starts: Vec<StartNorms>,
     pub(crate) clocks: Vec<Clock>,
-    /// Does some clock have a lower bound to wait for?
+    /// Whether some clock has a lower bound.
     pub(crate) waits: bool,
-    /// Is it run once for each binding of values?
+    /// Whether it runs once for each binding of values.
     pub(crate) quantified: bool,
     /// How many letter bits there are.
     pub(crate) width: u32,
@@ -29,8 +29,7 @@ pub(crate) struct Skeleton {
 }
 
 impl Skeleton {
-    /// Can facts make this letter? A more special question is never answered yes without the more general one, as far
-    /// as that is among the bits that count.
+    /// Whether facts can make this letter: a more special bit implies the more general one, among the bits that count.
     pub(crate) fn is_possible(&self, letter: u64, counting: u64) -> bool {
         let is_set = |bit: usize| letter >> bit & 1 == 1;
         self.generals.iter().enumerate().all(|(bit, generals)| !is_set(bit) || generals & counting & !letter == 0)
@@ -39,42 +38,42 @@ impl Skeleton {
 
 /// A formula before its first position.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct StartNorms {
     pub(crate) holds: Norm,
     pub(crate) fails: Norm,
     /// Its value on a trace without positions.
     pub(crate) on_empty: bool,
 }
 
-/// What is read at a position, or the passing of time.
+/// The input of a step: a position, or expired deadlines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Letter {
-    /// Facts that are true and facts nobody could tell; which slots have reached their lower bound.
-    Facts { bits: u64, unknown: u64, ripe: Flags },
+pub(crate) enum StepInput {
+    /// The bits that are set and those that are unknown; the slots that have reached their lower bound.
+    Facts { bits: u64, unknown: u64, ripe: SlotSet },
     /// Slots whose upper bound has passed.
-    Expired(Flags),
+    Expired(SlotSet),
 }
 
 /// A set of slots, as words of bits without empty words at the end.
-pub(crate) type Flags = Box<[u64]>;
+pub(crate) type SlotSet = Box<[u64]>;
 
-/// Computes what the cache does not know.
+/// Computes steps that the cache does not have.
 pub(crate) struct Stepper<'a> {
     pub(crate) norms: &'a mut Norms,
-    pub(crate) satisfy: &'a mut Satisfy,
+    pub(crate) satisfy: &'a mut Satisfiability,
     pub(crate) skeleton: &'a Skeleton,
 }
 
 impl Stepper<'_> {
-    /// A formula at the first position, each part needing that position as it will need any later one: so a formula that
-    /// a position leaves as it was begins where it goes on.
-    fn at_first(&self, norm: Norm) -> Dnf {
+    /// Returns the obligations for the first position, strong or weak like those for any later one. So a formula that a
+    /// position leaves unchanged is in its start state again.
+    fn first_obligations(&self, norm: Norm) -> Dnf {
         let strong = match self.norms.node(norm) {
             NormNode::And(list) => {
-                return list.iter().fold(Dnf::top(), |dnf, part| dnf.and(&self.at_first(*part), self.norms));
+                return list.iter().fold(Dnf::top(), |dnf, part| dnf.and(&self.first_obligations(*part), self.norms));
             }
             NormNode::Or(list) => {
-                return list.iter().fold(Dnf::bottom(), |dnf, part| dnf.or(&self.at_first(*part), self.norms));
+                return list.iter().fold(Dnf::bottom(), |dnf, part| dnf.or(&self.first_obligations(*part), self.norms));
             }
             NormNode::True
             | NormNode::Literal { positive: false, .. }
@@ -86,47 +85,47 @@ impl Stepper<'_> {
             | NormNode::Previous { was: true, .. } => false,
             _ => true,
         };
-        Dnf::of(Obligation::new(norm, strong), self.norms)
+        Dnf::from_obligation(Obligation::new(norm, strong), self.norms)
     }
 
-    /// A formula before the first position, which may never come: then it has the value it has on an empty trace.
+    /// Returns the obligations before the first position, with the value on the empty trace if none comes.
     pub(crate) fn initial(&mut self, norm: Norm, on_empty: bool) -> Dnf {
         let (none, some) = (Obligation::new(Norms::FALSE, false), Obligation::new(Norms::TRUE, true));
-        let at_first = self.at_first(norm);
-        match (at_first.at_end(), on_empty) {
-            // Where simplification has left nothing to say so, it is said: there is no position, or there is one.
-            (Some(false), true) => at_first.or(&Dnf::of(none, self.norms), self.norms),
-            (Some(true), false) => at_first.and(&Dnf::of(some, self.norms), self.norms),
+        let at_first = self.first_obligations(norm);
+        match (at_first.end_value(), on_empty) {
+            // If the form has another value at the end, the existence of a position is added as an obligation.
+            (Some(false), true) => at_first.or(&Dnf::from_obligation(none, self.norms), self.norms),
+            (Some(true), false) => at_first.and(&Dnf::from_obligation(some, self.norms), self.norms),
             _ => at_first,
         }
     }
 
-    pub(crate) fn step(&mut self, residual: &Residual, letter: &Letter) -> (Residual, Option<Sources>) {
+    pub(crate) fn step(&mut self, residual: &Residual, letter: &StepInput) -> (Residual, Option<SlotSources>) {
         let mut members: Vec<Member> = Vec::new();
         let slots = residual.clocks.len();
         for member in &residual.members {
-            if member.form().is_definite() {
+            if member.formal_verdict().is_definite() {
                 members.push(member.clone());
                 continue;
             }
             match letter {
-                Letter::Expired(expired) => {
-                    let expired = spread(expired, slots);
-                    let mut forget = |norms: &mut Norms, norm: Norm| expire(norm, norms, &expired);
+                StepInput::Expired(expired) => {
+                    let expired = unpack_slots(expired, slots);
+                    let mut forget = |norms: &mut Norms, norm: Norm| expire_slots(norm, norms, &expired);
                     let holds = member.holds.rewrite(self.norms, &mut forget);
                     let fails = member.fails.rewrite(self.norms, &mut forget);
-                    members.push(self.settled(Member { holds, fails, assured: member.assured }));
+                    members.push(self.settle(Member { holds, fails, assured: member.assured }));
                 }
-                Letter::Facts { bits, unknown, ripe } => {
-                    let ripe = spread(ripe, slots);
-                    // Every way the unknown bits could be.
+                StepInput::Facts { bits, unknown, ripe } => {
+                    let ripe = unpack_slots(ripe, slots);
+                    // Every resolution of the unknown bits.
                     let mut resolution = 0;
                     loop {
                         let bits = *bits & !unknown | resolution;
-                        // Only what is being resolved here is compared: bits that do not matter were left out before.
+                        // Only the resolved bits are compared: irrelevant bits were left out before.
                         if self.skeleton.is_possible(bits, *unknown) {
-                            let member = self.read(member, Reading::Letter { bits, ripe: &ripe });
-                            members.push(self.settled(member));
+                            let member = self.read(member, KnownLetter::Full { bits, ripe: &ripe });
+                            members.push(self.settle(member));
                         }
                         if resolution == *unknown {
                             break;
@@ -138,10 +137,10 @@ impl Stepper<'_> {
         }
         members.sort_unstable();
         members.dedup();
-        self.renumbered(members, slots)
+        self.renumber_slots(members, slots)
     }
 
-    fn read(&mut self, member: &Member, reading: Reading<'_>) -> Member {
+    fn read(&mut self, member: &Member, reading: KnownLetter<'_>) -> Member {
         let mut progress = Progress::new(self.norms, &self.skeleton.clocks, reading);
         let mut unfold = |dnf: &Dnf| {
             let Dnf::Clauses(clauses) = dnf else { return Dnf::TooMany };
@@ -161,10 +160,10 @@ impl Stepper<'_> {
 
     /// A member that no continuation can satisfy is violated, one that every continuation satisfies is satisfied.
     ///
-    /// A verdict stands even if the trace then ends in a way that finite traces read otherwise. But where each binding
-    /// has a member, the verdict is that of all of them together, so a satisfied one goes on to its own end.
-    pub(crate) fn settled(&mut self, member: Member) -> Member {
-        match member.form() {
+    /// A verdict is kept even if the finite trace would have another value. But with bindings, the verdict is that of
+    /// all of them together, so a satisfied member continues to its own end.
+    pub(crate) fn settle(&mut self, member: Member) -> Member {
+        match member.formal_verdict() {
             Verdict::Satisfied => return Member::satisfied(),
             Verdict::Violated => return Member::violated(),
             Verdict::Inconclusive if member.assured => return member,
@@ -193,16 +192,16 @@ impl Stepper<'_> {
         }
     }
 
-    /// Gives the slots that are still referred to their places.
-    fn renumbered(&mut self, mut members: Vec<Member>, slots: usize) -> (Residual, Option<Sources>) {
+    /// Renumbers the slots that are still used.
+    fn renumber_slots(&mut self, mut members: Vec<Member>, slots: usize) -> (Residual, Option<SlotSources>) {
         let ripe = |clock: u8| self.skeleton.clocks[usize::from(clock)].from.0 == 0;
-        let mut total: Option<Sources> = None;
+        let mut total: Option<SlotSources> = None;
         loop {
             let mut found: Vec<(u8, Option<Slot>)> = Vec::new();
             for obligation in members.iter().flat_map(Member::clauses).flatten() {
                 self.norms.slots(obligation.norm(), &mut found);
             }
-            let numbering = Numbering::new(found);
+            let numbering = SlotNumbering::new(found);
             if numbering.is_identity(total.as_ref().map_or(slots, |sources| sources.len())) {
                 return (Residual { members: members.into(), clocks: numbering.clocks }, total);
             }
@@ -225,6 +224,6 @@ impl Stepper<'_> {
     }
 }
 
-fn spread(flags: &Flags, count: usize) -> Vec<bool> {
+fn unpack_slots(flags: &SlotSet, count: usize) -> Vec<bool> {
     (0..count).map(|index| flags.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)).collect()
 }

@@ -1,7 +1,7 @@
 //! Values, variables and atoms: the vocabulary of facts.
 //!
-//! A fact is a name with values, `consent("alice", 3)`. A formula speaks of facts through atoms, whose arguments are
-//! terms: a value, a variable of an enclosing quantifier, or `_` for any. Missing arguments stand for any as well.
+//! A fact is a name with values, `consent("alice", 3)`. A formula refers to facts by atoms, whose arguments are terms:
+//! a value, a variable of an enclosing quantifier, or `_` for any value. Missing arguments match any value as well.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::lexer::is_name;
 
 /// A datum inside a fact.
 ///
-/// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value.
-/// They have one order, whatever they are: numbers stand where they are in size, whole or not.
+/// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value. All values have one order, in which
+/// numbers are ordered by size, whole or not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged, from = "Written")]
+#[serde(untagged, from = "ValueRepr")]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
@@ -29,29 +29,29 @@ pub enum Value {
     Text(Arc<str>),
 }
 
-/// A value as it may be written: `3.0` is a whole number.
+/// A value as serialized data has it: `3.0` becomes a whole number.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum ValueRepr {
     Bool(bool),
     Integer(i64),
     Number(f64),
     Text(Arc<str>),
 }
 
-impl From<Written> for Value {
-    fn from(written: Written) -> Value {
+impl From<ValueRepr> for Value {
+    fn from(written: ValueRepr) -> Value {
         match written {
-            Written::Bool(value) => Value::Bool(value),
-            Written::Integer(value) => Value::Integer(value),
-            Written::Number(value) => Value::number(value).unwrap_or(Value::Decimal(Decimal(value))),
-            Written::Text(value) => Value::Text(value),
+            ValueRepr::Bool(value) => Value::Bool(value),
+            ValueRepr::Integer(value) => Value::Integer(value),
+            ValueRepr::Number(value) => Value::number(value).unwrap_or(Value::Decimal(Decimal(value))),
+            ValueRepr::Text(value) => Value::Text(value),
         }
     }
 }
 
 impl Value {
-    /// A number, whole if it can be; `None` for NaN and the infinities, which no event can carry.
+    /// Returns a number, whole if possible; `None` for NaN and the infinities.
     pub fn number(number: f64) -> Option<Value> {
         if !number.is_finite() {
             return None;
@@ -62,12 +62,12 @@ impl Value {
         Some(Value::Decimal(Decimal(number)))
     }
 
-    /// A string value.
+    /// Returns a string value.
     pub fn text(text: impl Into<Arc<str>>) -> Value {
         Value::Text(text.into())
     }
 
-    /// The order of two values of one kind; values of different kinds have none.
+    /// Returns the order of two values of one kind; `None` for different kinds.
     pub fn order(&self, other: &Value) -> Option<Ordering> {
         match (self, other) {
             (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
@@ -99,7 +99,7 @@ impl PartialOrd for Value {
     }
 }
 
-/// Is the floor of a number an integer that can be told? Both limits are powers of two, so they are exact.
+/// Whether the floor of a number fits an `i64`. Both limits are powers of two, so they are exact.
 fn is_in_range(number: f64) -> bool {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number)
 }
@@ -140,7 +140,7 @@ pub(crate) fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str, quote: char) 
 pub struct Decimal(f64);
 
 impl Decimal {
-    /// The number itself.
+    /// Returns the number itself.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -197,9 +197,9 @@ impl fmt::Display for Term {
     }
 }
 
-/// What a formula asks of the facts of a position: is there a fact of this name whose values fit these terms?
+/// A question to the facts of a position: is there a fact of this name whose values match these terms?
 ///
-/// A fact fits if it has at least as many values as the atom has terms and each term fits the value at its place.
+/// A fact matches if it has at least as many values as the atom has terms and each term matches its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Atom {
     /// The name of the fact.
@@ -209,7 +209,7 @@ pub struct Atom {
 }
 
 impl Atom {
-    /// An atom with the given arguments.
+    /// Returns an atom with the given arguments.
     pub fn new(name: impl Into<Arc<str>>, terms: impl Into<Box<[Term]>>) -> Atom {
         Atom { name: name.into(), terms: terms.into() }
     }
@@ -222,12 +222,12 @@ impl fmt::Display for Atom {
     }
 }
 
-/// Writes the name of a fact, in backticks where it would not be read as one.
+/// Writes the name of a fact, in backticks if it would not parse as one.
 pub(crate) fn write_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     if is_name(name) { f.write_str(name) } else { write_quoted(f, name, '`') }
 }
 
-/// Writes `(a,b)`, or nothing where there are no arguments.
+/// Writes `(a,b)`, or nothing without arguments.
 pub(crate) fn write_arguments<T: fmt::Display>(f: &mut fmt::Formatter<'_>, arguments: &[T]) -> fmt::Result {
     for (index, argument) in arguments.iter().enumerate() {
         f.write_str(if index == 0 { "(" } else { "," })?;
@@ -264,7 +264,7 @@ impl Comparison {
         (Comparison::AtLeast, ">="),
     ];
 
-    /// Does it hold between two values? Values of different kinds are unequal and in no order.
+    /// Whether it holds between two values. Values of different kinds are unequal and in no order.
     pub fn holds(self, left: &Value, right: &Value) -> bool {
         let order = left.order(right);
         match self {
@@ -277,7 +277,7 @@ impl Comparison {
         }
     }
 
-    /// The same comparison with its sides exchanged.
+    /// Returns the comparison for exchanged sides.
     pub fn mirrored(self) -> Comparison {
         match self {
             Comparison::Equal | Comparison::Unequal => self,
@@ -288,7 +288,7 @@ impl Comparison {
         }
     }
 
-    /// Its spelling.
+    /// Returns its spelling.
     pub fn symbol(self) -> &'static str {
         Comparison::ALL.iter().find(|(comparison, _)| *comparison == self).map_or("", |(_, symbol)| symbol)
     }

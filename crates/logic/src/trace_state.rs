@@ -1,72 +1,72 @@
-//! Where one trace stands with every monitor of a watch.
+//! The state of one trace with every monitor of a set.
 
 use std::sync::Arc;
 
-use crate::binding::Bindings;
-use crate::data::Store;
+use crate::bindings::Bindings;
+use crate::data::DataStore;
 use crate::interval::Time;
 use crate::state::Point;
 use crate::verdict::Verdict;
 
-/// Where one trace stands. A clone goes its own way.
+/// The state of one trace with every monitor of a [`MonitorSet`](crate::MonitorSet). A clone is independent.
 #[derive(Clone, Debug, Default)]
 pub struct TraceState {
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) states: Vec<MonitorState>,
     /// Positions read.
     pub(crate) positions: u64,
-    /// No position before this moment can come any more.
+    /// No later position is before this moment.
     pub(crate) clock: Option<Time>,
-    /// For each 64 monitors two words of bits: those that an empty letter moves, and those with deadlines.
+    /// Two words of bits for each 64 monitors: those that an empty letter moves, and those with deadlines.
     marks: Vec<[u64; 2]>,
 }
 
-/// Where one trace stands with one monitor, in few bytes: most traces are idle most of the time.
+/// The state of one trace with one monitor, in few bytes: most traces are idle most of the time.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat {
-    /// The number of its state, where `wide` is none.
-    pub(crate) at: u32,
+pub(crate) struct MonitorState {
+    /// The number of its state, if `extended` is none.
+    pub(crate) number: u32,
     pub(crate) satisfied: u32,
     pub(crate) violated: u32,
     /// The position that brought the last definite verdict, counted from 1; 0 if there is none.
     pub(crate) decided_at: u32,
-    pub(crate) wide: Option<Box<Wide>>,
+    pub(crate) extended: Option<Box<ExtendedState>>,
 }
 
 /// A state that is more than a number.
 #[derive(Clone, Debug)]
-pub(crate) enum Wide {
+pub(crate) enum ExtendedState {
     Point(Point),
-    /// Traces share them until one moves its own.
+    /// Shared between traces until one of them moves.
     Bindings(Arc<Bindings>),
     /// The past of a formula about data.
-    Data(Point, Store),
-    /// The monitor is gone.
-    Vacant,
+    Data(Point, DataStore),
+    /// The monitor was removed.
+    Removed,
 }
 
-impl Seat {
-    pub(crate) fn new(wide: Wide) -> Seat {
-        let mut seat = Seat { at: 0, satisfied: 0, violated: 0, decided_at: 0, wide: None };
-        seat.place(wide);
-        seat
+impl MonitorState {
+    pub(crate) fn new(extended: ExtendedState) -> MonitorState {
+        let mut monitor_state = MonitorState { number: 0, satisfied: 0, violated: 0, decided_at: 0, extended: None };
+        monitor_state.set_state(extended);
+        monitor_state
     }
 
-    pub(crate) fn place(&mut self, wide: Wide) {
-        match wide {
-            Wide::Point(point) => self.place_point(point),
-            wide => self.wide = Some(Box::new(wide)),
+    pub(crate) fn set_state(&mut self, extended: ExtendedState) {
+        match extended {
+            ExtendedState::Point(point) => self.set_point(point),
+            extended => self.extended = Some(Box::new(extended)),
         }
     }
 
-    pub(crate) fn place_point(&mut self, point: Point) {
+    pub(crate) fn set_point(&mut self, point: Point) {
         match point.id() {
             Some(id) => {
-                self.at = id;
-                self.wide = None;
+                self.number = id;
+                self.extended = None;
             }
-            None => match self.wide.as_deref_mut() {
-                Some(Wide::Point(place)) => *place = point,
-                _ => self.wide = Some(Box::new(Wide::Point(point))),
+            None => match self.extended.as_deref_mut() {
+                Some(ExtendedState::Point(place)) => *place = point,
+                _ => self.extended = Some(Box::new(ExtendedState::Point(point))),
             },
         }
     }
@@ -84,6 +84,7 @@ impl Seat {
 
 /// How often a formula was decided in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VerdictCounts {
     /// Times it was satisfied.
     pub satisfied: u32,
@@ -93,28 +94,28 @@ pub struct VerdictCounts {
     pub decided_at: Option<u32>,
 }
 
-const RESTLESS: usize = 0;
-const TIMED: usize = 1;
+const RESTLESS_WORD: usize = 0;
+const TIMED_WORD: usize = 1;
 
 impl TraceState {
-    /// How many positions have been read.
+    /// Returns how many positions have been read.
     pub fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// The time of the last position, or up to when time has passed; none before the first.
+    /// Returns the time of the last position or tick; none before the first.
     pub fn clock(&self) -> Option<Time> {
         self.clock
     }
 
-    pub(crate) fn resumed(seats: Vec<Seat>, positions: u64, clock: Option<Time>) -> TraceState {
-        let marks = vec![[0; 2]; seats.len().div_ceil(64)];
-        TraceState { seats, positions, clock, marks }
+    pub(crate) fn resumed(states: Vec<MonitorState>, positions: u64, clock: Option<Time>) -> TraceState {
+        let marks = vec![[0; 2]; states.len().div_ceil(64)];
+        TraceState { states, positions, clock, marks }
     }
 
-    pub(crate) fn seat(&mut self, seat: Seat) {
-        self.seats.push(seat);
-        if self.marks.len() * 64 < self.seats.len() {
+    pub(crate) fn push_state(&mut self, monitor_state: MonitorState) {
+        self.states.push(monitor_state);
+        if self.marks.len() * 64 < self.states.len() {
             self.marks.push([0; 2]);
         }
     }
@@ -127,28 +128,28 @@ impl TraceState {
         }
     }
 
-    /// Does an empty letter move any monitor?
+    /// Whether an empty letter moves any monitor.
     #[inline]
     pub(crate) fn has_restless(&self) -> bool {
-        self.marks.iter().any(|words| words[RESTLESS] != 0)
+        self.marks.iter().any(|words| words[RESTLESS_WORD] != 0)
     }
 
-    /// Does any monitor have a deadline?
+    /// Whether any monitor has a deadline.
     #[inline]
     pub(crate) fn has_timed(&self) -> bool {
-        self.marks.iter().any(|words| words[TIMED] != 0)
+        self.marks.iter().any(|words| words[TIMED_WORD] != 0)
     }
 
-    /// How many groups of 64 monitors there are.
+    /// Returns the number of groups of 64 monitors.
     pub(crate) fn groups(&self) -> usize {
         self.marks.len()
     }
 
     pub(crate) fn restless(&self, group: usize) -> u64 {
-        self.marks[group][RESTLESS]
+        self.marks[group][RESTLESS_WORD]
     }
 
     pub(crate) fn timed(&self, group: usize) -> u64 {
-        self.marks[group][TIMED]
+        self.marks[group][TIMED_WORD]
     }
 }

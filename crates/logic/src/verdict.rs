@@ -1,30 +1,31 @@
-//! Verdicts: what is true of a trace and all its continuations.
+//! Verdicts on a trace and all its continuations.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a trace so far says about a formula.
+/// The verdict on a formula after a trace so far.
 ///
-/// The order is that of badness: the worst of several verdicts is their maximum.
+/// Ordered by severity: the worst of several verdicts is their maximum.
+/// Not `#[non_exhaustive]`: a caller that misses a verdict should not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every continuation satisfies the formula.
     Satisfied,
-    /// Some continuations satisfy it and some do not, or facts are missing that would tell.
+    /// Some continuations satisfy it and some do not, or facts that would decide are unknown.
     Inconclusive,
     /// No continuation satisfies it.
     Violated,
 }
 
 impl Verdict {
-    /// Satisfied or violated.
+    /// Whether it is satisfied or violated.
     pub fn is_definite(self) -> bool {
         self != Verdict::Inconclusive
     }
 
-    /// The verdict on the negated formula.
+    /// Returns the verdict on the negated formula.
     #[must_use]
     pub fn negated(self) -> Verdict {
         match self {
@@ -34,7 +35,7 @@ impl Verdict {
         }
     }
 
-    /// The definite verdict for a truth value, or inconclusive where there is none.
+    /// Returns the definite verdict for a truth value, or inconclusive if there is none.
     pub fn from_truth(truth: Option<bool>) -> Verdict {
         match truth {
             Some(true) => Verdict::Satisfied,

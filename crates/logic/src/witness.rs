@@ -1,8 +1,8 @@
-//! Why a verdict came about: the few positions and facts that prove it.
+//! Witnesses: the few positions and facts that prove a verdict.
 //!
-//! First the trail of TRAC's Algorithm 1: the positions at which the residual changed. Then everything is left out that
-//! the verdict does not need: what is not in a witness may have been any way at all, and the verdict is the same.
-//! `check.rs` proves a witness by the definition alone.
+//! The search starts from the trail of TRAC's Algorithm 1: the positions at which the residual changed. Then it leaves
+//! out every fact that the verdict does not need: the verdict is the same whatever the facts outside of the witness
+//! are. `check.rs` confirms a witness by the definition alone.
 
 mod engine;
 mod search;
@@ -12,33 +12,33 @@ use std::sync::Arc;
 use crate::facts::{Fact, Facts, fits};
 use crate::formula::{Arena, Formula, Node};
 use crate::interval::Time;
-use crate::monitor::{Monitor, within_always};
+use crate::monitor::{Monitor, replace_in_always};
 use crate::monitor_set::Conclusion;
 use crate::sentence::Sentence;
 use crate::term::{Atom, Term, Value};
 use crate::verdict::Verdict;
-use engine::{Alone, Together};
-use search::Search;
+use engine::{BindingEngine, SetEngine};
+use search::WitnessSearch;
 
 /// One entry of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Something happened.
+    /// A position with its facts.
     Position(Facts),
-    /// Time passed: no position up to this moment comes any more.
+    /// Time passed: every later position is after this moment.
     Tick(Time),
 }
 
-/// What decided a formula on a trace.
+/// The part of a trace that decides a formula.
 #[derive(Clone, Debug)]
 pub struct Witness {
     /// The verdict that is proved.
     pub verdict: Verdict,
     /// For a quantified formula, the variables and values that brought the verdict.
     pub binding: Vec<(Arc<str>, Value)>,
-    /// How many entries of the trace it took.
+    /// How many entries of the trace decided it.
     pub entries: usize,
-    /// Does the verdict need the trace to end there?
+    /// Whether the verdict needs the trace to end there.
     pub at_end: bool,
     /// The positions that matter, in order.
     pub steps: Vec<WitnessStep>,
@@ -47,28 +47,28 @@ pub struct Witness {
 /// A position that matters.
 #[derive(Clone, Debug)]
 pub struct WitnessStep {
-    /// Which entry of the trace it is, from 0.
+    /// The index of the entry in the trace, from 0.
     pub entry: usize,
     /// Its number among the positions, from 1.
     pub position: usize,
-    /// The facts that matter and were there.
+    /// The present facts that matter.
     pub present: Vec<Fact>,
-    /// The facts that matter by not being there.
+    /// The absent facts that matter.
     pub absent: Vec<Atom>,
     /// What had to hold after it.
     pub residual: Sentence,
 }
 
 impl Witness {
-    /// Finds why a formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none if it has
-    /// none, or cannot be monitored.
+    /// Finds why a formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none without a
+    /// definite verdict, or if the formula cannot be monitored.
     pub fn find(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<Witness> {
         Prover::new(arena, formula)?.find(trace, at_end, &[])
     }
 
     /// Finds why a formula `G f`, with `f` about the past and the present, fails at the last entry of a trace, whatever
     /// failed before it: for the given values of its quantified variables, or for any.
-    pub fn at_last(
+    pub fn find_at_last(
         arena: &Arena,
         formula: Formula,
         trace: &[Moment],
@@ -78,72 +78,72 @@ impl Witness {
     }
 }
 
-/// The fact that marks the entry a question is about; no formula and no trace can spell it.
-const HERE: &str = "(here)";
+/// The name of the fact that marks the entry in question; no formula and no trace can contain it.
+const HERE_FACT: &str = "(here)";
 
-/// Finds witnesses for one formula, and remembers between them what it learnt about it.
+/// Finds witnesses for one formula, and keeps its caches between them.
 #[derive(Debug)]
 pub struct Prover {
     sentence: Sentence,
-    /// Whether questions are about the last entry of a trace.
+    /// Whether it explains the last entry of a trace.
     is_each: bool,
-    /// One binding by itself, where a binding decides by itself.
-    alone: Option<Alone>,
-    /// All of them; made when it is needed.
-    together: Option<Together>,
+    /// The engine for one binding, if a single binding can decide.
+    alone: Option<BindingEngine>,
+    /// The engine for all bindings; created on demand.
+    together: Option<SetEngine>,
 }
 
 impl Prover {
-    /// For a formula whose verdict is decided once; none if it cannot be monitored.
+    /// Returns a prover for a formula whose verdict is decided once; none if it cannot be monitored.
     pub fn new(arena: &Arena, formula: Formula) -> Option<Prover> {
         let sentence = Sentence { arena: arena.clone(), formula };
         let monitor = Monitor::new(arena, formula).ok()?;
-        Some(Prover { alone: Alone::new(monitor), sentence, is_each: false, together: None })
+        Some(Prover { alone: BindingEngine::new(monitor), sentence, is_each: false, together: None })
     }
 
-    /// For a formula `G f`, with `f` about the past and the present, that fails at the last entry of traces, whatever
-    /// failed before it; none if it is not of that shape.
+    /// Returns a prover for a formula `G f`, with `f` about the past and the present, that fails at the last entry of
+    /// traces, whatever failed before; none for other shapes.
     pub fn each(arena: &Arena, formula: Formula) -> Option<Prover> {
         let mut asked = Arena::new();
         let formula = asked.copy(arena, formula);
         let here = |arena: &mut Arena, f| {
-            let here = arena.fact(HERE);
+            let here = arena.fact(HERE_FACT);
             arena.implies(here, f)
         };
-        let formula = within_always(&mut asked, formula, &here)?;
+        let formula = replace_in_always(&mut asked, formula, &here)?;
         Some(Prover { is_each: true, ..Prover::new(&asked, formula)? })
     }
 
-    /// Finds why the formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none if it has
-    /// none. For the given values of its quantified variables, if that decides; else for those that do.
+    /// Finds why the formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none without a
+    /// definite verdict. Prefers the given values of its quantified variables, if they decide.
     pub fn find(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
         if !self.is_each {
-            return self.decided(trace, at_end, binding);
+            return self.find_decided(trace, at_end, binding);
         }
         let mut marked = trace.to_vec();
         if let Some(Moment::Position(facts)) = marked.last_mut() {
-            facts.known.push(Fact::from(HERE));
+            facts.known.push(Fact::from(HERE_FACT));
         }
-        let mut witness = self.decided(&marked, at_end, binding)?;
+        let mut witness = self.find_decided(&marked, at_end, binding)?;
         for step in &mut witness.steps {
-            step.present.retain(|fact| &*fact.name != HERE);
-            step.absent.retain(|atom| &*atom.name != HERE);
+            step.present.retain(|fact| &*fact.name != HERE_FACT);
+            step.absent.retain(|atom| &*atom.name != HERE_FACT);
         }
         Some(witness)
     }
 
-    fn decided(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
-        if let Some(witness) = self.bound(trace, at_end, binding, None) {
+    fn find_decided(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
+        if let Some(witness) = self.find_for_binding(trace, at_end, binding, None) {
             return Some(witness);
         }
         if !binding.is_empty() {
-            // Some of the variables have values: those are put in their places.
-            let ground = self.ground(binding);
-            let found = Prover::new(&ground.arena, ground.formula)?.decided(trace, at_end, &[])?;
+            // Only some variables have values: the formula is instantiated with those.
+            let ground = self.instantiate(binding);
+            let found = Prover::new(&ground.arena, ground.formula)?.find_decided(trace, at_end, &[])?;
             return Some(Witness { binding: binding.iter().cloned().chain(found.binding).collect(), ..found });
         }
         if self.together.is_none() {
-            self.together = Together::new(&self.sentence);
+            self.together = SetEngine::new(&self.sentence);
         }
         let together = self.together.as_mut()?;
         let (Conclusion { verdict, binding: values, .. }, entries) = together.decide(trace, at_end)?;
@@ -152,19 +152,19 @@ impl Prover {
         let named = variables.iter().cloned().zip(values.into_iter().flatten());
         let named: Option<Vec<_>> = named.map(|(name, value)| value.map(|value| (name, value))).collect();
         if let Some(named) = named.filter(|named| !named.is_empty())
-            && let Some(witness) = self.bound(&trace[..entries], at_end, &named, Some(verdict))
+            && let Some(witness) = self.find_for_binding(&trace[..entries], at_end, &named, Some(verdict))
         {
             return Some(witness);
         }
         let together = self.together.as_mut()?;
-        // A verdict that was there before the end does not need it.
+        // A verdict that was definite before the end does not need it.
         let at_end = at_end && together.decide(&trace[..entries], false).is_none();
-        let steps = Search::new(together, &self.sentence, &trace[..entries], verdict, at_end).run();
+        let steps = WitnessSearch::new(together, &self.sentence, &trace[..entries], verdict, at_end).run();
         Some(Witness { verdict, binding: Vec::new(), entries, at_end, steps })
     }
 
-    /// The formula with values in the places of variables.
-    fn ground(&self, binding: &[(Arc<str>, Value)]) -> Sentence {
+    /// Returns the formula with variables replaced by values.
+    fn instantiate(&self, binding: &[(Arc<str>, Value)]) -> Sentence {
         let mut ground = self.sentence.clone();
         for (variable, value) in binding {
             ground.formula = ground.arena.instantiate(ground.formula, variable, value);
@@ -172,8 +172,8 @@ impl Prover {
         ground
     }
 
-    /// The same for one binding by itself, if it has a value for every variable.
-    fn bound(
+    /// Finds a witness for one binding, if it has a value for every variable.
+    fn find_for_binding(
         &mut self,
         trace: &[Moment],
         at_end: bool,
@@ -187,15 +187,15 @@ impl Prover {
             return None;
         }
         let at_end = at_end && alone.decide(&trace[..entries], false).is_none();
-        let ground = self.ground(binding);
+        let ground = self.instantiate(binding);
         let alone = self.alone.as_mut()?;
-        let steps = Search::new(alone, &ground, &trace[..entries], verdict, at_end).run();
+        let steps = WitnessSearch::new(alone, &ground, &trace[..entries], verdict, at_end).run();
         Some(Witness { verdict, binding: binding.to_vec(), entries, at_end, steps })
     }
 }
 
-/// The facts of a position with everything unknown that is not kept.
-pub(crate) fn mask(facts: &Facts, atoms: &[Atom], kept: &[bool]) -> Facts {
+/// Returns the facts of a position, with every atom unknown that is not kept.
+pub(crate) fn mask_facts(facts: &Facts, atoms: &[Atom], kept: &[bool]) -> Facts {
     let is_kept = |fact: &&Fact| atoms.iter().zip(kept).any(|(atom, kept)| *kept && fits(atom, fact));
     let known: Vec<Fact> = facts.known.iter().filter(is_kept).cloned().collect();
     let mut unknown = facts.unknown.clone();
@@ -203,7 +203,7 @@ pub(crate) fn mask(facts: &Facts, atoms: &[Atom], kept: &[bool]) -> Facts {
     Facts { time: facts.time, known, unknown }
 }
 
-/// The atoms of a formula, variables as `_`.
+/// Collects the atoms of a formula, with `_` for variables.
 pub(crate) fn collect_atoms(arena: &Arena, f: Formula, atoms: &mut Vec<Atom>) {
     if let Node::Fact(atom) = &arena[f] {
         let open = |term: &Term| if let Term::Var(_) = term { Term::Any } else { term.clone() };

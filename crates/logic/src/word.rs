@@ -1,7 +1,7 @@
-//! The words formulas are judged on, and how an endless one is laid out in a finite table.
+//! The words that formulas are evaluated on, and the layout of an infinite one in a finite table.
 //!
-//! A word is what has been seen and how it goes on. `Layout` writes down so many of its positions that everything
-//! after the last one repeats: the value of any subformula at a position beyond the table is that at its fold.
+//! A word is a sequence of positions and its ending. `Layout` writes out so many positions that everything after the
+//! last one repeats: the value of any subformula at a position beyond the table is that at its fold.
 
 use rustc_hash::FxHashMap;
 
@@ -14,9 +14,9 @@ use crate::interval::{Interval, Span, Time};
 /// A position without a time is at the time of the one before it, the first at the origin; time never goes back.
 #[derive(Clone, Copy, Debug)]
 pub struct Word<'a> {
-    /// What has been seen.
+    /// The positions so far.
     pub positions: &'a [Facts],
-    /// What comes after it.
+    /// What comes after them.
     pub ending: Ending,
 }
 
@@ -27,8 +27,8 @@ pub enum Ending {
     Stops,
     /// The positions from `from` on, again and again, each time `period` later.
     ///
-    /// A period shorter than the repeated part lasts is taken to be as long as it lasts. Where there is nothing to
-    /// repeat, the word stops. Evaluating a bound in time takes as many rounds as the period fits into it.
+    /// A period shorter than the repeated part is extended to its length. Without positions to repeat, the word stops.
+    /// The evaluation of a time bound takes as many rounds as the period fits into it.
     Repeats {
         /// The first position that is repeated.
         from: usize,
@@ -78,7 +78,7 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// After how many rounds of the repeated part the value of a formula is the same in every further round.
+    /// Returns after how many rounds of the repeated part the value of a formula is equal in every further round.
     ///
     /// Facts repeat from the first round on. What a future operator sees from a position is the same one round later,
     /// so it is periodic as soon as its operands are. A past operator also sees the stem. Let its operands be periodic
@@ -107,7 +107,7 @@ impl<'a> Layout<'a> {
         operands + own
     }
 
-    /// How many rounds the last decisive distance of a bound spans.
+    /// Returns how many rounds the last decisive distance of a bound spans.
     fn reach(&self, interval: Interval) -> usize {
         match interval {
             Interval::Steps { from, to } => (to.unwrap_or(from) as usize).div_ceil(self.round),
@@ -116,22 +116,22 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Is there no position at all?
+    /// Whether there is no position.
     pub(crate) fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Does it go on for ever, in rounds?
+    /// Whether it repeats for ever.
     pub(crate) fn repeats(&self) -> bool {
         self.round > 0
     }
 
-    /// Is there a position of this number?
+    /// Whether there is a position of this number.
     pub(crate) fn has(&self, position: usize) -> bool {
         self.round > 0 || position < self.length
     }
 
-    /// The written-out position where every subformula has the same value as at this one.
+    /// Returns the written-out position where every subformula has the value of this one.
     pub(crate) fn fold(&self, position: usize) -> usize {
         match position.checked_sub(self.length) {
             Some(beyond) => self.length - self.round + beyond % self.round,
@@ -139,7 +139,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The facts of a position; `None` where nothing is known of it.
+    /// Returns the facts of a position; `None` if nothing is known of it.
     pub(crate) fn facts(&self, position: usize) -> Option<&'a Facts> {
         match position.checked_sub(self.from) {
             Some(after) if self.round > 0 => self.positions.get(self.from + after % self.round),
@@ -157,7 +157,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Is the distance between two positions within a bound? `None` where their times do not tell.
+    /// Whether the distance between two positions is within a bound; `None` if their times are unknown.
     pub(crate) fn within(&self, interval: Interval, earlier: usize, later: usize) -> Option<bool> {
         let steps = u32::try_from(later - earlier).unwrap_or(u32::MAX);
         if !interval.is_time() || steps == 0 {
@@ -166,7 +166,7 @@ impl<'a> Layout<'a> {
         if let (Some(start), Some(end)) = (self.time(earlier), self.time(later)) {
             return Some(interval.contains(steps, end.since(start)));
         }
-        // Nothing is known of the later time but that it is not before the last one seen.
+        // The later time is only known to be not before the last one seen.
         let least = match (self.time(earlier), self.times.last()) {
             (Some(start), Some(last)) => last.since(start),
             _ => Span(0),
@@ -179,7 +179,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Where a search for a later witness within a bound may end.
+    /// Returns where a search for a later witness within a bound may end.
     ///
     /// One round after both the periodic part and the bound have begun, every position has a twin one round before it
     /// that is not too near, no farther, and has the same values; a witness there would have been found already.

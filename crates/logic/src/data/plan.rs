@@ -1,60 +1,60 @@
-//! In which order a question is answered, so that every variable has a value before it is compared.
+//! Orders the steps of a query so that every variable has a value before it is compared.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::form::{Amount, Argument, Form};
+use super::form::{Amount, Form, FormTerm};
+use crate::compile_error::CompileError;
 use crate::interval::Interval;
 use crate::measure::{AggregateKind, Arithmetic};
-use crate::refusal::CompileError;
 use crate::term::Comparison;
 
-/// Steps that are taken one after the other, each for every answer of those before it.
-pub(super) type Plan = Vec<Step>;
+/// The steps of a query, each taken for every answer of those before it.
+pub(super) type QueryPlan = Vec<QueryStep>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum QueryStep {
     /// A fact of the position.
     Fact {
         name: usize,
-        arguments: Vec<Argument>,
+        arguments: Vec<FormTerm>,
     },
-    /// A row of a table; of its columns those in `bound` have values already.
+    /// A row of a table; the columns in `bound` already have values.
     Row {
         table: usize,
-        columns: Vec<Argument>,
+        columns: Vec<FormTerm>,
         bound: u32,
     },
-    Terms(Comparison, Argument, Argument),
-    Measures(Comparison, Quota, Quota),
-    /// A slot is given the value of another, or a constant.
-    Assign(usize, Argument),
-    /// There is no answer to this.
-    Deny(Plan),
-    /// The answers to any of these.
-    Either(Vec<Plan>),
-    /// Never.
+    Terms(Comparison, FormTerm, FormTerm),
+    Measures(Comparison, PlannedAmount, PlannedAmount),
+    /// Gives a slot the value of another, or a constant.
+    Assign(usize, FormTerm),
+    /// The inner query has no answer.
+    Deny(QueryPlan),
+    /// The answers to any of these queries.
+    Either(Vec<QueryPlan>),
+    /// No answer.
     Fail,
 }
 
-/// A number that is looked up or computed.
+/// A number that a query looks up or computes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Quota {
-    Term(Argument),
-    Computed(Arithmetic, Box<Quota>, Box<Quota>),
-    /// What a table has gathered for the values in these slots.
-    Gathered {
+pub(super) enum PlannedAmount {
+    Term(FormTerm),
+    Computed(Arithmetic, Box<PlannedAmount>, Box<PlannedAmount>),
+    /// The aggregate in a table for the values in these slots.
+    AggregateTable {
         table: usize,
         group: Vec<usize>,
     },
 }
 
-/// What is kept of the past.
+/// The plan of one table of the past.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TablePlan {
-    /// How the rows of a position are found.
-    pub(super) body: Plan,
-    /// The slots that make a row.
+    /// The query for the rows of a position.
+    pub(super) body: QueryPlan,
+    /// The slots that form a row.
     pub(super) columns: Vec<usize>,
     pub(super) kind: TableKind,
     /// The sets of columns by which rows are looked up.
@@ -64,9 +64,9 @@ pub(super) struct TablePlan {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TableKind {
     Once(Interval),
-    Since(Interval, Vec<Ending>),
+    Since(Interval, Vec<RowEnding>),
     Previous,
-    /// The first columns are the group, the next is what is gathered.
+    /// The first columns are the group, the next is aggregated.
     Gather {
         kind: AggregateKind,
         interval: Interval,
@@ -74,39 +74,42 @@ pub(super) enum TableKind {
     },
 }
 
-/// What ends a row of a `since`.
+/// A condition that removes rows of a `since`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Ending {
-    /// Each answer ends the rows that agree with it in these columns.
-    By { plan: Plan, columns: Vec<usize>, index: u32 },
-    /// A row goes on only while this has an answer.
-    Unless(Plan),
+pub(super) enum RowEnding {
+    /// Each answer removes the rows that agree with it in these columns.
+    By { plan: QueryPlan, columns: Vec<usize>, index: u32 },
+    /// A row stays only while this query has an answer.
+    Unless(QueryPlan),
 }
 
 impl TablePlan {
-    /// Must it see every position, also those without any fact it asks for?
+    /// Whether it must read every position, even without a fact it asks for.
     pub(super) fn sees_all(&self) -> bool {
         match &self.kind {
             TableKind::Previous => true,
             TableKind::Since(_, endings) => endings.iter().any(|ending| match ending {
-                Ending::By { plan, .. } => !super::asks_position(plan),
-                Ending::Unless(_) => true,
+                RowEnding::By { plan, .. } => !super::asks_position(plan),
+                RowEnding::Unless(_) => true,
             }),
-            // What a position without facts adds, later ones would miss.
+            // A position without facts may add rows that later ones need.
             TableKind::Once(_) | TableKind::Gather { .. } => !super::asks_position(&self.body),
         }
     }
 }
 
 /// The slots that have values.
-pub(super) type Bound = BTreeSet<usize>;
+pub(super) type BoundSlots = BTreeSet<usize>;
 
-/// Makes plans, and the tables they need.
+/// The most columns of a table: each is a bit of a mask.
+const MAX_COLUMNS: usize = 30;
+
+/// Plans queries, and the tables they need.
 pub(super) struct Planner {
     pub(super) tables: Vec<TablePlan>,
-    /// What each table is a table of, with slots in the order of their occurrence.
+    /// The form of each table, with slots in the order of their occurrence.
     forms: Vec<Form>,
-    /// How variables are spelt.
+    /// The names of variables, by slot.
     spelt: Vec<Arc<str>>,
 }
 
@@ -115,13 +118,13 @@ impl Planner {
         Planner { tables: Vec::new(), forms: Vec::new(), spelt }
     }
 
-    /// A plan for a form; `bound` then holds the slots that every answer gives a value.
-    pub(super) fn plan(&mut self, form: &Form, bound: &mut Bound) -> Result<Plan, CompileError> {
+    /// Returns a plan for a form, and adds to `bound` the slots that every answer gives a value.
+    pub(super) fn plan(&mut self, form: &Form, bound: &mut BoundSlots) -> Result<QueryPlan, CompileError> {
         let mut goals = Vec::new();
-        flatten(form, &mut goals);
+        collect_goals(form, &mut goals);
         let mut plan = Vec::new();
         while !goals.is_empty() {
-            // The cheapest that can be answered now.
+            // The cheapest goal that can be answered now.
             let mut best: Option<(u32, usize)> = None;
             for (place, goal) in goals.iter().enumerate() {
                 if let Some(cost) = self.cost(goal, bound)
@@ -130,20 +133,20 @@ impl Planner {
                     best = Some((cost, place));
                 }
             }
-            let Some((_, place)) = best else { return Err(self.stuck(&goals, bound)) };
+            let Some((_, place)) = best else { return Err(self.unanswerable_error(&goals, bound)) };
             let goal = goals.remove(place);
-            let step = self.step(goal, bound)?;
+            let step = self.plan_step(goal, bound)?;
             plan.push(step);
         }
         Ok(plan)
     }
 
-    /// How dear an answer is now; none if it cannot be given.
-    fn cost(&self, goal: &Form, bound: &Bound) -> Option<u32> {
+    /// Returns the cost of a goal; none if it cannot be answered yet.
+    fn cost(&self, goal: &Form, bound: &BoundSlots) -> Option<u32> {
         let is_bound = |slot: &usize| bound.contains(slot);
-        let has_value = |argument: &Argument| match argument {
-            Argument::Slot(slot) => bound.contains(slot),
-            Argument::Any | Argument::Value(_) => true,
+        let has_value = |argument: &FormTerm| match argument {
+            FormTerm::Slot(slot) => bound.contains(slot),
+            FormTerm::Any | FormTerm::Value(_) => true,
         };
         match goal {
             Form::True | Form::False => Some(0),
@@ -156,11 +159,11 @@ impl Planner {
                 right.visit_free(&mut Vec::new(), &mut free);
                 free.iter().all(is_bound).then_some(6)
             }
-            // What is not there is asked for last: it may cost a look at all that is.
-            Form::Not(inner) => inner.free().iter().all(is_bound).then_some(7),
+            // Negations come last: they may scan a whole table.
+            Form::Not(inner) => inner.free_slots().iter().all(is_bound).then_some(7),
             Form::Fact { .. } => Some(3),
             Form::Once(..) | Form::Since(..) | Form::Previous(_) => {
-                let free = goal.free();
+                let free = goal.free_slots();
                 let open = free.iter().filter(|slot| !is_bound(slot)).count();
                 let known = free.len() - open;
                 Some(match (open, known) {
@@ -170,7 +173,7 @@ impl Planner {
                 })
             }
             Form::Any(list) => {
-                let costs: Option<Vec<u32>> = list.iter().map(|part| self.whole_cost(part, bound)).collect();
+                let costs: Option<Vec<u32>> = list.iter().map(|part| self.total_cost(part, bound)).collect();
                 costs.map(|costs| 20 + costs.into_iter().max().unwrap_or(0))
             }
             // INVARIANT: these were flattened.
@@ -178,39 +181,39 @@ impl Planner {
         }
     }
 
-    /// Whether all of a form can be answered; a rough guess that the plan itself makes good.
-    fn whole_cost(&self, form: &Form, bound: &Bound) -> Option<u32> {
+    /// Returns an estimate of the cost of a form; none if it cannot be answered.
+    fn total_cost(&self, form: &Form, bound: &BoundSlots) -> Option<u32> {
         let mut goals = Vec::new();
-        flatten(form, &mut goals);
+        collect_goals(form, &mut goals);
         let mut bound = bound.clone();
         let mut cost = 0;
         while !goals.is_empty() {
             let place = goals.iter().position(|goal| self.cost(goal, &bound).is_some())?;
             let goal = goals.remove(place);
             cost = cost.max(self.cost(goal, &bound)?);
-            binds(goal, &mut bound);
+            add_bound_slots(goal, &mut bound);
         }
         Some(cost)
     }
 
-    fn step(&mut self, goal: &Form, bound: &mut Bound) -> Result<Step, CompileError> {
+    fn plan_step(&mut self, goal: &Form, bound: &mut BoundSlots) -> Result<QueryStep, CompileError> {
         let step = match goal {
-            Form::True => Step::Either(vec![Vec::new()]),
-            Form::False => Step::Fail,
-            Form::Fact { name, arguments } => Step::Fact { name: *name, arguments: arguments.clone() },
+            Form::True => QueryStep::Either(vec![Vec::new()]),
+            Form::False => QueryStep::Fail,
+            Form::Fact { name, arguments } => QueryStep::Fact { name: *name, arguments: arguments.clone() },
             Form::Terms(comparison, left, right) => match (left, right) {
-                (Argument::Slot(slot), other) | (other, Argument::Slot(slot)) if !bound.contains(slot) => {
-                    Step::Assign(*slot, other.clone())
+                (FormTerm::Slot(slot), other) | (other, FormTerm::Slot(slot)) if !bound.contains(slot) => {
+                    QueryStep::Assign(*slot, other.clone())
                 }
-                _ => Step::Terms(*comparison, left.clone(), right.clone()),
+                _ => QueryStep::Terms(*comparison, left.clone(), right.clone()),
             },
             Form::Measures(comparison, left, right) => {
-                Step::Measures(*comparison, self.quota(left)?, self.quota(right)?)
+                QueryStep::Measures(*comparison, self.plan_amount(left)?, self.plan_amount(right)?)
             }
-            Form::Not(inner) => Step::Deny(self.plan(inner, &mut bound.clone())?),
+            Form::Not(inner) => QueryStep::Deny(self.plan(inner, &mut bound.clone())?),
             Form::Any(list) => {
                 let mut plans = Vec::new();
-                let mut common: Option<Bound> = None;
+                let mut common: Option<BoundSlots> = None;
                 for part in list {
                     let mut inner = bound.clone();
                     plans.push(self.plan(part, &mut inner)?);
@@ -220,24 +223,24 @@ impl Planner {
                     });
                 }
                 *bound = common.unwrap_or_default();
-                return Ok(Step::Either(plans));
+                return Ok(QueryStep::Either(plans));
             }
             Form::Once(..) | Form::Since(..) | Form::Previous(_) => {
-                let (table, columns) = self.table(goal)?;
+                let (table, columns) = self.plan_table(goal)?;
                 let mask = columns.iter().enumerate().filter(|(_, slot)| bound.contains(slot));
                 let mask = mask.fold(0, |mask, (column, _)| mask | 1 << column);
-                self.index(table, mask, columns.len());
+                self.add_index(table, mask, columns.len());
                 bound.extend(&columns);
-                let columns = columns.into_iter().map(Argument::Slot).collect();
-                return Ok(Step::Row { table, columns, bound: mask });
+                let columns = columns.into_iter().map(FormTerm::Slot).collect();
+                return Ok(QueryStep::Row { table, columns, bound: mask });
             }
             Form::All(_) | Form::Exists(..) => return Err(CompileError::new("a part was not taken apart", "")),
         };
-        binds(goal, bound);
+        add_bound_slots(goal, bound);
         Ok(step)
     }
 
-    fn index(&mut self, table: usize, mask: u32, columns: usize) {
+    fn add_index(&mut self, table: usize, mask: u32, columns: usize) {
         let all = (1u32 << columns) - 1;
         let indexes = &mut self.tables[table].indexes;
         if mask != 0 && mask != all && !indexes.contains(&mask) {
@@ -245,64 +248,65 @@ impl Planner {
         }
     }
 
-    fn quota(&mut self, amount: &Amount) -> Result<Quota, CompileError> {
+    fn plan_amount(&mut self, amount: &Amount) -> Result<PlannedAmount, CompileError> {
         Ok(match amount {
-            Amount::Term(argument) => Quota::Term(argument.clone()),
+            Amount::Term(argument) => PlannedAmount::Term(argument.clone()),
             Amount::Computed(sign, left, right) => {
-                Quota::Computed(*sign, Box::new(self.quota(left)?), Box::new(self.quota(right)?))
+                PlannedAmount::Computed(*sign, Box::new(self.plan_amount(left)?), Box::new(self.plan_amount(right)?))
             }
-            Amount::Gathered(kind, interval, slots, body) => {
-                let group: Vec<usize> = body.free().into_iter().filter(|slot| !slots.contains(slot)).collect();
+            Amount::AggregateTable(kind, interval, slots, body) => {
+                let group: Vec<usize> = body.free_slots().into_iter().filter(|slot| !slots.contains(slot)).collect();
                 let columns: Vec<usize> = group.iter().chain(slots).copied().collect();
                 let groups = group.len();
                 let make = |interval| TableKind::Gather { kind: *kind, interval, group: groups };
-                let (form, order) = canonical(body, &columns);
+                let (form, order) = canonicalize(body, &columns);
                 let key = Form::Measures(
                     Comparison::Equal,
-                    Amount::Gathered(*kind, *interval, (0..columns.len()).collect(), Box::new(form.clone())),
-                    Amount::Term(Argument::Value(crate::term::Value::Integer(groups as i64))),
+                    Amount::AggregateTable(*kind, *interval, (0..columns.len()).collect(), Box::new(form.clone())),
+                    Amount::Term(FormTerm::Value(crate::term::Value::Integer(groups as i64))),
                 );
-                let table = self.made(key, &form, &order, columns.len(), make(*interval))?;
-                Quota::Gathered { table, group }
+                let table = self.add_table(key, &form, &order, columns.len(), make(*interval))?;
+                PlannedAmount::AggregateTable { table, group }
             }
         })
     }
 
-    /// The table of a form, and the slots that its columns stand for here.
-    fn table(&mut self, form: &Form) -> Result<(usize, Vec<usize>), CompileError> {
+    /// Returns the table of a form, and the slots of its columns.
+    fn plan_table(&mut self, form: &Form) -> Result<(usize, Vec<usize>), CompileError> {
         let (Form::Once(_, body) | Form::Since(_, _, body) | Form::Previous(body)) = form else {
             return Err(CompileError::new("this is no table", ""));
         };
-        let columns = body.free();
-        if columns.len() > 30 {
-            return Err(CompileError::new("more than 30 variables in one part of the formula", "split the formula"));
+        let columns = body.free_slots();
+        if columns.len() > MAX_COLUMNS {
+            return Err(CompileError::new(
+                format!("one part of the formula has {} variables, at most {MAX_COLUMNS} are possible", columns.len()),
+                "split it into several formulas",
+            ));
         }
-        let (whole, order) = canonical(form, &columns);
+        let (whole, order) = canonicalize(form, &columns);
         let (body, kind) = match &whole {
             Form::Once(interval, body) => ((**body).clone(), TableKind::Once(*interval)),
             Form::Previous(body) => ((**body).clone(), TableKind::Previous),
             Form::Since(interval, left, body) => {
-                if let Some(slot) = left.free().into_iter().find(|slot| *slot >= columns.len()) {
+                if let Some(slot) = left.free_slots().into_iter().find(|slot| *slot >= columns.len()) {
                     let name = order.get(slot).and_then(|slot| self.spelt.get(*slot)).cloned().unwrap_or_default();
                     return Err(CompileError::new(
-                        format!(
-                            "`{name}` stands on the left of `since` and not on the right, so nothing gives it a value"
-                        ),
+                        format!("`{name}` occurs only on the left of `since`, where no fact binds it"),
                         format!(
                             "write `exists {name}. …` around it on the left, or add a fact with `{name}` on the right"
                         ),
                     ));
                 }
-                let endings = self.inside(&order, |planner| planner.endings(left, columns.len()))?;
+                let endings = self.with_slot_order(&order, |planner| planner.plan_endings(left, columns.len()))?;
                 ((**body).clone(), TableKind::Since(*interval, endings))
             }
             _ => return Err(CompileError::new("this is no table", "")),
         };
-        let table = self.made(whole, &body, &order, columns.len(), kind)?;
+        let table = self.add_table(whole, &body, &order, columns.len(), kind)?;
         Ok((table, columns))
     }
 
-    fn made(
+    fn add_table(
         &mut self,
         key: Form,
         body: &Form,
@@ -313,15 +317,15 @@ impl Planner {
         if let Some(known) = self.forms.iter().position(|form| *form == key) {
             return Ok(known);
         }
-        let mut bound = Bound::new();
-        let plan = self.inside(order, |planner| planner.plan(body, &mut bound))?;
+        let mut bound = BoundSlots::new();
+        let plan = self.with_slot_order(order, |planner| planner.plan(body, &mut bound))?;
         if let Some(open) = (0..columns).find(|column| !bound.contains(column)) {
-            return Err(self.unguarded(order.get(open).copied()));
+            return Err(self.unguarded_error(order.get(open).copied()));
         }
         let mut indexes = Vec::new();
         if let TableKind::Since(_, endings) = &kind {
             for ending in endings {
-                if let Ending::By { index, .. } = ending
+                if let RowEnding::By { index, .. } = ending
                     && *index != 0
                     && *index != (1 << columns) - 1
                     && !indexes.contains(index)
@@ -335,8 +339,8 @@ impl Planner {
         Ok(self.tables.len() - 1)
     }
 
-    /// Does something with slots that are numbered anew, in this order: variables are still spelt as they were.
-    fn inside<T>(&mut self, order: &[usize], work: impl FnOnce(&mut Planner) -> T) -> T {
+    /// Runs a function with slots renumbered in this order, so that errors still name the variables.
+    fn with_slot_order<T>(&mut self, order: &[usize], work: impl FnOnce(&mut Planner) -> T) -> T {
         let spelt = order.iter().map(|slot| self.spelt[*slot].clone()).collect();
         let outside = std::mem::replace(&mut self.spelt, spelt);
         let result = work(self);
@@ -344,69 +348,69 @@ impl Planner {
         result
     }
 
-    /// What ends rows, from what must go on holding.
-    fn endings(&mut self, left: &Form, columns: usize) -> Result<Vec<Ending>, CompileError> {
+    /// Returns the conditions that remove rows, from the form that must keep holding.
+    fn plan_endings(&mut self, left: &Form, columns: usize) -> Result<Vec<RowEnding>, CompileError> {
         let mut goals = Vec::new();
-        flatten(left, &mut goals);
+        collect_goals(left, &mut goals);
         let mut endings = Vec::new();
         for goal in goals {
             if *goal == Form::True {
                 continue;
             }
             if let Form::Not(inner) = goal {
-                let free = inner.free();
-                let mut bound = Bound::new();
+                let free = inner.free_slots();
+                let mut bound = BoundSlots::new();
                 if let Ok(plan) = self.plan(inner, &mut bound)
                     && free.iter().all(|slot| bound.contains(slot))
                 {
                     let index = free.iter().fold(0, |mask, column| mask | 1 << column);
-                    // In the order of the columns, as keys of an index are.
-                    let columns: Vec<usize> = free.into_iter().collect::<Bound>().into_iter().collect();
-                    endings.push(Ending::By { plan, columns, index });
+                    // In the order of columns, like the keys of an index.
+                    let columns: Vec<usize> = free.into_iter().collect::<BoundSlots>().into_iter().collect();
+                    endings.push(RowEnding::By { plan, columns, index });
                     continue;
                 }
             }
-            let mut bound: Bound = (0..columns).collect();
-            endings.push(Ending::Unless(self.plan(goal, &mut bound)?));
+            let mut bound: BoundSlots = (0..columns).collect();
+            endings.push(RowEnding::Unless(self.plan(goal, &mut bound)?));
         }
         Ok(endings)
     }
 
-    fn stuck(&self, goals: &[&Form], bound: &Bound) -> CompileError {
-        let open = goals.iter().flat_map(|goal| goal.free()).find(|slot| !bound.contains(slot));
-        self.unguarded(open)
+    fn unanswerable_error(&self, goals: &[&Form], bound: &BoundSlots) -> CompileError {
+        let open = goals.iter().flat_map(|goal| goal.free_slots()).find(|slot| !bound.contains(slot));
+        self.unguarded_error(open)
     }
 
-    fn unguarded(&self, slot: Option<usize>) -> CompileError {
+    fn unguarded_error(&self, slot: Option<usize>) -> CompileError {
         let name = slot.and_then(|slot| self.spelt.get(slot)).cloned().unwrap_or_else(|| "?".into());
         CompileError::new(
-            format!("no fact gives `{name}` a value where it is needed"),
-            format!("guard it by a fact that holds it there: `p({name}) & …`, or `p({name}) -> …` under `forall`"),
+            format!("`{name}` is compared or negated before a fact binds it"),
+            format!("bind it with a positive fact first: `p({name}) & …`, or `p({name}) -> …` under `forall`"),
         )
     }
 }
 
-/// The slots that an answer to a goal gives values.
-fn binds(goal: &Form, bound: &mut Bound) {
+/// Adds the slots that an answer to a goal gives values.
+fn add_bound_slots(goal: &Form, bound: &mut BoundSlots) {
     match goal {
         Form::Fact { arguments, .. } => bound.extend(arguments.iter().filter_map(|argument| match argument {
-            Argument::Slot(slot) => Some(*slot),
+            FormTerm::Slot(slot) => Some(*slot),
             _ => None,
         })),
         Form::Terms(Comparison::Equal, left, right) => {
             for argument in [left, right] {
-                if let Argument::Slot(slot) = argument {
+                if let FormTerm::Slot(slot) = argument {
                     bound.insert(*slot);
                 }
             }
         }
-        Form::Once(..) | Form::Since(..) | Form::Previous(_) => bound.extend(goal.free()),
+        Form::Once(..) | Form::Since(..) | Form::Previous(_) => bound.extend(goal.free_slots()),
         Form::Any(list) => {
             let of_each = list.iter().map(|part| {
                 let mut inner = bound.clone();
                 let mut goals = Vec::new();
-                flatten(part, &mut goals);
-                goals.iter().for_each(|goal| binds(goal, &mut inner));
+                collect_goals(part, &mut goals);
+                goals.iter().for_each(|goal| add_bound_slots(goal, &mut inner));
                 inner
             });
             let common = of_each.reduce(|left, right| left.intersection(&right).copied().collect());
@@ -416,20 +420,20 @@ fn binds(goal: &Form, bound: &mut Bound) {
     }
 }
 
-/// The parts of a conjunction; what it chooses is chosen along with the rest.
-fn flatten<'f>(form: &'f Form, goals: &mut Vec<&'f Form>) {
+/// Collects the parts of a conjunction; variables of an inner `exists` are chosen with the others.
+fn collect_goals<'f>(form: &'f Form, goals: &mut Vec<&'f Form>) {
     match form {
-        Form::All(list) => list.iter().for_each(|part| flatten(part, goals)),
-        Form::Exists(_, inner) => flatten(inner, goals),
+        Form::All(list) => list.iter().for_each(|part| collect_goals(part, goals)),
+        Form::Exists(_, inner) => collect_goals(inner, goals),
         other => goals.push(other),
     }
 }
 
-/// A form with its slots numbered anew: first these columns, then the others as they occur. Equal forms then are equal,
-/// however their variables are called.
-fn canonical(form: &Form, columns: &[usize]) -> (Form, Vec<usize>) {
+/// Returns a form with renumbered slots: first these columns, then the others as they occur. Forms that differ only in
+/// variable names become equal.
+fn canonicalize(form: &Form, columns: &[usize]) -> (Form, Vec<usize>) {
     let mut order: Vec<usize> = columns.to_vec();
-    let form = form.renumbered(&mut |slot| {
+    let form = form.renumber(&mut |slot| {
         order.iter().position(|other| *other == slot).unwrap_or_else(|| {
             order.push(slot);
             order.len() - 1

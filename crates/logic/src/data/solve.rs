@@ -1,88 +1,93 @@
-//! Answers questions: from the facts at hand, and then by look-ups.
+//! Answers queries: from the facts of the position, and then by look-ups.
 
 use std::sync::Arc;
 
-use super::MOST_SLOTS;
-use super::form::Argument;
-use super::plan::{Quota, Step};
+use super::MAX_DATA_SLOTS;
+use super::form::FormTerm;
+use super::plan::{PlannedAmount, QueryStep};
 use super::row::Row;
-use super::store::{Stamp, Store};
+use super::store::{DataStore, Stamp};
 use crate::facts::Facts;
 use crate::measure::Quantity;
 use crate::observation::{Name, Observation};
 use crate::term::{Atom, Term, Value};
 
-/// The values of slots. All of them stand in the facts of the position, in tables or in the formula: none is copied.
-pub(super) type Env<'a> = [Option<&'a Value>; MOST_SLOTS];
+/// The values of slots, borrowed from the facts of the position, tables or the formula.
+pub(super) type SlotValues<'a> = [Option<&'a Value>; MAX_DATA_SLOTS];
 
-/// The facts of a position, with names by their number in the property.
+/// The facts of a position, with names by their number in the formula.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Present<'a> {
-    /// With names as texts, and what is unknown.
+pub(crate) enum PositionFacts<'a> {
+    /// Facts with names as strings, known and unknown.
     Facts(&'a Facts, &'a [Arc<str>]),
-    /// With the numbers that a watch has given to the property's names.
+    /// An observation, with the set's numbers of the formula's names.
     Observation(&'a Observation, &'a [Name]),
 }
 
-impl<'a> Present<'a> {
-    /// Calls a function with the values of each fact of a name, until it says that it is enough.
+impl<'a> PositionFacts<'a> {
+    /// Calls a function with the values of each fact of a name, until it returns true.
     fn any(self, name: usize, mut found: impl FnMut(&'a [Value]) -> bool) -> bool {
         match self {
-            Present::Facts(facts, names) => {
+            PositionFacts::Facts(facts, names) => {
                 facts.known.iter().filter(|fact| fact.name == names[name]).any(|fact| found(&fact.values))
             }
-            Present::Observation(observation, names) => (0..observation.len())
+            PositionFacts::Observation(observation, names) => (0..observation.len())
                 .filter(|place| observation.name(*place) == names[name])
                 .any(|place| found(observation.values(place as u32))),
         }
     }
 
-    /// What is unknown of a name.
+    /// Returns the unknown facts of a name.
     fn unknown(self, name: usize) -> impl Iterator<Item = &'a Atom> {
         let (unknown, names) = match self {
-            Present::Facts(facts, names) => (&facts.unknown[..], names),
-            Present::Observation(..) => (&[][..], &[][..]),
+            PositionFacts::Facts(facts, names) => (&facts.unknown[..], names),
+            PositionFacts::Observation(..) => (&[][..], &[][..]),
         };
         unknown.iter().filter(move |atom| atom.name == names[name])
     }
 }
 
-/// Answers questions about one position.
+/// Answers queries about one position.
 pub(super) struct Solver<'a> {
-    store: &'a Store,
-    present: Present<'a>,
+    store: &'a DataStore,
+    present: PositionFacts<'a>,
     now: Stamp,
-    /// There was more than there is room for, so nothing can be told.
+    /// Whether a table exceeded its limit, so that no answer is certain.
     pub(super) is_doubtful: bool,
-    /// The answer at hand depends on something that nobody can tell.
+    /// Whether the current answer depends on something unknown.
     maybe: bool,
 }
 
-/// Is given the slots of an answer, and whether it is only possible, and then perhaps not all slots have values; says
-/// whether that is enough.
-pub(super) type Found<'a, 'f> = dyn FnMut(&mut Env<'a>, bool) -> bool + 'f;
+/// Receives the slots of an answer, and whether it is only possible (then some slots may have no value). Returns true
+/// to stop.
+pub(super) type AnswerCallback<'a, 'f> = dyn FnMut(&mut SlotValues<'a>, bool) -> bool + 'f;
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(store: &'a Store, present: Present<'a>, now: Stamp) -> Solver<'a> {
+    pub(super) fn new(store: &'a DataStore, present: PositionFacts<'a>, now: Stamp) -> Solver<'a> {
         Solver { store, present, now, is_doubtful: store.is_full, maybe: false }
     }
 }
 
 /// Steps still to be taken, and those after them.
 #[derive(Clone, Copy)]
-struct Todo<'t, 'a> {
-    steps: &'a [Step],
-    then: Option<&'t Todo<'t, 'a>>,
+struct PendingSteps<'t, 'a> {
+    steps: &'a [QueryStep],
+    then: Option<&'t PendingSteps<'t, 'a>>,
 }
 
 impl<'a> Solver<'a> {
-    /// Calls a function for every answer, with the slots filled in, until it says that it is enough.
-    pub(super) fn run(&mut self, plan: &'a [Step], env: &mut Env<'a>, found: &mut Found<'a, '_>) -> bool {
-        self.go(Todo { steps: plan, then: None }, env, found)
+    /// Calls a function for every answer, with the slots filled in, until it returns true.
+    pub(super) fn run(
+        &mut self,
+        plan: &'a [QueryStep],
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
+    ) -> bool {
+        self.take_steps(PendingSteps { steps: plan, then: None }, env, found)
     }
 
-    /// Whether there is an answer; none if there is only a possible one.
-    pub(super) fn ask(&mut self, plan: &'a [Step], env: &mut Env<'a>) -> Option<bool> {
+    /// Whether there is an answer; none if it is only possible.
+    pub(super) fn ask(&mut self, plan: &'a [QueryStep], env: &mut SlotValues<'a>) -> Option<bool> {
         let before = std::mem::replace(&mut self.maybe, false);
         let mut is_possible = false;
         let is_certain = self.run(plan, env, &mut |_, maybe| {
@@ -97,71 +102,83 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Goes on, with a doubt or without.
-    fn perhaps(&mut self, doubts: bool, rest: Todo<'_, 'a>, env: &mut Env<'a>, found: &mut Found<'a, '_>) -> bool {
+    /// Continues with the next steps, marking the answer as only possible if `doubts`.
+    fn continue_doubtful(
+        &mut self,
+        doubts: bool,
+        rest: PendingSteps<'_, 'a>,
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
+    ) -> bool {
         let before = self.maybe;
         self.maybe |= doubts;
-        let is_enough = self.go(rest, env, found);
+        let is_enough = self.take_steps(rest, env, found);
         self.maybe = before;
         is_enough
     }
 
-    fn go(&mut self, todo: Todo<'_, 'a>, env: &mut Env<'a>, found: &mut Found<'a, '_>) -> bool {
+    fn take_steps(
+        &mut self,
+        todo: PendingSteps<'_, 'a>,
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
+    ) -> bool {
         let Some((step, rest)) = todo.steps.split_first() else {
             return match todo.then {
-                Some(then) => self.go(*then, env, found),
+                Some(then) => self.take_steps(*then, env, found),
                 None => found(env, self.maybe),
             };
         };
-        let rest = Todo { steps: rest, then: todo.then };
+        let rest = PendingSteps { steps: rest, then: todo.then };
         match step {
-            Step::Fact { name, arguments } => self.fact(*name, arguments, rest, env, found),
-            Step::Row { table, columns, bound } => self.row(*table, columns, *bound, rest, env, found),
-            Step::Terms(comparison, left, right) => {
-                let holds = match (value(left, env), value(right, env)) {
+            QueryStep::Fact { name, arguments } => self.match_fact(*name, arguments, rest, env, found),
+            QueryStep::Row { table, columns, bound } => self.match_rows(*table, columns, *bound, rest, env, found),
+            QueryStep::Terms(comparison, left, right) => {
+                let holds = match (term_value(left, env), term_value(right, env)) {
                     (Some(left), Some(right)) => comparison.holds(left, right),
                     _ => false,
                 };
-                holds && self.go(rest, env, found)
+                holds && self.take_steps(rest, env, found)
             }
-            Step::Measures(comparison, left, right) => {
+            QueryStep::Measures(comparison, left, right) => {
                 let (left, right) = (self.quantity(left, env), self.quantity(right, env));
                 match Quantity::compare(*comparison, &left, &right) {
-                    Some(true) => self.go(rest, env, found),
+                    Some(true) => self.take_steps(rest, env, found),
                     Some(false) => false,
-                    None => self.perhaps(true, rest, env, found),
+                    None => self.continue_doubtful(true, rest, env, found),
                 }
             }
-            Step::Assign(slot, argument) => {
-                let Some(given) = value(argument, env) else { return false };
+            QueryStep::Assign(slot, argument) => {
+                let Some(given) = term_value(argument, env) else { return false };
                 let before = env[*slot].replace(given);
-                let is_enough = self.go(rest, env, found);
+                let is_enough = self.take_steps(rest, env, found);
                 env[*slot] = before;
                 is_enough
             }
-            Step::Deny(plan) => {
+            QueryStep::Deny(plan) => {
                 let answer = self.ask(plan, env);
-                answer != Some(true) && self.perhaps(answer.is_none(), rest, env, found)
+                answer != Some(true) && self.continue_doubtful(answer.is_none(), rest, env, found)
             }
-            // What a branch gives values, the steps behind it may use.
-            Step::Either(plans) => {
-                plans.iter().any(|plan| self.go(Todo { steps: plan, then: Some(&rest) }, env, found))
+            // Later steps may use the slots that a branch fills.
+            QueryStep::Either(plans) => {
+                plans.iter().any(|plan| self.take_steps(PendingSteps { steps: plan, then: Some(&rest) }, env, found))
             }
-            Step::Fail => false,
+            QueryStep::Fail => false,
         }
     }
 
-    fn fact(
+    fn match_fact(
         &mut self,
         name: usize,
-        arguments: &'a [Argument],
-        rest: Todo<'_, 'a>,
-        env: &mut Env<'a>,
-        found: &mut Found<'a, '_>,
+        arguments: &'a [FormTerm],
+        rest: PendingSteps<'_, 'a>,
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
     ) -> bool {
         let present = self.present;
-        let is_enough = present
-            .any(name, |values| arguments.len() <= values.len() && self.unified(arguments, values, rest, env, found));
+        let is_enough = present.any(name, |values| {
+            arguments.len() <= values.len() && self.unify_values(arguments, values, rest, env, found)
+        });
         if is_enough {
             return true;
         }
@@ -170,27 +187,26 @@ impl<'a> Solver<'a> {
                 Term::Value(value) => Some(value),
                 Term::Any | Term::Var(_) => None,
             });
-            self.open(arguments, given, env, found)
+            self.report_possible(arguments, given, env, found)
         })
     }
 
-    /// There may be a fact or a row of which only some values are known: then there may be an answer that agrees with
-    /// them, and more cannot be said.
-    fn open(
+    /// Reports a possible answer from a fact or row of which only some values are known.
+    fn report_possible(
         &mut self,
-        arguments: &'a [Argument],
+        arguments: &'a [FormTerm],
         given: impl Iterator<Item = Option<&'a Value>>,
-        env: &mut Env<'a>,
-        found: &mut Found<'a, '_>,
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
     ) -> bool {
         let mut filled: Vec<usize> = Vec::new();
         let mut fits = true;
         for (argument, given) in arguments.iter().zip(given) {
             let Some(given) = given else { continue };
             fits &= match argument {
-                Argument::Any => true,
-                Argument::Value(wanted) => wanted == given,
-                Argument::Slot(slot) => match env[*slot] {
+                FormTerm::Any => true,
+                FormTerm::Value(wanted) => wanted == given,
+                FormTerm::Slot(slot) => match env[*slot] {
                     Some(known) => known == given,
                     None => {
                         env[*slot] = Some(given);
@@ -205,23 +221,23 @@ impl<'a> Solver<'a> {
         is_enough
     }
 
-    /// Goes on with what values give slots, if they agree with what is there.
-    fn unified(
+    /// Fills slots with values and continues, if they agree with the slots that are already filled.
+    fn unify_values(
         &mut self,
-        arguments: &'a [Argument],
+        arguments: &'a [FormTerm],
         values: &'a [Value],
-        rest: Todo<'_, 'a>,
-        env: &mut Env<'a>,
-        found: &mut Found<'a, '_>,
+        rest: PendingSteps<'_, 'a>,
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
     ) -> bool {
-        // The slots that are filled in here, as bits: a formula has few.
+        // The slots filled here, as bits: a formula has few.
         let mut filled: u64 = 0;
         let mut fits = true;
         for (argument, value) in arguments.iter().zip(values) {
             fits = match argument {
-                Argument::Any => true,
-                Argument::Value(wanted) => wanted == value,
-                Argument::Slot(slot) => match env[*slot] {
+                FormTerm::Any => true,
+                FormTerm::Value(wanted) => wanted == value,
+                FormTerm::Slot(slot) => match env[*slot] {
                     Some(known) => known == value,
                     None => {
                         env[*slot] = Some(value);
@@ -234,9 +250,9 @@ impl<'a> Solver<'a> {
                 break;
             }
         }
-        let is_enough = fits && self.go(rest, env, found);
+        let is_enough = fits && self.take_steps(rest, env, found);
         for argument in arguments {
-            if let Argument::Slot(slot) = argument
+            if let FormTerm::Slot(slot) = argument
                 && filled >> (*slot & 63) & 1 == 1
             {
                 env[*slot] = None;
@@ -246,31 +262,31 @@ impl<'a> Solver<'a> {
         is_enough
     }
 
-    fn row(
+    fn match_rows(
         &mut self,
         table: usize,
-        columns: &'a [Argument],
+        columns: &'a [FormTerm],
         bound: u32,
-        rest: Todo<'_, 'a>,
-        env: &mut Env<'a>,
-        found: &mut Found<'a, '_>,
+        rest: PendingSteps<'_, 'a>,
+        env: &mut SlotValues<'a>,
+        found: &mut AnswerCallback<'a, '_>,
     ) -> bool {
         let (store, now) = (self.store, self.now);
         let table = &store.tables[table];
         self.is_doubtful |= table.is_full;
-        for doubt in table.doubts(now) {
-            if self.open(columns, doubt.iter().map(Option::as_ref), env, found) {
+        for doubt in table.partial_rows(now) {
+            if self.report_possible(columns, doubt.iter().map(Option::as_ref), env, found) {
                 return true;
             }
         }
         let of_column = columns.iter().enumerate().filter(|(column, _)| bound >> column & 1 == 1);
-        let places =
-            (bound != 0).then(|| table.places(of_column.filter_map(|(_, argument)| value(argument, env)), bound));
+        let places = (bound != 0)
+            .then(|| table.find_rows(of_column.filter_map(|(_, argument)| term_value(argument, env)), bound));
         let mut take = |row: &'a Row| {
             let before = self.maybe;
-            let Some(maybe) = row.within(table.interval, now) else { return false };
+            let Some(maybe) = row.possible_within(table.interval, now) else { return false };
             self.maybe |= maybe;
-            let is_enough = self.unified(columns, &row.values, rest, env, found);
+            let is_enough = self.unify_values(columns, &row.values, rest, env, found);
             self.maybe = before;
             is_enough
         };
@@ -280,14 +296,14 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn quantity(&mut self, quota: &'a Quota, env: &Env<'a>) -> Quantity {
+    fn quantity(&mut self, quota: &'a PlannedAmount, env: &SlotValues<'a>) -> Quantity {
         match quota {
-            Quota::Term(argument) => value(argument, env).map_or(Quantity::Nothing, Quantity::of),
-            Quota::Computed(sign, left, right) => {
+            PlannedAmount::Term(argument) => term_value(argument, env).map_or(Quantity::Nothing, Quantity::from_value),
+            PlannedAmount::Computed(sign, left, right) => {
                 let (left, right) = (self.quantity(left, env), self.quantity(right, env));
-                Quantity::computed(*sign, &left, &right)
+                Quantity::compute(*sign, &left, &right)
             }
-            Quota::Gathered { table, group } => {
+            PlannedAmount::AggregateTable { table, group } => {
                 let table = &self.store.tables[*table];
                 let key = group.iter().map(|slot| env[*slot]);
                 if key.clone().any(|value| value.is_none()) {
@@ -299,10 +315,10 @@ impl<'a> Solver<'a> {
     }
 }
 
-fn value<'a>(argument: &'a Argument, env: &Env<'a>) -> Option<&'a Value> {
+fn term_value<'a>(argument: &'a FormTerm, env: &SlotValues<'a>) -> Option<&'a Value> {
     match argument {
-        Argument::Any => None,
-        Argument::Value(value) => Some(value),
-        Argument::Slot(slot) => env[*slot],
+        FormTerm::Any => None,
+        FormTerm::Value(value) => Some(value),
+        FormTerm::Slot(slot) => env[*slot],
     }
 }

@@ -1,73 +1,73 @@
-//! Numbers in comparisons: arithmetic and what is gathered from the past.
+//! Parses numbers in comparisons: arithmetic and aggregates of the past.
 //!
-//! `sum[0,24h](a: transfer(p,a)) + 5 > 2 * limit`. The body of an aggregate is a formula; it is read by a parser of its
-//! own, and how deep they nest is bounded.
+//! `sum[0,24h](a: transfer(p,a)) + 5 > 2 * limit`. The body of an aggregate is a formula with a parser of its own;
+//! their nesting is bounded.
 
 use std::sync::Arc;
 
 use super::{Operand, Parser};
 use crate::formula::Node;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::measure::{Aggregate, AggregateKind, Arithmetic, Measure};
 use crate::term::Comparison;
 
-/// How deep aggregates may stand in each other.
-const MOST_NESTED: u32 = 8;
+/// The deepest nesting of aggregates, and of parentheses in arithmetic.
+const MAX_NESTED_AGGREGATES: u32 = 8;
 
 impl Parser<'_> {
-    /// Does a measure begin here: an aggregate, or a term that is computed with?
+    /// Whether a measure begins here: an aggregate, or a term of arithmetic.
     pub(super) fn begins_measure(&self) -> bool {
         match self.kind(0) {
-            Kind::Name { name, quoted: false } if AggregateKind::named(name).is_some() => {
-                matches!(self.kind(1), Kind::Open | Kind::OpenBracket)
-                    || (matches!(self.kind(1), Kind::Compare(Comparison::AtMost | Comparison::AtLeast))
-                        && self.has_body_behind_bound())
+            TokenKind::Name { name, quoted: false } if AggregateKind::named(name).is_some() => {
+                matches!(self.kind(1), TokenKind::Open | TokenKind::OpenBracket)
+                    || (matches!(self.kind(1), TokenKind::Compare(Comparison::AtMost | Comparison::AtLeast))
+                        && self.has_body_after_bound())
             }
-            Kind::Name { .. } | Kind::Number { .. } => matches!(self.kind(1), Kind::Arithmetic(_)),
-            Kind::Open => self.opens_measure(),
+            TokenKind::Name { .. } | TokenKind::Number { .. } => matches!(self.kind(1), TokenKind::Arithmetic(_)),
+            TokenKind::Open => self.opens_measure(),
             _ => false,
         }
     }
 
-    /// `(a + b) * 2 > c`: is what the parenthesis closes computed with, or compared?
+    /// Whether a parenthesis opens arithmetic, as in `(a + b) * 2 > c`.
     fn opens_measure(&self) -> bool {
-        // What is computed is short, and not every group should be searched to its end.
-        const MOST_TOKENS: usize = 64;
+        // Arithmetic is short, and not every group should be searched to its end.
+        const MAX_LOOKAHEAD_TOKENS: usize = 64;
         let mut open = 0usize;
-        for ahead in 0..MOST_TOKENS {
+        for ahead in 0..MAX_LOOKAHEAD_TOKENS {
             match self.kind(ahead) {
-                Kind::Open => open += 1,
-                Kind::Close if open == 1 => {
-                    return matches!(self.kind(ahead + 1), Kind::Arithmetic(_) | Kind::Compare(_));
+                TokenKind::Open => open += 1,
+                TokenKind::Close if open == 1 => {
+                    return matches!(self.kind(ahead + 1), TokenKind::Arithmetic(_) | TokenKind::Compare(_));
                 }
-                Kind::Close => open -= 1,
-                Kind::End => return false,
+                TokenKind::Close => open -= 1,
+                TokenKind::End => return false,
                 _ => {}
             }
         }
         false
     }
 
-    /// `count <= 5s (…)`: a bound and not a comparison.
-    fn has_body_behind_bound(&self) -> bool {
-        matches!(self.kind(2), Kind::Number { .. }) && *self.kind(3) == Kind::Open
+    /// Whether a comparison sign begins a bound, as in `count <= 5s (…)`.
+    fn has_body_after_bound(&self) -> bool {
+        matches!(self.kind(2), TokenKind::Number { .. }) && *self.kind(3) == TokenKind::Open
     }
 
-    /// A comparison of measures.
-    pub(super) fn measured_comparison(&mut self) -> Operand {
+    /// Reads a comparison of measures.
+    pub(super) fn read_measure_comparison(&mut self) -> Operand {
         let start = self.span();
-        let left = self.sum(0);
-        let Kind::Compare(comparison) = self.kind(0) else {
-            let message = format!("expected a comparison, found {}", self.found());
-            self.complain(message, "compare the number with another: `count(p) >= 3`");
-            return self.placeholder();
+        let left = self.read_sum(0);
+        let TokenKind::Compare(comparison) = self.kind(0) else {
+            let message = format!("expected a comparison, found {}", self.describe_token());
+            self.report(message, "compare the number with another: `count(p) >= 3`");
+            return self.build_placeholder();
         };
         self.advance();
-        let right = self.sum(0);
-        self.compared(*comparison, left, right, start)
+        let right = self.read_sum(0);
+        self.build_comparison(*comparison, left, right, start)
     }
 
-    pub(super) fn compared(
+    pub(super) fn build_comparison(
         &mut self,
         comparison: Comparison,
         left: Option<Measure>,
@@ -76,7 +76,7 @@ impl Parser<'_> {
     ) -> Operand {
         match (left, right) {
             (Some(Measure::Term(left)), Some(Measure::Term(right))) => {
-                self.leaf(Node::Compare(comparison, left, right))
+                self.build_leaf(Node::Compare(comparison, left, right))
             }
             (Some(left), Some(right)) => {
                 let operands: Vec<Operand> = left
@@ -89,75 +89,80 @@ impl Parser<'_> {
                         size: self.arena.size(formula).try_into().unwrap_or(u32::MAX),
                     })
                     .collect();
-                self.made(Node::Measure(comparison, left, right), &operands, span)
+                self.build_node(Node::Measure(comparison, left, right), &operands, span)
             }
-            _ => self.placeholder(),
+            _ => self.build_placeholder(),
         }
     }
 
-    /// `+` and `-`, from left to right.
-    pub(super) fn sum(&mut self, depth: u32) -> Option<Measure> {
-        let mut left = self.product(depth)?;
-        while let Kind::Arithmetic(sign @ (Arithmetic::Plus | Arithmetic::Minus)) = self.kind(0) {
+    /// Reads `+` and `-`, from left to right.
+    pub(super) fn read_sum(&mut self, depth: u32) -> Option<Measure> {
+        let mut left = self.read_product(depth)?;
+        while let TokenKind::Arithmetic(sign @ (Arithmetic::Plus | Arithmetic::Minus)) = self.kind(0) {
             self.advance();
-            let right = self.product(depth)?;
+            let right = self.read_product(depth)?;
             left = Measure::Computed(*sign, Box::new(left), Box::new(right));
         }
         Some(left)
     }
 
-    fn product(&mut self, depth: u32) -> Option<Measure> {
-        let mut left = self.factor(depth)?;
-        while let Kind::Arithmetic(sign @ (Arithmetic::Times | Arithmetic::Over)) = self.kind(0) {
+    fn read_product(&mut self, depth: u32) -> Option<Measure> {
+        let mut left = self.read_factor(depth)?;
+        while let TokenKind::Arithmetic(sign @ (Arithmetic::Times | Arithmetic::Over)) = self.kind(0) {
             self.advance();
-            let right = self.factor(depth)?;
+            let right = self.read_factor(depth)?;
             left = Measure::Computed(*sign, Box::new(left), Box::new(right));
         }
         Some(left)
     }
 
-    fn factor(&mut self, depth: u32) -> Option<Measure> {
-        if *self.kind(0) == Kind::Open {
-            if depth >= MOST_NESTED {
-                self.complain(format!("more than {MOST_NESTED} parentheses in each other"), "compute it in parts");
+    fn read_factor(&mut self, depth: u32) -> Option<Measure> {
+        if *self.kind(0) == TokenKind::Open {
+            if depth >= MAX_NESTED_AGGREGATES {
+                self.report(
+                    format!("parentheses nested deeper than {MAX_NESTED_AGGREGATES} levels"),
+                    "compute it in parts",
+                );
                 return None;
             }
             let open = self.advance();
-            let inner = self.sum(depth + 1);
-            if *self.kind(0) == Kind::Close {
+            let inner = self.read_sum(depth + 1);
+            if *self.kind(0) == TokenKind::Close {
                 self.advance();
             } else {
-                self.unclosed(open);
+                self.report_unclosed(open);
             }
             return inner;
         }
         match self.kind(0) {
-            Kind::Name { name, quoted: false } if AggregateKind::named(name).is_some() && self.begins_measure() => {
-                self.aggregate(AggregateKind::named(name).unwrap_or(AggregateKind::Count)).map(Measure::Aggregate)
+            TokenKind::Name { name, quoted: false }
+                if AggregateKind::named(name).is_some() && self.begins_measure() =>
+            {
+                self.read_aggregate(AggregateKind::named(name).unwrap_or(AggregateKind::Count)).map(Measure::Aggregate)
             }
-            _ => self.side().map(Measure::Term),
+            _ => self.read_side().map(Measure::Term),
         }
     }
 
-    fn aggregate(&mut self, kind: AggregateKind) -> Option<Aggregate> {
+    fn read_aggregate(&mut self, kind: AggregateKind) -> Option<Aggregate> {
         let span = self.advance();
-        let interval = self.bound();
-        if *self.kind(0) != Kind::Open {
-            let message = format!("expected `(` after `{}`, found {}", kind.name(), self.found());
-            self.complain(message, format!("write `{}`", example(kind)));
+        let interval = self.read_bound();
+        if *self.kind(0) != TokenKind::Open {
+            let message = format!("expected `(` after `{}`, found {}", kind.name(), self.describe_token());
+            self.report(message, format!("write `{}`", example_text(kind)));
             return None;
         }
         let open = self.advance();
-        let end = self.closing()?;
-        let variables = self.gathered_variables(end);
+        let end = self.find_closing()?;
+        let variables = self.read_aggregate_variables(end);
         if variables.is_empty() && kind != AggregateKind::Count {
-            let message = format!("`{}` needs to know of what", kind.name());
-            self.faults.add(span, message, format!("name the variable before a colon: `{}`", example(kind)));
+            let message = format!("`{}` has no variable", kind.name());
+            self.faults.add(span, message, format!("name the variable before a colon: `{}`", example_text(kind)));
         }
-        if self.nested >= MOST_NESTED {
+        if self.nested >= MAX_NESTED_AGGREGATES {
             self.faults.add(
                 open,
-                format!("more than {MOST_NESTED} aggregates in each other"),
+                format!("aggregates nested deeper than {MAX_NESTED_AGGREGATES} levels"),
                 "use several properties",
             );
             self.at = end + 1;
@@ -180,16 +185,18 @@ impl Parser<'_> {
         Some(Aggregate { kind, interval, variables: variables.into(), body: body.formula })
     }
 
-    /// The variables of an aggregate and the colon behind them, if there are any.
-    fn gathered_variables(&mut self, end: usize) -> Vec<Arc<str>> {
+    /// Reads the variables of an aggregate and the colon after them, if there are any.
+    fn read_aggregate_variables(&mut self, end: usize) -> Vec<Arc<str>> {
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut at = self.at;
         while at < end {
-            let Some(Kind::Name { name, .. }) = self.tokens.get(at).map(|token| &token.kind) else { return Vec::new() };
+            let Some(TokenKind::Name { name, .. }) = self.tokens.get(at).map(|token| &token.kind) else {
+                return Vec::new();
+            };
             names.push(Arc::from(&**name));
             match self.tokens.get(at + 1).map(|token| &token.kind) {
-                Some(Kind::Comma) => at += 2,
-                Some(Kind::Colon | Kind::Dot) => {
+                Some(TokenKind::Comma) => at += 2,
+                Some(TokenKind::Colon | TokenKind::Dot) => {
                     self.at = at + 2;
                     return names;
                 }
@@ -199,13 +206,13 @@ impl Parser<'_> {
         Vec::new()
     }
 
-    /// The place of the parenthesis that closes the one just opened.
-    fn closing(&mut self) -> Option<usize> {
+    /// Returns the token that closes the parenthesis just opened.
+    fn find_closing(&mut self) -> Option<usize> {
         let mut open = 1usize;
         for (place, token) in self.tokens.iter().enumerate().skip(self.at) {
             match token.kind {
-                Kind::Open => open += 1,
-                Kind::Close => open -= 1,
+                TokenKind::Open => open += 1,
+                TokenKind::Close => open -= 1,
                 _ => {}
             }
             if open == 0 {
@@ -213,13 +220,13 @@ impl Parser<'_> {
             }
         }
         let span = self.tokens.get(self.at.saturating_sub(1)).map_or(0..0, |token| token.span.clone());
-        self.unclosed(span);
+        self.report_unclosed(span);
         self.at = self.tokens.len();
         None
     }
 }
 
-fn example(kind: AggregateKind) -> &'static str {
+fn example_text(kind: AggregateKind) -> &'static str {
     match kind {
         AggregateKind::Count => "count[0,5m](c: failed(c)) >= 3",
         AggregateKind::Distinct => "distinct[0,1d](who: approves(who)) >= 2",

@@ -1,4 +1,4 @@
-//! Runs a formula over a trace, again and again.
+//! Engines that run a formula over a trace many times.
 
 use std::sync::Arc;
 
@@ -7,80 +7,80 @@ use crate::cache::{Cache, CacheLimits};
 use crate::facts::Facts;
 use crate::formula::Arena;
 use crate::interval::Time;
-use crate::letter::read;
+use crate::letter::read_letter;
 use crate::monitor::Monitor;
 use crate::monitor_set::{After, Conclusion, MonitorId, MonitorSet};
 use crate::observation::Observation;
-use crate::sentence::{Sentence, residual_of};
+use crate::sentence::{Sentence, residual_formula};
 use crate::state::Point;
 use crate::term::Value;
 use crate::trace_state::TraceState;
 use crate::verdict::Verdict;
 
-/// The bits that a position sets, and those that it leaves unknown.
-pub(super) type Letter = (u64, u64);
+/// The letter bits that a position sets, and those that it leaves unknown.
+pub(super) type LetterBits = (u64, u64);
 
-/// What runs a formula.
-pub(super) trait Engine {
-    /// Where a trace stands.
-    type Stand: Clone;
+/// Runs one formula, for the search of a witness.
+pub(super) trait WitnessEngine {
+    /// The state of a trace.
+    type State: Clone;
 
-    /// What there is to read at a position, made ready to be read again and again.
-    type Reading;
+    /// A position, prepared to be read many times.
+    type Input;
 
-    /// Before the first entry.
-    fn start(&mut self) -> Self::Stand;
+    /// Returns the state before the first entry.
+    fn start(&mut self) -> Self::State;
 
-    fn ready(&mut self, facts: &Facts) -> Self::Reading;
+    fn prepare(&mut self, facts: &Facts) -> Self::Input;
 
-    fn step(&mut self, stand: &mut Self::Stand, reading: &Self::Reading);
+    fn step(&mut self, stand: &mut Self::State, reading: &Self::Input);
 
     /// Lets time pass.
-    fn pass(&mut self, stand: &mut Self::Stand, now: Time);
+    fn tick(&mut self, stand: &mut Self::State, now: Time);
 
-    /// The letter that is read, if it is all that is and the next state depends on it and the state alone.
-    fn letter(&self, reading: &Self::Reading) -> Option<Letter>;
+    /// Returns the letter of a position, if the next state depends on it and the state alone.
+    fn letter(&self, reading: &Self::Input) -> Option<LetterBits>;
 
-    /// Whether what must still hold tells one position from another.
+    /// Whether the residual changes from position to position.
     fn has_residuals(&self) -> bool;
 
-    fn verdict(&mut self, stand: &mut Self::Stand, at_end: bool) -> Verdict;
+    fn verdict(&mut self, stand: &mut Self::State, at_end: bool) -> Verdict;
 
-    /// What must still hold.
-    fn residual(&mut self, stand: &mut Self::Stand) -> Option<Sentence>;
+    /// Returns what must still hold.
+    fn residual(&mut self, stand: &mut Self::State) -> Option<Sentence>;
 
-    /// The number of the state where a trace stands, if that is all there is to it.
-    fn state(&self, stand: &Self::Stand) -> Option<u32>;
+    /// Returns the number of the state, if it is fully described by one.
+    fn state(&self, stand: &Self::State) -> Option<u32>;
 }
 
-/// One binding by itself: all bindings of a formula move by the same table, and so does a formula that has none.
+/// Follows one binding, or a formula without variables: all bindings of a formula share one transition table.
 #[derive(Debug)]
-pub(super) struct Alone {
+pub(super) struct BindingEngine {
     monitor: Monitor,
     cache: Cache,
     binding: Vec<Option<Value>>,
     start: Point,
 }
 
-/// Where one binding stands.
+/// The state of one binding.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct BindingState {
     point: Point,
     clock: Option<Time>,
 }
 
-impl Alone {
-    /// None for a formula about data, whose values meet in tables.
-    pub(super) fn new(monitor: Monitor) -> Option<Alone> {
+impl BindingEngine {
+    /// Returns an engine; none for a formula about data, whose values meet in tables.
+    pub(super) fn new(monitor: Monitor) -> Option<BindingEngine> {
         if monitor.data.is_some() {
             return None;
         }
         let mut cache = Cache::new(&monitor.compiled.skeleton, CacheLimits::DEFAULT);
         let start = cache.start(&monitor.compiled.skeleton, 0);
-        Some(Alone { monitor, cache, binding: Vec::new(), start })
+        Some(BindingEngine { monitor, cache, binding: Vec::new(), start })
     }
 
-    /// Takes the values of the variables; none if one has none, or if no single binding can decide.
+    /// Sets the values of the variables; none if one is missing, or if no single binding can decide.
     pub(super) fn bind(&mut self, binding: &[(Arc<str>, Value)]) -> Option<()> {
         let compiled = &self.monitor.compiled;
         if compiled.negated && !compiled.prefix.is_empty() {
@@ -92,14 +92,14 @@ impl Alone {
         self.binding = values?;
         let valuation = match self.binding[..] {
             [] => 0,
-            _ => *compiled.rigid.compatible(&self.binding).first()?,
+            _ => *compiled.rigid.compatible_valuations(&self.binding).first()?,
         };
         self.start = self.cache.start(&compiled.skeleton, valuation);
         Some(())
     }
 
-    /// The first definite verdict on a trace and how many entries it took. One binding can break the formula for all
-    /// of them, but not keep it.
+    /// Returns the first definite verdict on a trace and how many entries it took. One binding can violate the formula
+    /// for all, but not satisfy it for all.
     pub(super) fn decide(&mut self, trace: &[Moment], at_end: bool) -> Option<(Verdict, usize)> {
         let is_one_of_many = !self.binding.is_empty();
         let decides = |verdict: Verdict| match is_one_of_many {
@@ -110,10 +110,10 @@ impl Alone {
         for (index, moment) in trace.iter().enumerate() {
             match moment {
                 Moment::Position(facts) => {
-                    let reading = self.ready(facts);
+                    let reading = self.prepare(facts);
                     self.step(&mut place, &reading);
                 }
-                Moment::Tick(now) => self.pass(&mut place, *now),
+                Moment::Tick(now) => self.tick(&mut place, *now),
             }
             let verdict = self.verdict(&mut place, false);
             if decides(verdict) {
@@ -125,7 +125,7 @@ impl Alone {
     }
 
     /// Lets time pass up to a moment.
-    fn advance(&mut self, place: &mut Place, now: Time) {
+    fn advance(&mut self, place: &mut BindingState, now: Time) {
         if place.clock != Some(now) {
             place.clock = Some(now);
             if let Some(point) = self.cache.expire(&self.monitor.compiled.skeleton, &place.point, now) {
@@ -135,32 +135,32 @@ impl Alone {
     }
 }
 
-impl Engine for Alone {
-    type Stand = Place;
-    type Reading = (Letter, Option<Time>);
+impl WitnessEngine for BindingEngine {
+    type State = BindingState;
+    type Input = (LetterBits, Option<Time>);
 
-    fn start(&mut self) -> Place {
-        Place { point: self.start.clone(), clock: None }
+    fn start(&mut self) -> BindingState {
+        BindingState { point: self.start.clone(), clock: None }
     }
 
-    fn ready(&mut self, facts: &Facts) -> Self::Reading {
-        (read(&self.monitor, facts, &self.binding), facts.time)
+    fn prepare(&mut self, facts: &Facts) -> Self::Input {
+        (read_letter(&self.monitor, facts, &self.binding), facts.time)
     }
 
-    fn step(&mut self, place: &mut Place, ((bits, unknown), time): &Self::Reading) {
+    fn step(&mut self, place: &mut BindingState, ((bits, unknown), time): &Self::Input) {
         let now = time.iter().copied().chain(place.clock).max().unwrap_or_default();
         self.advance(place, now);
         place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, *bits, *unknown, now);
     }
 
-    fn pass(&mut self, place: &mut Place, now: Time) {
+    fn tick(&mut self, place: &mut BindingState, now: Time) {
         let after = Time(now.0.saturating_add(1));
         if place.clock.is_none_or(|clock| clock < after) {
             self.advance(place, after);
         }
     }
 
-    fn letter(&self, (letter, _): &Self::Reading) -> Option<Letter> {
+    fn letter(&self, (letter, _): &Self::Input) -> Option<LetterBits> {
         (!self.monitor.is_timed()).then_some(*letter)
     }
 
@@ -168,122 +168,126 @@ impl Engine for Alone {
         true
     }
 
-    fn verdict(&mut self, place: &mut Place, at_end: bool) -> Verdict {
+    fn verdict(&mut self, place: &mut BindingState, at_end: bool) -> Verdict {
         let skeleton = &self.monitor.compiled.skeleton;
         let live = self.cache.verdict(skeleton, &place.point);
-        let verdict = if at_end { self.cache.at_end(skeleton, &place.point) } else { live };
-        self.monitor.outward(verdict)
+        let verdict = if at_end { self.cache.end_verdict(skeleton, &place.point) } else { live };
+        self.monitor.apply_polarity(verdict)
     }
 
-    fn residual(&mut self, place: &mut Place) -> Option<Sentence> {
+    fn residual(&mut self, place: &mut BindingState) -> Option<Sentence> {
         let mut arena = Arena::new();
         let now = place.clock.unwrap_or_default();
         let compiled = &self.monitor.compiled;
-        let formula = residual_of(compiled, &mut self.cache, &mut arena, &place.point, &self.binding, now);
+        let formula = residual_formula(compiled, &mut self.cache, &mut arena, &place.point, &self.binding, now);
         Some(Sentence { arena, formula })
     }
 
-    fn state(&self, place: &Place) -> Option<u32> {
+    fn state(&self, place: &BindingState) -> Option<u32> {
         place.point.id()
     }
 }
 
-/// All bindings, where it takes several of them to decide or nobody knows which one does.
+/// Follows all bindings, if several decide together or the deciding one is not known.
 #[derive(Debug)]
-pub(super) struct Together {
-    watch: MonitorSet,
+pub(super) struct SetEngine {
+    monitors: MonitorSet,
     id: MonitorId,
 }
 
-impl Together {
-    pub(super) fn new(sentence: &Sentence) -> Option<Together> {
-        let mut watch = MonitorSet::new();
-        let id = watch.add(Monitor::new(&sentence.arena, sentence.formula).ok()?, After::Latch);
-        Some(Together { watch, id })
+impl SetEngine {
+    pub(super) fn new(sentence: &Sentence) -> Option<SetEngine> {
+        let mut monitors = MonitorSet::new();
+        let id = monitors.add(Monitor::new(&sentence.arena, sentence.formula).ok()?, After::Latch);
+        Some(SetEngine { monitors, id })
     }
 
     pub(super) fn variables(&self) -> Vec<Arc<str>> {
-        self.watch.monitor(self.id).map_or_else(Vec::new, |monitor| monitor.variables().to_vec())
+        self.monitors.monitor(self.id).map_or_else(Vec::new, |monitor| monitor.variables().to_vec())
     }
 
-    /// The first definite verdict on a trace and the binding that brought it, and how many entries it took.
+    /// Returns the first definite verdict on a trace with its binding, and how many entries it took.
     pub(super) fn decide(&mut self, trace: &[Moment], at_end: bool) -> Option<(Conclusion, usize)> {
-        let mut standing = self.start();
+        let mut trace_state = self.start();
         for (index, moment) in trace.iter().enumerate() {
             let decided = match moment {
-                Moment::Position(facts) => self.watch.step(&mut standing, facts),
-                Moment::Tick(now) => self.watch.tick(&mut standing, *now),
+                Moment::Position(facts) => self.monitors.step(&mut trace_state, facts),
+                Moment::Tick(now) => self.monitors.tick(&mut trace_state, *now),
             };
             if let Some(decided) = decided.first() {
                 return Some((decided.clone(), index + 1));
             }
         }
-        let verdict = self.verdict(&mut standing, at_end);
-        let decided = Conclusion { monitor: self.id, verdict, binding: self.watch.failing(&standing, self.id) };
+        let verdict = self.verdict(&mut trace_state, at_end);
+        let decided = Conclusion {
+            monitor: self.id,
+            verdict,
+            binding: self.monitors.find_failing_binding(&trace_state, self.id),
+        };
         verdict.is_definite().then_some((decided, trace.len()))
     }
 }
 
-/// A position as a watch reads it fastest.
+/// A position in the form that a monitor set reads fastest.
 #[derive(Debug)]
-pub(super) enum Ready {
+pub(super) enum PreparedFacts {
     Certain(Observation),
-    /// Something is unknown.
+    /// Some facts are unknown.
     Doubtful(Facts),
 }
 
-impl Engine for Together {
-    type Stand = TraceState;
-    type Reading = Ready;
+impl WitnessEngine for SetEngine {
+    type State = TraceState;
+    type Input = PreparedFacts;
 
     fn start(&mut self) -> TraceState {
-        self.watch.start()
+        self.monitors.start()
     }
 
-    fn ready(&mut self, facts: &Facts) -> Ready {
+    fn prepare(&mut self, facts: &Facts) -> PreparedFacts {
         if !facts.unknown.is_empty() {
-            return Ready::Doubtful(facts.clone());
+            return PreparedFacts::Doubtful(facts.clone());
         }
         let mut observation = Observation::new();
         observation.time = facts.time;
         for fact in &facts.known {
-            observation.push(self.watch.name(&fact.name), &fact.values);
+            observation.push(self.monitors.name(&fact.name), &fact.values);
         }
-        Ready::Certain(observation)
+        PreparedFacts::Certain(observation)
     }
 
-    fn step(&mut self, standing: &mut TraceState, reading: &Ready) {
+    fn step(&mut self, trace_state: &mut TraceState, reading: &PreparedFacts) {
         match reading {
-            Ready::Certain(observation) => self.watch.observe(standing, observation),
-            Ready::Doubtful(facts) => self.watch.step(standing, facts),
+            PreparedFacts::Certain(observation) => self.monitors.observe(trace_state, observation),
+            PreparedFacts::Doubtful(facts) => self.monitors.step(trace_state, facts),
         };
     }
 
-    fn pass(&mut self, standing: &mut TraceState, now: Time) {
-        self.watch.tick(standing, now);
+    fn tick(&mut self, trace_state: &mut TraceState, now: Time) {
+        self.monitors.tick(trace_state, now);
     }
 
-    fn letter(&self, _: &Ready) -> Option<Letter> {
+    fn letter(&self, _: &PreparedFacts) -> Option<LetterBits> {
         None
     }
 
-    /// A formula about data looks back only: what must still hold is what had to hold.
+    /// A formula about data looks back only, so its residual never changes.
     fn has_residuals(&self) -> bool {
-        self.watch.monitor(self.id).is_none_or(|monitor| monitor.data.is_none())
+        self.monitors.monitor(self.id).is_none_or(|monitor| monitor.data.is_none())
     }
 
-    fn verdict(&mut self, standing: &mut TraceState, at_end: bool) -> Verdict {
+    fn verdict(&mut self, trace_state: &mut TraceState, at_end: bool) -> Verdict {
         match at_end {
-            true => self.watch.end(standing, self.id),
-            false => self.watch.verdict(standing, self.id),
+            true => self.monitors.end(trace_state, self.id),
+            false => self.monitors.verdict(trace_state, self.id),
         }
     }
 
-    fn residual(&mut self, standing: &mut TraceState) -> Option<Sentence> {
-        self.watch.residual(standing, self.id)
+    fn residual(&mut self, trace_state: &mut TraceState) -> Option<Sentence> {
+        self.monitors.residual(trace_state, self.id)
     }
 
-    fn state(&self, standing: &TraceState) -> Option<u32> {
-        self.watch.state(standing, self.id)
+    fn state(&self, trace_state: &TraceState) -> Option<u32> {
+        self.monitors.state(trace_state, self.id)
     }
 }

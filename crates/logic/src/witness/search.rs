@@ -1,16 +1,16 @@
-//! Looks for the least that still decides.
+//! Searches for a small part of a trace that still decides.
 
 use std::ops::Range;
 
-use super::engine::Engine;
-use super::{Moment, WitnessStep, collect_atoms, mask};
+use super::engine::WitnessEngine;
+use super::{Moment, WitnessStep, collect_atoms, mask_facts};
 use crate::facts::{Fact, Facts, fits};
 use crate::sentence::Sentence;
 use crate::term::Atom;
 use crate::verdict::Verdict;
 
-/// Looks for a small part of a trace that still decides.
-pub(super) struct Search<'a, E: Engine> {
+/// Searches for a small part of a trace that still decides.
+pub(super) struct WitnessSearch<'a, E: WitnessEngine> {
     engine: &'a mut E,
     ground: &'a Sentence,
     /// The trace, without the facts that no atom asks for.
@@ -21,23 +21,23 @@ pub(super) struct Search<'a, E: Engine> {
     atoms: Vec<Atom>,
     /// For each entry, which atoms are kept.
     kept: Vec<Vec<bool>>,
-    /// For each entry, what was read of it last, and which atoms were kept then.
-    read: Vec<Option<(Vec<bool>, E::Reading)>>,
-    /// How many positions have been read in search of less.
+    /// For each entry, its last prepared input, and the atoms that were kept in it.
+    read: Vec<Option<(Vec<bool>, E::Input)>>,
+    /// How many positions the search has read.
     spent: usize,
 }
 
-/// More positions than this are not read in search of a smaller witness.
-const MOST_READ: usize = 5_000_000;
+/// The most positions that the search reads before it stops with the witness at hand.
+const MAX_WITNESS_READS: usize = 5_000_000;
 
-impl<'a, E: Engine> Search<'a, E> {
+impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     pub(super) fn new(
         engine: &'a mut E,
         ground: &'a Sentence,
         trace: &[Moment],
         verdict: Verdict,
         at_end: bool,
-    ) -> Search<'a, E> {
+    ) -> WitnessSearch<'a, E> {
         let mut atoms = Vec::new();
         collect_atoms(&ground.arena, ground.formula, &mut atoms);
         let kept = vec![vec![true; atoms.len()]; trace.len()];
@@ -52,36 +52,36 @@ impl<'a, E: Engine> Search<'a, E> {
         };
         let trace: Vec<Moment> = trace.iter().map(asked).collect();
         let read = trace.iter().map(|_| None).collect();
-        Search { engine, ground, trace, verdict, at_end, atoms, kept, read, spent: 0 }
+        WitnessSearch { engine, ground, trace, verdict, at_end, atoms, kept, read, spent: 0 }
     }
 
     pub(super) fn run(mut self) -> Vec<WitnessStep> {
-        let changes = self.changes();
+        let changes = self.find_changes();
         let everything = self.kept.clone();
         for (kept, changed) in self.kept.iter_mut().zip(changes) {
             if !changed {
                 kept.fill(false);
             }
         }
-        // Positions that left the residual alone can still matter: a `G` must have held there.
+        // Positions that left the residual unchanged can still matter: a `G` must have held there.
         if !self.decides() {
             self.kept = everything;
         }
         self.minimise();
-        self.steps()
+        self.into_steps()
     }
 
-    /// For each entry, whether the residual changed at it.
-    fn changes(&mut self) -> Vec<bool> {
+    /// Returns for each entry whether the residual changed at it.
+    fn find_changes(&mut self) -> Vec<bool> {
         if !self.engine.has_residuals() {
             return vec![true; self.trace.len()];
         }
         let mut stand = self.engine.start();
-        let mut before = self.residue(&mut stand);
+        let mut before = self.residual_key(&mut stand);
         let mut changes = Vec::with_capacity(self.trace.len());
         for entry in 0..self.trace.len() {
             self.step(&mut stand, entry);
-            let after = self.residue(&mut stand);
+            let after = self.residual_key(&mut stand);
             changes.push(after != before);
             before = after;
         }
@@ -89,34 +89,33 @@ impl<'a, E: Engine> Search<'a, E> {
     }
 
     /// Reads an entry with all its facts.
-    fn step(&mut self, stand: &mut E::Stand, entry: usize) {
+    fn step(&mut self, stand: &mut E::State, entry: usize) {
         match &self.trace[entry] {
             Moment::Position(facts) => {
-                let reading = self.engine.ready(facts);
+                let reading = self.engine.prepare(facts);
                 self.engine.step(stand, &reading);
             }
-            Moment::Tick(now) => self.engine.pass(stand, *now),
+            Moment::Tick(now) => self.engine.tick(stand, *now),
         }
     }
 
-    fn residue(&mut self, stand: &mut E::Stand) -> Residue {
+    fn residual_key(&mut self, stand: &mut E::State) -> ResidualKey {
         match self.engine.state(stand) {
-            Some(state) => Residue::State(state),
-            None => Residue::Text(self.engine.residual(stand).map(|residual| residual.to_string())),
+            Some(state) => ResidualKey::State(state),
+            None => ResidualKey::Text(self.engine.residual(stand).map(|residual| residual.to_string())),
         }
     }
 
-    /// Leaves out as much as the verdict can do without: many pieces at once first, then half of them, then single
-    /// atoms, and of a stretch where nothing held its ends.
+    /// Leaves out what the verdict does not need: first many pieces at once, then halves of them, then single atoms,
+    /// and the ends of stretches without facts.
     ///
-    /// Stops when it has read too many positions over and over; what is left then is a witness all the same, if not
-    /// the smallest.
+    /// Stops at [`MAX_WITNESS_READS`]; the rest is still a witness, though perhaps not the smallest.
     fn minimise(&mut self) {
-        let pieces = self.pieces();
+        let pieces = self.split_pieces();
         self.leave_out(&pieces);
         for piece in &pieces {
             for atom in 0..self.atoms.len() {
-                if self.is_spent() {
+                if self.is_exhausted() {
                     return;
                 }
                 if self.is_kept(piece, atom) && !self.can_do_without(piece.clone(), atom) && piece.len() > 1 {
@@ -126,11 +125,11 @@ impl<'a, E: Engine> Search<'a, E> {
         }
     }
 
-    /// The entries at which some atom holds, each by itself, and the stretches between them.
-    fn pieces(&self) -> Vec<Range<usize>> {
+    /// Returns the entries at which some atom holds, each as one piece, and the stretches between them.
+    fn split_pieces(&self) -> Vec<Range<usize>> {
         let mut pieces: Vec<Range<usize>> = Vec::new();
         for (entry, moment) in self.trace.iter().enumerate() {
-            // Facts that no atom asks for were taken out before.
+            // Facts that no atom asks for were removed before.
             let holds =
                 matches!(moment, Moment::Position(facts) if !facts.known.is_empty() || !facts.unknown.is_empty());
             match pieces.last_mut() {
@@ -152,7 +151,7 @@ impl<'a, E: Engine> Search<'a, E> {
         self.kept[piece.clone()].iter().any(|kept| kept[atom])
     }
 
-    /// Takes an atom out of a piece if the verdict can do without it.
+    /// Removes an atom from a piece if the verdict does not need it; whether it did.
     fn can_do_without(&mut self, piece: Range<usize>, atom: usize) -> bool {
         let before: Vec<bool> = self.kept[piece.clone()].iter().map(|kept| kept[atom]).collect();
         self.kept[piece.clone()].iter_mut().for_each(|kept| kept[atom] = false);
@@ -165,18 +164,18 @@ impl<'a, E: Engine> Search<'a, E> {
         false
     }
 
-    /// Of a stretch that matters, leaves out what it can at its beginning, and then at its end.
+    /// Shortens a stretch that matters at its beginning, and then at its end.
     fn trim(&mut self, piece: Range<usize>, atom: usize) {
         let (mut start, mut end) = (piece.start, piece.end);
         let mut step = (end - start) / 2;
-        while step > 0 && !self.is_spent() {
+        while step > 0 && !self.is_exhausted() {
             if start + step < end && self.can_do_without(start..start + step, atom) {
                 start += step;
             }
             step /= 2;
         }
         let mut step = (end - start) / 2;
-        while step > 0 && !self.is_spent() {
+        while step > 0 && !self.is_exhausted() {
             if start + step < end && self.can_do_without(end - step..end, atom) {
                 end -= step;
             }
@@ -185,11 +184,11 @@ impl<'a, E: Engine> Search<'a, E> {
     }
 
     fn leave_out(&mut self, pieces: &[Range<usize>]) {
-        let is_kept = |search: &Search<'_, E>, piece: &Range<usize>| {
+        let is_kept = |search: &WitnessSearch<'_, E>, piece: &Range<usize>| {
             search.kept[piece.clone()].iter().any(|kept| kept.contains(&true))
         };
         let kept: Vec<Range<usize>> = pieces.iter().filter(|piece| is_kept(self, piece)).cloned().collect();
-        if kept.is_empty() || self.is_spent() {
+        if kept.is_empty() || self.is_exhausted() {
             return;
         }
         let entries = || kept.iter().cloned().flatten();
@@ -208,30 +207,30 @@ impl<'a, E: Engine> Search<'a, E> {
         }
     }
 
-    fn is_spent(&self) -> bool {
-        self.spent > MOST_READ
+    fn is_exhausted(&self) -> bool {
+        self.spent > MAX_WITNESS_READS
     }
 
-    /// Does the verdict follow from what is kept, whatever the rest was?
+    /// Whether the verdict follows from the kept atoms, whatever the others are.
     fn decides(&mut self) -> bool {
         self.spent += self.trace.len();
         let mut stand = self.engine.start();
-        // A letter that left the state where it was; read again, it does so again.
+        // A letter that left the state unchanged does so again.
         let mut idle = None;
         for (entry, moment) in self.trace.iter().enumerate() {
             let facts = match moment {
                 Moment::Tick(now) => {
-                    self.engine.pass(&mut stand, *now);
+                    self.engine.tick(&mut stand, *now);
                     continue;
                 }
                 Moment::Position(facts) => facts,
             };
-            // Entries are read over and over, and few of them otherwise than the time before.
+            // Entries are read many times, mostly with the same atoms kept.
             let (kept, read) = (&self.kept[entry], &mut self.read[entry]);
             let reading = match read {
                 Some((then, reading)) if then == kept => reading,
                 _ => {
-                    let reading = self.engine.ready(&mask(facts, &self.atoms, kept));
+                    let reading = self.engine.prepare(&mask_facts(facts, &self.atoms, kept));
                     &mut read.insert((kept.clone(), reading)).1
                 }
             };
@@ -247,7 +246,7 @@ impl<'a, E: Engine> Search<'a, E> {
         self.engine.verdict(&mut stand, self.at_end) == self.verdict
     }
 
-    fn steps(mut self) -> Vec<WitnessStep> {
+    fn into_steps(mut self) -> Vec<WitnessStep> {
         let mut stand = self.engine.start();
         let mut steps = Vec::new();
         let mut position = 0;
@@ -271,9 +270,9 @@ impl<'a, E: Engine> Search<'a, E> {
     }
 }
 
-/// What tells one residual from another: the number of its state, or where that is not all of it, its text.
+/// Identifies a residual: by the number of its state, or else by its text.
 #[derive(PartialEq)]
-enum Residue {
+enum ResidualKey {
     State(u32),
     Text(Option<String>),
 }

@@ -1,0 +1,55 @@
+//! Violations that are possible but not certain, because facts are unknown.
+
+use crate::facts::Facts;
+use crate::letter::read_letter;
+use crate::monitor_set::{MonitorId, MonitorSet};
+use crate::state::Point;
+use crate::trace_state::{ExtendedState, TraceState};
+
+impl MonitorSet {
+    /// Whether a position breaks an unbroken formula under some resolution of the unknown facts. `before` is the state
+    /// of the trace before it, with all deadlines up to its time expired.
+    ///
+    /// ```
+    /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
+    /// let mut arena = Arena::new();
+    /// let formula = arena.parse("G(halt -> G !pay)").unwrap();
+    /// let mut monitors = MonitorSet::new();
+    /// let id = monitors.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+    /// let mut trace_state = monitors.start();
+    /// monitors.step(&mut trace_state, &Facts::from_names(["hello"]));
+    /// assert!(!monitors.may_break(&trace_state, id, &Facts::from_names(["pay"])));
+    /// monitors.miss(&mut trace_state, 1);
+    /// assert!(monitors.may_break(&trace_state, id, &Facts::from_names(["pay"])));
+    /// assert!(!monitors.may_break(&trace_state, id, &Facts::from_names(["hello"])));
+    /// ```
+    pub fn may_break(&mut self, before: &TraceState, id: MonitorId, facts: &Facts) -> bool {
+        let Some(Some(entry)) = self.entries.get_mut(id.index()) else { return false };
+        let Some(monitor_state) = before.states.get(id.index()) else { return false };
+        // A formula that is judged by its negation is not broken by a single binding.
+        if entry.monitor.compiled.negated {
+            return true;
+        }
+        let time = facts.time.or(before.clock).unwrap_or_default();
+        let skeleton = &entry.monitor.compiled.skeleton;
+        let point = match monitor_state.extended.as_deref() {
+            None => Point::cached(monitor_state.number),
+            Some(ExtendedState::Point(point)) => point.clone(),
+            Some(ExtendedState::Bindings(bindings)) => {
+                return bindings.may_break(&entry.monitor, &mut entry.cache, facts, time);
+            }
+            // For those, `is_undetermined` answers after the position was read.
+            Some(ExtendedState::Data(..) | ExtendedState::Removed) => return false,
+        };
+        let (bits, unknown) = read_letter(&entry.monitor, facts, &[]);
+        entry.cache.may_break(skeleton, &point, bits, unknown, time)
+    }
+
+    /// Whether it is unknown if the last position breaks a formula about data: it sums a value that is no number, or
+    /// depends on unknown facts.
+    pub fn is_undetermined(&self, trace_state: &TraceState, id: MonitorId) -> bool {
+        let monitor_state =
+            trace_state.states.get(id.index()).and_then(|monitor_state| monitor_state.extended.as_deref());
+        matches!(monitor_state, Some(ExtendedState::Data(_, store)) if store.is_undetermined(trace_state.positions))
+    }
+}

@@ -1,0 +1,145 @@
+//! Analysis of formulas: their class, examples, and relations to each other.
+
+use lictor_logic::{Analysis, Arena, Ending, Facts, Lasso, Spelling, Verdict, Word, evaluate, relate, vacuity};
+
+fn analysis(formula: &str) -> Analysis {
+    let mut arena = Arena::new();
+    let f = arena.parse(formula).unwrap();
+    Analysis::new(&arena, f).unwrap()
+}
+
+/// Safety, co-safety, monitorable, bound.
+fn classify(formula: &str) -> (Option<bool>, Option<bool>, Option<bool>, Option<u32>) {
+    let class = analysis(formula).class();
+    (class.safety, class.co_safety, class.monitorable, class.bounded)
+}
+
+#[test]
+fn analysis_classifies_formulas() {
+    let (yes, no) = (Some(true), Some(false));
+    for (formula, expected) in [
+        ("G !a", (yes, no, yes, None)),
+        ("F a", (no, yes, yes, None)),
+        ("a U b", (no, yes, yes, None)),
+        ("a W b", (yes, no, yes, None)),
+        ("G(a -> F b)", (no, no, no, None)),
+        ("G F a", (no, no, no, None)),
+        ("a & X b", (yes, yes, yes, Some(2))),
+        ("F[0,3] a", (yes, yes, yes, Some(4))),
+        ("G(a -> X b)", (yes, no, yes, None)),
+        ("G(a -> O b)", (yes, no, yes, None)),
+        ("F a | G b", (no, no, yes, None)),
+        ("G a & F b", (no, no, yes, None)),
+        ("(F a & G b) | G !c", (no, no, yes, None)),
+        ("forall s. G(e(s) -> G !d(s))", (yes, no, yes, None)),
+        ("exists x. G p(x)", (yes, no, yes, None)),
+    ] {
+        assert_eq!(classify(formula), expected, "{formula}");
+    }
+}
+
+fn shown(lasso: Option<Lasso>) -> String {
+    lasso.map_or("none".to_owned(), |lasso| lasso.to_string())
+}
+
+#[test]
+fn analysis_examples_are_short() {
+    for (formula, satisfying, violating) in [
+        ("F a & G !a", "none", "({})*"),
+        ("F a | G !a", "({})*", "none"),
+        ("F a", "{a} ({})*", "({})*"),
+        ("G a", "({a})*", "({})*"),
+        ("a & X b", "{a} {b} ({})*", "({})*"),
+    ] {
+        let mut analysis = analysis(formula);
+        assert_eq!(shown(analysis.satisfying()), satisfying, "{formula}");
+        assert_eq!(shown(analysis.violating()), violating, "{formula}");
+    }
+}
+
+#[test]
+fn shortest_traces_reach_the_verdict() {
+    let show = |trace: Option<Vec<Facts>>| match trace {
+        None => "none".to_owned(),
+        Some(trace) => trace.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+    };
+    let mut response = analysis("G(a -> F b)");
+    assert_eq!(show(response.shortest(Verdict::Satisfied)), "{}");
+    assert_eq!(show(response.shortest(Verdict::Violated)), "{a}");
+    assert_eq!(show(response.shortest_definite(Verdict::Violated)), "none");
+    let mut erased = analysis("forall s. G(e(s) -> G !d(s))");
+    assert_eq!(show(erased.shortest_definite(Verdict::Violated)), "{e(\"s\"), d(\"s\")}");
+    let mut timed = analysis("G(a -> F[0,30s] b)");
+    let trace = timed.shortest_definite(Verdict::Violated).unwrap();
+    assert_eq!(trace.len(), 2);
+    assert!(trace[1].time.unwrap().since(trace[0].time.unwrap()) > lictor_logic::Span::from_seconds(30));
+}
+
+/// The definition confirms every example.
+#[test]
+fn analysis_examples_satisfy_the_definition() {
+    for formula in [
+        "G(a -> F b)",
+        "F(a & X F(b | c)) & G !d",
+        "(F a) U (F G a)",
+        "G F a & G F b & G(a -> !b)",
+        "G(a -> O[0,2] b) & F a",
+        "(a U b) R c",
+        "G(a -> X(!a W b)) & F(a & F b)",
+        "F[2,4] a & G(a -> Y !a)",
+    ] {
+        let mut arena = Arena::new();
+        let f = arena.parse(formula).unwrap();
+        let mut analysis = Analysis::new(&arena, f).unwrap();
+        for (lasso, value) in [(analysis.satisfying(), true), (analysis.violating(), false)] {
+            let Lasso { stem, cycle } = lasso.unwrap();
+            let positions: Vec<Facts> = stem.iter().chain(&cycle).cloned().collect();
+            let ending = Ending::Repeats { from: stem.len(), period: lictor_logic::Span(0) };
+            let found = evaluate(&arena, f, &Word { positions: &positions, ending });
+            assert_eq!(found, Some(value), "{formula}: {}", Lasso { stem, cycle });
+        }
+    }
+}
+
+#[test]
+fn relate_finds_conflicts_and_implications() {
+    for (left, right, expected) in [
+        ("G a", "F !a", (true, false, false)),
+        ("G a", "F a", (false, true, false)),
+        ("a U b", "F b", (false, true, false)),
+        ("G(a -> b)", "!F(a & !b)", (false, true, true)),
+        ("G a", "G b", (false, false, false)),
+        ("G(a -> F b)", "G(a -> F[0,3] b)", (false, false, true)),
+    ] {
+        let mut arena = Arena::new();
+        let (f, g) = (arena.parse(left).unwrap(), arena.parse(right).unwrap());
+        let relation = relate(&arena, f, g).unwrap();
+        assert_eq!((relation.contradict, relation.implies, relation.implied), expected, "{left} / {right}");
+        assert_eq!(relation.both.is_none(), relation.contradict);
+        assert_eq!(relation.left_only.is_none(), relation.implies);
+        assert_eq!(relation.right_only.is_none(), relation.implied);
+    }
+}
+
+#[test]
+fn vacuity_reports_response_without_request() {
+    let mut arena = Arena::new();
+    let f = arena.parse("G(a -> F b)").unwrap();
+    let show = |trace: &[Facts]| -> Vec<String> {
+        vacuity(&arena, f, trace).into_iter().map(|atom| arena.show(atom, Spelling::Ascii).to_string()).collect()
+    };
+    assert_eq!(show(&[Facts::from_names(["c"]), Facts::from_names(["c"])]), ["b"]);
+    assert!(show(&[Facts::from_names(["a"]), Facts::from_names(["b"])]).is_empty());
+    assert!(show(&[Facts::from_names(["a"])]).is_empty());
+}
+
+#[test]
+fn automaton_of_response_has_two_states() {
+    let automaton = analysis("G(a -> F b)").automaton().unwrap();
+    let states: Vec<String> = automaton.states.iter().map(|state| state.residual.to_string()).collect();
+    assert_eq!(states, ["G(a -> F b)", "F b & G(a -> F b)"]);
+    let mut edges: Vec<String> =
+        automaton.edges.iter().map(|edge| format!("{}->{}: {}", edge.from, edge.to, edge.guard)).collect();
+    edges.sort();
+    assert_eq!(edges, ["0->0: !a | b", "0->1: a & !b", "1->0: b", "1->1: !b"]);
+}

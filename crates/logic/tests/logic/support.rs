@@ -1,0 +1,8 @@
+//! What several tests share: engines and their claims, the oracle that disproves them, traces and their notation.
+
+pub(crate) mod claim;
+pub(crate) mod engine;
+pub(crate) mod notation;
+pub(crate) mod oracle;
+pub(crate) mod random;
+pub(crate) mod trace;
