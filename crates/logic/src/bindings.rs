@@ -149,13 +149,13 @@ impl Bindings {
             let breaks = |cache: &mut Cache, class, bits, unknown| {
                 cache.may_break(skeleton, population.classes.point(class), bits, unknown, time)
             };
-            if touches.iter().any(|touch| breaks(cache, population.class_of(touch), touch.bits, touch.unknown)) {
+            if touches.iter().any(|touch| breaks(cache, population.touched_class(touch), touch.bits, touch.unknown)) {
                 return true;
             }
             // All others read the background letter; a class whose members are all touched has none left.
             let mut touched: FxHashMap<ClassId, u64> = FxHashMap::default();
             for touch in touches.iter().filter(|touch| touch.cell.is_some()) {
-                *touched.entry(population.class_of(touch)).or_default() += 1;
+                *touched.entry(population.touched_class(touch)).or_default() += 1;
             }
             population.classes.occupied().any(|class| {
                 let is_left = touched.get(&class).is_none_or(|count| *count < population.classes.members(class));

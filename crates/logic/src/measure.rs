@@ -197,16 +197,16 @@ impl FixedDecimal {
     }
 
     #[must_use]
-    pub(crate) fn plus(self, other: FixedDecimal) -> FixedDecimal {
+    pub(crate) fn saturating_add(self, other: FixedDecimal) -> FixedDecimal {
         FixedDecimal(self.0.saturating_add(other.0))
     }
 
     #[must_use]
-    pub(crate) fn minus(self, other: FixedDecimal) -> FixedDecimal {
+    pub(crate) fn saturating_sub(self, other: FixedDecimal) -> FixedDecimal {
         FixedDecimal(self.0.saturating_sub(other.0))
     }
 
-    fn times(self, other: FixedDecimal) -> FixedDecimal {
+    fn saturating_mul(self, other: FixedDecimal) -> FixedDecimal {
         // In parts, so that no intermediate product leaves the range.
         let (whole, part) = (self.0 / UNITS_PER_ONE, self.0 % UNITS_PER_ONE);
         let small = match part.checked_mul(other.0) {
@@ -217,7 +217,7 @@ impl FixedDecimal {
     }
 
     /// Returns the quotient; none for a division by zero.
-    pub(crate) fn over(self, other: FixedDecimal) -> Option<FixedDecimal> {
+    pub(crate) fn divide(self, other: FixedDecimal) -> Option<FixedDecimal> {
         if other.0 == 0 {
             return None;
         }
@@ -254,10 +254,10 @@ impl Quantity {
         match (left, right) {
             (Quantity::Nothing, _) | (_, Quantity::Nothing) => Quantity::Nothing,
             (Quantity::Number(left), Quantity::Number(right)) => match sign {
-                Arithmetic::Plus => Quantity::Number(left.plus(*right)),
-                Arithmetic::Minus => Quantity::Number(left.minus(*right)),
-                Arithmetic::Times => Quantity::Number(left.times(*right)),
-                Arithmetic::Over => left.over(*right).map_or(Quantity::Nothing, Quantity::Number),
+                Arithmetic::Plus => Quantity::Number(left.saturating_add(*right)),
+                Arithmetic::Minus => Quantity::Number(left.saturating_sub(*right)),
+                Arithmetic::Times => Quantity::Number(left.saturating_mul(*right)),
+                Arithmetic::Over => left.divide(*right).map_or(Quantity::Nothing, Quantity::Number),
             },
             _ => Quantity::Unknown,
         }
@@ -294,18 +294,18 @@ mod tests {
 
     #[test]
     fn fixed_decimals_add_up_exactly() {
-        assert_eq!(number(0.1).plus(number(0.2)), number(0.3));
-        assert_eq!(number(2.5).times(number(-4.0)), number(-10.0));
-        assert_eq!(number(1.0).over(number(8.0)), Some(number(0.125)));
-        assert_eq!(number(1.0).over(FixedDecimal::ZERO), None);
-        assert_eq!(number(19_999.99).minus(number(0.99)), number(19_999.0));
+        assert_eq!(number(0.1).saturating_add(number(0.2)), number(0.3));
+        assert_eq!(number(2.5).saturating_mul(number(-4.0)), number(-10.0));
+        assert_eq!(number(1.0).divide(number(8.0)), Some(number(0.125)));
+        assert_eq!(number(1.0).divide(FixedDecimal::ZERO), None);
+        assert_eq!(number(19_999.99).saturating_sub(number(0.99)), number(19_999.0));
     }
 
     #[test]
     fn fixed_decimal_overflow_saturates() {
         assert!(number(1e300) > number(1e25));
-        assert!(number(1e300).plus(number(-1.0)) > number(1e25));
+        assert!(number(1e300).saturating_add(number(-1.0)) > number(1e25));
         assert!(number(-1e300) < number(-1e25));
-        assert!(number(1e20).times(number(1e20)) > number(1e25));
+        assert!(number(1e20).saturating_mul(number(1e20)) > number(1e25));
     }
 }

@@ -111,9 +111,9 @@ impl MonitorSet {
         }
         let now = trace_state.clock.unwrap_or_default();
         let observation = Observation::new();
-        let reading = StepReader { observation: &observation, facts: Some(facts), unknown: true, now };
+        let reader = StepReader { observation: &observation, facts: Some(facts), unknown: true, now };
         for &monitor in monitors {
-            self.step_one(trace_state, monitor, 0, reading);
+            self.step_one(trace_state, monitor, 0, reader);
         }
     }
 }

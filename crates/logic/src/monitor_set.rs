@@ -5,6 +5,8 @@
 //! monitors finds the few that a position touches. A monitor costs nothing if it is not touched and an empty letter
 //! does not change its state.
 
+mod entry;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +25,8 @@ use crate::state::Point;
 use crate::term::Value;
 use crate::trace_state::{ExtendedState, MonitorState, TraceState, VerdictCounts};
 use crate::verdict::Verdict;
+pub(crate) use entry::Entry;
+use entry::{Asker, Scratch};
 
 /// Returns a version that no other set has, so that no set uses the letter plan of another.
 fn next_version() -> u64 {
@@ -95,87 +99,6 @@ pub struct MonitorSet {
     /// Changes whenever a monitor is added or removed.
     pub(crate) version: u64,
     pub(crate) scratch: Scratch,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) monitor: Arc<Monitor>,
-    pub(crate) cache: Cache,
-    pub(crate) after: After,
-    /// Whether it is neither quantified nor in need of whole positions.
-    pub(crate) is_plain: bool,
-    pub(crate) width: u32,
-    /// The start state of a formula without quantifiers.
-    start: Point,
-    /// The start state of all bindings.
-    fresh: Option<Arc<Bindings>>,
-    /// For a formula about data, the numbers of its fact names.
-    pub(crate) data_names: Vec<Name>,
-    /// How many rows a trace may keep for it.
-    pub(crate) rows: usize,
-}
-
-/// A monitor that asks for a name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker {
-    pub(crate) monitor: u32,
-    pub(crate) bit: u8,
-    /// Whether any values match and there is no binding: the bit is set without reading the fact.
-    pub(crate) bare: bool,
-    /// Whether the fact's first value is the binding and bindings share no facts: one look-up shows if anything moves.
-    pub(crate) direct: bool,
-    /// Whether it feeds the tables of a formula about data.
-    pub(crate) data: bool,
-}
-
-/// A fact of the position that matches the name in a monitor's pattern.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FactMatch {
-    pub(crate) bit: u8,
-    /// Its index in the observation.
-    pub(crate) place: u32,
-    /// The next match of the same monitor.
-    pub(crate) next: Option<u32>,
-}
-
-/// Buffers that every step reuses.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    observation: Observation,
-    /// For each monitor, the letter bits set so far, and whether it is in `touched`.
-    pub(crate) letters: Vec<u64>,
-    pub(crate) is_touched: Vec<bool>,
-    pub(crate) touched: Vec<u32>,
-    /// For monitors that need values, the facts they ask for.
-    pub(crate) matches: Vec<FactMatch>,
-    /// For each monitor, its first and last match.
-    pub(crate) ends: Vec<Option<(u32, u32)>>,
-    /// The sum of what was prefetched; it keeps the compiler from dropping the reads.
-    pub(crate) prefetch: u64,
-    pub(crate) bindings: Vec<crate::population::BindingVerdict>,
-    pub(crate) decided: Vec<Conclusion>,
-}
-
-impl Scratch {
-    /// Adds a fact that a monitor asks for.
-    pub(crate) fn add_match(&mut self, monitor: u32, bit: u8, place: u32) {
-        let new = self.matches.len() as u32;
-        self.matches.push(FactMatch { bit, place, next: None });
-        let ends = &mut self.ends[monitor as usize];
-        match ends {
-            Some((_, last)) => {
-                self.matches[*last as usize].next = Some(new);
-                *last = new;
-            }
-            None => *ends = Some((new, new)),
-        }
-    }
-
-    /// Returns the facts that a monitor asks for, in order.
-    pub(crate) fn fact_matches(&self, monitor: u32) -> impl Iterator<Item = &FactMatch> {
-        let first = self.ends[monitor as usize].map(|(first, _)| &self.matches[first as usize]);
-        std::iter::successors(first, |hit| hit.next.map(|next| &self.matches[next as usize]))
-    }
 }
 
 impl MonitorSet {
@@ -507,30 +430,5 @@ impl MonitorSet {
             _ => None,
         });
         ends.min()
-    }
-}
-
-impl Entry {
-    pub(crate) fn initial_state(&mut self) -> ExtendedState {
-        if let Some(data) = &self.monitor.data {
-            return ExtendedState::Data(self.start.clone(), data.start(self.rows));
-        }
-        if self.monitor.shape.quantified {
-            let Entry { monitor, cache, fresh, .. } = self;
-            ExtendedState::Bindings(Arc::clone(fresh.get_or_insert_with(|| Arc::new(Bindings::new(monitor, cache)))))
-        } else {
-            ExtendedState::Point(self.start.clone())
-        }
-    }
-
-    /// Whether a trace is in the start state of a monitor. False for a state with deadlines or data, which is saved in
-    /// full.
-    pub(crate) fn is_at_start(&self, monitor_state: &MonitorState) -> bool {
-        match monitor_state.extended.as_deref() {
-            // A decided formula keeps no bindings.
-            None => !self.monitor.shape.quantified && self.start.id() == Some(monitor_state.number),
-            Some(ExtendedState::Bindings(bindings)) => self.fresh.as_ref().is_some_and(|fresh| bindings.is_same(fresh)),
-            Some(ExtendedState::Point(_) | ExtendedState::Data(..) | ExtendedState::Removed) => false,
-        }
     }
 }

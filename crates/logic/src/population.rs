@@ -266,7 +266,7 @@ impl Population {
         // Every binding steps from its state before this position.
         let mut moves: Vec<(Box<Binding>, Option<CellId>, Point)> = Vec::with_capacity(touches.len());
         for touch in touches {
-            let class = self.class_of(&touch);
+            let class = self.touched_class(&touch);
             let (target, broke) = advance(scene, self.classes.point(class), touch.bits, touch.unknown);
             if broke {
                 decided.push((Verdict::Violated, Some(touch.binding.clone())));
@@ -305,7 +305,7 @@ impl Population {
     }
 
     /// Returns the class of a touched binding.
-    pub(crate) fn class_of(&self, touch: &TouchedBinding) -> ClassId {
+    pub(crate) fn touched_class(&self, touch: &TouchedBinding) -> ClassId {
         match touch.cell {
             Some(cell) => self.classes.find(self.cells.class(cell)),
             None => self.find_inherited_class(&touch.binding, false),
@@ -318,7 +318,7 @@ impl Population {
         let is_compared = !scene.monitor.compiled.rigid.is_trivial();
         touches.iter().all(|touch| {
             let may_rest = touch.unknown == 0 && !(touch.cell.is_none() && is_compared);
-            may_rest && self.leaves_unchanged(scene, self.class_of(touch), touch.bits)
+            may_rest && self.leaves_unchanged(scene, self.touched_class(touch), touch.bits)
         })
     }
 

@@ -67,14 +67,14 @@ impl KnownLetter<'_> {
 pub(crate) struct Progress<'a> {
     pub(crate) norms: &'a mut Norms,
     pub(crate) clocks: &'a [Clock],
-    pub(crate) reading: KnownLetter<'a>,
+    pub(crate) letter: KnownLetter<'a>,
     updated: FxHashMap<Norm, Norm>,
     unfolded: FxHashMap<Norm, Dnf>,
 }
 
 impl<'a> Progress<'a> {
-    pub(crate) fn new(norms: &'a mut Norms, clocks: &'a [Clock], reading: KnownLetter<'a>) -> Progress<'a> {
-        Progress { norms, clocks, reading, updated: FxHashMap::default(), unfolded: FxHashMap::default() }
+    pub(crate) fn new(norms: &'a mut Norms, clocks: &'a [Clock], letter: KnownLetter<'a>) -> Progress<'a> {
+        Progress { norms, clocks, letter, updated: FxHashMap::default(), unfolded: FxHashMap::default() }
     }
 
     /// Returns the truth of a norm without future operators.
@@ -82,19 +82,19 @@ impl<'a> Progress<'a> {
         match self.norms.node(norm) {
             NormNode::True => Ok(true),
             NormNode::False => Ok(false),
-            NormNode::Literal { bit, positive } => Ok(self.reading.bit(*bit)? == *positive),
+            NormNode::Literal { bit, positive } => Ok(self.letter.bit(*bit)? == *positive),
             NormNode::And(list) => self.evaluate_all(list, true),
             NormNode::Or(list) => self.evaluate_all(list, false),
             NormNode::Previous { was, .. } => Ok(*was),
             NormNode::Since { left, f, g, .. } => self.evaluate_since(*left > 0, *f, Some(*g)),
             NormNode::Trigger { left, f, g, .. } => self.evaluate_trigger(*left > 0, *f, Some(*g)),
             NormNode::TimedSince { clock, marks, f, g } => self.evaluate_since_within(
-                self.reading.has_mark_within(*clock, marks),
+                self.letter.has_mark_within(*clock, marks),
                 *f,
                 self.starts_at_once(*clock).then_some(*g),
             ),
             NormNode::TimedTrigger { clock, marks, f, g } => self.evaluate_trigger_within(
-                self.reading.has_mark_within(*clock, marks),
+                self.letter.has_mark_within(*clock, marks),
                 *f,
                 self.starts_at_once(*clock).then_some(*g),
             ),
@@ -286,7 +286,7 @@ impl<'a> Progress<'a> {
         let mut kept = if !marks.is_empty() && stays()? { marks.to_vec() } else { Vec::new() };
         for mark in &mut kept {
             if let Mark::At { slot, ripe } = mark {
-                *ripe = self.reading.is_ripe(*slot, *ripe);
+                *ripe = self.letter.is_ripe(*slot, *ripe);
             }
         }
         // Of those whose lower bound has been reached, the newest outlives the others.
@@ -300,7 +300,7 @@ impl<'a> Progress<'a> {
 
     /// Returns one mark for any number of them, if time is not known.
     fn abstract_marks(&self, marks: Vec<Mark>) -> Vec<Mark> {
-        match self.reading {
+        match self.letter {
             KnownLetter::Partial { .. } if !marks.is_empty() => vec![Mark::At { slot: 0, ripe: true }],
             _ => marks,
         }
@@ -309,7 +309,7 @@ impl<'a> Progress<'a> {
     /// Returns the start of a timed obligation after this position; none if its bound no longer matters.
     fn ripen_start(&self, clock: u8, start: Start) -> Option<Start> {
         let Start::At { slot, ripe } = start else { return Some(start) };
-        let ripe = self.reading.is_ripe(slot, ripe);
+        let ripe = self.letter.is_ripe(slot, ripe);
         let endless = self.clocks[usize::from(clock)].to.is_none();
         if ripe && endless { None } else { Some(Start::At { slot, ripe }) }
     }
@@ -381,7 +381,7 @@ impl<'a> Progress<'a> {
     /// Whether this position is within the bound of a timed obligation. Past deadlines were expired before.
     fn is_within(&self, clock: u8, start: Start) -> bool {
         match start {
-            Start::At { slot, ripe } => self.reading.is_ripe(slot, ripe),
+            Start::At { slot, ripe } => self.letter.is_ripe(slot, ripe),
             Start::Unstarted | Start::Now => self.starts_at_once(clock),
         }
     }

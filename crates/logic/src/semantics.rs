@@ -250,13 +250,13 @@ impl<'a> Evaluation<'a> {
             }
             (_, None) => Quantity::Unknown,
             (AggregateKind::Sum, Some(numbers)) => {
-                Quantity::Number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::plus))
+                Quantity::Number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::saturating_add))
             }
             (AggregateKind::Min, Some(numbers)) => number(numbers.into_iter().min()),
             (AggregateKind::Max, Some(numbers)) => number(numbers.into_iter().max()),
             (AggregateKind::Average, Some(numbers)) => {
                 let count = FixedDecimal::from_whole(numbers.len() as u64);
-                number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::plus).over(count))
+                number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::saturating_add).divide(count))
             }
         }
     }

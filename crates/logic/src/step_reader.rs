@@ -103,7 +103,7 @@ impl MonitorSet {
         now: Time,
     ) {
         let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
-        let reading = StepReader { observation, facts, unknown, now };
+        let reader = StepReader { observation, facts, unknown, now };
         self.touch_readers(observation);
         if unknown || !self.whole.is_empty() {
             self.touch_whole_readers(facts, unknown);
@@ -111,10 +111,10 @@ impl MonitorSet {
         let mut touched = std::mem::take(&mut self.scratch.touched);
         for &monitor in &touched {
             let bits = std::mem::take(&mut self.scratch.letters[monitor as usize]);
-            self.step_one(trace_state, monitor, bits, reading);
+            self.step_one(trace_state, monitor, bits, reader);
         }
         if trace_state.has_restless() {
-            self.step_restless(trace_state, reading);
+            self.step_restless(trace_state, reader);
         }
         for &monitor in &touched {
             self.scratch.is_touched[monitor as usize] = false;
@@ -128,27 +128,27 @@ impl MonitorSet {
     /// Reads an observation that was prepared.
     #[inline]
     fn read_prepared(&mut self, trace_state: &mut TraceState, observation: &Observation, plan: &LetterPlan, now: Time) {
-        let reading = StepReader { observation, facts: None, unknown: false, now };
+        let reader = StepReader { observation, facts: None, unknown: false, now };
         for (monitor, bits) in &plan.letters {
-            self.step_one(trace_state, *monitor, *bits, reading);
+            self.step_one(trace_state, *monitor, *bits, reader);
         }
         if trace_state.has_restless() {
             plan.letters.iter().for_each(|(monitor, _)| self.scratch.is_touched[*monitor as usize] = true);
-            self.step_restless(trace_state, reading);
+            self.step_restless(trace_state, reader);
             plan.letters.iter().for_each(|(monitor, _)| self.scratch.is_touched[*monitor as usize] = false);
         }
     }
 
     /// Steps the monitors that an empty letter moves, unless they were touched.
     #[inline(never)]
-    fn step_restless(&mut self, trace_state: &mut TraceState, reading: StepReader<'_>) {
+    fn step_restless(&mut self, trace_state: &mut TraceState, reader: StepReader<'_>) {
         for group in 0..trace_state.groups() {
             let mut bits = trace_state.restless(group);
             while bits != 0 {
                 let monitor = group as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
                 if !self.scratch.is_touched[monitor as usize] {
-                    self.step_one(trace_state, monitor, 0, reading);
+                    self.step_one(trace_state, monitor, 0, reader);
                 }
             }
         }
@@ -242,17 +242,17 @@ impl MonitorSet {
     }
 
     #[inline]
-    pub(crate) fn step_one(&mut self, trace_state: &mut TraceState, monitor: u32, bits: u64, reading: StepReader<'_>) {
+    pub(crate) fn step_one(&mut self, trace_state: &mut TraceState, monitor: u32, bits: u64, reader: StepReader<'_>) {
         let Some(Some(entry)) = self.entries.get(monitor as usize) else { return };
         let monitor_state = &mut trace_state.states[monitor as usize];
         if monitor_state.extended.is_none() {
-            if !reading.unknown
+            if !reader.unknown
                 && entry.is_plain
                 && let Some(target) = entry.cache.look_up(monitor_state.number, bits, entry.width)
             {
                 let is_calm = entry.cache.is_calm(monitor_state.number, target);
                 if !is_calm && target == VIOLATED_STATE && entry.after == After::Each {
-                    self.step_wide(trace_state, monitor, bits, reading);
+                    self.step_wide(trace_state, monitor, bits, reader);
                     return;
                 }
                 monitor_state.number = target;
@@ -265,37 +265,37 @@ impl MonitorSet {
                 return;
             }
         }
-        self.step_wide(trace_state, monitor, bits, reading);
+        self.step_wide(trace_state, monitor, bits, reader);
     }
 
     /// Steps a monitor whose transition is not in the table, or whose state is more than a number.
     ///
     /// Not inlined, like all rare cases: it would make the hot path save and spill registers.
     #[inline(never)]
-    fn step_wide(&mut self, trace_state: &mut TraceState, monitor: u32, bits: u64, reading: StepReader<'_>) {
+    fn step_wide(&mut self, trace_state: &mut TraceState, monitor: u32, bits: u64, reader: StepReader<'_>) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let monitor_state = &mut trace_state.states[monitor as usize];
         let at = monitor_state.number;
-        let is_whole = reading.unknown || entry.monitor.shape.whole;
+        let is_whole = reader.unknown || entry.monitor.shape.whole;
         match monitor_state.extended.as_deref_mut() {
             Some(ExtendedState::Removed) => return,
-            Some(ExtendedState::Data(..)) => return self.step_data(trace_state, monitor, reading),
+            Some(ExtendedState::Data(..)) => return self.step_data(trace_state, monitor, reader),
             Some(ExtendedState::Bindings(shared)) => {
-                let facts = is_whole.then(|| reading.to_facts(&self.spelt));
+                let facts = is_whole.then(|| reader.to_facts(&self.spelt));
                 let mut near: [CandidateFact<'_>; 8] = [(0, &[]); 8];
                 let mut far: Vec<CandidateFact<'_>> = Vec::new();
                 let mut count = 0;
-                for hit in self.scratch.fact_matches(monitor) {
-                    let hit = (hit.bit, reading.observation.values(hit.place));
+                for found in self.scratch.fact_matches(monitor) {
+                    let found = (found.bit, reader.observation.values(found.place));
                     match near.get_mut(count) {
-                        Some(place) => *place = hit,
-                        None if far.is_empty() => far.extend(near.into_iter().chain([hit])),
-                        None => far.push(hit),
+                        Some(place) => *place = found,
+                        None if far.is_empty() => far.extend(near.into_iter().chain([found])),
+                        None => far.push(found),
                     }
                     count += 1;
                 }
                 let matches = if far.is_empty() { &near[..count] } else { &far };
-                let (after, time) = (entry.after, reading.now);
+                let (after, time) = (entry.after, reader.now);
                 let mut scene = StepContext { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
                 // Shared bindings are copied only if they move.
                 let is_shared = Arc::strong_count(shared) > 1;
@@ -311,7 +311,7 @@ impl MonitorSet {
             }
             extended => {
                 let (bits, unknown) = match is_whole {
-                    true => read_letter(&entry.monitor, &reading.to_facts(&self.spelt), &[]),
+                    true => read_letter(&entry.monitor, &reader.to_facts(&self.spelt), &[]),
                     false => (bits, 0),
                 };
                 let skeleton = &entry.monitor.compiled.skeleton;
@@ -319,10 +319,10 @@ impl MonitorSet {
                     Some(ExtendedState::Point(point)) => &*point,
                     _ => &Point::cached(at),
                 };
-                let mut point = entry.cache.step(skeleton, from, bits, unknown, reading.now);
+                let mut point = entry.cache.step(skeleton, from, bits, unknown, reader.now);
                 if entry.after == After::Each && entry.cache.verdict(skeleton, &point) == Verdict::Violated {
                     // The violation is reported and then excused: the past stays as it was.
-                    point = entry.cache.step(skeleton, from, bits | entry.monitor.excuse, unknown, reading.now);
+                    point = entry.cache.step(skeleton, from, bits | entry.monitor.excuse, unknown, reader.now);
                     monitor_state.decide(Verdict::Violated, trace_state.positions);
                     let id = MonitorId(monitor);
                     self.scratch.decided.push(Conclusion { monitor: id, verdict: Verdict::Violated, binding: None });
@@ -335,7 +335,7 @@ impl MonitorSet {
 
     /// Steps a formula about data.
     #[inline(never)]
-    fn step_data(&mut self, trace_state: &mut TraceState, monitor: u32, reading: StepReader<'_>) {
+    fn step_data(&mut self, trace_state: &mut TraceState, monitor: u32, reader: StepReader<'_>) {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let monitor_state = &mut trace_state.states[monitor as usize];
         let (Some(ExtendedState::Data(point, store)), Some(data)) =
@@ -343,19 +343,19 @@ impl MonitorSet {
         else {
             return;
         };
-        let present = match reading.facts {
+        let present = match reader.facts {
             Some(facts) => PositionFacts::Facts(facts, &data.names),
-            None => PositionFacts::Observation(reading.observation, &entry.data_names),
+            None => PositionFacts::Observation(reader.observation, &entry.data_names),
         };
-        let read = data.read(store, present, trace_state.positions, reading.now);
+        let read = data.read(store, present, trace_state.positions, reader.now);
         let broken = if read.broken.is_empty() { 0 } else { entry.monitor.broken_bit() };
         let unknown = if read.is_unknown { entry.monitor.broken_bit() } else { 0 };
         let skeleton = &entry.monitor.compiled.skeleton;
-        let mut next = entry.cache.step(skeleton, point, broken, unknown, reading.now);
+        let mut next = entry.cache.step(skeleton, point, broken, unknown, reader.now);
         let mut verdict = entry.cache.verdict(skeleton, &next);
         let is_each = entry.after == After::Each;
         if is_each && verdict == Verdict::Violated {
-            next = entry.cache.step(skeleton, point, broken | entry.monitor.excuse, unknown, reading.now);
+            next = entry.cache.step(skeleton, point, broken | entry.monitor.excuse, unknown, reader.now);
         } else if is_each {
             verdict = Verdict::Inconclusive;
         }

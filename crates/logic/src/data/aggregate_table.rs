@@ -204,7 +204,7 @@ impl AggregateTable {
             AggregateKind::Sum | AggregateKind::Average if group.strange > 0 => Quantity::Unknown,
             AggregateKind::Sum => Quantity::Number(group.sum),
             AggregateKind::Average => {
-                group.sum.over(FixedDecimal::from_whole(group.count)).map_or(Quantity::Nothing, Quantity::Number)
+                group.sum.divide(FixedDecimal::from_whole(group.count)).map_or(Quantity::Nothing, Quantity::Number)
             }
         }
     }
@@ -303,7 +303,7 @@ impl Group {
         match kind {
             AggregateKind::Count => {}
             AggregateKind::Sum | AggregateKind::Average => match FixedDecimal::from_value(value) {
-                Some(number) => self.sum = self.sum.plus(number),
+                Some(number) => self.sum = self.sum.saturating_add(number),
                 None => self.strange += 1,
             },
             AggregateKind::Distinct => *self.values().counts.entry(value.clone()).or_default() += 1,
@@ -332,7 +332,7 @@ impl Group {
         match kind {
             AggregateKind::Count => {}
             AggregateKind::Sum | AggregateKind::Average => match FixedDecimal::from_value(value) {
-                Some(number) => self.sum = self.sum.minus(number),
+                Some(number) => self.sum = self.sum.saturating_sub(number),
                 None => self.strange -= 1,
             },
             AggregateKind::Distinct | AggregateKind::Min | AggregateKind::Max => {
