@@ -48,8 +48,9 @@ impl fmt::Display for Lasso {
 }
 
 /// The class of a formula; `None` if it is too large to classify, or depends on times.
+///
+/// Not `#[non_exhaustive]`: a report that misses a part should not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Class {
     /// Some infinite trace satisfies it.
     pub satisfiable: bool,
