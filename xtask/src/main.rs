@@ -49,9 +49,10 @@ const NIGHTLY_FACTOR: &str = "30";
 /// The variable by which the differential tests learn their size.
 const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
 
-/// How many bits of a ledger are flipped at night, and how often one is killed, with the variables that say so.
-const LEDGERS: [(&str, &str, &str); 2] =
-    [("tamper", "LICTOR_TAMPER_FLIPS", "2000000"), ("torture", "LICTOR_KILLS", "5000")];
+/// The tests of ledgers at night: the binary, the names of the tests, and the variable with their size: how many bits are
+/// flipped, and how often a writer is killed.
+const LEDGERS: [(&str, &str, &str, &str); 2] =
+    [("ledger", "tamper", "LICTOR_TAMPER_FLIPS", "2000000"), ("torture", "", "LICTOR_KILLS", "5000")];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
@@ -142,15 +143,15 @@ fn count_words(files: &[&str]) -> Result<(), String> {
 /// what we depend on; true if nothing failed.
 fn nightly() -> bool {
     let mut tally = Tally::new();
-    let sized = |arguments: &[&str], variable: &str, size: &str| {
+    let sized = |package: &str, test: &str, names: &[&str], variable: &str, size: &str| {
         let size = std::env::var(variable).unwrap_or_else(|_| size.into());
-        let test = ["test", "--release", "--no-fail-fast", "--package"];
-        Cargo::new(test.iter().chain(arguments).copied().chain(["--", "--show-output"])).variable(variable, &size)
+        let call = ["test", "--release", "--no-fail-fast", "--package", package, "--test", test, "--", "--show-output"];
+        Cargo::new(call.iter().chain(names).copied()).variable(variable, &size)
     };
-    let differential = ["lictor-logic", "--test", "differential", "--test", "data"];
-    tally.tests("differential tests", sized(&differential, PAIRS, NIGHTLY_FACTOR));
-    for (test, variable, size) in LEDGERS {
-        tally.tests("ledgers", sized(&["lictor-ledger", "--test", test], variable, size));
+    let differential = sized("lictor-logic", "logic", &["differential", "data"], PAIRS, NIGHTLY_FACTOR);
+    tally.tests("differential tests", differential);
+    for (test, name, variable, size) in LEDGERS {
+        tally.tests("ledgers", sized("lictor-ledger", test, &[name], variable, size));
     }
     tally.step("dependencies: licences, bans, sources, advisories", deny::check);
     tally.finish()

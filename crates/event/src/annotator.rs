@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn annotator_is_asked_about_its_events_in_one_batch() {
+    fn annotator_gets_its_events_as_one_batch() {
         let mut events = batch();
         Annotators::new([Box::new(Scripted(|events| events.iter().map(|_| yes()).collect())) as _])
             .annotate(&mut events);

@@ -4,6 +4,7 @@
 //! explained in STYLE.md and ARCHITECTURE.md; this is where they are decided.
 
 mod licences;
+mod names;
 mod pages;
 mod source;
 mod tree;

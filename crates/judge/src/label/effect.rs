@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_verb_of_a_name_tells() {
+    fn effect_follows_verb_of_tool_name() {
         for (tool, effects) in [
             ("get_user_details", &["read"][..]),
             ("GmailSendEmail", &["external", "write"]),

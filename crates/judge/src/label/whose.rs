@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_named_last_owns_what_follows() {
+    fn event_belongs_to_last_named_subject() {
         let (mut whose, session) = (Whose::default(), Text::from("s"));
         whose.note(&event(None, None), &[]);
         for history in [History::Subject, History::Principal, History::Agent] {

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_told_by_its_last_event() {
+    fn witness_shows_last_event_of_stretch() {
         let told = condensed(vec![
             proof(1, &[], &["consent"]),
             proof(2, &[], &["consent"]),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_everywhere_is_told_once() {
+    fn witness_reports_absent_fact_once() {
         let paid = |step| proof(step, &["paid(\"p\",20)"], &[]);
         let other = |step| proof(step, &[], &["paid(\"p\",_)"]);
         let told = gathered(vec![other(1), paid(2), other(3), other(4), paid(5), other(6), paid(7)]);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_held_something_stay() {
+    fn witness_keeps_events_with_facts() {
         let told = condensed(vec![proof(2, &["erasure"], &[]), proof(4, &["discloses"], &["retained"])]);
         assert_eq!(told.iter().map(|proof| proof.step).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(told[1].absent, ["retained"]);

@@ -72,7 +72,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_session_is_what_was_committed_to_it(
+    fn session_equals_its_committed_events(
         script in prop::collection::vec((0..2usize, 0..6usize, 1..5i64, 0..4usize, any::<bool>()), 1..25)
     ) {
         let (mut judge, mut plain) = (self::judge(), self::judge());
