@@ -32,7 +32,7 @@ pub(crate) struct StepReader<'a> {
 
 impl StepReader<'_> {
     /// Returns all facts, for letters that need them together.
-    fn to_facts(&self, names: &[Arc<str>]) -> Facts {
+    fn to_facts(self, names: &[Arc<str>]) -> Facts {
         self.facts.cloned().unwrap_or_else(|| self.observation.to_facts(names))
     }
 }
