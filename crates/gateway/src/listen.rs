@@ -2,7 +2,7 @@
 
 mod chunks;
 mod head;
-mod vetted;
+mod strict_stream;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -26,11 +26,11 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::AnswerBody;
 use crate::control;
+use crate::error_response::ErrorResponse;
 use crate::exchange;
 use crate::gateway::Gateway;
 use crate::identity::{EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
-use crate::told::Told;
-use vetted::{Gate, Patience, Vetted};
+use strict_stream::{Gate, Patience, StrictStream};
 
 /// How a connection of HTTP/2 begins.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -95,8 +95,8 @@ where
     let patience = Patience { head: limits.head, idle: limits.idle, write: limits.write };
     let gate = Gate::new()?;
     let vetted = match is_second {
-        true => Vetted::open(stream, begun, gate.clone(), patience),
-        false => Vetted::new(stream, begun, gate.clone(), patience),
+        true => StrictStream::open(stream, begun, gate.clone(), patience),
+        false => StrictStream::new(stream, begun, gate.clone(), patience),
     };
     let shared = Arc::clone(gateway);
     let service = service_fn(move |request: Request<Incoming>| {
@@ -171,8 +171,8 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
         let refused = RefusedInput::new(fault.code, &[]);
         let told = match Box::pin(gateway.judges.refuse(EVERYBODY, refused)).await {
-            Ok(()) => Told::new(fault.status, fault.code, fault.message),
-            Err(_) => Told::unavailable(),
+            Ok(()) => ErrorResponse::new(fault.status, fault.code, fault.message),
+            Err(_) => ErrorResponse::unavailable(),
         };
         gateway.journal.say(&gateway.metrics, "malformed", json!({"code": fault.code}));
         let mut response = told.response(None);

@@ -1,8 +1,9 @@
 //! A call of a hook, decided and answered.
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, Text};
+use lictor_json::{Json, Text};
 use lictor_judge::finding::Finding;
+use lictor_judge::guard::Decision;
 use lictor_logic::Time;
 use lictor_warden::{Answer, RefusedInput, Warden, WardenError};
 
@@ -126,23 +127,12 @@ fn permission(client: HookClient, ruling: &Ruling) -> HookReply {
 }
 
 impl Ruling {
-    /// What was decided; for an event that was decided before, what was said then.
+    /// What was decided; for a duplicate, what was decided before.
     fn of(answer: Answer) -> Ruling {
-        let (action, message, rewritten) = match answer.decision {
-            Some(decision) => {
-                (Text::new(decision.action.name()), decision.message, decision.rewritten.map(|event| *event))
-            }
-            None => {
-                let line = json::parse_str(&answer.line).unwrap_or_default();
-                let rewritten = line.get("rewritten").cloned().and_then(|value| {
-                    lictor_decode::LogRecord { value, file: "-".into(), line: 1, index: 0 }.kept_event().ok()
-                });
-                // What cannot be read is not a yes.
-                (line.text("action").unwrap_or("block").into(), line.text("message").map(str::to_owned), rewritten)
-            }
-        };
+        let Decision { action, message, rewritten, .. } = &*answer.decision;
+        let (action, rewritten) = (Text::new(action.name()), rewritten.as_deref().cloned());
         let arguments = rewritten.as_ref().and_then(|event| event.args.as_ref()?.value().cloned());
-        let message = message.filter(|text| !text.trim().is_empty());
+        let message = message.clone().filter(|text| !text.trim().is_empty());
         let message = message.unwrap_or_else(|| format!("The policy decided to {action} this step."));
         Ruling { action, message, arguments, rewritten }
     }

@@ -16,6 +16,7 @@ mod pending;
 mod persons;
 mod preview;
 mod redact;
+mod restored;
 mod saved;
 mod view;
 
@@ -296,7 +297,7 @@ impl Decider {
         let until = turn.now.map(|now| now.plus(self.options.patience));
         let pending = Pending::new(guarded.handle(event), event, decision, until);
         decision.action = Action::Ask;
-        decision.waits_as = Some(pending.id.clone());
+        decision.approval_id = Some(pending.id.clone());
         decision.until = until;
         guarded.pending.push(pending);
     }

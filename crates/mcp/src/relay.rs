@@ -10,6 +10,7 @@ mod server;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 
 use lictor_decode::{McpExchange, Side};
 use lictor_event::{Event, Kind};
@@ -247,9 +248,10 @@ impl Turn<'_> {
                 Ok(answer) => answer,
                 Err(error) => return Ruling::Stop(self.failed(&error)),
             };
-            let Some(decision) = answer.decision else {
+            if answer.is_duplicate {
                 return Ruling::Stop("this was decided before, and is not done twice".to_owned());
-            };
+            }
+            let decision = Arc::unwrap_or_clone(answer.decision);
             let message = decision.message.clone().unwrap_or_else(|| "This step was not carried out.".to_owned());
             match decision.action {
                 Action::Forward => {}

@@ -99,10 +99,10 @@ fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<Said
         Ok(answers) => answers,
         Err(error) => return vec![unavailable(line, &error)],
     };
-    let said = |Answer { line, decision, owed }: Answer| {
-        let outcome = decision.as_ref().map_or(Outcome::Compliant, weight);
-        let first = Said { text: line, outcome, complaint: None, is_answer: true };
-        std::iter::once(first).chain(owed.into_iter().map(|notice| news(Ok(notice))))
+    let said = |answer: Answer| {
+        let outcome = if answer.is_duplicate { Outcome::Compliant } else { weight(&answer.decision) };
+        let first = Said { text: answer.line(), outcome, complaint: None, is_answer: true };
+        std::iter::once(first).chain(answer.owed.into_iter().map(|notice| news(Ok(notice))))
     };
     answers.into_iter().flat_map(said).collect()
 }

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_in_two_ways_is_refused() {
+    fn ambiguous_json_is_refused() {
         let of = |fields: &str| code(&format!("POST /v1 HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
         for (fields, wanted) in [
             ("", "length"),

@@ -117,7 +117,8 @@ impl Relay {
         let event = self.stamped(event);
         let means = Capabilities { rewrite: true, ask: false };
         let settled = match turn.warden.decide_within(means, &event, Some(turn.now)) {
-            Ok(answer) => answer.decision.and_then(|decision| decision.settled.into_iter().next()),
+            Ok(answer) if answer.is_duplicate => None,
+            Ok(answer) => answer.decision.settled.first().cloned(),
             Err(error) => {
                 let reason = turn.failed(&error);
                 return turn.client(&denied(id, &held.asked, &reason));
