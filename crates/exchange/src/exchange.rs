@@ -90,7 +90,7 @@ impl Exchange {
 /// Why an exchange ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The client is told why.
+    /// The client is answered with an error.
     Fail(ExchangeFailure),
     /// The client has disconnected.
     Gone,

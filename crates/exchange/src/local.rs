@@ -106,7 +106,7 @@ pub struct LocalExchange {
     is_streaming: bool,
     /// The bytes of the stream that may be sent.
     pieces: Vec<u8>,
-    /// Decisions that are more than to forward, for whoever watches.
+    /// Decisions that are more than to forward, for observers.
     decisions: Vec<Arc<Decision>>,
 }
 
@@ -221,7 +221,7 @@ impl LocalExchange {
         }
     }
 
-    /// Does a step that needs nobody else.
+    /// Does a step that needs nothing from the caller.
     fn perform(
         &mut self,
         sessions: &mut LocalSessions,

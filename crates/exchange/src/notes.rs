@@ -6,7 +6,7 @@ use lictor_wire::Ruling;
 use crate::memory::SessionMemory;
 use crate::request::NewEvent;
 
-/// Puts notes behind the results of the tools that they are about, or behind the last thing said; the others stay.
+/// Puts notes after the results of the calls that they are about, or after the last thing said; the others stay.
 pub(crate) fn attach(memory: &mut SessionMemory, new: &[NewEvent], changes: &mut [(usize, Ruling)]) {
     for note in std::mem::take(&mut memory.notes) {
         let is_said = |new: &&NewEvent| {
@@ -28,7 +28,7 @@ pub(crate) fn attach(memory: &mut SessionMemory, new: &[NewEvent], changes: &mut
     }
 }
 
-/// The event with a note behind its text.
+/// The event with a note after its text.
 pub(crate) fn with_note(event: &Event, note: &str) -> Ruling {
     let mut event = event.clone();
     match &event.text {

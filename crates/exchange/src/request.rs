@@ -112,7 +112,7 @@ impl Life {
         Err(Stop::Fail(failure))
     }
 
-    /// The note about something that has no text to put it behind.
+    /// The note about something that has no text to put it after.
     fn unattached_note(&self, event: &Event, decision: &Decision) -> Option<ModelNote> {
         let is_silent = decision.action == Action::Steer && event.text.is_none() && !self.options.shadow;
         Some(ModelNote { call: None, text: decision.message.clone().filter(|_| is_silent)? })

@@ -69,7 +69,7 @@ fn metrics(gateway: &Gateway) -> Response<AnswerBody> {
 fn permitted(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let keys = &gateway.config.control_keys;
     if keys.is_empty() {
-        let message = "this endpoint is closed; give the gateway a control key to open it";
+        let message = "endpoint is disabled: the gateway has no control key";
         return Err(ErrorResponse::new(403, "control.closed", message));
     }
     match credential(headers).is_some_and(|key| KeyHash::of(key).is_among(keys)) {
@@ -77,7 +77,7 @@ fn permitted(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ErrorResponse
         false => Err(ErrorResponse::new(
             401,
             "control.key",
-            "this endpoint wants the control key, as `authorization: Bearer KEY`",
+            "missing or wrong control key; send `authorization: Bearer KEY`",
         )),
     }
 }
@@ -99,7 +99,7 @@ async fn guarded(
             approve(gateway, path.strip_prefix("approvals/").unwrap_or_default(), &object(&bytes)?).await
         }
         ("POST", "reload") => reload(gateway).await,
-        _ => Err(ErrorResponse::new(404, "control.unknown", "there is no such endpoint here")),
+        _ => Err(ErrorResponse::new(404, "control.unknown", "unknown endpoint")),
     }
 }
 
@@ -115,16 +115,15 @@ fn object(bytes: &Bytes) -> Result<Json, ErrorResponse> {
 /// A member that must be a text.
 fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, ErrorResponse> {
     let found = body.text(key).filter(|text| !text.is_empty());
-    found.ok_or_else(|| {
-        ErrorResponse::new(400, "control.shape", format!("`{key}` must be a text, and not an empty one"))
-    })
+    found.ok_or_else(|| ErrorResponse::new(400, "control.shape", format!("`{key}` must be a non-empty string")))
 }
 
 async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     let by = text(body, "by")?;
     let allow = body.get("allow").and_then(Json::as_bool);
     let allow = allow.ok_or_else(|| ErrorResponse::new(400, "control.shape", "`allow` must be true or false"))?;
-    let unknown = || ErrorResponse::new(404, "approval.unknown", "nothing waits under this id, or not any more");
+    let unknown =
+        || ErrorResponse::new(404, "approval.unknown", "nothing waits for approval under this id; it may have expired");
     let waiting = Waiting::load(gateway, token).await?.ok_or_else(unknown)?;
     let outcome = match waiting.answer(gateway, token, by, allow).await? {
         Answered::Allowed => "allowed",

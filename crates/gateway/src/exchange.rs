@@ -169,7 +169,7 @@ fn is_plain(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
     let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
-    // Letters and digits need no encoding: whoever encodes them wants them to be read differently.
+    // Letters and digits need no encoding: an encoded one is meant to be read differently.
     let encoded = lower.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
     let hides = encoded.into_iter().any(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     !has_odd && !hides && !lower.split('/').any(is_odd)
@@ -280,8 +280,8 @@ impl HttpExchange {
         Ok(())
     }
 
-    /// The upstream's answer to what goes on. Meanwhile the store is response that the exchange is under way, if it does not know:
-    /// nothing comes back before it does.
+    /// Sends a request to the upstream and returns its answer. Meanwhile the store learns that the exchange is in flight, if it
+    /// does not know yet: nothing comes back before it does.
     async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
         let begun = async move { InFlight::begin(&gateway, &account).await };

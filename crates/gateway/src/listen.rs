@@ -190,13 +190,13 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
 /// A request that says twice who sends it.
 fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
     let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
-    let fault = head::Fault::new("http.identity", "it is said twice who asks, or in which session");
+    let fault = head::Fault::new("http.identity", "duplicate credential or session header");
     (IDENTITY_HEADERS.iter().any(is_twice) || has_two_credentials(request.headers())).then_some(fault)
 }
 
 /// A request of HTTP/2 that names two hosts.
 fn two_hosts(request: &Request<Incoming>) -> Option<head::Fault> {
-    let fault = head::Fault::new("http.host", "the request names two hosts");
+    let fault = head::Fault::new("http.host", "request names two hosts");
     let mut hosts = request.headers().get_all("host").iter();
     let (first, second) = (hosts.next(), hosts.next());
     let differs = match (request.uri().authority(), first) {

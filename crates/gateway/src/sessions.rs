@@ -65,7 +65,7 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-/// As long as this lives, nobody else in this process changes the session's memory.
+/// As long as this lives, no other exchange of this process changes the session's memory.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 

@@ -28,7 +28,7 @@ pub(super) async fn consent(gateway: &Arc<Gateway>, body: &Json) -> Result<Respo
         return Err(ErrorResponse::new(400, "control.shape", "`granted` must be true or false"));
     }
     if body.get("purposes").and_then(Json::as_array).is_none_or(<[Json]>::is_empty) {
-        return Err(ErrorResponse::new(400, "control.shape", "`purposes` must be a list of the purposes it is about"));
+        return Err(ErrorResponse::new(400, "control.shape", "`purposes` must be a non-empty list"));
     }
     only(body, &["subject", "purposes", "granted", "explicit", "id", "by"])?;
     declare(gateway, "consent", body).await
@@ -74,7 +74,7 @@ fn only(body: &Json, known: &[&str]) -> Result<(), ErrorResponse> {
 async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     let tenant = body.text("tenant").unwrap_or(EVERYBODY);
     if !gateway.judges.tenants().any(|known| known == tenant) {
-        return Err(ErrorResponse::new(404, "control.tenant", "there is no such tenant"));
+        return Err(ErrorResponse::new(404, "control.tenant", "unknown tenant"));
     }
     let session = session(gateway, tenant, body)?;
     let mut line = Object::new();
