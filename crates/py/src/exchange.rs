@@ -37,6 +37,9 @@ type JudgedBody<'py> = (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, V
 /// What of a stream may be sent, and the decisions that changed something.
 type JudgedPiece<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyAny>>);
 
+/// What came of driving an exchange, and the decisions that changed something.
+type DriveResult<T> = (Result<T, ExchangeFailure>, Vec<Arc<Decision>>);
+
 impl Exchange {
     fn api(&self) -> Api {
         self.api.unwrap_or(Api::Chat)
@@ -47,7 +50,7 @@ impl Exchange {
         &self,
         py: Python<'_>,
         judge: impl FnOnce(&mut LocalExchange, LocalParts<'_>) -> T + Send,
-    ) -> (Result<T, ExchangeFailure>, Vec<Arc<Decision>>) {
+    ) -> DriveResult<T> {
         py.detach(|| {
             let mut exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             let judged = match self.core.lock() {
@@ -61,7 +64,7 @@ impl Exchange {
     fn whole<'py>(
         &self,
         py: Python<'py>,
-        (judged, decisions): (Result<Result<bytes::Bytes, ExchangeFailure>, ExchangeFailure>, Vec<Arc<Decision>>),
+        (judged, decisions): DriveResult<Result<bytes::Bytes, ExchangeFailure>>,
     ) -> PyResult<JudgedBody<'py>> {
         let decisions = list(py, &decisions)?;
         Ok(match judged.and_then(|judged| judged) {
