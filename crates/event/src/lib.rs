@@ -23,6 +23,14 @@ pub use time::{parse_time, write_time};
 /// The text that replaces a redacted part.
 pub const MASK: &str = "[redacted]";
 
+/// A field of events by which whoever drives a warden tells one from another that says the same, where it has no number of
+/// its own: an event that comes again with the same one is the same.
+pub const DELIVERY: &str = "delivery";
+
+/// A field of events by which whoever drives a warden tells with which exchange they came, if it has records of those. It is
+/// no part of what is decided on, and stands in the body of the record: 32 hexadecimal digits, and nothing else is taken for it.
+pub const EXCHANGE: &str = "exchange";
+
 /// The JSON Schema of Lictor's own event lines.
 pub const SCHEMA: &str = include_str!("../schema/event.schema.json");
 

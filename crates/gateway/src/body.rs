@@ -164,16 +164,14 @@ pub(crate) enum Unread {
 
 impl Unread {
     /// The status, a word for programs and a sentence for people.
-    pub(crate) fn told(self) -> (u16, &'static str, &'static str) {
+    pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
-            Unread::TooLarge => (413, "body.too_large", "the body is larger than the gateway takes"),
-            Unread::TooSlow => (408, "body.too_slow", "the body did not come in time"),
-            Unread::BrokenOff => (400, "body.broken_off", "the body broke off"),
-            Unread::Type => (415, "body.type", "the body must be JSON, with the content type `application/json`"),
-            Unread::Encoding => {
-                (415, "body.encoding", "the body is encoded in a way the gateway does not read; gzip and zstd are read")
-            }
-            Unread::Damaged => (400, "body.damaged", "the body is not encoded as its `content-encoding` says"),
+            Unread::TooLarge => (413, "body.too_large", "request body is over the limit"),
+            Unread::TooSlow => (408, "body.too_slow", "request timeout: the body did not arrive in time"),
+            Unread::BrokenOff => (400, "body.broken_off", "request body ended early"),
+            Unread::Type => (415, "body.type", "unsupported Content-Type; use application/json"),
+            Unread::Encoding => (415, "body.encoding", "unsupported Content-Encoding; use gzip or zstd"),
+            Unread::Damaged => (400, "body.damaged", "request body does not match its Content-Encoding"),
         }
     }
 }
@@ -232,15 +230,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_body_is_kept_only_as_long_as_the_client_takes_it() {
+    async fn large_body_is_dropped_when_client_stalls() {
         /// Bytes that say when they are let go of.
-        struct Told(Vec<u8>, Option<tokio::sync::oneshot::Sender<()>>);
-        impl AsRef<[u8]> for Told {
+        struct ErrorResponse(Vec<u8>, Option<tokio::sync::oneshot::Sender<()>>);
+        impl AsRef<[u8]> for ErrorResponse {
             fn as_ref(&self) -> &[u8] {
                 &self.0
             }
         }
-        impl Drop for Told {
+        impl Drop for ErrorResponse {
             fn drop(&mut self) {
                 let _ = self.1.take().map(|sender| sender.send(()));
             }
@@ -251,7 +249,7 @@ mod tests {
         assert_eq!(taken.size_hint().exact(), Some(text.len() as u64));
         assert_eq!(taken.collect().await.unwrap().to_bytes(), text);
         let (sender, freed) = tokio::sync::oneshot::channel();
-        let mut left_lying = whole_within(Bytes::from_owner(Told(text.clone(), Some(sender))), patience);
+        let mut left_lying = whole_within(Bytes::from_owner(ErrorResponse(text.clone(), Some(sender))), patience);
         assert!(left_lying.frame().await.unwrap().is_ok());
         freed.await.unwrap();
         // Who comes back after that finds that it broke off.

@@ -14,11 +14,11 @@ use lictor_json::{self as json, Json};
 use serde_json::json;
 
 use crate::body::{self, AnswerBody};
+use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{KeyHash, credential};
 use crate::judges::Unavailable;
 use crate::sessions::unavailable;
-use crate::told::{self, Told};
 use crate::waiting::{Answered, Waiting};
 
 /// What the paths of these endpoints begin with.
@@ -32,7 +32,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let (head, body) = request.into_parts();
     let path = head.uri.path().strip_prefix(PREFIX).unwrap_or_default().to_owned();
     let answered = match (&head.method, path.as_str()) {
-        (&Method::GET, "health") => Ok(told::value(200, &json!({"status": "alive"}))),
+        (&Method::GET, "health") => Ok(error_response::value(200, &json!({"status": "alive"}))),
         (&Method::GET, "ready") => ready(gateway).await,
         (&Method::GET, "metrics") => Ok(metrics(gateway)),
         _ => match permitted(gateway, &head.headers) {
@@ -43,21 +43,21 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     answered.unwrap_or_else(|told| told.response(None))
 }
 
-impl From<Unavailable> for Told {
-    fn from(_: Unavailable) -> Told {
-        Told::unavailable()
+impl From<Unavailable> for ErrorResponse {
+    fn from(_: Unavailable) -> ErrorResponse {
+        ErrorResponse::unavailable()
     }
 }
 
 /// Ready is a gateway that can write down what it decides.
-async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, Told> {
+async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse> {
     let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
     asked.map_err(unavailable)?;
     // While records cannot be written, nothing goes on.
     if gateway.metrics.unwritten.load(Ordering::Relaxed) > 0 {
-        return Err(Told::unavailable());
+        return Err(ErrorResponse::unavailable());
     }
-    Ok(told::value(200, &json!({"status": "ready", "policy": &*gateway.judges.in_force().fingerprint})))
+    Ok(error_response::value(200, &json!({"status": "ready", "policy": &*gateway.judges.active().fingerprint})))
 }
 
 fn metrics(gateway: &Gateway) -> Response<AnswerBody> {
@@ -66,17 +66,19 @@ fn metrics(gateway: &Gateway) -> Response<AnswerBody> {
     response
 }
 
-fn permitted(gateway: &Gateway, headers: &HeaderMap) -> Result<(), Told> {
+fn permitted(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let keys = &gateway.config.control_keys;
     if keys.is_empty() {
-        let message = "this endpoint is closed; give the gateway a control key to open it";
-        return Err(Told::new(403, "control.closed", message));
+        let message = "endpoint is disabled: the gateway has no control key";
+        return Err(ErrorResponse::new(403, "control.closed", message));
     }
     match credential(headers).is_some_and(|key| KeyHash::of(key).is_among(keys)) {
         true => Ok(()),
-        false => {
-            Err(Told::new(401, "control.key", "this endpoint wants the control key, as `authorization: Bearer KEY`"))
-        }
+        false => Err(ErrorResponse::new(
+            401,
+            "control.key",
+            "missing or wrong control key; send `authorization: Bearer KEY`",
+        )),
     }
 }
 
@@ -85,42 +87,43 @@ async fn guarded(
     method: &Method,
     path: &str,
     body: Incoming,
-) -> Result<Response<AnswerBody>, Told> {
+) -> Result<Response<AnswerBody>, ErrorResponse> {
     let (bytes, read) = body::read(body, MOST_BYTES, gateway.config.limits.body_idle).await;
-    read.map_err(|unread| Told::from(unread.told()))?;
+    read.map_err(|unread| ErrorResponse::from(unread.response()))?;
     match (method.as_str(), path) {
         ("POST", "consents") => declared::consent(gateway, &object(&bytes)?).await,
         ("POST", "erasures") => declared::erasure(gateway, &object(&bytes)?).await,
         ("POST", "events") => declared::event(gateway, &object(&bytes)?).await,
-        ("GET", "approvals") => Ok(told::value(200, &json!({"waiting": Waiting::list(gateway).await?}))),
+        ("GET", "approvals") => Ok(error_response::value(200, &json!({"waiting": Waiting::list(gateway).await?}))),
         ("POST", path) if path.starts_with("approvals/") => {
             approve(gateway, path.strip_prefix("approvals/").unwrap_or_default(), &object(&bytes)?).await
         }
         ("POST", "reload") => reload(gateway).await,
-        _ => Err(Told::new(404, "control.unknown", "there is no such endpoint here")),
+        _ => Err(ErrorResponse::new(404, "control.unknown", "unknown endpoint")),
     }
 }
 
 /// A body that is a JSON object.
-fn object(bytes: &Bytes) -> Result<Json, Told> {
-    let value = json::parse(bytes).map_err(|error| Told::new(400, error.code, error.message))?;
+fn object(bytes: &Bytes) -> Result<Json, ErrorResponse> {
+    let value = json::parse(bytes).map_err(|error| ErrorResponse::new(400, error.code, error.message))?;
     match value.as_object() {
         Some(_) => Ok(value),
-        None => Err(Told::new(400, "control.shape", "the body must be a JSON object")),
+        None => Err(ErrorResponse::new(400, "control.shape", "the body must be a JSON object")),
     }
 }
 
 /// A member that must be a text.
-fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, Told> {
+fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, ErrorResponse> {
     let found = body.text(key).filter(|text| !text.is_empty());
-    found.ok_or_else(|| Told::new(400, "control.shape", format!("`{key}` must be a text, and not an empty one")))
+    found.ok_or_else(|| ErrorResponse::new(400, "control.shape", format!("`{key}` must be a non-empty string")))
 }
 
-async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response<AnswerBody>, Told> {
+async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     let by = text(body, "by")?;
     let allow = body.get("allow").and_then(Json::as_bool);
-    let allow = allow.ok_or_else(|| Told::new(400, "control.shape", "`allow` must be true or false"))?;
-    let unknown = || Told::new(404, "approval.unknown", "nothing waits under this id, or not any more");
+    let allow = allow.ok_or_else(|| ErrorResponse::new(400, "control.shape", "`allow` must be true or false"))?;
+    let unknown =
+        || ErrorResponse::new(404, "approval.unknown", "nothing waits for approval under this id; it may have expired");
     let waiting = Waiting::load(gateway, token).await?.ok_or_else(unknown)?;
     let outcome = match waiting.answer(gateway, token, by, allow).await? {
         Answered::Allowed => "allowed",
@@ -128,15 +131,15 @@ async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response
         Answered::StoppedAfterAll => "stopped",
         Answered::TooLate => return Err(unknown()),
     };
-    Ok(told::value(200, &json!({"id": token, "outcome": outcome})))
+    Ok(error_response::value(200, &json!({"id": token, "outcome": outcome})))
 }
 
-async fn reload(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, Told> {
+async fn reload(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, ErrorResponse> {
     match gateway.reload().await {
         Ok(is_new) => {
-            let fingerprint = gateway.judges.in_force().fingerprint;
-            Ok(told::value(200, &json!({"policy": &*fingerprint, "changed": is_new})))
+            let fingerprint = gateway.judges.active().fingerprint;
+            Ok(error_response::value(200, &json!({"policy": &*fingerprint, "changed": is_new})))
         }
-        Err(error) => Err(Told::new(422, "policy.refused", error.to_string())),
+        Err(error) => Err(ErrorResponse::new(422, "policy.refused", error.to_string())),
     }
 }

@@ -1,22 +1,14 @@
-//! One request and its reply.
-//!
-//! ```text
-//!  body ──read──▶ items ──fold──▶ events ──judge──▶ body as it goes on ──▶ upstream
-//!                                                                            │
-//!  client ◀── bytes as they go on ◀──judge── events ◀──read── reply ◀────────┘
-//! ```
+//! One request and its reply over HTTP: where it leads, what is sent, and the record of it.
 //!
 //! An exchange is a task of its own: it is finished, and its record written, whether or not the client stays. A failure
-//! within it is the end of this exchange and of no other.
+//! within it ends this exchange and no other. What is judged is in [`lictor_exchange`], which [`driver`] drives.
 
-pub(crate) mod account;
-mod ask;
-mod flow;
-mod reply;
-mod ruling;
+mod driver;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,44 +23,43 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::account::Account;
 use crate::body::{self, AnswerBody, Pieces};
+use crate::error_response::{EXCHANGE_HEADER, ErrorResponse, SESSION_NAME_HEADER};
 use crate::gateway::Gateway;
-use crate::identity::Caller;
+use crate::identity::{Caller, hex};
+use crate::in_flight::InFlight;
 use crate::judges::Unavailable;
-use crate::sessions::hex;
 use crate::telemetry::Outcome;
-use crate::told::{EXCHANGE_HEADER, SESSION_NAME_HEADER, Told};
-use crate::under_way::UnderWay;
 use crate::upstream::{self, NoAnswer};
-use account::Account;
 
-/// How long to wait before a record is tried to be written again.
-const AGAIN: Duration = Duration::from_millis(250);
+/// How long to wait before a record is written again that could not be written.
+const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
-/// One request and its reply, under way.
-pub(crate) struct Exchange {
+/// One request and its reply, in flight.
+pub(crate) struct HttpExchange {
     gateway: Arc<Gateway>,
     account: Arc<Account>,
     head: Parts,
     caller: Caller,
-    /// To where the head of the answer goes.
+    /// Takes the head of the answer.
     client: oneshot::Sender<Response<AnswerBody>>,
-    /// To where the body goes, if it flows.
+    /// Takes the body, if it is a stream.
     pieces: Option<Pieces>,
 }
 
 /// Why an exchange ends before its end.
 #[derive(Debug)]
 enum Stop {
-    /// The client is told why.
-    Tell(Outcome, Told),
-    /// The client has gone.
+    /// The client is answered with an error.
+    Tell(Outcome, ErrorResponse),
+    /// The client has disconnected.
     Gone,
 }
 
 impl From<Unavailable> for Stop {
     fn from(_: Unavailable) -> Stop {
-        Stop::Tell(Outcome::AuditUnavailable, Told::unavailable())
+        Stop::Tell(Outcome::AuditUnavailable, ErrorResponse::unavailable())
     }
 }
 
@@ -77,36 +68,60 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let (head, body) = request.into_parts();
     let mut id = [0u8; 16];
     if getrandom::fill(&mut id).is_err() {
-        return Told::failed().response(None);
+        return ErrorResponse::failed().response(None);
     }
     let mac = gateway.keeps_records().then(|| gateway.namer.mac());
     let account = Arc::new(Account::new(hex(&id), mac));
     let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
         // Nothing of it is read. A record of each would be work for a gateway that has too much of it already.
         gateway.metrics.exchange(route(&head).api(), Outcome::Busy);
-        let told = Told::new(503, "gateway.busy", "the gateway has as many exchanges under way as it bears");
-        return told.response(route(&head).api());
+        let message = format!("too many requests in flight (limit {})", gateway.config.limits.exchanges);
+        let response = ErrorResponse::new(503, "gateway.busy", message);
+        return response.response(route(&head).api());
     };
     let (client, answer) = oneshot::channel();
     let caller = Caller::of(&head.headers, &gateway.config.tenants);
     account.belongs_to(&caller.tenant, None);
-    let exchange =
-        Exchange { gateway: Arc::clone(gateway), account: Arc::clone(&account), head, caller, client, pieces: None };
+    let exchange = HttpExchange {
+        gateway: Arc::clone(gateway),
+        account: Arc::clone(&account),
+        head,
+        caller,
+        client,
+        pieces: None,
+    };
     let api = route(&exchange.head).api();
     let shared = Arc::clone(gateway);
     tokio::spawn(async move {
         let begun = Instant::now();
-        shared.metrics.under_way.fetch_add(1, Ordering::Relaxed);
-        if tokio::spawn(exchange.run(body)).await.is_err() {
+        shared.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
+        // A panic ends this exchange, and drops its state with it.
+        if catch_panic(exchange.run(body)).await.is_err() {
             shared.metrics.panics.fetch_add(1, Ordering::Relaxed);
             account.ends(Outcome::Failed, Some("gateway.failed"));
         }
         close(&shared, &account, begun.elapsed()).await;
-        shared.metrics.under_way.fetch_sub(1, Ordering::Relaxed);
+        shared.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
         drop(room);
     });
     // An exchange that failed has dropped its end without an answer.
-    answer.await.unwrap_or_else(|_| Told::failed().response(api))
+    answer.await.unwrap_or_else(|_| ErrorResponse::failed().response(api))
+}
+
+/// Runs a future to its end; an error if it panics. The future is dropped by then, so nothing sees its state.
+async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, ()> {
+    let mut future = Some(Box::pin(future));
+    std::future::poll_fn(|context| {
+        let Some(running) = &mut future else { return Poll::Ready(Err(())) };
+        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context))) {
+            Ok(polled) => polled.map(Ok),
+            Err(_) => {
+                future = None;
+                Poll::Ready(Err(()))
+            }
+        }
+    })
+    .await
 }
 
 /// Writes down what crossed.
@@ -117,7 +132,7 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     if !gateway.keeps_records() {
         return;
     }
-    let mut record = account.record(&gateway.judges.in_force().fingerprint);
+    let mut record = account.record(&gateway.judges.active().fingerprint);
     if gateway.config.shadow {
         record.insert("shadow".into(), json!(true));
     }
@@ -132,11 +147,11 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
             gateway.metrics.unwritten.fetch_add(1, Ordering::Relaxed);
         }
         gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RECORD_RETRY_INTERVAL).await;
     }
     gateway.metrics.unwritten.fetch_sub(u64::from(is_unwritten), Ordering::Relaxed);
-    if let version @ 1.. = account.under_way.load(Ordering::Relaxed) {
-        gateway.under_way.end(&account.id, version);
+    if let version @ 1.. = account.in_flight.load(Ordering::Relaxed) {
+        gateway.in_flight.end(&account.id, version);
     }
     gateway.journal.say(&gateway.metrics, "exchange", line);
 }
@@ -154,7 +169,7 @@ fn is_plain(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
     let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
-    // Letters and digits need no encoding: whoever encodes them wants them to be read differently.
+    // Letters and digits need no encoding: an encoded one is meant to be read differently.
     let encoded = lower.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
     let hides = encoded.into_iter().any(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     !has_odd && !hides && !lower.split('/').any(is_odd)
@@ -166,7 +181,7 @@ fn resembles_judged(method: &str, path: &str) -> bool {
     matches!(Api::route(method, &strict), Route::Judged(_))
 }
 
-/// Where a request goes.
+/// Where a request leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
     Judged(Api),
@@ -184,89 +199,92 @@ impl Destination {
     }
 }
 
-impl Exchange {
+impl HttpExchange {
     async fn run(mut self, body: Incoming) {
         let destination = route(&self.head);
         if let Some(api) = destination.api() {
             self.account.is_about(api);
         }
-        let stopped = match self.goes(destination) {
-            Ok(Destination::Judged(api)) => self.judged(api, body).await,
-            Ok(_) => self.unjudged(body).await,
-            Err(Stop::Tell(outcome, told)) => {
+        let stopped = match self.is_route_allowed(destination) {
+            Ok(Destination::Judged(api)) => self.handle_judged(api, body).await,
+            Ok(_) => self.proxy_unjudged(body).await,
+            Err(Stop::Tell(outcome, response)) => {
                 let path = self.head.uri.path().as_bytes().to_vec();
-                self.refused(&told.code, path).await.and(Err(Stop::Tell(outcome, told)))
+                self.record_refusal(&response.code, path).await.and(Err(Stop::Tell(outcome, response)))
             }
             Err(stop) => Err(stop),
         };
         match stopped {
             Ok(()) => self.account.ends(Outcome::Done, None),
             Err(Stop::Gone) => self.account.ends(Outcome::ClientGone, None),
-            Err(Stop::Tell(outcome, told)) => {
-                self.account.ends(outcome, Some(&told.code));
-                let bytes = self.account.api().unwrap_or(Api::Chat).error(told.status, &told.code, &told.message);
+            Err(Stop::Tell(outcome, response)) => {
+                self.account.ends(outcome, Some(&response.code));
+                let bytes =
+                    self.account.api().unwrap_or(Api::Chat).error(response.status, &response.code, &response.message);
                 self.account.sent_down(&bytes);
-                let response = told.response(self.account.api());
-                let _ = self.give(response);
+                let response = response.response(self.account.api());
+                let _ = self.send_head(response);
             }
         }
     }
 
-    /// Where the request goes, if it may go there.
-    fn goes(&self, destination: Destination) -> Result<Destination, Stop> {
+    /// Where the request leads, if that is allowed.
+    fn is_route_allowed(&self, destination: Destination) -> Result<Destination, Stop> {
         let config = &self.gateway.config;
         if config.known_only && !self.caller.is_known {
-            let told = Told::new(401, "credential.unknown", "the gateway does not know this credential");
-            return Err(Stop::Tell(Outcome::Refused, told));
+            let response = ErrorResponse::new(401, "credential.unknown", "unknown credential");
+            return Err(Stop::Tell(Outcome::Refused, response));
         }
         let path = self.head.uri.path();
         let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
         if !is_plain(path) || is_near {
-            let message =
-                "the path goes in a roundabout way; say it without `..`, `//`, needless encodings and capitals";
-            return Err(Stop::Tell(Outcome::Refused, Told::new(400, "route.path", message)));
+            let message = "path is not normalized: remove `..`, `//`, unneeded percent-encoding and capital letters";
+            return Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(400, "route.path", message)));
         }
         let is_listed = config.forward.iter().any(|listed| Glob::new(listed).matches(path));
         match destination {
             Destination::Unknown if is_listed || config.shadow => Ok(Destination::Unjudged(None)),
             Destination::Unknown => {
                 let message = format!(
-                    "the gateway does not know what `{} {path}` does, so it is not let through; an operator may list it \
-                     under `forward`",
+                    "unknown endpoint `{} {path}`: it cannot be judged, so it is not forwarded; an operator can list it under \
+                     `forward`",
                     self.head.method
                 );
-                Err(Stop::Tell(Outcome::Refused, Told::new(403, "route.unknown", message)))
+                Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(403, "route.unknown", message)))
             }
             known => Ok(known),
         }
     }
 
     /// Forwards something that holds nothing to judge.
-    async fn unjudged(&mut self, body: Incoming) -> Result<(), Stop> {
+    async fn proxy_unjudged(&mut self, body: Incoming) -> Result<(), Stop> {
         let limits = self.gateway.config.limits;
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
-        read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.told().into()))?;
+        read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.response().into()))?;
         let response = self.ask_upstream(bytes).await?;
         let (head, body) = response.into_parts();
         let (bytes, read) = body::read(body, limits.body, limits.answer).await;
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if read.is_err() {
-            let told =
-                Told::new(502, "upstream.broken_off", "the model's server broke off, or said more than is taken");
-            return Err(Stop::Tell(Outcome::Truncated, told));
+            let response = ErrorResponse::new(
+                502,
+                "upstream.broken_off",
+                "the upstream closed the connection early, or its reply is over the limit on bodies",
+            );
+            return Err(Stop::Tell(Outcome::Truncated, response));
         }
         let ended = if head.status.is_success() { Outcome::Done } else { Outcome::UpstreamError };
-        self.give_whole(head.status, &head.headers, bytes)?;
+        self.send_body(head.status, &head.headers, bytes)?;
         self.account.ends(ended, None);
         Ok(())
     }
 
-    /// The upstream's answer to what goes on. Meanwhile the store is told that the exchange is under way, if it does not know:
-    /// nothing comes back before it does.
+    /// Sends a request to the upstream and returns its answer. Meanwhile the store learns that the exchange is in flight, if it
+    /// does not know yet: nothing comes back before it does.
     async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
-        let begun = async move { UnderWay::begin(&gateway, &account).await };
+        let begun = async move { InFlight::begin(&gateway, &account).await };
         let (begun, answered) = tokio::join!(begun, self.forward(bytes));
         begun?;
         answered
@@ -276,7 +294,7 @@ impl Exchange {
         let gateway = Arc::clone(&self.gateway);
         self.account.sent_up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let path = self.head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        let mut headers = upstream::onward(&self.head.headers);
+        let mut headers = upstream::request_headers(&self.head.headers);
         if !bytes.is_empty() {
             headers.insert("content-length", HeaderValue::from(bytes.len()));
         }
@@ -290,7 +308,7 @@ impl Exchange {
             if none == NoAnswer::Unreachable {
                 self.account.sent_up.store(0, Ordering::Relaxed);
             }
-            Stop::Tell(Outcome::UpstreamGone, none.told().into())
+            Stop::Tell(Outcome::UpstreamGone, none.response().into())
         })?;
         self.account.upstream_status.store(response.status().as_u16(), Ordering::Relaxed);
         Ok(response)
@@ -303,14 +321,14 @@ impl Exchange {
         config.messages_upstream.as_ref().filter(|_| is_messages).unwrap_or(&config.upstream)
     }
 
-    /// Gives the client a whole answer.
-    fn give_whole(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
+    /// Sends the client a whole answer.
+    fn send_body(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
         self.account.sent_down(&bytes);
         let mut response = Response::new(body::whole_within(bytes, self.gateway.config.limits.write));
         *response.status_mut() = status;
-        *response.headers_mut() = upstream::back(headers);
+        *response.headers_mut() = upstream::response_headers(headers);
         response.headers_mut().remove("content-encoding");
-        self.give(response)
+        self.send_head(response)
     }
 
     /// Whether the client has gone.
@@ -318,8 +336,8 @@ impl Exchange {
         self.pieces.as_ref().map_or_else(|| self.client.is_closed(), Pieces::is_gone)
     }
 
-    /// Gives the client the head of its answer.
-    fn give(&mut self, mut response: Response<AnswerBody>) -> Result<(), Stop> {
+    /// Sends the client the head of its answer.
+    fn send_head(&mut self, mut response: Response<AnswerBody>) -> Result<(), Stop> {
         self.account.status.store(response.status().as_u16(), Ordering::Relaxed);
         if let Ok(id) = HeaderValue::from_str(&self.account.id) {
             response.headers_mut().insert(EXCHANGE_HEADER, id);
@@ -333,7 +351,7 @@ impl Exchange {
     }
 
     /// Writes down that something was refused which is no event.
-    async fn refused(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
+    async fn record_refusal(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
         let refused = RefusedInput { reason: code.to_owned(), bytes, exchange: Some(self.account.id.clone()) };
         self.gateway.judges.refuse(&self.caller.tenant, refused).await?;
         self.account.decisions.fetch_add(1, Ordering::Relaxed);

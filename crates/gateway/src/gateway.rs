@@ -6,14 +6,14 @@ use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::config::Config;
+use crate::drop_on_thread::DropOnThread;
 use crate::identity::{EVERYBODY, Namer};
+use crate::in_flight::InFlight;
 use crate::judges::Judges;
-use crate::parting::Parting;
 use crate::reload::{PolicySource, Reload};
 use crate::sessions::{Sessions, unavailable};
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics, Spans};
-use crate::under_way::UnderWay;
 use crate::upstream::Upstream;
 
 /// All that exchanges share.
@@ -27,7 +27,7 @@ pub(crate) struct Gateway {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
-    pub(crate) under_way: UnderWay,
+    pub(crate) in_flight: InFlight,
     /// Exchanges that may still begin.
     pub(crate) room: Arc<Semaphore>,
     /// Rings when a person has answered something.
@@ -44,7 +44,7 @@ impl Gateway {
         journal: Journal,
     ) -> Result<Gateway, StartError> {
         let warden = lictor_warden::WardenOptions { watches: config.shadow, ..foundation.warden };
-        let foundation = GatewayParts { store: Arc::new(Parting::new(foundation.store)), warden, ..foundation };
+        let foundation = GatewayParts { store: Arc::new(DropOnThread::new(foundation.store)), warden, ..foundation };
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*foundation.store)?);
@@ -52,7 +52,7 @@ impl Gateway {
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();
-        let under_way = UnderWay::new(foundation.ledger.as_ref())?;
+        let in_flight = InFlight::new(foundation.ledger.as_ref())?;
         let judges = Judges::open(foundation, tenants.into_iter(), &metrics, &journal)?;
         let spans = Spans::new(config.collector.as_ref(), &upstream, &metrics);
         let room = Arc::new(Semaphore::new(config.limits.exchanges));
@@ -62,7 +62,7 @@ impl Gateway {
             upstream,
             judges,
             sessions,
-            under_way,
+            in_flight,
             namer,
             metrics,
             journal,

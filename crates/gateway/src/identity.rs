@@ -12,8 +12,6 @@ use hmac::{Hmac, KeyInit, Mac};
 use hyper::HeaderMap;
 use sha2::{Digest, Sha256};
 
-use crate::sessions::hex;
-
 /// The header by which an application names the session.
 pub(crate) const SESSION_HEADER: &str = "x-lictor-session";
 
@@ -215,6 +213,13 @@ impl Namer {
     }
 }
 
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    String::from_utf8(halves.map(|half| DIGITS[usize::from(half)]).collect()).unwrap_or_default()
+}
+
 /// The trace id of a `traceparent`, unless it is not one or all zeros.
 fn trace_id(traceparent: &str) -> Option<&str> {
     let mut parts = traceparent.split('-');
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_id_of_another_tenant_is_another_session() {
+    fn session_id_is_scoped_to_tenant() {
         let of = |key: &str| session(&[("authorization", key), (SESSION_HEADER, "s")], None);
         assert_eq!(of("Bearer a1"), of("Bearer a2"), "two keys of one tenant");
         assert_ne!(of("Bearer a1"), of("Bearer b"));
@@ -248,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_looked_for_in_order_and_may_be_anything() {
+    fn session_id_sources_have_fixed_order() {
         let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
         assert_eq!(session(&[trace, (SESSION_HEADER, "h")], Some("b")).origin, Origin::Header);
         assert_eq!(session(&[trace, (SESSION_HEADER, "")], Some("b")).origin, Origin::Body);

@@ -1,4 +1,4 @@
-//! Who decides: a desk for each tenant, all writing to one ledger.
+//! Decides: a warden for each tenant, all writing to one ledger.
 //!
 //! Each tenant's state lies under a prefix of its own in the store, so that histories across sessions, of persons, of
 //! principals, of all, are histories within the tenant. What one tenant's agents did is no fact for another's.
@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use lictor_event::Event;
 use lictor_judge::Judge;
-use lictor_judge::guard::{Action, AskScope, Guard, Preview};
+use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_policy::Policy;
@@ -18,13 +18,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::active_policy::ActivePolicy;
 use crate::identity::EVERYBODY;
-use crate::in_force::InForce;
-use crate::prefixed::Prefixed;
-use crate::sessions::Save;
+use crate::sessions::MemorySave;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics};
-use crate::verdict::Verdict;
+use crate::tenant_store::TenantStore;
 
 /// Nothing can be decided: the store or the ledger cannot be written.
 #[derive(Clone, Debug)]
@@ -36,25 +35,25 @@ pub(crate) struct Unavailable {
 /// What was decided, with what is known of the session saved along.
 #[derive(Debug)]
 pub(crate) struct Decided {
-    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) decisions: Vec<Arc<Decision>>,
     /// Whether all goes on as it came.
     pub(crate) all_forwarded: bool,
     /// The version of what was saved.
     pub(crate) version: u64,
 }
 
-/// The desks of all tenants.
+/// The wardens of all tenants.
 #[derive(Debug)]
 pub(crate) struct Judges {
-    desks: BTreeMap<String, WardenHandle>,
+    wardens: BTreeMap<String, WardenHandle>,
     ledger: Option<Arc<Ledger>>,
-    in_force: RwLock<InForce>,
+    active: RwLock<ActivePolicy>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
 }
 
 impl Judges {
-    /// Opens a desk for each tenant.
+    /// Opens a warden for each tenant.
     pub(crate) fn open(
         foundation: GatewayParts,
         tenants: impl Iterator<Item = String>,
@@ -64,49 +63,48 @@ impl Judges {
         let GatewayParts { policy, store, ledger, guard: options, warden } = foundation;
         // Nobody waits with a request, or with words that have half left.
         let options = lictor_judge::guard::GuardOptions { asks: AskScope::Calls, ..options };
-        let in_force = InForce::of(&policy);
+        let active = ActivePolicy::of(&policy);
         let ledger = ledger.map(Arc::new);
-        let mut desks = BTreeMap::new();
+        let mut wardens = BTreeMap::new();
         for tenant in tenants {
             let guard = Guard::new(judge(&policy)?, options);
-            let store: Arc<dyn Store> = Arc::new(Prefixed::new(Arc::clone(&store), &tenant));
+            let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?;
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
-            let told = move |notice: Result<Notice, WardenError>| match notice {
+            let on_notice = move |notice: Result<Notice, WardenError>| match notice {
                 Ok(_) => journal.say(&metrics, "late", json!({})),
                 Err(error) => journal.say(&metrics, "clock", json!({"error": error.to_string()})),
             };
-            let desk = WardenHandle::open(warden, now, told).map_err(|error| StartError::new(error.to_string()))?;
-            desks.insert(tenant, desk);
+            let handle =
+                WardenHandle::open(warden, now, on_notice).map_err(|error| StartError::new(error.to_string()))?;
+            wardens.insert(tenant, handle);
         }
-        Ok(Judges { desks, ledger, in_force: RwLock::new(in_force), options, metrics: Arc::clone(metrics) })
+        Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics: Arc::clone(metrics) })
     }
 
-    /// The policy in force.
-    pub(crate) fn in_force(&self) -> InForce {
-        self.in_force.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The active policy.
+    pub(crate) fn active(&self) -> ActivePolicy {
+        self.active.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The names of all tenants.
     pub(crate) fn tenants(&self) -> impl Iterator<Item = &str> {
-        self.desks.keys().map(String::as_str)
+        self.wardens.keys().map(String::as_str)
     }
 
     /// Decides on events of one session, in their order. They are written down when this returns.
-    pub(crate) async fn decide(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Verdict>, Unavailable> {
+    pub(crate) async fn decide(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Arc<Decision>>, Unavailable> {
         if events.is_empty() {
             return Ok(Vec::new());
         }
         let count = events.len();
         let begun = Instant::now();
-        let answers = self.ask(tenant, |desk, then| desk.decide(events, then)).await?;
+        let answers = self.ask(tenant, |warden, then| warden.decide(events, then)).await?;
         self.metrics.waited(begun.elapsed());
         if answers.len() != count {
-            return Err(Unavailable { reason: "the desk answered fewer events than it was asked".to_owned() });
+            return Err(Unavailable { reason: "the warden decided fewer events than it was given".to_owned() });
         }
-        let verdicts: Vec<Verdict> = answers.into_iter().map(|answer: Answer| Verdict::of(&answer)).collect();
-        verdicts.iter().for_each(|verdict| self.metrics.decision(verdict.action));
-        Ok(verdicts)
+        Ok(self.count(answers))
     }
 
     /// The same, and saves what is known of the session along with it; none if somebody else has changed that meanwhile:
@@ -115,49 +113,54 @@ impl Judges {
         &self,
         tenant: &str,
         events: Vec<Event>,
-        save: &Arc<Save>,
+        save: &Arc<MemorySave>,
     ) -> Result<Option<Decided>, Unavailable> {
         let count = events.len();
         let begun = Instant::now();
         let saved = Arc::clone(save);
-        let along = move |answers: &[Answer]| saved.changes(answers.iter().all(Verdict::is_forward));
-        let asked = self.wait(tenant, |desk, then| desk.decide_along(events, along, then)).await?;
+        let extra = move |answers: &[Answer]| saved.changes(answers.iter().all(Answer::is_forwarded));
+        let asked = self.wait(tenant, |warden, then| warden.decide_with_extra(events, extra, then)).await?;
         self.metrics.waited(begun.elapsed());
         let (answers, version) = match asked {
             Ok((answers, Some(version))) if answers.len() == count => (answers, version),
-            Ok(_) => return Err(Unavailable { reason: "the desk answered other than it was asked".to_owned() }),
+            Ok(_) => {
+                return Err(Unavailable { reason: "the warden decided other events than it was given".to_owned() });
+            }
             Err(error) if matches!(*error, WardenError::Store(StoreError::Conflict { .. })) => return Ok(None),
             Err(error) => return Err(Unavailable { reason: error.to_string() }),
         };
-        let all_forwarded = answers.iter().all(Verdict::is_forward);
-        let verdicts: Vec<Verdict> = answers.iter().map(Verdict::of).collect();
-        verdicts.iter().for_each(|verdict| self.metrics.decision(verdict.action));
-        Ok(Some(Decided { verdicts, all_forwarded, version }))
+        let all_forwarded = answers.iter().all(Answer::is_forwarded);
+        Ok(Some(Decided { decisions: self.count(answers), all_forwarded, version }))
+    }
+
+    fn count(&self, answers: Vec<Answer>) -> Vec<Arc<Decision>> {
+        answers.iter().for_each(|answer| self.metrics.decision(answer.decision.action));
+        answers.into_iter().map(|answer| answer.decision).collect()
     }
 
     /// What would be decided about a text that is still being said.
     pub(crate) async fn preview(&self, tenant: &str, event: Event) -> Result<Preview, Unavailable> {
-        self.ask(tenant, |desk, then| desk.preview(event, then)).await
+        self.ask(tenant, |warden, then| warden.preview(event, then)).await
     }
 
     /// Writes down that something was refused which is no event.
     pub(crate) async fn refuse(&self, tenant: &str, refused: RefusedInput) -> Result<(), Unavailable> {
         self.metrics.decision(Action::Block);
-        self.ask(tenant, |desk, then| desk.refuse(refused, then)).await
+        self.ask(tenant, |warden, then| warden.refuse(refused, then)).await
     }
 
     /// Writes down something that is no decision: what crossed in an exchange, what an operator did.
     pub(crate) async fn note(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
-        // Where nothing is written down, the desk need not be asked to.
+        // Without a ledger there is nothing to write to.
         if self.ledger.is_none() {
             return Ok(());
         }
-        self.ask(tenant, |desk, then| desk.note(body, then)).await
+        self.ask(tenant, |warden, then| warden.note(body, then)).await
     }
 
     /// Writes down what was left unwritten about a tenant, who may not be one any more.
     pub(crate) async fn note_late(&self, body: Map<String, Value>) -> Result<(), Unavailable> {
-        let tenant = body.get("tenant").and_then(Value::as_str).filter(|tenant| self.desks.contains_key(*tenant));
+        let tenant = body.get("tenant").and_then(Value::as_str).filter(|tenant| self.wardens.contains_key(*tenant));
         let tenant = tenant.unwrap_or(EVERYBODY).to_owned();
         self.note(&tenant, body).await
     }
@@ -165,18 +168,18 @@ impl Judges {
     /// Puts another policy in force for all tenants: what was asked before is decided by the old one, and sessions go on
     /// by the new one, with what they know as far as formulas are the same.
     pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
-        let next = InForce::of(policy);
+        let next = ActivePolicy::of(policy);
         // All are made ready before the first is changed: a policy that cannot be judged by changes nothing.
         let mut ready = Vec::new();
-        for tenant in self.desks.keys() {
+        for tenant in self.wardens.keys() {
             ready.push((tenant, Guard::new(judge(policy)?, self.options)));
         }
         for (tenant, guard) in ready {
             let fingerprint = next.fingerprint.to_string();
-            let changed = self.ask(tenant, |desk, then| desk.change_policy(guard, fingerprint, then)).await;
+            let changed = self.ask(tenant, |warden, then| warden.change_policy(guard, fingerprint, then)).await;
             changed.map_err(|unavailable| StartError::new(unavailable.reason))?;
         }
-        *self.in_force.write().unwrap_or_else(PoisonError::into_inner) = next;
+        *self.active.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }
 
@@ -187,8 +190,8 @@ impl Judges {
 
     /// Answers what was asked, and ends the writing.
     pub(crate) fn close(&self) -> Result<(), WardenError> {
-        for desk in self.desks.values() {
-            desk.clone().close()?;
+        for warden in self.wardens.values() {
+            warden.clone().close()?;
         }
         Ok(())
     }
@@ -201,18 +204,18 @@ impl Judges {
         self.wait(tenant, question).await?.map_err(|error| Unavailable { reason: error.to_string() })
     }
 
-    /// Waits for what the desk answers.
+    /// Waits for what the warden answers.
     async fn wait<T: Send + 'static>(
         &self,
         tenant: &str,
         question: impl FnOnce(&WardenHandle, Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>),
     ) -> Result<Result<T, Arc<WardenError>>, Unavailable> {
         let unavailable = |reason: String| Unavailable { reason };
-        let desk = self.desks.get(tenant).ok_or_else(|| unavailable("there is no desk for the tenant".to_owned()))?;
+        let warden = self.wardens.get(tenant).ok_or_else(|| unavailable("the tenant has no warden".to_owned()))?;
         let (sender, receiver) = oneshot::channel();
         // Whoever asked may have gone meanwhile; what was decided stands.
-        question(desk, Box::new(move |answer| drop(sender.send(answer))));
-        receiver.await.map_err(|_| unavailable("the desk is closed".to_owned()))
+        question(warden, Box::new(move |answer| drop(sender.send(answer))));
+        receiver.await.map_err(|_| unavailable("the warden is closed".to_owned()))
     }
 }
 

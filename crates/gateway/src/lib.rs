@@ -11,38 +11,39 @@
 //! ```
 //!
 //! - `listen` accepts connections and lets no request through that two readers could read differently.
-//! - `exchange` is one request and its reply; `identity` says whose, `sessions` what was judged of it before.
-//! - `judges` decides: a desk for each tenant.
-//! - `under_way` knows which exchanges have no record yet, also after the process was killed.
-//! - `upstream` is the way to the model, `told` what the gateway says itself.
+//! - `exchange` is one request and its reply over HTTP, and drives `lictor-exchange`; `identity` names the session, `sessions`
+//!   stores its memory.
+//! - `judges` decides: a warden for each tenant.
+//! - `in_flight` knows which exchanges have no record yet, also after the process was killed.
+//! - `upstream` is the connection to the model, `error_response` an error of the gateway itself.
 //! - `control` has the endpoints for operators and for the application's own records of consents.
 //! - `telemetry` is what operators see.
 //!
 //! Nothing crosses without a record: of every event a decision, of every exchange the bytes that crossed.
 
+mod account;
+mod active_policy;
 mod body;
 mod config;
 mod control;
+mod drop_on_thread;
+mod error_response;
 mod exchange;
 mod gateway;
 mod identity;
-mod in_force;
+mod in_flight;
 mod judges;
 mod listen;
-mod parting;
-mod prefixed;
+mod policy_watcher;
 mod process;
 mod reload;
 mod server;
 mod sessions;
 mod start;
 mod telemetry;
-mod told;
-mod under_way;
+mod tenant_store;
 mod upstream;
-mod verdict;
 mod waiting;
-mod watched;
 
 pub use config::{Config, ConfigErrors, GatewayLimits};
 pub use hyper::Uri;

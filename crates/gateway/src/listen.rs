@@ -2,7 +2,7 @@
 
 mod chunks;
 mod head;
-mod vetted;
+mod strict_stream;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -26,11 +26,11 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::AnswerBody;
 use crate::control;
+use crate::error_response::ErrorResponse;
 use crate::exchange;
 use crate::gateway::Gateway;
 use crate::identity::{EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
-use crate::told::Told;
-use vetted::{Gate, Patience, Vetted};
+use strict_stream::{Gate, Patience, StrictStream};
 
 /// How a connection of HTTP/2 begins.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -95,8 +95,8 @@ where
     let patience = Patience { head: limits.head, idle: limits.idle, write: limits.write };
     let gate = Gate::new()?;
     let vetted = match is_second {
-        true => Vetted::open(stream, begun, gate.clone(), patience),
-        false => Vetted::new(stream, begun, gate.clone(), patience),
+        true => StrictStream::open(stream, begun, gate.clone(), patience),
+        false => StrictStream::new(stream, begun, gate.clone(), patience),
     };
     let shared = Arc::clone(gateway);
     let service = service_fn(move |request: Request<Incoming>| {
@@ -171,8 +171,8 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
         let refused = RefusedInput::new(fault.code, &[]);
         let told = match Box::pin(gateway.judges.refuse(EVERYBODY, refused)).await {
-            Ok(()) => Told::new(fault.status, fault.code, fault.message),
-            Err(_) => Told::unavailable(),
+            Ok(()) => ErrorResponse::new(fault.status, fault.code, fault.message),
+            Err(_) => ErrorResponse::unavailable(),
         };
         gateway.journal.say(&gateway.metrics, "malformed", json!({"code": fault.code}));
         let mut response = told.response(None);
@@ -190,13 +190,13 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
 /// A request that says twice who sends it.
 fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
     let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
-    let fault = head::Fault::new("http.identity", "it is said twice who asks, or in which session");
+    let fault = head::Fault::new("http.identity", "duplicate credential or session header");
     (IDENTITY_HEADERS.iter().any(is_twice) || has_two_credentials(request.headers())).then_some(fault)
 }
 
 /// A request of HTTP/2 that names two hosts.
 fn two_hosts(request: &Request<Incoming>) -> Option<head::Fault> {
-    let fault = head::Fault::new("http.host", "the request names two hosts");
+    let fault = head::Fault::new("http.host", "request names two hosts");
     let mut hosts = request.headers().get_all("host").iter();
     let (first, second) = (hosts.next(), hosts.next());
     let differs = match (request.uri().authority(), first) {

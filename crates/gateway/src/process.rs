@@ -10,12 +10,12 @@ use hyper::{Method, Uri};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
+use crate::policy_watcher::watch;
 use crate::reload::PolicySource;
 use crate::server::Server;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
 use crate::upstream::Upstream;
-use crate::watched::watch;
 
 /// Serves until the process is told to end (SIGTERM, SIGINT). SIGHUP loads the policy again, and so does a change of a
 /// watched file. `ready` is told where it listens.

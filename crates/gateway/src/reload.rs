@@ -45,7 +45,7 @@ impl Gateway {
         match &changed {
             Ok(true) => {
                 self.metrics.reloads.fetch_add(1, Ordering::Relaxed);
-                let fingerprint = self.judges.in_force().fingerprint;
+                let fingerprint = self.judges.active().fingerprint;
                 self.journal.say(&self.metrics, "policy", json!({"policy": &*fingerprint}));
             }
             Ok(false) => {}
@@ -62,7 +62,7 @@ impl Gateway {
             return Err(StartError::new("this gateway was not told where its policy comes from"));
         };
         let policy = source().map_err(StartError::new)?;
-        if *policy.fingerprint() == *self.judges.in_force().fingerprint {
+        if *policy.fingerprint() == *self.judges.active().fingerprint {
             return Ok(false);
         }
         self.judges.change_policy(&policy).await?;

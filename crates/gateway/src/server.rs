@@ -17,11 +17,11 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
 use crate::gateway::Gateway;
+use crate::in_flight::InFlight;
 use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
-use crate::under_way::UnderWay;
 
 /// How often sessions are looked through for those that are over.
 const SWEEP: Duration = Duration::from_secs(600);
@@ -66,7 +66,7 @@ impl Server {
         let address = listener.local_addr().map_err(cannot)?;
         let opened = tokio::task::spawn_blocking(move || Gateway::new(config, foundation, source, journal)).await;
         let gateway = Arc::new(opened.map_err(|_| StartError::new("the gateway failed while it opened its store"))??);
-        let cut_off = UnderWay::cut_off(&gateway).await.map_err(|unavailable| StartError::new(unavailable.reason))?;
+        let cut_off = InFlight::cut_off(&gateway).await.map_err(|unavailable| StartError::new(unavailable.reason))?;
         if cut_off > 0 {
             gateway.journal.say(&gateway.metrics, "cut_off", json!({"exchanges": cut_off}));
         }
@@ -86,7 +86,7 @@ impl Server {
     /// Serves until `stop` is ready; then what is under way is finished, and what is durable is signed for.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { gateway, listener, tls, address } = self;
-        let fingerprint = gateway.judges.in_force().fingerprint;
+        let fingerprint = gateway.judges.active().fingerprint;
         gateway.journal.say(
             &gateway.metrics,
             "listening",
@@ -96,7 +96,7 @@ impl Server {
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
         let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
         let shared = Arc::clone(&gateway);
-        let tidying = tokio::spawn(async move { UnderWay::tidy(&shared).await });
+        let tidying = tokio::spawn(async move { InFlight::clean_up(&shared).await });
         stop.await;
         sweeping.abort();
         tidying.abort();
@@ -104,12 +104,12 @@ impl Server {
         // Nobody listens to it any more if all connections are over already.
         let _ = stopping.send(true);
         let drained = tokio::time::timeout(gateway.config.limits.drain, async {
-            while gateway.metrics.under_way.load(Ordering::Relaxed) > 0 {
+            while gateway.metrics.in_flight.load(Ordering::Relaxed) > 0 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         });
-        let left = drained.await.err().map(|_| gateway.metrics.under_way.load(Ordering::Relaxed));
-        gateway.under_way.forget(&gateway).await;
+        let left = drained.await.err().map(|_| gateway.metrics.in_flight.load(Ordering::Relaxed));
+        gateway.in_flight.forget(&gateway).await;
         accepting.abort();
         gateway.journal.say(&gateway.metrics, "stopped", json!({"cut_off": left.unwrap_or(0)}));
         let shared = Arc::clone(&gateway);

@@ -1,29 +1,54 @@
-//! What the gateway itself knows of a session from one exchange to the next: which part of a history that is sent again
-//! it has judged, what became of it, and what a person has allowed.
+//! The memories of sessions in the store, and one exchange at a time with each.
 //!
-//! It is kept in the store, among what the session's tenant has there, so that several gateways over one store behave as
-//! one. What was last seen of it is at hand as well. That may be out of date where there are other gateways; so it is saved
-//! together with what was decided by it, and where somebody else was faster, nothing was decided. The content of what was
-//! said is not in it, but for items that go on rewritten, as they go on.
+//! A [`SessionMemory`] is stored among the keys of the session's tenant, so that several gateways over one store behave as
+//! one. The memory that was last seen is cached. The cache may be out of date where there are other gateways; so a memory is
+//! saved together with the decisions that depend on it, and if another gateway was faster, nothing is decided.
 
-mod copies;
-mod memory;
+mod memory_cache;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use lictor_logic::Span;
+use lictor_exchange::SessionMemory;
+use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::judges::{Unavailable, now};
-use crate::prefixed::{escaped, prefix};
-use copies::Copies;
-pub(crate) use memory::{Grant, Memory, Note, hex, line};
+use crate::tenant_store::{escaped, prefix};
+use memory_cache::MemoryCache;
 
-/// Under which keys of a tenant memories are kept, and how many are looked at in one go.
+/// Under which keys of a tenant memories are stored, and how many are read at once.
 const KEYS: &str = "gateway/session/";
-const AT_ONCE: usize = 256;
+const KEYS_AT_ONCE: usize = 256;
+
+/// A memory as it is stored.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoredMemory {
+    pub(crate) memory: Arc<SessionMemory>,
+    /// The version under which it is stored; none if it is not.
+    version: Option<u64>,
+    bytes: Arc<[u8]>,
+    /// When it was last saved.
+    used: Time,
+}
+
+impl StoredMemory {
+    fn read(version: u64, bytes: Vec<u8>) -> Option<StoredMemory> {
+        let (memory, used) = SessionMemory::from_bytes(&bytes)?;
+        Some(StoredMemory { memory: Arc::new(memory), version: Some(version), bytes: bytes.into(), used })
+    }
+
+    /// Whether the session has just begun.
+    pub(crate) fn is_new(&self) -> bool {
+        self.version.is_none()
+    }
+
+    /// Whether it was used so long ago that the session is over.
+    fn is_over(&self, idle: Option<Span>, now: Time) -> bool {
+        idle.is_some_and(|idle| self.used.plus(idle) <= now)
+    }
+}
 
 /// All sessions: their memories in the store, and one exchange at a time with each.
 pub(crate) struct Sessions {
@@ -31,7 +56,7 @@ pub(crate) struct Sessions {
     /// After which time without an exchange a session is over, and what is known of it is forgotten.
     idle: Option<Span>,
     busy: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    copies: Mutex<Copies>,
+    cache: Mutex<MemoryCache>,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -40,35 +65,35 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-/// As long as this lives, nobody else in this process changes the session's memory.
+/// As long as this lives, no other exchange of this process changes the session's memory.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 
 /// How a memory is saved together with decisions.
 #[derive(Debug)]
-pub(crate) struct Save {
-    /// If all that was decided on goes on as it came.
-    forwarded: Option<(Memory, Change)>,
-    /// Otherwise: it is as it was, and that is made sure of.
-    unchanged: (Memory, Change),
+pub(crate) struct MemorySave {
+    /// If all events are forwarded.
+    forwarded: Option<(StoredMemory, Change)>,
+    /// Otherwise: it stays as it was loaded, and that is checked.
+    unchanged: (StoredMemory, Change),
     /// What else is saved with it, whatever is decided.
-    along: Option<Change>,
+    extra: Option<Change>,
 }
 
-impl Save {
-    /// The changes, by whether all goes on as it came.
+impl MemorySave {
+    /// The changes, by whether all events are forwarded.
     pub(crate) fn changes(&self, all_forwarded: bool) -> Vec<Change> {
         let memory = match &self.forwarded {
             Some((_, change)) if all_forwarded => change,
             _ => &self.unchanged.1,
         };
-        std::iter::once(memory).chain(&self.along).cloned().collect()
+        std::iter::once(memory).chain(&self.extra).cloned().collect()
     }
 }
 
 impl Sessions {
     pub(crate) fn new(store: Arc<dyn Store>, idle: Option<Span>) -> Sessions {
-        Sessions { store, idle, busy: Mutex::default(), copies: Mutex::default() }
+        Sessions { store, idle, busy: Mutex::default(), cache: Mutex::default() }
     }
 
     /// Waits for the turn of a session.
@@ -88,101 +113,124 @@ impl Sessions {
         Turn(lock.lock_owned().await)
     }
 
-    fn copies(&self) -> std::sync::MutexGuard<'_, Copies> {
-        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> std::sync::MutexGuard<'_, MemoryCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The memory of a session, as it was last seen here; whoever decides by it saves it along.
-    pub(crate) async fn load(&self, tenant: &str, session: &str) -> Result<Memory, Unavailable> {
-        let copy = self.copies().get(session);
-        match copy {
+    /// The memory of a session as it was last seen here. A decision that depends on it is saved together with it.
+    pub(crate) async fn load(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
+        let cached = self.cache().get(session);
+        match cached {
             Some(memory) => Ok(self.unless_over(memory)),
-            None => self.load_anew(tenant, session).await,
+            None => self.load_fresh(tenant, session).await,
         }
     }
 
-    /// The memory of a session, as it is now.
-    pub(crate) async fn load_anew(&self, tenant: &str, session: &str) -> Result<Memory, Unavailable> {
-        self.copies().remove(session);
+    /// The memory of a session as it is stored now.
+    pub(crate) async fn load_fresh(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
+        let cached = self.cache().get(session);
         let key = key(tenant, session);
         let stored = self.blocking(move |store| store.load(&key)).await?.map_err(unavailable)?;
-        let Some(stored) = stored else { return Ok(Memory::default()) };
-        let damaged = || Unavailable { reason: "what is kept of a session is damaged".to_owned() };
-        let memory = Memory::from_bytes(stored.version, stored.value).ok_or_else(damaged)?;
-        self.copies().insert(session, &memory);
+        let Some(stored) = stored else {
+            self.cache().remove(session);
+            return Ok(StoredMemory::default());
+        };
+        // Nothing is read again that did not change.
+        if let Some(cached) = cached.filter(|cached| cached.version == Some(stored.version)) {
+            return Ok(self.unless_over(cached));
+        }
+        let damaged = || Unavailable { reason: "the stored memory of a session cannot be read".to_owned() };
+        let memory = StoredMemory::read(stored.version, stored.value).ok_or_else(damaged)?;
+        self.cache().insert(session, &memory);
         Ok(self.unless_over(memory))
     }
 
-    fn unless_over(&self, memory: Memory) -> Memory {
-        if memory.is_over(self.idle, now()) { memory.forgotten() } else { memory }
+    fn unless_over(&self, stored: StoredMemory) -> StoredMemory {
+        match stored.is_over(self.idle, now()) {
+            true => StoredMemory { memory: Arc::new(stored.memory.forgotten()), ..stored },
+            false => stored,
+        }
     }
 
-    /// Saves a memory. `false` if somebody else was faster: load it and do it again.
-    pub(crate) async fn save(&self, tenant: &str, session: &str, memory: &mut Memory) -> Result<bool, Unavailable> {
+    /// Saves a memory in the place of the one that was loaded. None if another exchange was faster: load it and do it
+    /// again.
+    pub(crate) async fn save(
+        &self,
+        tenant: &str,
+        session: &str,
+        loaded: &StoredMemory,
+        memory: Arc<SessionMemory>,
+    ) -> Result<Option<StoredMemory>, Unavailable> {
         let used = now();
-        let bytes = memory.to_bytes(used).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let change = Change::put(key(tenant, session), ExpectedVersion::of_version(memory.version()), bytes.clone());
-        self.copies().remove(session);
+        let bytes = memory.to_bytes(used);
+        let change = Change::put(key(tenant, session), ExpectedVersion::of_version(loaded.version), bytes.clone());
+        self.cache().remove(session);
         match self.blocking(move |store| store.save(&[change])).await? {
             Ok(version) => {
-                memory.is_kept(version, bytes, used);
-                self.copies().insert(session, memory);
-                Ok(true)
+                let saved = StoredMemory { memory, version: Some(version), bytes: bytes.into(), used };
+                self.cache().insert(session, &saved);
+                Ok(Some(saved))
             }
-            Err(StoreError::Conflict { .. }) => Ok(false),
+            Err(StoreError::Conflict { .. }) => Ok(None),
             Err(error) => Err(unavailable(error)),
         }
     }
 
-    /// How the tenant's desk saves a memory together with what it decides by it: as `next` if all goes on as it came. What is
-    /// saved `along` is no tenant's.
+    /// How the tenant's warden saves a memory together with its decisions: `next` if all events are forwarded. The key of
+    /// `extra` is no tenant's.
     pub(crate) fn saving(
         &self,
         session: &str,
-        memory: &Memory,
-        next: Option<Memory>,
-        along: Option<Change>,
-    ) -> Result<Save, Unavailable> {
+        loaded: &StoredMemory,
+        next: Option<Arc<SessionMemory>>,
+        extra: Option<Change>,
+    ) -> MemorySave {
         let used = now();
         let key = format!("{KEYS}{}", escaped(session));
-        let expected = ExpectedVersion::of_version(memory.version());
-        let unchanged = match memory.version() {
-            Some(_) => Change::put(key.clone(), expected, memory.bytes().to_vec()),
+        let expected = ExpectedVersion::of_version(loaded.version);
+        let unchanged = match loaded.version {
+            Some(_) => Change::put(key.clone(), expected, loaded.bytes.to_vec()),
             None => Change::delete(key.clone(), expected),
         };
-        let forwarded = match next {
-            Some(mut next) => {
-                let bytes = next.to_bytes(used).map_err(|error| Unavailable { reason: error.to_string() })?;
-                // The version is learnt when it is saved.
-                next.is_kept(0, bytes.as_slice(), used);
-                Some((next, Change::put(key, expected, bytes)))
-            }
-            None => None,
-        };
-        let along = along.map(|change| Change { key: format!("/{}", change.key), ..change });
-        Ok(Save { forwarded, unchanged: (memory.clone(), unchanged), along })
+        let forwarded = next.map(|memory| {
+            let bytes = memory.to_bytes(used);
+            // The version is known once it is saved.
+            let next = StoredMemory { memory, version: Some(0), bytes: bytes.as_slice().into(), used };
+            (next, Change::put(key, expected, bytes))
+        });
+        let extra = extra.map(|change| Change { key: format!("/{}", change.key), ..change });
+        MemorySave { forwarded, unchanged: (loaded.clone(), unchanged), extra }
     }
 
-    /// The memory as it was saved under this version, and whether it is the one for when all goes on as it came.
-    pub(crate) fn saved(&self, session: &str, save: &Save, all_forwarded: bool, version: u64) -> (Memory, bool) {
-        let (mut memory, is_next) = match &save.forwarded {
+    /// The memory as it was saved under this version, and whether it is the one for when all events are forwarded.
+    pub(crate) fn saved(
+        &self,
+        session: &str,
+        save: &MemorySave,
+        all_forwarded: bool,
+        version: u64,
+    ) -> (StoredMemory, bool) {
+        let (mut saved, is_next) = match &save.forwarded {
             Some((next, _)) if all_forwarded => (next.clone(), true),
             _ => (save.unchanged.0.clone(), false),
         };
-        if is_next || !memory.is_new() {
-            memory.is_kept_under(version);
-            self.copies().insert(session, &memory);
+        if is_next || !saved.is_new() {
+            saved.version = Some(version);
+            self.cache().insert(session, &saved);
         }
-        (memory, is_next)
+        (saved, is_next)
     }
 
-    /// Makes sure that a memory is as it was: what was saved with it could not be written down, so nobody was answered.
-    pub(crate) async fn take_back(&self, tenant: &str, session: &str, memory: &Memory) -> Result<(), Unavailable> {
-        let stored = self.load_anew(tenant, session).await?;
-        if stored.version() != memory.version() {
-            let mut before = memory.clone();
-            before.stands_for(&stored);
-            self.save(tenant, session, &mut before).await?;
+    /// Makes sure that a memory is as it was loaded: what was saved with it has no record, so nothing was answered.
+    pub(crate) async fn roll_back(
+        &self,
+        tenant: &str,
+        session: &str,
+        loaded: &StoredMemory,
+    ) -> Result<(), Unavailable> {
+        let stored = self.load_fresh(tenant, session).await?;
+        if stored.version != loaded.version {
+            self.save(tenant, session, &stored, Arc::clone(&loaded.memory)).await?;
         }
         Ok(())
     }
@@ -195,14 +243,14 @@ impl Sessions {
         let swept = self.apart(move |store| {
             let (mut last, mut swept) = (None, 0);
             loop {
-                let keys = store.keys(&prefix, last.as_deref(), AT_ONCE)?;
+                let keys = store.keys(&prefix, last.as_deref(), KEYS_AT_ONCE)?;
                 let Some(end) = keys.last() else { return Ok(swept) };
                 last = Some(end.clone());
                 for key in keys {
                     let Some(stored) = store.load(&key)? else { continue };
-                    let memory = Memory::from_bytes(stored.version, stored.value);
+                    let memory = StoredMemory::read(stored.version, stored.value);
                     if memory.is_some_and(|memory| memory.is_over(Some(idle), now())) {
-                        // Whoever began it again meanwhile keeps it.
+                        // A session that began again meanwhile is kept.
                         swept += usize::from(
                             store.save(&[Change::delete(key, ExpectedVersion::Version(stored.version))]).is_ok(),
                         );

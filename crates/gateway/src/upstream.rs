@@ -39,12 +39,10 @@ pub(crate) enum NoAnswer {
 
 impl NoAnswer {
     /// The status, a word for programs and a sentence for people.
-    pub(crate) fn told(self) -> (u16, &'static str, &'static str) {
+    pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
-            NoAnswer::Unreachable | NoAnswer::BrokeOff => {
-                (502, "upstream.unreachable", "the model's server cannot be reached")
-            }
-            NoAnswer::TooSlow => (504, "upstream.too_slow", "the model's server did not answer in time"),
+            NoAnswer::Unreachable | NoAnswer::BrokeOff => (502, "upstream.unreachable", "upstream is unreachable"),
+            NoAnswer::TooSlow => (504, "upstream.too_slow", "upstream timeout"),
         }
     }
 }
@@ -139,14 +137,14 @@ const OURS: [&str; 5] = ["host", "content-length", "accept-encoding", "content-e
 
 /// The fields of a request that go on to the upstream: what concerns the connection is gone, and so is what is meant for
 /// the gateway. Answers are asked for unpacked, since they are read here.
-pub(crate) fn onward(headers: &HeaderMap) -> HeaderMap {
+pub(crate) fn request_headers(headers: &HeaderMap) -> HeaderMap {
     let mut kept = without(headers, |name| OURS.contains(&name) || name.starts_with("x-lictor-"));
     kept.insert("accept-encoding", HeaderValue::from_static("identity"));
     kept
 }
 
 /// The fields of an answer that go back to the client.
-pub(crate) fn back(headers: &HeaderMap) -> HeaderMap {
+pub(crate) fn response_headers(headers: &HeaderMap) -> HeaderMap {
     without(headers, |name| name == "content-length")
 }
 
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_connection_does_not_go_on() {
+    fn hop_by_hop_headers_are_stripped() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("host", "a"),
@@ -194,7 +192,7 @@ mod tests {
         ] {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        let kept = onward(&headers);
+        let kept = request_headers(&headers);
         let mut names: Vec<&str> = kept.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
         assert_eq!(names, ["accept-encoding", "authorization", "x-stainless-lang"]);

@@ -1,6 +1,7 @@
 //! Calls that wait for a person, kept in the store: any gateway over it may be given the answer.
 
 use lictor_event::{Event, Kind, parse_time};
+use lictor_exchange::{ApprovalRequest, Grant};
 use lictor_json::Json;
 use lictor_store::{Change, ExpectedVersion, Store, StoreError, StoredValue};
 use lictor_warden::DELIVERY;
@@ -8,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::gateway::Gateway;
-use crate::identity::Namer;
+use crate::identity::{Namer, hex};
 use crate::judges::{Unavailable, now};
-use crate::sessions::{Grant, hex, line, unavailable};
+use crate::sessions::unavailable;
 
 const PREFIX: &str = "gateway/waiting/";
 
@@ -53,6 +54,11 @@ pub(crate) enum Answered {
 }
 
 impl Waiting {
+    pub(crate) fn new(tenant: &str, request: ApprovalRequest) -> Waiting {
+        let ApprovalRequest { session, id, tool, args, call, rewritten, until, properties } = request;
+        Waiting { tenant: tenant.to_owned(), session, id, tool, args, call, rewritten, until, properties }
+    }
+
     /// Keeps it, and gives the word by which a person answers. A call that is made again while nobody has answered, and for
     /// which no exchange stays open, waits under the word it has: a person is asked once.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Result<String, Unavailable> {
@@ -128,30 +134,34 @@ impl Waiting {
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
         event.more.insert(DELIVERY, Json::from(u64::from_be_bytes(random).to_string().as_str()));
-        let verdicts = gateway.judges.decide(&self.tenant, vec![event]).await?;
-        let settled = verdicts.first().into_iter().flat_map(|verdict| &verdict.settled);
-        let settled = settled.into_iter().find(|(id, _, _)| *id == self.id).cloned();
-        let answered = match settled {
-            None => Answered::TooLate,
-            Some((_, action, rewritten)) if allow && action.goes_on() => {
-                let rewritten = rewritten.as_ref().map(line).or(self.rewritten.clone());
-                let grant = Grant { call: self.call.clone(), id: self.id.clone(), rewritten };
-                loop {
-                    let _turn = gateway.sessions.turn(&self.session).await;
-                    let mut memory = gateway.sessions.load(&self.tenant, &self.session).await?;
-                    memory.grant(grant.clone());
-                    if gateway.sessions.save(&self.tenant, &self.session, &mut memory).await? {
-                        break;
-                    }
-                }
+        let decisions = gateway.judges.decide(&self.tenant, vec![event]).await?;
+        let settled = decisions.iter().flat_map(|decision| &decision.settled);
+        let settled = settled.into_iter().find(|settled| settled.settles.as_deref() == Some(self.id.as_str()));
+        let grant = settled.and_then(|settled| Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled));
+        let answered = match (settled, grant) {
+            (None, _) => Answered::TooLate,
+            (Some(_), Some(grant)) if allow => {
+                self.store_grant(gateway, grant).await?;
                 Answered::Allowed
             }
-            Some(_) if allow => Answered::StoppedAfterAll,
-            Some(_) => Answered::Denied,
+            (Some(_), _) if allow => Answered::StoppedAfterAll,
+            (Some(_), _) => Answered::Denied,
         };
         self.forget(gateway, token).await?;
         gateway.answered.notify_waiters();
         Ok(answered)
+    }
+
+    async fn store_grant(&self, gateway: &Gateway, grant: Grant) -> Result<(), Unavailable> {
+        loop {
+            let _turn = gateway.sessions.turn(&self.session).await;
+            let loaded = gateway.sessions.load(&self.tenant, &self.session).await?;
+            let mut memory = (*loaded.memory).clone();
+            memory.grant(grant.clone());
+            if gateway.sessions.save(&self.tenant, &self.session, &loaded, memory.into()).await?.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     async fn forget(&self, gateway: &Gateway, token: &str) -> Result<(), Unavailable> {

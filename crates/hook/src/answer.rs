@@ -26,7 +26,7 @@ pub fn answer_call(
     let decision = match &call.event {
         Some(event) => {
             let capabilities = client.capabilities(call.hook, options);
-            Some(HookDecision::from_answer(warden.decide_within(capabilities, event, Some(now))?))
+            Some(HookDecision::from_answer(&warden.decide_within(capabilities, event, Some(now))?))
         }
         None => None,
     };

@@ -16,6 +16,7 @@ mod pending;
 mod persons;
 mod preview;
 mod redact;
+mod restored;
 mod saved;
 mod view;
 
@@ -334,7 +335,7 @@ impl Decider {
         let until = context.now.map(|now| now.plus(self.options.patience));
         let pending = Pending::new(guarded.handle(event), event, decision, until);
         decision.action = Action::Ask;
-        decision.waits_as = Some(pending.id.clone());
+        decision.approval_id = Some(pending.id.clone());
         decision.until = until;
         guarded.pending.push(pending);
     }

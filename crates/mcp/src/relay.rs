@@ -10,6 +10,7 @@ mod server;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
 
 use lictor_decode::{McpExchange, Side};
 use lictor_event::{Event, Kind};
@@ -256,9 +257,10 @@ impl RelayStep<'_> {
                 Ok(answer) => answer,
                 Err(error) => return MessageDecision::Stop(self.record_failure(&error)),
             };
-            let Some(decision) = answer.decision else {
+            if answer.is_duplicate {
                 return MessageDecision::Stop("duplicate: this step was already decided".to_owned());
-            };
+            }
+            let decision = Arc::unwrap_or_clone(answer.decision);
             let message = decision.message.clone().unwrap_or_else(|| "This step was denied.".to_owned());
             match decision.action {
                 Action::Forward => {}

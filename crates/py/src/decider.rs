@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use lictor::event::Event;
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard};
+use lictor::guard::{Capabilities, Decision, Guard, Preview};
 use lictor::json::Json;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_store::MemoryStore;
-use lictor_warden::{ContentRetention, DELIVERY, Notice, TimeOutcome, Warden, WardenOptions};
+use lictor_warden::{ContentRetention, DELIVERY, EXCHANGE, Notice, RefusedInput, TimeOutcome, Warden, WardenOptions};
+use serde_json::{Map, Value};
 
 /// How many sessions are held in memory: all, for there is nowhere else.
 const MOST_SESSIONS: usize = usize::MAX / 2;
@@ -33,12 +34,6 @@ pub(crate) struct Writing {
     key: String,
     /// How many events were decided, by which they are told apart.
     count: u64,
-}
-
-/// A decision: as a line, and as itself unless the very same event was decided before.
-pub(crate) struct Decided {
-    pub(crate) line: String,
-    pub(crate) decision: Option<Decision>,
 }
 
 impl Decider {
@@ -75,21 +70,64 @@ impl Decider {
         }
     }
 
-    /// Decides on an event; it is written down when this returns.
-    pub(crate) fn decide(&mut self, mut event: Event, now: Time) -> Result<Decided, String> {
+    /// Decides on an event; it is recorded when this returns.
+    pub(crate) fn decide(
+        &mut self,
+        mut event: Event,
+        capabilities: Capabilities,
+        now: Time,
+    ) -> Result<Arc<Decision>, String> {
         match self {
             Decider::Forgetful(guard) => {
-                let decision = guard.decide(event, Some(now));
-                Ok(Decided { line: decision.line(), decision: Some(decision) })
+                // They tell exchanges and their events apart, which no policy is about.
+                event.more.remove(DELIVERY);
+                event.more.remove(EXCHANGE);
+                Ok(Arc::new(guard.decide_within(capabilities, event, Some(now))))
             }
             Decider::Writing(writing) => {
-                // Whoever calls a tool twice means two calls, whatever they call them.
-                writing.count += 1;
-                event.more.insert(DELIVERY, Json::from(writing.count.to_string().as_str()));
-                let answer = writing.warden.decide(&event, Some(now)).map_err(|error| error.to_string())?;
-                Ok(Decided { line: answer.line, decision: answer.decision })
+                // Two calls of a tool are two events, also under the same id.
+                if event.more.get(DELIVERY).is_none() {
+                    writing.count += 1;
+                    event.more.insert(DELIVERY, Json::from(writing.count.to_string().as_str()));
+                }
+                let answer = writing.warden.decide_within(capabilities, &event, Some(now));
+                Ok(answer.map_err(|error| error.to_string())?.decision)
             }
             Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// What would be decided on an event.
+    pub(crate) fn preview(&mut self, event: &Event) -> Result<Preview, String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.preview(event)),
+            Decider::Writing(writing) => writing.warden.preview(event).map_err(|error| error.to_string()),
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Whether something in a session waits for a reviewer by this id.
+    pub(crate) fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.waits(session, id)),
+            Decider::Writing(writing) => writing.warden.waits(session, id).map_err(|error| error.to_string()),
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Writes a record that is no decision, where there is a log.
+    pub(crate) fn note(&mut self, record: Map<String, Value>, now: Time) -> Result<(), String> {
+        match self {
+            Decider::Writing(writing) => writing.warden.note(record, Some(now)).map_err(|error| error.to_string()),
+            Decider::Forgetful(_) | Decider::Closed => Ok(()),
+        }
+    }
+
+    /// Records that something was refused that is no event, where there is a log.
+    pub(crate) fn refuse(&mut self, refused: &RefusedInput, now: Time) -> Result<(), String> {
+        match self {
+            Decider::Writing(writing) => writing.warden.refuse(refused, Some(now)).map_err(|error| error.to_string()),
+            Decider::Forgetful(_) | Decider::Closed => Ok(()),
         }
     }
 

@@ -1,20 +1,20 @@
 //! The native half of a guard: decisions on events of any number of sessions.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use lictor::event::Event;
 use lictor::finding::Finding;
-use lictor::guard::{Decision, Guard, GuardOptions};
-use lictor::json::Text;
+use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview};
+use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, changes_texts};
 use lictor_logic::{Span, Time};
-use lictor_wire::{ConversationHistory, Ruling};
+use lictor_warden::RefusedInput;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use serde_json::{Map, Value};
 
-use crate::decider::{Decided, Decider};
+use crate::decider::Decider;
 use crate::error::Error;
 use crate::policy::Policy;
 use crate::session::{self, findings};
@@ -32,30 +32,51 @@ pub(crate) struct GuardCore {
     /// Who made it. In a process that is forked off no thread writes its log, and nobody gives back what was locked.
     process: u32,
     writes: bool,
+    changes_texts: bool,
 }
 
-/// A guard, and what it knows of the histories that clients send to models.
+/// A guard, and the sessions of the clients of models that it guards.
 #[derive(Debug)]
 pub(crate) struct Guarding {
     decider: Decider,
-    pub(crate) histories: HashMap<String, History>,
-}
-
-/// What is known of what one session sent.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct History {
-    pub(crate) known: ConversationHistory,
-    /// What was changed, by its hash: clients send it again and again as it was.
-    pub(crate) changed: HashMap<[u8; 32], Ruling>,
-    /// Calls that were denied, and why: a vendor who keeps the history waits for their answers.
-    pub(crate) denied: Vec<(Text, String)>,
+    sessions: LocalSessions,
 }
 
 impl Guarding {
-    /// Decides on an event of a session, now; an error if that cannot be written down.
-    pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Result<Decided, String> {
+    /// Decides on an event of a session, now; an error if that cannot be recorded.
+    pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Result<Arc<Decision>, String> {
         event.session = Some(session.into());
-        self.decider.decide(event, now())
+        let decision = self.decider.decide(event, Capabilities::default(), now())?;
+        self.sessions.settle(session, &decision);
+        Ok(decision)
+    }
+
+    /// What an exchange is driven with.
+    pub(crate) fn parts(&mut self) -> LocalParts<'_> {
+        (&mut self.sessions, &mut self.decider)
+    }
+}
+
+impl LocalDecider for Decider {
+    fn decide(&mut self, event: Event, capabilities: Capabilities) -> Result<Arc<Decision>, String> {
+        Decider::decide(self, event, capabilities, now())
+    }
+
+    fn preview(&mut self, event: &Event) -> Result<Preview, String> {
+        Decider::preview(self, event)
+    }
+
+    fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {
+        Decider::is_pending(self, session, id)
+    }
+
+    fn note(&mut self, record: Map<String, Value>) -> Result<(), String> {
+        Decider::note(self, record, now())
+    }
+
+    fn refuse(&mut self, code: &str, bytes: &[u8], exchange: &str) -> Result<(), String> {
+        let exchange = Some(exchange.to_owned());
+        Decider::refuse(self, &RefusedInput { reason: code.to_owned(), bytes: bytes.to_vec(), exchange }, now())
     }
 }
 
@@ -65,6 +86,11 @@ fn now() -> Time {
 }
 
 impl GuardCore {
+    /// Whether the policy may change what an assistant says.
+    pub(crate) fn changes_texts(&self) -> bool {
+        self.changes_texts
+    }
+
     /// Waits for its turn; an error in a process that was forked off and cannot have one.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Guarding>, String> {
         if self.process == std::process::id() {
@@ -116,7 +142,8 @@ impl GuardCore {
             return Err(Error::State.with("patience is a number of seconds"));
         }
         let options = GuardOptions { patience: Span((patience * 1e9) as u64), content, ..GuardOptions::default() };
-        let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
+        let wanted = |policy: &Policy| (policy.judge(), policy.fingerprint(), changes_texts(policy.policy()));
+        let (judge, fingerprint, changes_texts) = Policy::given(policy, wanted)?;
         let guard = Guard::new(judge, options);
         let decider = policy.py().detach(|| match log {
             Some(folder) => Decider::writing(guard, fingerprint, &folder, origin, keep_content),
@@ -124,8 +151,8 @@ impl GuardCore {
         });
         let decider = decider.map_err(|message| Error::Log.with(message))?;
         let writes = matches!(decider, Decider::Writing(_));
-        let guarding = Arc::new(Mutex::new(Guarding { decider, histories: HashMap::new() }));
-        Ok(GuardCore { guarding, process: std::process::id(), writes })
+        let guarding = Arc::new(Mutex::new(Guarding { decider, sessions: LocalSessions::default() }));
+        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts })
     }
 
     /// The key by which the log is verified.
@@ -137,7 +164,7 @@ impl GuardCore {
     fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = session::event(event)?;
         let decided = py.detach(|| self.lock()?.decide(event, session));
-        to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line)
+        to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line())
     }
 
     /// Lets time pass up to now: what is late, and what waited too long.
@@ -155,7 +182,7 @@ impl GuardCore {
     fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Told<'py>> {
         let ended = py.detach(|| {
             let mut guarding = self.lock()?;
-            guarding.histories.remove(session);
+            guarding.sessions.forget(session);
             guarding.decider.finish(session, now())
         });
         told(py, ended)

@@ -56,6 +56,11 @@ impl Policy {
         })
     }
 
+    /// What was loaded.
+    pub(crate) fn policy(&self) -> &Loadable {
+        &self.policy
+    }
+
     /// A judge of its own.
     pub(crate) fn judge(&self) -> Judge {
         self.judge.lock().unwrap_or_else(PoisonError::into_inner).fork()

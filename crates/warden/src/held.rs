@@ -1,18 +1,21 @@
 //! The sessions that are in memory; all others are in the store and cost nothing.
 
-use lictor_event::Event;
+use std::sync::Arc;
+
 use lictor_event::content_hash;
+use lictor_event::{DELIVERY, EXCHANGE, Event};
 use lictor_json::Json;
-use lictor_judge::SavedHistories;
+use lictor_judge::guard::Decision;
+use lictor_judge::{Judge, SavedHistories};
 use lictor_logic::Time;
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
 use crate::record::{Outgoing, random_name};
-use crate::warden::Warden;
+use crate::warden::{Answer, Warden};
 
 /// How many events of a session are remembered by what they are known by.
-pub(crate) const MOST_ANSWERED: usize = 64;
+pub(crate) const MAX_ANSWERED: usize = 64;
 
 /// A session that is in memory.
 #[derive(Debug, Default)]
@@ -31,16 +34,42 @@ pub(crate) struct Held {
     /// The parts of its trail that stand in the store: their numbers and versions.
     pub(crate) parts: Vec<(u64, u64)>,
     /// What events are known by, and what was said about them; the last `fresh` are not saved yet.
-    pub(crate) answered: Vec<(String, String)>,
+    pub(crate) answered: Vec<(String, PastAnswer)>,
     pub(crate) fresh: usize,
     /// When it was last asked for, counted in events.
     pub(crate) turn: u64,
 }
 
+/// A decision that may be asked for again: as it is, or as the line that is stored.
+#[derive(Clone, Debug)]
+pub(crate) enum PastAnswer {
+    Decision(Arc<Decision>),
+    Line(String),
+}
+
+impl PastAnswer {
+    /// The answer to the event when it is delivered again.
+    pub(crate) fn answer(self, event: Event, judge: &Judge) -> Answer {
+        let (decision, stored) = match self {
+            PastAnswer::Decision(decision) => (decision, None),
+            PastAnswer::Line(line) => (Arc::new(Decision::from_line(&line, event, judge)), Some(line)),
+        };
+        Answer { decision, is_duplicate: true, owed: Vec::new(), stored }
+    }
+
+    /// The line that is stored.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            PastAnswer::Decision(decision) => decision.line(),
+            PastAnswer::Line(line) => line.clone(),
+        }
+    }
+}
+
 impl Held {
-    /// Remembers what was said about an event of this name.
-    pub(crate) fn answer(&mut self, name: String, line: String) {
-        self.answered.push((name, line));
+    /// Remembers what was decided about an event of this name.
+    pub(crate) fn answer(&mut self, name: String, decision: Arc<Decision>) {
+        self.answered.push((name, PastAnswer::Decision(decision)));
         self.fresh += 1;
     }
 
@@ -52,18 +81,18 @@ impl Held {
 
     /// What was said before about an event of this name. What is known by its id is said once: who asks again asks about
     /// another.
-    pub(crate) fn answered(&mut self, name: Option<&str>) -> Option<String> {
+    pub(crate) fn answered(&mut self, name: Option<&str>) -> Option<PastAnswer> {
         let name = name?;
         let place = self.answered.iter().position(|(known, _)| known == name)?;
         match is_by_id(name) {
             true => Some(self.answered.remove(place).1),
-            false => self.answered.get(place).map(|(_, line)| line.clone()),
+            false => self.answered.get(place).map(|(_, past)| past.clone()),
         }
     }
 
     /// Forgets the oldest answers.
     pub(crate) fn forget_answers(&mut self) {
-        let surplus = self.answered.len().saturating_sub(MOST_ANSWERED);
+        let surplus = self.answered.len().saturating_sub(MAX_ANSWERED);
         self.answered.drain(..surplus);
         self.fresh = 0;
     }
@@ -87,8 +116,8 @@ impl Warden {
                 held.acknowledge();
                 let number = key.rsplit('/').next().and_then(|number| u64::from_str_radix(number, 16).ok());
                 held.parts.push((number.unwrap_or_default(), part.version));
-                let KeptPart { mut answered, moments } = kept::read(&part.value, &key)?;
-                held.answered.append(&mut answered);
+                let KeptPart { answered, moments } = kept::read(&part.value, &key)?;
+                held.answered.extend(answered.into_iter().map(|(name, line)| (name, PastAnswer::Line(line))));
                 happened.push(moments);
             }
             // What this process has saved, it has answered, unless something went wrong.
@@ -120,7 +149,7 @@ impl Warden {
     }
 
     /// Forgets what is known of sessions and of histories: the store knows better.
-    pub(crate) fn let_go<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
+    pub(crate) fn evict<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
         for session in sessions {
             self.guard.release(session);
             self.held.remove(session);
@@ -133,7 +162,7 @@ impl Warden {
     /// is in the store and not in the ledger is written.
     pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
         let all: Vec<String> = self.held.keys().cloned().collect();
-        self.let_go(&all)?;
+        self.evict(&all)?;
         self.unsure.extend(all);
         self.unwritten.clear();
         self.written.clear();
@@ -176,18 +205,10 @@ impl Warden {
     }
 }
 
-/// A field of events by which whoever drives the warden tells one from another that says the same, where it has no number
-/// of its own: an event that comes again with the same one is the same.
-pub const DELIVERY: &str = "delivery";
-
 /// Whether a name is made of the event's id, which may come again with another event.
 pub(crate) fn is_by_id(name: &str) -> bool {
     name.starts_with('=')
 }
-
-/// A field of events by which whoever drives the warden tells with which exchange they came, if it has records of those. It is
-/// no part of what is decided on, and stands in the body of the record: 32 hexadecimal digits, and nothing else is taken for it.
-pub const EXCHANGE: &str = "exchange";
 
 /// Takes out of an event with which exchange it came.
 pub(crate) fn take_exchange(event: &mut Event) -> Option<String> {

@@ -126,14 +126,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_what_is_due_are_in_the_order_of_time() {
+    fn due_keys_sort_by_time() {
         assert!(due(Time(9), "b") < due(Time(10), "a"));
         assert_eq!(due_time(&due(Time(77), "s 1/%")), Some(Time(77)));
         assert_eq!(due_time("due/zz/a"), None);
     }
 
     #[test]
-    fn names_of_any_length_and_kind_have_keys_of_their_own() {
+    fn session_names_map_to_distinct_keys() {
         let long = |last: &str| state(&("x".repeat(10_000) + last));
         assert!(long("a").len() < 200);
         assert_ne!(long("a"), long("b"));

@@ -11,8 +11,8 @@
 //!                  └───────────────────────────────┘
 //! ```
 
-mod desk;
 mod error;
+mod handle;
 mod held;
 mod kept;
 mod outbox;
@@ -21,8 +21,8 @@ mod saving;
 mod time;
 mod warden;
 
-pub use crate::desk::WardenHandle;
 pub use crate::error::WardenError;
-pub use crate::held::{DELIVERY, EXCHANGE};
+pub use crate::handle::WardenHandle;
 pub use crate::record::ContentRetention;
 pub use crate::warden::{Answer, ExtraChanges, Notice, RefusedInput, TimeOutcome, Warden, WardenOptions};
+pub use lictor_event::{DELIVERY, EXCHANGE};

@@ -40,7 +40,7 @@ impl Warden {
     }
 
     /// Writes what the ledger failed to write before.
-    pub(crate) fn write_rest(&mut self) -> Result<(), WardenError> {
+    pub(crate) fn flush_outbox(&mut self) -> Result<(), WardenError> {
         if self.unwritten.is_empty() {
             return Ok(());
         }

@@ -36,9 +36,9 @@ impl Warden {
         sessions: &BTreeSet<String>,
         ended: &BTreeSet<String>,
         records: Vec<Drafted>,
-        along: Vec<Change>,
+        extra: Vec<Change>,
     ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
-        let mut changes = along;
+        let mut changes = extra;
         let mut saved = Vec::new();
         for session in sessions.difference(ended) {
             saved.extend(self.changes_of(session, &mut changes)?);
@@ -124,7 +124,8 @@ impl Warden {
         let key = kept::state(session);
         changes.push(Change::put(key.clone(), ExpectedVersion::of_version(held.version), kept::written(&state, &key)?));
         let first = if is_joined { 0 } else { held.answered.len().saturating_sub(held.fresh) };
-        let part = KeptPart { answered: held.answered[first..].to_vec(), moments: added };
+        let answered = held.answered[first..].iter().map(|(name, past)| (name.clone(), past.line())).collect();
+        let part = KeptPart { answered, moments: added };
         let key = kept::part(session, saves);
         changes.push(Change::put(key.clone(), ExpectedVersion::Absent, kept::written(&part, &key)?));
         if is_joined {

@@ -11,7 +11,7 @@ use crate::error::WardenError;
 use crate::kept;
 use crate::record::Outgoing;
 use crate::saving::Drafted;
-use crate::warden::{MOST_TURNS, Notice, TimeOutcome, Warden};
+use crate::warden::{MAX_ATTEMPTS, Notice, TimeOutcome, Warden};
 
 /// How many sessions are looked at in one go when time has passed.
 const MOST_DUE: usize = 256;
@@ -21,7 +21,7 @@ impl Warden {
     /// was due and did not happen is saved, written down and told; what waited for a person too long is refused; sessions
     /// that were idle too long are over.
     pub fn tick(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
-        self.write_rest()?;
+        self.flush_outbox()?;
         let mut notices = self.tick_histories(now)?;
         let mut last = None;
         loop {
@@ -42,12 +42,12 @@ impl Warden {
                 Ok(mut found) => notices.append(&mut found),
                 // Somebody else looks after them.
                 Err(WardenError::Store(StoreError::Conflict { .. })) => {
-                    self.let_go(&due)?;
+                    self.evict(&due)?;
                     return Ok(notices);
                 }
                 Err(error @ WardenError::Ledger(_)) => return Err(error),
                 Err(error) => {
-                    self.let_go(&due)?;
+                    self.evict(&due)?;
                     return Err(error);
                 }
             }
@@ -57,18 +57,18 @@ impl Warden {
     /// Ends a session: what it owes is told and written down, what waits for a person is refused, and nothing of it is kept.
     /// An event of the same name begins another.
     pub fn finish(&mut self, session: &str, now: Time) -> Result<Vec<Notice>, WardenError> {
-        self.write_rest()?;
+        self.flush_outbox()?;
         let all = BTreeSet::from([session.to_owned()]);
-        for _ in 0..MOST_TURNS {
+        for _ in 0..MAX_ATTEMPTS {
             self.hold(session)?;
             if self.held.get(session).is_none_or(|held| held.decided == 0) {
                 self.held.remove(session);
                 return Ok(Vec::new());
             }
             match self.pass_time(&all, now, Some("finished")) {
-                Err(WardenError::Store(StoreError::Conflict { .. })) => self.let_go(&all)?,
+                Err(WardenError::Store(StoreError::Conflict { .. })) => self.evict(&all)?,
                 Err(error) if !matches!(error, WardenError::Ledger(_)) => {
-                    self.let_go(&all)?;
+                    self.evict(&all)?;
                     return Err(error);
                 }
                 ended => return ended,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
 use lictor_judge::finding::Finding;
-use lictor_judge::guard::{Capabilities, Decision, Guard, Preview};
+use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
@@ -18,7 +18,7 @@ use crate::outbox::Waiting;
 use crate::record::{self, ContentRetention, Outgoing};
 
 /// How often a session is tried that somebody else decides on at the same time.
-pub(crate) const MOST_TURNS: usize = 100;
+pub(crate) const MAX_ATTEMPTS: usize = 100;
 
 /// How a warden works.
 #[derive(Clone, Debug)]
@@ -71,12 +71,26 @@ pub struct Warden {
 /// What was decided about an event, and whether it was decided before.
 #[derive(Debug)]
 pub struct Answer {
-    /// The decision, as a line of JSON.
-    pub line: String,
-    /// The decision itself; none if the same event was decided before, and this is what was said then.
-    pub decision: Option<Decision>,
+    /// The decision.
+    pub decision: Arc<Decision>,
+    /// Whether the same event was decided before, and this is the decision of then.
+    pub is_duplicate: bool,
     /// What the end of the session left undone, if the event was its end.
     pub owed: Vec<Notice>,
+    /// The line of a decision that was read back from the store.
+    pub(crate) stored: Option<String>,
+}
+
+impl Answer {
+    /// The decision as a line of JSON; of a duplicate, the same line as before.
+    pub fn line(&self) -> String {
+        self.stored.clone().unwrap_or_else(|| self.decision.line())
+    }
+
+    /// Whether the event was decided now and is forwarded as it is.
+    pub fn is_forwarded(&self) -> bool {
+        !self.is_duplicate && self.decision.action == Action::Forward
+    }
 }
 
 /// Something that is no event and does not go on.
@@ -199,45 +213,44 @@ impl Warden {
     /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
     /// durable is paid once.
     pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
-        Ok(self.decide_along(events, &|_| Vec::new(), now)?.0)
+        Ok(self.decide_with_extra(events, &|_| Vec::new(), now)?.0)
     }
 
-    /// The same, and saves something else along with it. Gives the version of the save too, if there was one.
-    pub fn decide_along(
+    /// [`decide_all`](Warden::decide_all) that saves [extra changes](ExtraChanges) together with the decisions. Also returns
+    /// the version of the save, if there was one.
+    pub fn decide_with_extra(
         &mut self,
         events: &[Event],
-        along: &ExtraChanges<'_>,
+        extra: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
-        self.decide_each(Capabilities::default(), events, along, now)
+        self.decide_each(Capabilities::default(), events, extra, now)
     }
 
     fn decide_each(
         &mut self,
         means: Capabilities,
         events: &[Event],
-        along: &ExtraChanges<'_>,
+        extra: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
-        self.write_rest()?;
+        self.flush_outbox()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
-        for _ in 0..MOST_TURNS {
-            match self.decide_once(means, events, &sessions, along, now) {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.decide_once(means, events, &sessions, extra, now) {
                 Ok(answers) => {
                     self.make_room();
                     return Ok(answers);
                 }
                 // Somebody else was faster: what was decided here is void, and decided again as things are now.
-                Err(WardenError::Store(StoreError::Conflict { key })) if kept::is_own(&key) => {
-                    self.let_go(&sessions)?
-                }
+                Err(WardenError::Store(StoreError::Conflict { key })) if kept::is_own(&key) => self.evict(&sessions)?,
                 // It is saved and will be written down before anything else is decided.
                 Err(error @ WardenError::Ledger(_)) => {
                     self.unsure.extend(sessions);
                     return Err(error);
                 }
                 Err(error) => {
-                    self.let_go(&sessions)?;
+                    self.evict(&sessions)?;
                     self.unsure.extend(sessions);
                     return Err(error);
                 }
@@ -251,7 +264,7 @@ impl Warden {
         means: Capabilities,
         events: &[Event],
         sessions: &BTreeSet<String>,
-        along: &ExtraChanges<'_>,
+        extra: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
         for session in sessions {
@@ -267,8 +280,8 @@ impl Warden {
             let exchange = held::take_exchange(&mut event);
             let Some(held) = self.held.get_mut(&session) else { continue };
             let name = held::name_of(&event);
-            if let Some(line) = held.answered(name.as_deref()) {
-                answers.push(Answer { line, decision: None, owed: Vec::new() });
+            if let Some(past) = held.answered(name.as_deref()) {
+                answers.push(past.answer(event, self.guard.judge()));
                 continue;
             }
             let (time, is_strange) = self.time_of(&event, now);
@@ -282,15 +295,16 @@ impl Warden {
                 self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
             let is_end = event.kind == Kind::SessionEnd;
-            let decision = self.guard.decide_within(means, event, now);
-            let line = decision.line();
+            let decision = Arc::new(self.guard.decide_within(means, event, now));
             match (name, self.held.get_mut(&session)) {
-                // Whoever asks twice before the answer asks about two.
-                (Some(name), Some(_)) if held::is_by_id(&name) => by_id.push((session.clone(), name, line.clone())),
-                (Some(name), Some(held)) => held.answer(name, line.clone()),
+                // Two deliveries before the first answer are two events.
+                (Some(name), Some(_)) if held::is_by_id(&name) => {
+                    by_id.push((session.clone(), name, Arc::clone(&decision)));
+                }
+                (Some(name), Some(held)) => held.answer(name, Arc::clone(&decision)),
                 _ => {}
             }
-            for decision in std::iter::once(&decision).chain(&decision.settled) {
+            for decision in std::iter::once(&*decision).chain(&decision.settled) {
                 if let Some(mut record) = self.outgoing(&session, decision, now) {
                     record.note_clock(is_strange);
                     record.note_exchange(exchange.as_deref());
@@ -300,15 +314,15 @@ impl Warden {
             let is_end = is_end && decision.action.goes_on();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
             let owed = self.late(Some(&session), owed, now, &mut records);
-            answers.push(Answer { line, decision: Some(decision), owed });
+            answers.push(Answer { decision, is_duplicate: false, owed, stored: None });
             decided_on.insert(session);
         }
-        for (session, name, line) in by_id {
+        for (session, name, decision) in by_id {
             if let Some(held) = self.held.get_mut(&session) {
-                held.answer(name, line);
+                held.answer(name, decision);
             }
         }
-        let (outgoing, version) = self.save(&decided_on, &BTreeSet::new(), records, along(&answers))?;
+        let (outgoing, version) = self.save(&decided_on, &BTreeSet::new(), records, extra(&answers))?;
         self.write(outgoing)?;
         for session in sessions {
             self.unsure.remove(session);
@@ -393,7 +407,7 @@ impl Warden {
         if ticket.and_then(Ticket::wait).is_ok() {
             return Ok(());
         }
-        self.write_rest()?;
+        self.flush_outbox()?;
         ledger.recover()?;
         ledger.append(begun.draft)?.wait()?;
         Ok(())
@@ -420,7 +434,7 @@ impl Warden {
 
     /// Ends the writing: what is durable is signed for, unless others still write to the ledger.
     pub fn close(mut self) -> Result<(), WardenError> {
-        self.write_rest()?;
+        self.flush_outbox()?;
         let written = std::mem::take(&mut self.written);
         let gone = written.into_iter().map(|(key, version)| Change::delete(key, ExpectedVersion::Version(version)));
         let gone: Vec<Change> = gone.collect();

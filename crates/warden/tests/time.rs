@@ -91,7 +91,7 @@ fn late(notices: &[Notice]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_deadline_fires_without_an_event_and_without_the_session_in_memory() {
+fn deadline_fires_for_evicted_session_without_event() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut first = warden(&store, None, None);
     first.decide(&event(r#"{"session":"s","kind":"user_message","text":"hi"}"#), Some(at(0))).unwrap();
@@ -114,7 +114,7 @@ fn a_deadline_fires_without_an_event_and_without_the_session_in_memory() {
 
 /// What is owed across sessions is owed by none of them, also not by the one without a name.
 #[test]
-fn what_is_late_across_sessions_is_the_record_of_no_session() {
+fn shared_history_deadline_is_recorded_without_session() {
     let (store, folder): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), TempDir::new().unwrap());
     let policy = "lictor: 1\nname: p\nproperties:\n  - {id: answer, history: global, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}\n";
     let (guard, fingerprint) = guard(policy);
@@ -138,23 +138,23 @@ fn what_is_late_across_sessions_is_the_record_of_no_session() {
 
 /// Events of a recorded log are years old. Their clock goes on from there, at the speed of ours.
 #[test]
-fn events_that_say_when_they_were_have_a_clock_of_their_own() {
+fn event_times_set_the_session_clock() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, None, None);
     let asked = event(r#"{"session":"s","time":"2020-01-01T00:00:00Z","kind":"user_message","text":"hi"}"#);
     warden.decide(&asked, Some(at(0))).unwrap();
     assert!(warden.tick(at(5)).unwrap().is_empty());
     let answered = event(r#"{"session":"s","time":"2020-01-01T00:00:08Z","kind":"assistant_message","text":"hi"}"#);
-    assert_eq!(warden.decide(&answered, Some(at(6))).unwrap().decision.unwrap().objections.len(), 0);
+    assert_eq!(warden.decide(&answered, Some(at(6))).unwrap().decision.objections.len(), 0);
     assert!(warden.tick(at(100)).unwrap().is_empty());
 }
 
 #[test]
-fn what_nobody_answers_is_refused_when_its_time_is_over() {
+fn approval_expires_with_patience() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, None, None);
     let delete = event(r#"{"session":"s","id":"d","kind":"tool_call","tool":"delete","args":{}}"#);
-    assert_eq!(warden.decide(&delete, Some(at(0))).unwrap().decision.unwrap().action, Action::Ask);
+    assert_eq!(warden.decide(&delete, Some(at(0))).unwrap().decision.action, Action::Ask);
     assert!(warden.tick(at(60)).unwrap().is_empty());
     let notices = warden.tick(at(61)).unwrap();
     assert!(
@@ -165,7 +165,7 @@ fn what_nobody_answers_is_refused_when_its_time_is_over() {
 }
 
 #[test]
-fn a_session_that_is_idle_too_long_is_over_and_what_it_owes_is_written_down() {
+fn idle_session_ends_and_records_owed_findings() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, Some(ledger(&folder)), Some(100));
@@ -180,13 +180,13 @@ fn a_session_that_is_idle_too_long_is_over_and_what_it_owes_is_written_down() {
 }
 
 #[test]
-fn a_session_that_is_finished_leaves_records_and_nothing_else() {
+fn finished_session_leaves_only_records() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, Some(ledger(&folder)), None);
     warden.decide(&event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#), Some(at(0))).unwrap();
     let delete = event(r#"{"session":"s","id":"d","kind":"tool_call","tool":"delete","args":{}}"#);
-    assert_eq!(warden.decide(&delete, Some(at(1))).unwrap().decision.unwrap().action, Action::Ask);
+    assert_eq!(warden.decide(&delete, Some(at(1))).unwrap().decision.action, Action::Ask);
     let notices = warden.finish("s", at(2)).unwrap();
     assert_eq!(late(&notices[..1]), [("s".to_owned(), "settle".to_owned())]);
     assert!(matches!(&notices[1].news, TimeOutcome::Settled(decision) if decision.action == Action::Block));
@@ -198,7 +198,7 @@ fn a_session_that_is_finished_leaves_records_and_nothing_else() {
 }
 
 #[test]
-fn the_end_of_a_session_tells_what_it_owes() {
+fn session_end_reports_owed_findings() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, None, None);
     warden.decide(&event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#), Some(at(0))).unwrap();
@@ -206,18 +206,18 @@ fn the_end_of_a_session_tells_what_it_owes() {
     assert_eq!(late(&warden.decide(&end, Some(at(1))).unwrap().owed), [("s".to_owned(), "settle".to_owned())]);
     // Whoever takes it up again does not escape what happened before.
     let again = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
-    assert_eq!(warden.decide(&again, Some(at(2))).unwrap().decision.unwrap().action, Action::Block);
+    assert_eq!(warden.decide(&again, Some(at(2))).unwrap().decision.action, Action::Block);
 }
 
 #[test]
-fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
+fn policy_change_keeps_properties_with_same_formula() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, Some(ledger(&folder)), None);
     let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
     let read = event(r#"{"session":"s","kind":"tool_call","tool":"read","args":{}}"#);
-    assert_eq!(warden.decide(&pay, Some(at(0))).unwrap().decision.unwrap().action, Action::Forward);
-    assert_eq!(warden.decide(&read, Some(at(1))).unwrap().decision.unwrap().action, Action::Forward);
+    assert_eq!(warden.decide(&pay, Some(at(0))).unwrap().decision.action, Action::Forward);
+    assert_eq!(warden.decide(&read, Some(at(1))).unwrap().decision.action, Action::Forward);
     let changed = format!(
         "{}  - {{id: read-once, formula: 'always (tool_call(\"read\") -> !previous once tool_call(\"read\"))', respond: block}}\n",
         POLICY.replace("10s", "20s")
@@ -225,9 +225,9 @@ fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
     let (guard, policy) = guard(&changed);
     warden.change_policy(guard, policy.clone()).unwrap();
     // What was paid before the change counts; what was read before does not, for nobody looked.
-    assert_eq!(warden.decide(&pay, Some(at(2))).unwrap().decision.unwrap().action, Action::Block);
-    assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.unwrap().action, Action::Forward);
-    assert_eq!(warden.decide(&read, Some(at(4))).unwrap().decision.unwrap().action, Action::Block);
+    assert_eq!(warden.decide(&pay, Some(at(2))).unwrap().decision.action, Action::Block);
+    assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.action, Action::Forward);
+    assert_eq!(warden.decide(&read, Some(at(4))).unwrap().decision.action, Action::Block);
     warden.close().unwrap();
     let migrated: Vec<_> = bodies(&folder).filter(|body| body.get("type").unwrap() == "migrated").collect();
     assert_eq!(migrated.len(), 1);
@@ -236,7 +236,7 @@ fn a_changed_policy_goes_on_with_what_is_the_same_and_says_what_is_not() {
 }
 
 #[test]
-fn a_session_that_keeps_its_policy_does_not_stop_time_for_others() {
+fn session_with_old_policy_does_not_stop_ticks() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let keeping = |policy: &str| {
         let (guard, policy) = guard(policy);
@@ -273,11 +273,11 @@ fn a_session_of_many_events_stays_small() {
     let mut again = self::warden(&store, None, None);
     let pay = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
     let answer = again.decide(&pay, Some(at(1))).unwrap();
-    assert_eq!(answer.decision.unwrap().step, Some(45_001));
+    assert_eq!(answer.decision.step, Some(45_001));
 }
 
 #[test]
-fn a_desk_answers_many_at_once_and_keeps_time() {
+fn handle_answers_concurrent_requests_and_ticks() {
     let folder = tempfile::tempdir().unwrap();
     // A desk on a thread of its own, and one that is asked directly.
     let stores: [Arc<dyn Store>; 2] =
@@ -300,7 +300,7 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
         let said = said.clone();
         let line = format!(r#"{{"session":"s{}","kind":"tool_call","tool":"pay","args":{{}}}}"#, number % 100);
         desk.decide(vec![event(&line)], move |answer| {
-            let action = answer.unwrap().pop().unwrap().decision.unwrap().action;
+            let action = answer.unwrap().pop().unwrap().decision.action;
             said.send((number, action)).unwrap();
         });
     }
@@ -327,7 +327,7 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
 
 /// A clock that is broken, or lies: what it says is not believed, and that is written down.
 #[test]
-fn times_that_nobody_can_believe_are_replaced_by_ours() {
+fn event_time_beyond_skew_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (guard, policy) = guard(POLICY);
     let skew = Some(Span(60_000_000_000));
@@ -345,7 +345,7 @@ fn times_that_nobody_can_believe_are_replaced_by_ours() {
     warden.decide(&asked, Some(at(0))).unwrap();
     // From the year 2100: whoever believed it would find the answer late by decades.
     let answered = event(r#"{"session":"s","time":"2100-01-01T00:00:00Z","kind":"assistant_message","text":"hi"}"#);
-    assert!(warden.decide(&answered, Some(at(5))).unwrap().decision.unwrap().objections.is_empty());
+    assert!(warden.decide(&answered, Some(at(5))).unwrap().decision.objections.is_empty());
     // Before the year 1970, and from a minute ago.
     for time in ["1960-01-01T00:00:00Z", "2027-01-15T07:59:30Z"] {
         let asked = event(&format!(r#"{{"session":"t","time":"{time}","kind":"user_message","text":"hi"}}"#));
@@ -375,7 +375,7 @@ fn sessions_may_have_any_name() {
         for name in &names {
             let mut pay = event(r#"{"kind":"tool_call","tool":"pay","args":{}}"#);
             pay.session = Some(name.as_str().into());
-            let action = warden.decide(&pay, Some(at(round))).unwrap().decision.unwrap().action;
+            let action = warden.decide(&pay, Some(at(round))).unwrap().decision.action;
             // Each pays once: no two names are one session, and none is forgotten.
             assert_eq!(
                 action,

@@ -93,20 +93,20 @@ proptest! {
         let mut said = Vec::new();
         for event in &events {
             let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
-            said.push(warden.decide(event, None).unwrap().line);
+            said.push(warden.decide(event, None).unwrap().line());
         }
         prop_assert_eq!(said, undisturbed(&events));
     }
 
     /// However events are put together, each is decided behind the one before it.
     #[test]
-    fn many_at_once_are_decided_as_one_after_the_other(lines in lines(), sizes in prop::collection::vec(1..7usize, 20)) {
+    fn batch_decides_like_single_events(lines in lines(), sizes in prop::collection::vec(1..7usize, 20)) {
         let events = events(&lines);
         let mut warden = Warden::open(guard(), Arc::new(MemoryStore::new()), None, options()).unwrap();
         let (mut rest, mut said) = (&events[..], Vec::new());
         for size in sizes {
             let (some, behind) = rest.split_at(size.min(rest.len()));
-            said.extend(warden.decide_all(some, None).unwrap().into_iter().map(|answer| answer.line));
+            said.extend(warden.decide_all(some, None).unwrap().into_iter().map(|answer| answer.line()));
             rest = behind;
         }
         prop_assert_eq!(said, undisturbed(&events));
@@ -116,7 +116,7 @@ proptest! {
     fn idle_sessions_are_left_to_the_store(lines in lines()) {
         let events = events(&lines);
         let mut warden = Warden::open(guard(), Arc::new(MemoryStore::new()), None, options()).unwrap();
-        let said: Vec<String> = events.iter().map(|event| warden.decide(event, None).unwrap().line).collect();
+        let said: Vec<String> = events.iter().map(|event| warden.decide(event, None).unwrap().line()).collect();
         prop_assert_eq!(said, undisturbed(&events));
         prop_assert!(warden.held() <= 2);
     }
@@ -131,7 +131,7 @@ proptest! {
         let said: Vec<String> = events
             .iter()
             .zip(turns)
-            .map(|(event, turn)| both[usize::from(*turn)].decide(event, None).unwrap().line)
+            .map(|(event, turn)| both[usize::from(*turn)].decide(event, None).unwrap().line())
             .collect();
         prop_assert_eq!(said, undisturbed(&events));
     }
@@ -147,12 +147,12 @@ proptest! {
         let mut warden = Warden::open(guard(), failing, Some(ledger(folder.path())), options()).unwrap();
         for event in &events {
             match warden.decide(event, None) {
-                Ok(answer) => said.push(answer.line),
+                Ok(answer) => said.push(answer.line()),
                 Err(WardenError::Store(_)) => {
                     drop(warden);
                     let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(&memory);
                     warden = Warden::open(guard(), store, Some(ledger(folder.path())), options()).unwrap();
-                    said.push(warden.decide(event, None).unwrap().line);
+                    said.push(warden.decide(event, None).unwrap().line());
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -211,23 +211,23 @@ impl Store for Failing {
 }
 
 #[test]
-fn a_line_that_is_sent_twice_is_decided_once() {
+fn duplicate_event_is_decided_once() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(folder.path()).unwrap());
     let pay = &events(r#"{"session":"s","seq":1,"kind":"tool_call","tool":"pay","args":{"to":"x","amount":1}}"#)[0];
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
     let first = warden.decide(pay, None).unwrap();
     let again = warden.decide(pay, None).unwrap();
-    assert!(first.decision.is_some() && again.decision.is_none());
-    assert_eq!(first.line, again.line);
+    assert!(!first.is_duplicate && again.is_duplicate);
+    assert_eq!(first.line(), again.line());
     drop(warden);
     let mut warden = Warden::open(guard(), store, None, options()).unwrap();
-    assert_eq!(warden.decide(pay, None).unwrap().line, first.line, "also behind a crash");
+    assert_eq!(warden.decide(pay, None).unwrap().line(), first.line(), "also behind a crash");
 }
 
 /// Models count their calls anew: an id alone makes an event the same only where nobody can have been answered.
 #[test]
-fn an_id_that_comes_again_is_another_event_but_behind_a_crash() {
+fn repeated_id_is_duplicate_only_after_crash() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let call = |id: &str, tool: &str| {
         let line = format!(r#"{{"session":"s","id":"{id}","kind":"tool_call","tool":"{tool}","args":{{}}}}"#);
@@ -235,7 +235,7 @@ fn an_id_that_comes_again_is_another_event_but_behind_a_crash() {
     };
     let (pay, read) = (call("a", "pay"), call("b", "read"));
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
-    let action = |answer: &lictor_warden::Answer| answer.decision.as_ref().map(|decision| decision.action);
+    let action = |answer: &lictor_warden::Answer| Some(answer.decision.action);
     let answers = warden.decide_all(&[pay.clone(), read.clone(), pay.clone()], None).unwrap();
     let actions: Vec<_> = answers.iter().map(action).collect();
     assert_eq!(actions, [Some(Action::Forward), Some(Action::Forward), Some(Action::Block)]);
@@ -245,34 +245,34 @@ fn an_id_that_comes_again_is_another_event_but_behind_a_crash() {
     // The last answer may not have arrived; all before it have.
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
     let again = warden.decide(&read, None).unwrap();
-    assert!(again.decision.is_none() && again.line == last.line);
-    assert!(warden.decide(&read, None).unwrap().decision.is_some(), "it was answered now");
+    assert!(again.is_duplicate && again.line() == last.line());
+    assert!(!warden.decide(&read, None).unwrap().is_duplicate, "it was answered now");
     assert_eq!(action(&warden.decide(&pay, None).unwrap()), Some(Action::Block));
-    assert!(warden.decide(&read, None).unwrap().decision.is_some(), "somebody was answered since");
+    assert!(!warden.decide(&read, None).unwrap().is_duplicate, "somebody was answered since");
     // Of several that were saved together each is said once, in their order.
     let said: Vec<String> = warden
         .decide_all(&[pay.clone(), read.clone(), pay.clone()], None)
         .unwrap()
         .into_iter()
-        .map(|it| it.line)
+        .map(|it| it.line())
         .collect();
     drop(warden);
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
     let again = warden.decide_all(&[pay.clone(), read.clone(), pay.clone(), pay.clone()], None).unwrap();
-    let lines: Vec<&str> = again.iter().map(|it| it.line.as_str()).collect();
+    let lines: Vec<String> = again.iter().map(|it| it.line()).collect();
     assert_eq!(lines[..3], said);
-    assert!(again[..3].iter().all(|it| it.decision.is_none()) && again[3].decision.is_some());
+    assert!(again[..3].iter().all(|it| it.is_duplicate) && !again[3].is_duplicate);
     // A session that was left to the store for lack of room was answered all the same.
     for session in ["x", "y", "z", "w"] {
         warden
             .decide(&events(&format!(r#"{{"session":"{session}","kind":"user_message","text":"hi"}}"#))[0], None)
             .unwrap();
     }
-    assert!(warden.decide(&pay, None).unwrap().decision.is_some());
+    assert!(!warden.decide(&pay, None).unwrap().is_duplicate);
 }
 
 #[test]
-fn an_erased_person_is_gone_and_the_log_still_verifies() {
+fn erased_subject_is_gone_and_log_verifies() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = ledger(folder.path());
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -300,7 +300,7 @@ fn an_erased_person_is_gone_and_the_log_still_verifies() {
 }
 
 #[test]
-fn an_event_that_no_record_can_hold_harms_nobody_else() {
+fn unrecordable_event_fails_alone() {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(MemoryStore::new());
     let mut warden = Warden::open(guard(), store, Some(ledger(folder.path())), options()).unwrap();

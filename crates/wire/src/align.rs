@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_across_a_border_stands_once_and_leaves_no_piece_empty() {
+    fn mask_across_chunks_appears_once() {
         let old = "ab\ncd\nef";
         let ranges = [0..2, 3..5, 6..8];
         assert_eq!(pieces(old, &ranges, &replaced(old, "a[redacted]f")), ["a[redacted]", "[redacted]", "f"]);

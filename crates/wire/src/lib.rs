@@ -19,10 +19,10 @@
 //!     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
 //! );
 //! let moves = stream.push(call.as_bytes());
-//! let [Move::Judge(event)] = moves.as_slice() else { panic!() };
+//! let [StreamAction::Judge(event)] = moves.as_slice() else { panic!() };
 //! assert_eq!(event.tool.as_deref(), Some("send_mail"));
 //! let moves = stream.rule(Ruling::Deny { text: "No mail today.".into() });
-//! let [Move::Release(bytes)] = moves.as_slice() else { panic!() };
+//! let [StreamAction::Release(bytes)] = moves.as_slice() else { panic!() };
 //! let text = String::from_utf8_lossy(bytes);
 //! assert!(text.contains("No mail today.") && text.contains("stop") && !text.contains("send_mail"));
 //! ```

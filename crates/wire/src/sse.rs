@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_of_line_and_every_odd_line_is_read_alike() {
+    fn sse_line_endings_are_equivalent() {
         for ending in ["\n", "\r", "\r\n"] {
             let text = ":hello\nevent: a\ndata: 1\ndata:2\nid\n\ndata\n\n".replace('\n', ending);
             for text in [text.clone(), format!("\u{feff}{text}"), format!("{text}{ending}{ending}")] {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn other_data_takes_the_place_of_all_lines_of_data() {
+    fn rewritten_frame_replaces_all_data_lines() {
         let frame = &frames("\u{feff}: c\r\nevent: a\r\ndata: 1\r\ndata: 2\r\nid: 7\r\n\r\n")[0];
         let written = String::from_utf8(frame.with_data("{\n}")).unwrap();
         assert_eq!(written, "\u{feff}: c\r\nevent: a\r\ndata: { }\r\nid: 7\r\n\r");

@@ -18,7 +18,7 @@ use crate::tree::{File, Tree};
 
 /// Which crates of the workspace the code of each crate may depend on. Tests may use more, as long as no crate depends on
 /// itself that way.
-const EDGES: [(&str, &[&str]); 22] = [
+const EDGES: [(&str, &[&str]); 23] = [
     ("lictor-logic", &[]),
     ("lictor-json", &[]),
     ("lictor-event", &["lictor-logic", "lictor-json"]),
@@ -53,12 +53,15 @@ const EDGES: [(&str, &[&str]); 22] = [
     ),
     ("lictor-wire", &["lictor-json", "lictor-event", "lictor-decode"]),
     (
+        "lictor-exchange",
+        &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy", "lictor-judge", "lictor-wire"],
+    ),
+    (
         "lictor-gateway",
         &[
             "lictor-logic",
             "lictor-json",
             "lictor-event",
-            "lictor-decode",
             "lictor-policy",
             "lictor-judge",
             "lictor-store",
@@ -66,6 +69,7 @@ const EDGES: [(&str, &[&str]); 22] = [
             "lictor-ledger",
             "lictor-warden",
             "lictor-wire",
+            "lictor-exchange",
         ],
     ),
     ("lictor-hook", &["lictor-logic", "lictor-json", "lictor-event", "lictor-decode", "lictor-judge", "lictor-warden"]),
@@ -84,7 +88,16 @@ const EDGES: [(&str, &[&str]); 22] = [
     ("lictor-lab", &["lictor"]),
     (
         "lictor-py",
-        &["lictor-logic", "lictor", "lictor-ledger", "lictor-store", "lictor-warden", "lictor-wire", "lictor-cli"],
+        &[
+            "lictor-logic",
+            "lictor",
+            "lictor-exchange",
+            "lictor-ledger",
+            "lictor-store",
+            "lictor-warden",
+            "lictor-wire",
+            "lictor-cli",
+        ],
     ),
     (
         "lictor-cli",

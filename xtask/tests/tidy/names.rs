@@ -10,20 +10,8 @@ use crate::{expect_none, is_test};
 const MAX_TEST_WORDS: usize = 8;
 
 /// Tests in these crates follow the rule on the length of names.
-const SHORT_TEST_NAMES: [&str; 12] = [
-    "audit",
-    "decode",
-    "event",
-    "hook",
-    "json",
-    "ledger",
-    "logic",
-    "mcp",
-    "policy",
-    "recognise",
-    "store",
-    "translate",
-];
+const SHORT_TEST_NAMES: [&str; 12] =
+    ["audit", "decode", "event", "hook", "json", "ledger", "logic", "mcp", "policy", "recognise", "store", "translate"];
 
 #[test]
 fn public_type_name_occurs_once_in_workspace() {
@@ -83,7 +71,8 @@ fn test_names(source: &str) -> Vec<(usize, &str)> {
     let name = |line: &'_ str| -> Option<usize> { line.find("fn ").map(|start| start + 3) };
     let mut names = Vec::new();
     for (index, _) in lines.iter().enumerate().filter(|(_, line)| is_mark(line)) {
-        let Some((place, line)) = lines.iter().enumerate().skip(index + 1).find(|(_, line)| line.contains("fn ")) else {
+        let Some((place, line)) = lines.iter().enumerate().skip(index + 1).find(|(_, line)| line.contains("fn "))
+        else {
             continue;
         };
         if let Some(start) = name(line) {

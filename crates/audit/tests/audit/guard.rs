@@ -220,7 +220,7 @@ fn approval_allows_denies_or_expires() {
 {"time":"2026-05-01T11:04:01Z","kind":"approval","id":"c","by":"ann"}"#,
     );
     assert_eq!(decided[0].action, Action::Ask);
-    assert_eq!((decided[0].waits_as.as_deref(), decided[0].step), (Some("a"), None));
+    assert_eq!((decided[0].approval_id.as_deref(), decided[0].step), (Some("a"), None));
     let settled = |place: usize| &decided[place].settled[..];
     assert_eq!(settled(1).len(), 1);
     assert_eq!((settled(1)[0].action, settled(1)[0].step), (Action::Forward, Some(2)));
@@ -553,17 +553,17 @@ fn approval_answers_one_call_only() {
     for id in ["", "\"id\":\"c\","] {
         let mut guard = guard(policy);
         let asked = decisions(&mut guard, &(pay(id, 900) + &pay(id, 900_000)));
-        let handles: Vec<&str> = asked.iter().map(|decision| decision.waits_as.as_deref().unwrap()).collect();
+        let handles: Vec<&str> = asked.iter().map(|decision| decision.approval_id.as_deref().unwrap()).collect();
         assert_ne!(handles[0], handles[1]);
         let allowed = decisions(&mut guard, &format!("{{\"kind\":\"approval\",\"id\":\"{}\"}}\n", handles[0]));
         let settled = allowed[0].settled[0].event.to_json().to_string();
         assert!(settled.contains(":900}"), "{settled}");
         let again = decisions(&mut guard, &pay(id, 1));
-        assert!(!handles.contains(&again[0].waits_as.as_deref().unwrap()) || !id.is_empty());
+        assert!(!handles.contains(&again[0].approval_id.as_deref().unwrap()) || !id.is_empty());
     }
     // A model may call its call as we would.
     let asked = decisions(&mut guard(policy), &(pay("\"id\":\"ask-1\",", 900_000) + &pay("", 900)));
-    assert_ne!(asked[0].waits_as, asked[1].waits_as);
+    assert_ne!(asked[0].approval_id, asked[1].approval_id);
 }
 
 #[test]
@@ -607,7 +607,7 @@ fn waiting_call_is_restored_with_missing_fields() {
     let mut event = events("{\"kind\":\"tool_call\",\"tool\":\"pay\"}\n").remove(0);
     event.tool = None;
     let mut one = guard(policy);
-    let handle = one.decide(&event, None).waits_as.unwrap();
+    let handle = one.decide(&event, None).approval_id.unwrap();
     let (saved, _) = one.save("", 0).unwrap();
     let mut other = guard(policy);
     other.restore(&saved).unwrap();

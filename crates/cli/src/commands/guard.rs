@@ -99,10 +99,10 @@ fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<Outp
         Ok(answers) => answers,
         Err(error) => return vec![unavailable(line, &error)],
     };
-    let said = |Answer { line, decision, owed }: Answer| {
-        let outcome = decision.as_ref().map_or(Outcome::Compliant, outcome_of);
-        let first = OutputLine { text: line, outcome, complaint: None, is_answer: true };
-        std::iter::once(first).chain(owed.into_iter().map(|notice| format_notice(Ok(notice))))
+    let said = |answer: Answer| {
+        let outcome = if answer.is_duplicate { Outcome::Compliant } else { outcome_of(&answer.decision) };
+        let first = OutputLine { text: answer.line(), outcome, complaint: None, is_answer: true };
+        std::iter::once(first).chain(answer.owed.into_iter().map(|notice| format_notice(Ok(notice))))
     };
     answers.into_iter().flat_map(said).collect()
 }

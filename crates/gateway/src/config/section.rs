@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_are_told_at_once_and_no_secret_is_taken() {
+    fn config_errors_are_all_reported_at_once() {
         let text = r#"{"upstream":"api.example","control_keys":["secret"],"limits":{"body":"x","bodies":1},"port":1,
                        "certificate":"a.pem","tenants":{"everybody":[]},"forward":["v1"]}"#;
         let mistakes = read(text).unwrap_err().join("\n");

@@ -7,34 +7,35 @@
 use std::sync::Arc;
 
 use hyper::Response;
+use lictor_event::Event;
+use lictor_event::record::LogRecord;
 use lictor_json::{Json, Object, Text};
 use lictor_judge::guard::person;
 use serde_json::json;
 
 use crate::body::AnswerBody;
+use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, EVERYBODY, KeyHash, Origin};
-use crate::told::{self, Told};
-use crate::verdict;
 
 /// Members that say which session an event belongs to.
 const WHERE: [&str; 4] = ["tenant", "session", "key", "session_name"];
 
 /// A person gave, refused or withdrew consent.
-pub(super) async fn consent(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, Told> {
+pub(super) async fn consent(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     super::text(body, "subject")?;
     if body.get("granted").and_then(Json::as_bool).is_none() {
-        return Err(Told::new(400, "control.shape", "`granted` must be true or false"));
+        return Err(ErrorResponse::new(400, "control.shape", "`granted` must be true or false"));
     }
     if body.get("purposes").and_then(Json::as_array).is_none_or(<[Json]>::is_empty) {
-        return Err(Told::new(400, "control.shape", "`purposes` must be a list of the purposes it is about"));
+        return Err(ErrorResponse::new(400, "control.shape", "`purposes` must be a non-empty list"));
     }
     only(body, &["subject", "purposes", "granted", "explicit", "id", "by"])?;
     declare(gateway, "consent", body).await
 }
 
 /// A person is to be forgotten: a fact for the policy, and the end of their key in the ledger.
-pub(super) async fn erasure(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, Told> {
+pub(super) async fn erasure(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     // The ledger knows persons as they are compared.
     let subject = person(super::text(body, "subject")?).into_owned();
     only(body, &["subject", "id", "by"])?;
@@ -46,17 +47,17 @@ pub(super) async fn erasure(gateway: &Arc<Gateway>, body: &Json) -> Result<Respo
     });
     match erased.await {
         Ok(Ok(())) => Ok(answer),
-        Ok(Err(())) | Err(_) => Err(Told::unavailable()),
+        Ok(Err(())) | Err(_) => Err(ErrorResponse::unavailable()),
     }
 }
 
 /// Any other event that the application vouches for: a handoff, a retrieval, a kind of its own.
-pub(super) async fn event(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, Told> {
+pub(super) async fn event(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     let kind = super::text(body, "kind")?.to_owned();
     declare(gateway, &kind, body).await
 }
 
-fn only(body: &Json, known: &[&str]) -> Result<(), Told> {
+fn only(body: &Json, known: &[&str]) -> Result<(), ErrorResponse> {
     let members =
         body.as_object().map(|object| object.iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default();
     let members: Vec<Text> = members;
@@ -64,16 +65,16 @@ fn only(body: &Json, known: &[&str]) -> Result<(), Told> {
         None => Ok(()),
         Some(key) => {
             let message = format!("`{key}` is not known here; known are {} and {}", known.join(", "), WHERE.join(", "));
-            Err(Told::new(400, "control.shape", message))
+            Err(ErrorResponse::new(400, "control.shape", message))
         }
     }
 }
 
 /// Makes an event of a body and decides on it.
-async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Response<AnswerBody>, Told> {
+async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     let tenant = body.text("tenant").unwrap_or(EVERYBODY);
     if !gateway.judges.tenants().any(|known| known == tenant) {
-        return Err(Told::new(404, "control.tenant", "there is no such tenant"));
+        return Err(ErrorResponse::new(404, "control.tenant", "unknown tenant"));
     }
     let session = session(gateway, tenant, body)?;
     let mut line = Object::new();
@@ -86,36 +87,41 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
     }
     line.insert("kind", kind);
     line.insert("session", session.as_str());
-    let Some(event) = verdict::event(&Json::Object(line)) else {
-        return Err(Told::new(
+    let Some(event) = read_event(Json::Object(line)) else {
+        return Err(ErrorResponse::new(
             400,
             "control.shape",
             "the body is not an event; `lictor schema event` says what one is",
         ));
     };
-    let verdicts = gateway.judges.decide(tenant, vec![event]).await?;
-    let Some(verdict) = verdicts.first() else { return Err(Told::unavailable()) };
-    let said = json!({"decision": verdict.action.name(), "message": verdict.message, "session_name": session});
-    Ok(told::value(if verdict.action.goes_on() { 200 } else { 409 }, &said))
+    let decisions = gateway.judges.decide(tenant, vec![event]).await?;
+    let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
+    let said = json!({"decision": decision.action.name(), "message": decision.message, "session_name": session});
+    Ok(error_response::value(if decision.action.goes_on() { 200 } else { 409 }, &said))
 }
 
 /// The session that a declaration is about.
-fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, Told> {
+fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, ErrorResponse> {
     if let Some(name) = body.text("session_name") {
         let is_name = name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         let message = "`session_name` is what the gateway said in `x-lictor-session-name`";
-        return is_name.then(|| name.to_owned()).ok_or_else(|| Told::new(400, "control.shape", message));
+        return is_name.then(|| name.to_owned()).ok_or_else(|| ErrorResponse::new(400, "control.shape", message));
     }
     let Some(id) = body.text("session") else { return Ok(gateway.namer.hash(&[tenant, "declared"])) };
     let key = match body.text("key") {
-        Some(key) => key.parse::<KeyHash>().map_err(|message| Told::new(400, "control.shape", message))?,
+        Some(key) => key.parse::<KeyHash>().map_err(|message| ErrorResponse::new(400, "control.shape", message))?,
         None if tenant == EVERYBODY => {
             let message = "without a tenant, `key` says by its hash whose session it is: `sha256:` and the SHA-256 of the \
                            key the agent uses; or give `session_name`";
-            return Err(Told::new(400, "control.shape", message));
+            return Err(ErrorResponse::new(400, "control.shape", message));
         }
         None => KeyHash::of(""),
     };
     let caller = Caller { tenant: tenant.to_owned(), credential: key, is_known: tenant != EVERYBODY, principal: None };
     Ok(gateway.namer.name(&caller, Origin::Header, id))
+}
+
+/// An event as a line of Lictor's own format.
+fn read_event(value: Json) -> Option<Event> {
+    LogRecord { value, file: "-".into(), line: 0, index: 0 }.kept_event().ok()
 }

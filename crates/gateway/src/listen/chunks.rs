@@ -27,7 +27,7 @@ pub(super) enum Chunks {
 }
 
 const SIZE: Chunks = Chunks::Size { size: 0, digits: 0, bytes: 0, extended: false };
-const BAD_SIZE: Fault = Fault::new("http.chunk", "the size of a chunk is not a hexadecimal number");
+const BAD_SIZE: Fault = Fault::new("http.chunk", "invalid chunk size: not a hexadecimal number");
 
 impl Chunks {
     pub(super) fn new() -> Chunks {
@@ -84,14 +84,14 @@ impl Chunks {
             Chunks::SizeEnd(size) => Ok(Chunks::Data(size)),
             Chunks::DataEnd(false) if byte == b'\r' => Ok(Chunks::DataEnd(true)),
             Chunks::DataEnd(true) if byte == b'\n' => Ok(SIZE),
-            Chunks::DataEnd(_) => Err(Fault::new("http.chunk", "a chunk is longer than it says")),
+            Chunks::DataEnd(_) => Err(Fault::new("http.chunk", "chunk data is longer than its chunk size")),
             Chunks::Trailers { bytes, line, returned } => match (byte, returned) {
-                _ if bytes > MOST_TRAILERS => Err(Fault::new("http.trailers", "the trailers are too large")),
+                _ if bytes > MOST_TRAILERS => Err(Fault::new("http.trailers", "trailer section is too large")),
                 (b'\n', true) if line == 0 => Ok(Chunks::Done),
                 (b'\n', true) => Ok(Chunks::Trailers { bytes: bytes + 1, line: 0, returned: false }),
                 (b'\n', false) | (_, true) => Err(BARE_LINE_END),
                 (b'\r', false) => Ok(Chunks::Trailers { bytes: bytes + 1, line, returned: true }),
-                (0, false) => Err(Fault::new("http.control", "a trailer holds a NUL")),
+                (0, false) => Err(Fault::new("http.control", "NUL in trailer section")),
                 _ => Ok(Chunks::Trailers { bytes: bytes + 1, line: line + 1, returned: false }),
             },
             Chunks::Data(_) | Chunks::Done => Ok(self.clone()),

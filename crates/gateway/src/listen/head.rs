@@ -41,11 +41,10 @@ pub(super) const MOST_BYTES: usize = 64 << 10;
 const MOST_FIELDS: usize = 100;
 
 /// The head did not end within the bound.
-pub(super) const TOO_LARGE: Fault = Fault::large("http.head_too_large", "the head of the request is too large");
+pub(super) const TOO_LARGE: Fault = Fault::large("http.head_too_large", "request header section is too large");
 
 /// What every line must end with.
-pub(super) const BARE_LINE_END: Fault =
-    Fault::new("http.line_end", "a line ends with a line feed or a carriage return alone; lines end with both");
+pub(super) const BARE_LINE_END: Fault = Fault::new("http.line_end", "invalid line terminator: lines end with CRLF");
 
 /// Checks a head, up to and with its empty line, and says how the body is delimited.
 pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
@@ -59,7 +58,7 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
         }
         fields += 1;
         if fields > MOST_FIELDS {
-            return Err(Fault::large("http.too_many_fields", "the request has more than 100 header fields"));
+            return Err(Fault::large("http.too_many_fields", "too many header fields (limit 100)"));
         }
         let (name, value) = field(line)?;
         match name.to_ascii_lowercase().as_slice() {
@@ -71,23 +70,23 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
             b"transfer-encoding" => encodings.push(value),
             // An offer that may be passed over, which clients in Java make with every request; it goes no further.
             b"upgrade" if value.eq_ignore_ascii_case(b"h2c") => {}
-            b"upgrade" => return Err(Fault::new("http.upgrade", "no protocol but HTTP is spoken here")),
+            b"upgrade" => return Err(Fault::new("http.upgrade", "Upgrade is not supported")),
             _ => {}
         }
     }
     if hosts > 1 || (hosts == 0 && !is_old) {
-        return Err(Fault::new("http.host", "a request names its host exactly once"));
+        return Err(Fault::new("http.host", "missing or duplicate Host header"));
     }
     match (lengths.as_slice(), encodings.as_slice()) {
         ([], []) => Ok(Framing::Length(0)),
         ([length], []) => length_of(length),
         ([], [encoding]) if encoding.eq_ignore_ascii_case(b"chunked") && !is_old => Ok(Framing::Chunked),
-        ([], [_]) => Err(Fault::new("http.transfer_encoding", "the only transfer encoding is `chunked`, in HTTP/1.1")),
-        ([], _) => Err(Fault::new("http.transfer_encoding", "the transfer encoding stands more than once")),
-        (_, []) => Err(Fault::new("http.content_length", "the length of the body stands more than once")),
-        _ => {
-            Err(Fault::new("http.two_framings", "the body has a length and a transfer encoding; only one can be true"))
+        ([], [_]) => {
+            Err(Fault::new("http.transfer_encoding", "unsupported Transfer-Encoding; use `chunked` in HTTP/1.1"))
         }
+        ([], _) => Err(Fault::new("http.transfer_encoding", "duplicate Transfer-Encoding header")),
+        (_, []) => Err(Fault::new("http.content_length", "duplicate Content-Length header")),
+        _ => Err(Fault::new("http.two_framings", "both Content-Length and Transfer-Encoding; send one of them")),
     }
 }
 
@@ -107,7 +106,7 @@ impl<'a> Iterator for Lines<'a> {
                 self.rest = rest;
                 Some(Ok(line))
             }
-            [0, ..] => Some(Err(Fault::new("http.control", "the head holds a NUL"))),
+            [0, ..] => Some(Err(Fault::new("http.control", "NUL in header section"))),
             _ => Some(Err(BARE_LINE_END)),
         }
     }
@@ -115,7 +114,7 @@ impl<'a> Iterator for Lines<'a> {
 
 /// Checks the first line; says whether it is of HTTP/1.0.
 fn request_line(line: &[u8]) -> Result<bool, Fault> {
-    let fault = Fault::new("http.request_line", "the first line is not `METHOD target HTTP/1.1`");
+    let fault = Fault::new("http.request_line", "invalid request line: not `METHOD target HTTP/1.1`");
     let mut parts = line.split(|byte| *byte == b' ');
     let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
@@ -132,23 +131,23 @@ fn request_line(line: &[u8]) -> Result<bool, Fault> {
     // A target with an authority asks for a proxy that goes anywhere; this one goes to one place.
     match target.first() {
         Some(b'/') => Ok(is_old),
-        _ => Err(Fault::new("http.target", "the target is a path that begins with `/`; no other host is reached here")),
+        _ => Err(Fault::new("http.target", "invalid request target: use a path that begins with `/`")),
     }
 }
 
 /// The name and the value of a field.
 fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
     if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
-        return Err(Fault::new("http.folded_line", "a header field goes on in the next line"));
+        return Err(Fault::new("http.folded_line", "obsolete line folding in a header field"));
     }
-    let fault = Fault::new("http.field", "a header field is not `name: value`");
+    let fault = Fault::new("http.field", "invalid header field: not `name: value`");
     let colon = line.iter().position(|byte| *byte == b':').ok_or(fault)?;
     let (name, value) = (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default());
     if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
-        return Err(Fault::new("http.field_name", "the name of a header field has other characters than names have"));
+        return Err(Fault::new("http.field_name", "invalid character in a header field name"));
     }
     if value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
-        return Err(Fault::new("http.control", "a header field holds a control character"));
+        return Err(Fault::new("http.control", "control character in a header field value"));
     }
     Ok((name, value.trim_ascii()))
 }
@@ -157,12 +156,12 @@ fn host(value: &[u8]) -> Result<(), Fault> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]~%".contains(byte);
     match !value.is_empty() && value.iter().all(is_plain) {
         true => Ok(()),
-        false => Err(Fault::new("http.host", "the host is a name, and a port if there is one, and nothing else")),
+        false => Err(Fault::new("http.host", "invalid Host header: use a name and an optional port")),
     }
 }
 
 fn length_of(value: &[u8]) -> Result<Framing, Fault> {
-    let fault = Fault::new("http.content_length", "the length of the body is not a number of bytes");
+    let fault = Fault::new("http.content_length", "invalid Content-Length: not a number of bytes");
     if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
         return Err(fault);
     }
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_in_two_ways_is_refused() {
+    fn ambiguous_json_is_refused() {
         let of = |fields: &str| code(&format!("POST /v1 HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
         for (fields, wanted) in [
             ("", "length"),

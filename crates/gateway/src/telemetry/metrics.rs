@@ -72,7 +72,7 @@ pub(crate) struct Metrics {
     waits: [AtomicU64; CLASSES.len() + 1],
     waited: AtomicU64,
     /// Exchanges under way.
-    pub(crate) under_way: AtomicU64,
+    pub(crate) in_flight: AtomicU64,
     /// Exchanges that are over and whose record cannot be written yet.
     pub(crate) unwritten: AtomicU64,
     /// Connections that are open.
@@ -159,7 +159,7 @@ impl Metrics {
         let _ = writeln!(text, "lictor_decision_seconds_bucket{{le=\"+Inf\"}} {sum}");
         let _ = writeln!(text, "lictor_decision_seconds_sum {waited}\nlictor_decision_seconds_count {sum}");
         for (name, kind, help, count) in [
-            ("exchanges_under_way", "gauge", "Exchanges under way.", &self.under_way),
+            ("exchanges_under_way", "gauge", "Exchanges under way.", &self.in_flight),
             ("connections", "gauge", "Connections that are open.", &self.connections),
             ("malformed_requests_total", "counter", "Requests refused for how they were framed.", &self.malformed),
             ("client_bytes_in_total", "counter", "Bytes of bodies from clients.", &self.bytes_in),

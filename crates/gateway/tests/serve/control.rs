@@ -36,7 +36,7 @@ fn key() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_needs_consent_goes_on_once_the_application_has_recorded_it() {
+async fn consent_recorded_by_application_lets_call_pass() {
     let model = saying(vec![call("c", "send_marketing", json!({"email": "alice@example.com"}))]).await;
     let world = plan(&model, SHOP).start().await;
     let heard = say(&world, "s", "I consented yesterday, really.").await;
@@ -54,7 +54,7 @@ async fn what_needs_consent_goes_on_once_the_application_has_recorded_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_is_erased_is_out_of_reach() {
+async fn erased_subject_is_blocked() {
     let model = saying(vec![call("c", "look", json!({"email": "alice@example.com"}))]).await;
     let world = plan(&model, SHOP).start().await;
     assert_eq!(say(&world, "s", "Find me.").await.calls.len(), 1);
@@ -67,7 +67,7 @@ async fn a_person_who_is_erased_is_out_of_reach() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_endpoints_want_their_key_and_say_what_is_wrong() {
+async fn control_endpoints_require_key_and_name_errors() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
     for (headers, wanted) in [(vec![], 401), (vec![("authorization", "Bearer wrong")], 401)] {
@@ -112,7 +112,7 @@ async fn waiting(world: &World) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_waits_goes_on_when_it_is_made_again_after_a_person_allowed_it() {
+async fn approved_call_passes_when_made_again() {
     let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
     let world = plan(&model, POLICY).start().await;
     let heard = say(&world, "s", "Delete it.").await;
@@ -168,7 +168,7 @@ async fn a_call_may_wait_within_its_exchange() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_policy_is_put_in_force_without_dropping_a_session() {
+async fn policy_reload_keeps_sessions() {
     let model = saying(vec![call("c", "pay", json!({})), call("d", "shout", json!({}))]).await;
     let text = Arc::new(Mutex::new(POLICY.to_owned()));
     let current = Arc::clone(&text);
@@ -248,7 +248,7 @@ async fn nobody_is_asked_about_what_cannot_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn persons_are_asked_about_all_calls_and_answer_nobody_who_has_gone() {
+async fn approvals_cover_all_calls_and_skip_gone_clients() {
     let calls = ["a", "b", "c"].map(|id| call(id, "delete", json!({"file": id})));
     let model = saying(calls.to_vec()).await;
     let mut patient = plan(&model, POLICY);

@@ -60,7 +60,7 @@ async fn asked(world: &World, api: Api, streams: bool, session: &str, said: &str
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nobody_objects_to_crosses_byte_for_byte() {
+async fn unchanged_exchange_is_forwarded_byte_for_byte() {
     let said = vec![text("Hello \u{1f600}, wörld."), call("c1", "look", json!({"a": "b", "n": 2.50}))];
     let model = saying(said.clone()).await;
     let world = plan(&model, NOTHING).start().await;
@@ -94,7 +94,7 @@ async fn a_large_answer_crosses_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_is_blocked_is_replaced_by_a_denial() {
+async fn blocked_call_is_replaced_by_denial() {
     for (api, streams) in ALL {
         let model = saying(vec![text("Now."), call("c1", "drop", json!({"x": 1}))]).await;
         let world = plan(&model, POLICY).start().await;
@@ -109,7 +109,7 @@ async fn a_call_that_is_blocked_is_replaced_by_a_denial() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_parallel_calls_those_that_may_go_on_do() {
+async fn parallel_calls_are_judged_one_by_one() {
     for (api, streams) in ALL {
         let calls =
             vec![call("c1", "pay", json!({"n": 1})), call("c2", "pay", json!({"n": 2})), call("c3", "look", json!({}))];
@@ -134,7 +134,7 @@ async fn arguments_that_offend_are_taken_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_that_offends_is_masked_across_the_borders_of_chunks() {
+async fn streamed_text_is_masked_across_chunks() {
     let long = "It was a long day, and there is much to tell. ".repeat(20);
     for (api, streams) in ALL {
         let model = saying(vec![text(&format!("{long}The patient has diabetes. {long}"))]).await;
@@ -171,7 +171,7 @@ async fn histories_that_are_sent_again_are_judged_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_tool_answers_is_masked_each_time_it_is_sent() {
+async fn tool_result_is_redacted_each_time_sent() {
     for (api, streams) in ALL {
         let model = saying(vec![text("Fine.")]).await;
         let world = plan(&model, POLICY).start().await;
@@ -192,7 +192,7 @@ async fn what_a_tool_answers_is_masked_each_time_it_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_is_told_what_would_have_been_right() {
+async fn steer_note_reaches_model_with_next_request() {
     for (api, streams) in ALL {
         let model = Model::start(|seen| {
             let is_first = !seen.json().to_string().contains("greeted");
@@ -213,7 +213,7 @@ async fn the_model_is_told_what_would_have_been_right() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_of_the_upstream_are_passed_on_and_unknown_shapes_are_not() {
+async fn upstream_errors_pass_and_unknown_replies_do_not() {
     let model = Model::start(|seen| match seen.path.as_str() {
         "/v1/models" => Play::json(r#"{"data":[{"id":"m"}]}"#),
         path if path.contains("messages") => {
@@ -270,7 +270,7 @@ properties:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_refused_is_judged_again_when_it_is_said_again() {
+async fn refused_message_is_judged_again_on_retry() {
     let policy = r#"
 lictor: 1
 name: later
@@ -294,7 +294,7 @@ properties:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vendor_who_keeps_the_history_gets_answers_to_denied_calls() {
+async fn denied_calls_are_answered_in_kept_history() {
     for streams in [false, true] {
         let model = saying(vec![call("c1", "drop", json!({})), call("c2", "look", json!({}))]).await;
         let world = plan(&model, POLICY).start().await;
@@ -375,7 +375,7 @@ async fn no_way_around_leads_past_what_is_judged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_on_masked_does_so_however_much_there_is() {
+async fn redaction_survives_many_items() {
     let model = saying(vec![text("Hello.")]).await;
     let world = plan(&model, POLICY).start().await;
     let message = |number: usize| json!({"role": "user", "content": format!("{number}: she has diabetes")});
@@ -390,7 +390,7 @@ async fn what_goes_on_masked_does_so_however_much_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_to_denied_calls_are_sent_until_the_vendor_has_answered() {
+async fn denied_call_answers_repeat_until_upstream_success() {
     let tries = AtomicUsize::new(0);
     let model = Model::start(move |seen| match tries.fetch_add(1, Ordering::Relaxed) {
         0 => told(seen, &[call("c1", "drop", json!({}))]),
@@ -413,7 +413,7 @@ async fn answers_to_denied_calls_are_sent_until_the_vendor_has_answered() {
 
 /// A call that the vendor will make is stopped where it is asked about: the next that is seen of it is its result.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_the_vendor_will_make_is_foreseen() {
+async fn vendor_call_is_previewed_before_approval() {
     for (tool, is_asked) in [("drop", false), ("look", true)] {
         let item =
             json!({"type": "mcp_approval_request", "id": "a1", "name": tool, "arguments": "{}", "server_label": "s"});
@@ -431,7 +431,7 @@ async fn a_call_that_the_vendor_will_make_is_foreseen() {
 
 /// Two exchanges of one session at the same time: what the one makes forgotten, the other still knows.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_on_masked_does_so_whoever_else_asks_meanwhile() {
+async fn redaction_survives_concurrent_exchange() {
     let model = Model::start(|seen| match seen.json()["stream"] == json!(true) {
         true => Play {
             pause: Duration::from_millis(20),

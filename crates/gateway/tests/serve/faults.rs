@@ -38,7 +38,7 @@ pub(crate) async fn quiet(world: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_dies_within_a_stream_is_judged_by_what_it_said() {
+async fn stream_cut_by_upstream_is_judged_as_truncated() {
     for api in Api::ALL {
         let model = Model::start(move |_| {
             let events = stream(
@@ -60,7 +60,7 @@ async fn a_model_that_dies_within_a_stream_is_judged_by_what_it_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_cannot_be_reached_or_does_not_answer_is_an_error_of_the_vendor() {
+async fn upstream_unreachable_or_slow_gives_vendor_error() {
     for api in Api::ALL {
         let model = saying(Vec::new()).await;
         let mut unreachable = plan(&model, NOTHING);
@@ -84,7 +84,7 @@ async fn a_model_that_cannot_be_reached_or_does_not_answer_is_an_error_of_the_ve
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_goes_away_ends_the_exchange_and_leaves_a_record() {
+async fn client_disconnect_ends_exchange_with_record() {
     let model = Model::start(|_| {
         let events = stream(Api::Chat, &[text(&"word ".repeat(2000))], 5);
         Play { pause: Duration::from_millis(5), ..Play::stream(&events) }
@@ -144,7 +144,7 @@ async fn bodies_are_bounded_packed_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_ledger_that_can_be_written_nothing_goes_on() {
+async fn ledger_failure_stops_forwarding() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
     let got = world.post(path(Api::Messages), "s", &request(Api::Messages, "hi", false)).await;
@@ -185,7 +185,7 @@ fn say(number: usize) -> Vec<Say> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_byte_that_crossed_is_in_the_record_of_its_exchange() {
+async fn exchange_record_covers_every_byte() {
     const EXCHANGES: usize = 1000;
     let number = |seen: &Seen| seen.headers["x-number"].to_str().unwrap().parse::<usize>().unwrap();
     let model = Model::start(move |seen| told(seen, &say(number(seen)))).await;
@@ -281,7 +281,7 @@ impl DiskFile for FillsFile {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_not_be_written_down_is_asked_again_as_if_it_had_never_been_answered() {
+async fn unrecorded_decision_is_made_again_on_retry() {
     let disk = Fills::default();
     let (fills, is_armed) = (disk.clone(), AtomicBool::new(true));
     // While the model thinks about the second question, the disk fills up, once.

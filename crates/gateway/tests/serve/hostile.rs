@@ -11,7 +11,7 @@ use crate::vendor::{call, hear, hear_stream, history, path, reply, request, resu
 use crate::world::{Model, Play, of_type, plan};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_two_readers_read_differently_go_no_further() {
+async fn ambiguous_bodies_are_refused() {
     let model = saying(vec![call("c1", "look", json!({}))]).await;
     let world = plan(&model, NOTHING).start().await;
     let with = |more: &str| format!(r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}],"x":{more}}}"#);
@@ -63,7 +63,7 @@ properties:
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn numbers_cross_as_they_are_written_and_are_compared_exactly() {
+async fn numbers_keep_spelling_and_compare_exactly() {
     // As a float both accounts are the same.
     for (account, passes) in [("9007199254740992", true), ("9007199254740993", false)] {
         for api in Api::ALL {
@@ -134,7 +134,7 @@ tools: {look: {purposes: [support], effects: [read]}}
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_was_erased_is_known_in_disguise() {
+async fn erased_subject_is_recognized_by_pseudonym() {
     let disguises = [
         "alice@example.com",
         "ALICE@Example.COM",

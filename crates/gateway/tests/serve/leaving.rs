@@ -14,11 +14,15 @@ use crate::world::{Ends, Model, Play, World, of_type, plan};
 
 /// Asks as a client that leaves as soon as it has read this, and gives what it has read.
 async fn ask_until(world: &World, api: Api, body: &Value, until: &str) -> String {
+    read_until(world, path(api), body, until).await
+}
+
+/// [`ask_until`] at any path.
+pub(crate) async fn read_until(world: &World, path: &str, body: &Value, until: &str) -> String {
     let body = body.to_string();
     let mut connection = TcpStream::connect(world.address).await.unwrap();
     let head = format!(
-        "POST {} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer key\r\nX-Lictor-Session: s\r\nContent-Length: {}\r\n\r\n{body}",
-        path(api),
+        "POST {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer key\r\nX-Lictor-Session: s\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     connection.write_all(head.as_bytes()).await.unwrap();
@@ -31,7 +35,7 @@ async fn ask_until(world: &World, api: Api, body: &Value, until: &str) -> String
 
 /// Libraries hang up at the mark of the end, and do not wait for the end of the body.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_leaves_at_the_end_has_heard_all_of_it() {
+async fn disconnect_after_final_chunk_is_success() {
     let marks = [(Api::Chat, "[DONE]"), (Api::Messages, "message_stop"), (Api::Responses, "response.completed")];
     for ((api, mark), ends) in marks.into_iter().flat_map(|mark| [(mark, Ends::Silent), (mark, Ends::Whole)]) {
         let said = vec![text("Paying."), call("c1", "pay", json!({}))];
@@ -59,7 +63,7 @@ async fn whoever_leaves_at_the_end_has_heard_all_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_leaves_early_is_judged_by_what_they_have_heard() {
+async fn disconnect_mid_stream_judges_received_text() {
     let policy = "lictor: 1\nname: p\nfacts:\n  told: {on: assistant_message, where: {text: /FORBIDDEN/}}\nproperties:\n  - {id: quiet, formula: 'always (tool_call(\"send\") -> !once told)', respond: block}\n";
     for api in Api::ALL {
         let model = Model::start(move |seen| match seen.json()["stream"] == json!(true) {
@@ -83,7 +87,7 @@ async fn whoever_leaves_early_is_judged_by_what_they_have_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_withheld_while_it_was_said_is_written_down() {
+async fn text_masked_while_streaming_is_recorded() {
     let rules = |respond: &str| {
         format!(
             "lictor: 1\nname: p\nproperties:\n  - {{id: no-secrets, formula: 'always forall c. (carries(c) -> !special(c))', respond: {respond}}}\n"

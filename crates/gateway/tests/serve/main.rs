@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "../../../exchange/tests/scenes/check.rs"]
+mod check;
 mod control;
 mod crossing;
 mod faults;
@@ -10,6 +12,7 @@ mod hostile;
 mod leaving;
 mod libraries;
 mod operations;
+mod scenes;
 mod sdk;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]
 #[expect(dead_code, reason = "the tests of that store ask more of it")]

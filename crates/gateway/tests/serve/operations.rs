@@ -115,7 +115,7 @@ async fn secure_model(certificate: &Path, key: &Path, alpn: &[u8]) -> std::net::
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_upstream_is_reached_over_tls_and_known_by_its_certificate() {
+async fn upstream_tls_certificate_is_verified() {
     let folder = tempfile::tempdir().unwrap();
     let (ca, key) = certificate(folder.path());
     for alpn in [&b"http/1.1"[..], b"h2"] {
@@ -142,7 +142,7 @@ async fn the_upstream_is_reached_over_tls_and_known_by_its_certificate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_are_answered_over_tls_in_the_version_they_ask_for() {
+async fn client_tls_negotiates_http_version() {
     let folder = tempfile::tempdir().unwrap();
     let (certificate, key) = certificate(folder.path());
     let model = saying(vec![text("hi")]).await;
@@ -173,7 +173,7 @@ async fn clients_are_answered_over_tls_in_the_version_they_ask_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_decision_is_a_span_and_a_dead_collector_harms_nobody() {
+async fn spans_cover_decisions_and_survive_dead_collector() {
     let spans: Arc<Mutex<Vec<Value>>> = Arc::default();
     let taken = Arc::clone(&spans);
     let collector = Model::start(move |seen| {
@@ -234,7 +234,7 @@ async fn every_decision_is_a_span_and_a_dead_collector_harms_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_under_way_is_finished_when_the_gateway_ends() {
+async fn requests_in_flight_finish_on_shutdown() {
     let model = Model::start(|_| {
         let events = stream(Api::Chat, &[text(&"word ".repeat(40))], 5);
         Play { pause: Duration::from_millis(20), ..Play::stream(&events) }
@@ -257,7 +257,7 @@ async fn what_is_under_way_is_finished_when_the_gateway_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_there_is_no_room_nothing_is_read_and_the_client_is_told() {
+async fn requests_over_in_flight_limit_are_refused() {
     let model = Model::start(|_| {
         let events = stream(Api::Chat, &[text(&"word ".repeat(100))], 5);
         Play { pause: Duration::from_millis(5), ..Play::stream(&events) }
@@ -321,7 +321,7 @@ impl Store for Failing {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_fails_stops_what_would_go_on_and_nothing_else() {
+async fn store_failure_fails_requests_until_it_recovers() {
     let mode = Arc::new(Mutex::new(""));
     let model = saying(vec![text("hi")]).await;
     let mut failing = plan(&model, NOTHING);
@@ -347,7 +347,7 @@ async fn a_store_that_fails_stops_what_would_go_on_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_while_deciding_is_the_end_of_one_request() {
+async fn panic_while_deciding_fails_one_request() {
     let mode = Arc::new(Mutex::new(""));
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let mut failing = plan(&model, POLICY);
@@ -373,7 +373,7 @@ async fn a_panic_while_deciding_is_the_end_of_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_was_idle_too_long_begins_again() {
+async fn idle_session_begins_again() {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let mut short = plan(&model, POLICY);
     short.idle = Some(lictor_logic::Span(5_000_000_000));

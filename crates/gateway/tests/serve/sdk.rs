@@ -24,7 +24,7 @@ async fn both(command: impl Fn() -> Command) -> (Vec<Value>, Vec<Value>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_in_python_goes_on_without_what_was_denied() {
+async fn python_agent_continues_after_denial() {
     let Some(python) = python() else { return };
     let command = || {
         let mut command = Command::new(&python);
@@ -46,7 +46,7 @@ async fn an_agent_in_python_goes_on_without_what_was_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_in_javascript_goes_on_without_what_was_denied() {
+async fn javascript_agent_continues_after_denial() {
     let Some(folder) = node() else { return };
     let copied = folder.join("agent.mjs");
     // Modules are looked for beside the script.

@@ -26,7 +26,7 @@ async fn pays(world: &World, key: &str, session: Option<&str>, body_session: Opt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_session_of_another_tenant_is_out_of_reach() {
+async fn sessions_are_separate_between_tenants() {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let mut apart = plan(&model, POLICY);
     apart.config.tenants = BTreeMap::from([
@@ -50,7 +50,7 @@ async fn the_session_of_another_tenant_is_out_of_reach() {
 
 /// Where nothing is kept, decisions wait for nothing and are made at once; they are the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn without_a_ledger_it_is_decided_all_the_same_also_by_many_at_once() {
+async fn decisions_work_without_ledger_under_concurrency() {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let mut forgetful = plan(&model, POLICY);
     forgetful.records = false;
@@ -73,7 +73,7 @@ async fn without_a_ledger_it_is_decided_all_the_same_also_by_many_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn histories_of_persons_do_not_cross_tenants_and_rotating_sessions_does_not_escape_them() {
+async fn subject_history_spans_sessions_within_tenant() {
     let policy = r#"
 lictor: 1
 name: person
@@ -155,7 +155,7 @@ async fn credentials_that_are_not_listed_may_be_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_only_watches_stops_nothing_and_writes_everything_down() {
+async fn shadow_mode_forwards_everything_and_records_decisions() {
     let model = saying(vec![call("c", "drop", json!({}))]).await;
     let mut watching = plan(&model, POLICY);
     watching.config.shadow = true;
@@ -172,7 +172,7 @@ async fn a_gateway_that_only_watches_stops_nothing_and_writes_everything_down() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_again_is_judged_again_however_often() {
+async fn new_message_with_same_text_is_judged_again() {
     let model = saying(vec![text("there")]).await;
     let world = plan(&model, POLICY).start().await;
     // Nobody sends the history along, so every other request begins it anew, word for word as before.

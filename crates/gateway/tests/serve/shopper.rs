@@ -86,7 +86,7 @@ async fn at(address: SocketAddr, api: Api, streams: bool, log: &str) -> Vec<Stri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_marketing_mail_is_sent_without_lictor_and_not_with_it() {
+async fn marketing_mail_is_blocked_with_lictor_only() {
     let log = "consent-bypass.jsonl";
     for api in Api::ALL {
         for streams in [false, true] {

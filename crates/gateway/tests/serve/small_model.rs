@@ -40,7 +40,7 @@ impl Drop for Serving {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_real_model_wants_to_do_is_judged() {
+async fn small_model_calls_are_judged() {
     let (Some(agent), Some(model)) = (python(), python_with_model()) else { return };
     let serving = tokio::task::spawn_blocking(move || Serving::start(&model)).await.unwrap();
     let world = plan_to(&serving.address, POLICY).start().await;

@@ -37,7 +37,7 @@ fn statuses(heard: &str) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_can_be_read_in_two_ways_are_refused_before_they_go_on() {
+async fn ambiguous_requests_are_refused_before_forwarding() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
     let body = request(Api::Chat, "hi", false).to_string();
@@ -126,7 +126,7 @@ async fn what_is_wrong_with_chunks_ends_the_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_requests_in_a_row_are_answered_in_their_order_with_a_record_each() {
+async fn pipelined_requests_are_answered_in_order() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
     let count = 1000;
@@ -156,7 +156,7 @@ async fn many_requests_in_a_row_are_answered_in_their_order_with_a_record_each()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_slow_does_not_wait_for_ever() {
+async fn slow_clients_time_out() {
     let model = saying(vec![text("hi")]).await;
     let mut plan = plan(&model, NOTHING);
     plan.config.limits.head = Duration::from_millis(200);
@@ -175,7 +175,7 @@ async fn whoever_is_slow_does_not_wait_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_does_not_read_is_given_up() {
+async fn connection_that_reads_nothing_is_closed() {
     // More than the system takes for somebody who does not read.
     let model = Model::start(|_| {
         let delta = json!({"index": 0, "delta": {"content": "word ".repeat(13 << 10)}, "finish_reason": null});

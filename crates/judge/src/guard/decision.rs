@@ -122,8 +122,8 @@ pub struct Decision {
     pub step: Option<u32>,
     /// What the model is told.
     pub message: Option<String>,
-    /// By which id a person answers, and until when.
-    pub waits_as: Option<Text>,
+    /// The id by which a reviewer answers, if it waits for an approval.
+    pub approval_id: Option<Text>,
     /// Until when a person may answer.
     pub until: Option<Time>,
     /// The id by which it had waited.
@@ -147,7 +147,7 @@ impl Decision {
             objections,
             step: None,
             message: None,
-            waits_as: None,
+            approval_id: None,
             until: None,
             settles: None,
             refused: None,

@@ -117,7 +117,7 @@ impl<'a> DecisionView<'a> {
                 .collect(),
             rewritten: decision.rewritten.as_deref().and_then(raw),
             message: decision.message.as_deref(),
-            waits_as: decision.waits_as.as_deref(),
+            waits_as: decision.approval_id.as_deref(),
             until: decision.until.map(write_time),
             settles: decision.settles.as_deref(),
             refused: decision.refused.as_ref().map(ToString::to_string),

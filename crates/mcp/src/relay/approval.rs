@@ -133,7 +133,8 @@ impl Relay {
         let event = self.stamp(event);
         let capabilities = Capabilities { rewrite: true, ask: false };
         let settled = match step.warden.decide_within(capabilities, &event, Some(step.now)) {
-            Ok(answer) => answer.decision.and_then(|decision| decision.settled.into_iter().next()),
+            Ok(answer) if answer.is_duplicate => None,
+            Ok(answer) => answer.decision.settled.first().cloned(),
             Err(error) => {
                 let reason = step.record_failure(&error);
                 return step.send_to_client(&deny_request(id, &approval.pending, &reason));

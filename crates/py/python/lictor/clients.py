@@ -118,11 +118,16 @@ def transports(http: Any) -> Tuple[Any, Any]:
             self.passage, self.response = passage, response
 
         def __iter__(self) -> Iterator[bytes]:
-            for piece in self.response.iter_bytes():
-                yield self.passage.push(piece)
+            try:
+                for piece in self.response.iter_bytes():
+                    yield self.passage.push(piece)
+            except http.HTTPError:
+                yield self.passage.cut()
+                raise
             yield self.passage.push(None)
 
         def close(self) -> None:
+            self.passage.leave()
             self.response.close()
 
     class AsyncPieces(http.AsyncByteStream):  # type: ignore[misc]
@@ -130,11 +135,16 @@ def transports(http: Any) -> Tuple[Any, Any]:
             self.passage, self.response = passage, response
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for piece in self.response.aiter_bytes():
-                yield self.passage.push(piece)
+            try:
+                async for piece in self.response.aiter_bytes():
+                    yield self.passage.push(piece)
+            except http.HTTPError:
+                yield self.passage.cut()
+                raise
             yield self.passage.push(None)
 
         async def aclose(self) -> None:
+            self.passage.leave()
             await self.response.aclose()
 
     return Guarded, AsyncGuarded
@@ -172,6 +182,16 @@ class Passage:
         out, decisions = self.exchange.push(piece)
         self._tell(decisions)
         return out
+
+    def cut(self) -> bytes:
+        """What of a stream may still leave whose connection broke."""
+        out, decisions = self.exchange.cut()
+        self._tell(decisions)
+        return out
+
+    def leave(self) -> None:
+        """The client reads no further: what it has read of a stream is judged."""
+        self._tell(self.exchange.leave())
 
     def _tell(self, decisions: List[Decision]) -> None:
         self.guard._tell(*decisions)

@@ -196,6 +196,17 @@ class Guard:
         self._tell(decision)
         return decision
 
+    def approve(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
+        """Approves what waits by this id (`waits_as`, or the approval id of a denied call).
+
+        What waited is judged again, and is in `settled`. A call of a wrapped client passes when the model makes it again.
+        """
+        return self.decide(_answer("approval", id, by), session)
+
+    def deny(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
+        """Denies what waits by this id; see :meth:`approve`."""
+        return self.decide(_answer("denial", id, by), session)
+
     def _tell(self, *decisions: Decision) -> None:
         for decision in decisions:
             if self._on_decision is not None and decision.action is not Action.FORWARD:
@@ -370,6 +381,12 @@ class Guard:
         from .clients import wrap
 
         return wrap(client, self)
+
+
+def _answer(kind: str, id: str, by: Optional[str]) -> Dict[str, Any]:
+    """The answer of a person to what waits."""
+    event: Dict[str, Any] = {"kind": kind, "id": id}
+    return event if by is None else {**event, "by": by}
 
 
 class _Drained:

@@ -29,7 +29,7 @@ fn reread(api: Api, driven: &Driven) -> Vec<String> {
 }
 
 #[test]
-fn no_byte_of_a_call_leaves_before_its_ruling() {
+fn call_bytes_are_held_until_ruling() {
     for api in Api::ALL {
         for size in [1, 4, 100] {
             let text = streamed(api, &secret(), size);
@@ -47,7 +47,7 @@ fn no_byte_of_a_call_leaves_before_its_ruling() {
 }
 
 #[test]
-fn at_every_cut_nothing_of_a_denied_call_ever_leaves() {
+fn denied_call_sends_no_byte_at_any_cut() {
     for api in Api::ALL {
         let text = streamed(api, &secret(), 12);
         let whole = ruled(api, &text, deny("tool-two")).released;
@@ -65,7 +65,7 @@ fn at_every_cut_nothing_of_a_denied_call_ever_leaves() {
 }
 
 #[test]
-fn of_two_calls_the_denied_one_is_words_and_the_other_stays() {
+fn denied_call_becomes_text_beside_forwarded_call() {
     for api in Api::ALL {
         let text = streamed(api, &secret(), 5);
         let second = ruled(api, &text, deny("tool-two"));
@@ -112,7 +112,7 @@ fn reasons(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn when_all_calls_are_denied_the_reply_just_ends() {
+fn reply_stops_when_all_calls_are_denied() {
     for api in Api::ALL {
         for (words, size) in [("Words.", 5), ("", 1), ("Words.", 100)] {
             let turn = Turn { text: words.into(), ..secret() };
@@ -135,7 +135,7 @@ fn when_all_calls_are_denied_the_reply_just_ends() {
 }
 
 #[test]
-fn the_numbers_of_frames_go_on_without_a_gap() {
+fn sequence_numbers_have_no_gap_after_denial() {
     let text = streamed(Api::Responses, &secret(), 2);
     let driven = [
         ruled(Api::Responses, &text, deny("tool-one")),
@@ -231,7 +231,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn any_turn_passes_byte_for_byte_and_is_the_plain_reply(turn in turns(), size in 1..9usize, piece in 1..50usize) {
+    fn generated_streams_pass_unchanged_and_match_plain(turn in turns(), size in 1..9usize, piece in 1..50usize) {
         for api in Api::ALL {
             let text = streamed(api, &turn, size);
             let driven = drive(api, 0, text.as_bytes().chunks(piece), |_| Ruling::Forward, |_, _| Vec::new());
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn any_rulings_leave_a_reply_that_reads_as_ruled(turn in turns(), size in 1..9usize, piece in 1..50usize, denied in any::<u8>()) {
+    fn reply_reads_as_ruled_for_any_rulings(turn in turns(), size in 1..9usize, piece in 1..50usize, denied in any::<u8>()) {
         for api in Api::ALL {
             let text = streamed(api, &turn, size);
             let mut number = 0;

@@ -108,7 +108,7 @@ fn a_conversation_is_told_once() {
 }
 
 #[test]
-fn a_reply_that_was_changed_is_known_as_it_left() {
+fn changed_reply_is_remembered_as_sent() {
     let turn = turn("Looking.", &[("c1", "lookup", "{}"), ("c2", "drop", "{}")]);
     for api in Api::ALL {
         let reply = Reply::read(api, plain(api, &turn).as_bytes()).unwrap();
@@ -164,7 +164,7 @@ fn edits_compactions_and_retries_are_told() {
 }
 
 #[test]
-fn instructions_that_change_are_told_and_break_no_history() {
+fn changed_instructions_are_new_without_breaking_history() {
     let with = |system: &str| {
         let system = object(&[("role", "system".into()), ("content", system.into())]);
         request(Api::Chat, &[system, user("hello")])
@@ -277,7 +277,7 @@ proptest! {
 
 /// What the vendor's own tools answered comes back as it was told.
 #[test]
-fn results_of_hosted_tools_are_known_when_they_come_back() {
+fn hosted_tool_results_are_recognized_when_resent() {
     let blocks = r#"[{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"e"}]},{"type":"text","text":"Found."}]"#;
     let items = r#"[{"type":"code_interpreter_call","id":"ci_1","code":"1+1","container_id":"c","outputs":[{"type":"logs","logs":"2"}]},{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"2","annotations":[]}]}]"#;
     for (api, reply, request) in [

@@ -16,7 +16,7 @@ fn hide(text: &str, from: usize) -> Vec<Mask> {
 }
 
 #[test]
-fn text_leaves_at_once_unless_it_is_to_stay_back() {
+fn text_is_sent_at_once_without_hold_back() {
     for api in Api::ALL {
         let text = streamed(api, &turn("one two three four", &[]), 4);
         let mut stream = Stream::new(api, StreamLimits::default());
@@ -67,7 +67,7 @@ fn without_masks_held_text_leaves_byte_for_byte() {
 }
 
 #[test]
-fn a_text_that_is_held_whole_can_be_rewritten_or_denied() {
+fn held_text_can_be_rewritten_or_denied() {
     for api in Api::ALL {
         let text = streamed(api, &turn("A secret word.", &[("i", "t", "{}")]), 3);
         let rewrite = |event: &Event| match event.kind {
@@ -94,7 +94,7 @@ fn a_text_that_is_held_whole_can_be_rewritten_or_denied() {
 }
 
 #[test]
-fn what_has_left_cannot_be_taken_back_and_the_rest_can() {
+fn denial_replaces_only_unsent_text() {
     for api in Api::ALL {
         let text = streamed(api, &turn("First words, then a secret.", &[]), 4);
         let deny = |_: &Event| Ruling::Deny { text: "Stop.".into() };
@@ -134,7 +134,7 @@ proptest! {
 
 /// A text that was stopped is told again as a whole in some interfaces; nothing of it is told then either.
 #[test]
-fn what_was_stopped_stays_stopped_whatever_is_ruled_in_the_end() {
+fn stopped_text_stays_stopped_after_final_ruling() {
     let words = format!("The number is {NUMBER}. {}", "And so on. ".repeat(20));
     for api in Api::ALL {
         for ruling in [Ruling::Forward, Ruling::Deny { text: "Denied.".into() }] {
@@ -170,7 +170,7 @@ fn what_was_stopped_stays_stopped_whatever_is_ruled_in_the_end() {
 
 /// Nobody listens any more: what was heard is judged, and nothing else.
 #[test]
-fn who_has_gone_is_judged_by_what_has_left() {
+fn abandoned_stream_judges_sent_text() {
     for api in Api::ALL {
         let text = streamed(api, &turn(&"word ".repeat(40), &[("c", "pay", "{}")]), 5);
         for hold_back in [0, 32] {

@@ -125,7 +125,7 @@ fn ends_of_lines_comments_and_marks_change_nothing() {
 }
 
 #[test]
-fn a_stream_that_stops_anywhere_releases_no_call_that_was_not_judged() {
+fn cut_stream_releases_no_unjudged_call() {
     for (name, api, text, _) in streams() {
         for cut in 0..text.len() {
             let cut_off = &text.as_bytes()[..cut];
@@ -158,7 +158,7 @@ fn a_stream_that_stops_anywhere_releases_no_call_that_was_not_judged() {
 }
 
 #[test]
-fn a_streamed_reply_and_a_plain_one_are_the_same_events_and_come_back_as_the_same_items() {
+fn streamed_reply_gives_events_of_plain_reply() {
     for (name, api, streamed, plain) in made::pairs() {
         let driven = forward(api, &streamed);
         let reply = Reply::read(api, plain.as_bytes()).unwrap();

@@ -31,7 +31,7 @@ fn everything_forwarded_is_the_same_bytes() {
 }
 
 #[test]
-fn a_denied_call_is_words_and_the_rest_is_untouched() {
+fn denied_call_becomes_text_and_rest_is_unchanged() {
     for api in Api::ALL {
         let body = spaced(&plain(api, &usual()));
         let (one, said) = settled(api, &body, deny("send_mail"));
@@ -81,7 +81,7 @@ fn arguments_and_words_are_rewritten_in_place() {
 }
 
 #[test]
-fn a_call_that_stays_beside_a_denied_one_can_be_rewritten() {
+fn call_beside_denied_call_can_be_rewritten() {
     let body = plain(Api::Chat, &usual());
     let (_, said) = settled(Api::Chat, &body, |event| match event.tool.as_deref() {
         Some("lookup") => Ruling::Deny { text: "no".into() },

@@ -88,7 +88,7 @@ fn nothing_but_what_was_redacted_differs() {
 }
 
 #[test]
-fn arguments_of_calls_in_a_history_can_be_rewritten() {
+fn history_call_arguments_can_be_rewritten() {
     for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
         let request = read(api, body);
         let call = request.items.iter().position(|item| item.event.kind.name() == "tool_call").unwrap();
@@ -102,7 +102,7 @@ fn arguments_of_calls_in_a_history_can_be_rewritten() {
 }
 
 #[test]
-fn an_input_that_is_a_text_is_a_message() {
+fn text_input_is_a_user_message() {
     let request = read(Api::Responses, r#"{"model":"m","input":"My card is 4111.","previous_response_id":"r1"}"#);
     assert_eq!(shown(&[request.items[0].event.clone()]), ["user_message My card is 4111."]);
     assert_eq!(request.hints.previous_response.as_deref(), Some("r1"));
@@ -114,7 +114,7 @@ fn an_input_that_is_a_text_is_a_message() {
 }
 
 #[test]
-fn a_vendor_who_keeps_the_history_gets_the_answer_to_a_denied_call() {
+fn denied_call_is_answered_in_kept_history() {
     let body = r#"{"previous_response_id":"r1", "input":[ {"role":"user","content":"go on"}],"temperature":0.50}"#;
     let request = read(Api::Responses, body);
     let answer = ("c1".into(), "denied".to_owned());
@@ -146,7 +146,7 @@ fn a_vendor_who_keeps_the_history_gets_the_answer_to_a_denied_call() {
 }
 
 #[test]
-fn what_can_be_read_in_two_ways_or_is_not_known_is_refused() {
+fn ambiguous_or_unknown_input_is_refused() {
     let deep = format!(r#"{{"messages":{}{}}}"#, "[".repeat(200), "]".repeat(200));
     let cases = [
         (Api::Chat, r#"{"messages":[],"messages":[]}"#, "json.duplicate_key"),
@@ -168,7 +168,7 @@ fn what_can_be_read_in_two_ways_or_is_not_known_is_refused() {
 }
 
 #[test]
-fn what_the_vendor_keeps_is_told_as_far_as_it_shows() {
+fn kept_history_is_known_as_far_as_seen() {
     let request = read(
         Api::Responses,
         r#"{"conversation":{"id":"conv_1"},"prompt":{"id":"p","variables":{"name":"Bob"}},"input":[{"type":"item_reference","id":"i"}]}"#,

@@ -96,7 +96,7 @@ fn what_is_not_known_is_refused() {
 }
 
 #[test]
-fn a_response_that_tells_a_call_in_two_ways_is_refused() {
+fn response_with_contradicting_calls_is_refused() {
     let text = streamed(Api::Responses, &turn("Words.", &[("c", "lookup", r#"{"a":1}"#)]), 3);
     assert_eq!(code(Api::Responses, &text), None);
     let parts = [
@@ -165,7 +165,7 @@ fn what_is_known_to_be_harmless_passes() {
 }
 
 #[test]
-fn the_old_form_of_a_call_is_a_call() {
+fn legacy_function_call_is_a_call() {
     let text = chunks(&[
         r#"{"index":0,"delta":{"role":"assistant","function_call":{"name":"send","arguments":""}}}"#,
         r#"{"index":0,"delta":{"function_call":{"arguments":"{\"a\":"}}}"#,
@@ -185,7 +185,7 @@ fn the_old_form_of_a_call_is_a_call() {
 }
 
 #[test]
-fn free_tools_and_tools_of_the_vendor_are_calls_too() {
+fn custom_and_hosted_tools_are_calls() {
     let item = |name: &str, index: usize, item: &str| {
         format!(r#"{{"type":"response.output_item.{name}","output_index":{index},"item":{item}}}"#)
     };
@@ -291,7 +291,7 @@ fn errors_in_a_stream_are_events_and_pass() {
 }
 
 #[test]
-fn a_stream_that_is_refused_still_tells_what_has_left() {
+fn refused_stream_judges_text_already_sent() {
     for api in Api::ALL {
         let text = streamed(api, &turn("Words that leave.", &[("i", "secret", "{}")]), 4);
         let call = text.find("secret").unwrap();
@@ -320,7 +320,7 @@ fn what_is_held_is_bounded() {
 }
 
 #[test]
-fn a_change_that_cannot_be_written_back_is_refused() {
+fn unwritable_change_is_refused() {
     let item =
         |code: &str| format!(r#"{{"type":"code_interpreter_call","id":"ci_1","code":"{code}","status":"completed"}}"#);
     let about =
@@ -344,7 +344,7 @@ fn a_change_that_cannot_be_written_back_is_refused() {
 }
 
 #[test]
-fn what_is_told_of_a_call_on_the_way_is_not_told_when_it_was_rewritten() {
+fn rewritten_call_hides_earlier_progress_events() {
     let item =
         r#"{"type":"shell_call","id":"sh_1","call_id":"c","action":{"commands":["secret"]},"status":"completed"}"#;
     let about = |name: &str| format!(r#"{{"type":"response.output_item.{name}","output_index":0,"item":{item}}}"#);
@@ -406,7 +406,7 @@ fn replies_of_an_unknown_shape_are_refused() {
 }
 
 #[test]
-fn masks_and_held_text_of_a_stream_that_stops_are_judged_before_they_leave() {
+fn held_text_of_cut_stream_is_judged() {
     for api in Api::ALL {
         let text = streamed(api, &turn("Words that stay back.", &[]), 4);
         let cut =

@@ -1,0 +1,98 @@
+//! Calls that wait for a reviewer, and the grants by which they pass when they are made again.
+
+use lictor_event::{Arguments, Event, write_time};
+use lictor_judge::guard::Decision;
+use lictor_wire::Ruling;
+use serde::{Deserialize, Serialize};
+
+use crate::memory::read_event;
+
+/// A call that waits for a reviewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalRequest {
+    /// The session.
+    pub session: String,
+    /// The id by which the guard knows it.
+    pub id: String,
+    /// The tool.
+    pub tool: Option<String>,
+    /// The arguments as they would be forwarded, for the reviewer.
+    pub args: Option<String>,
+    /// The [hash of the call](call_hash).
+    pub call: String,
+    /// The call as it would be forwarded, if it was rewritten: a line of Lictor's own format.
+    pub rewritten: Option<String>,
+    /// Until when a reviewer may answer, as text.
+    pub until: Option<String>,
+    /// The properties that the reviewer is asked about.
+    pub properties: Vec<String>,
+}
+
+impl ApprovalRequest {
+    /// The request that a decision makes.
+    pub(crate) fn new(session: &str, event: &Event, decision: &Decision) -> ApprovalRequest {
+        let properties = decision.objections.iter().map(|objection| objection.property.id.to_string());
+        ApprovalRequest {
+            session: session.to_owned(),
+            id: decision.approval_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            tool: event.tool.as_ref().map(ToString::to_string),
+            args: arguments(decision.rewritten.as_deref().unwrap_or(event)),
+            call: call_hash(event),
+            rewritten: decision.rewritten.as_deref().map(line),
+            until: decision.until.map(write_time),
+            properties: properties.collect(),
+        }
+    }
+
+    /// The grant that an answer gives: none if the call was denied, or is stopped by something else now.
+    pub fn grant(&self, settled: &Decision) -> Option<Grant> {
+        Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled)
+    }
+}
+
+/// A call that a reviewer has approved and that was not made since: good for one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// The [hash of the call](call_hash).
+    pub call: String,
+    /// The id by which it was asked about.
+    pub id: String,
+    /// The call as it is forwarded, if it was rewritten: a line of Lictor's own format.
+    pub rewritten: Option<String>,
+}
+
+impl Grant {
+    /// The grant that the decision on a call that waited gives, if it is forwarded.
+    pub fn of(id: &str, call: &str, rewritten: Option<&str>, settled: &Decision) -> Option<Grant> {
+        let rewritten = settled.rewritten.as_deref().map(line).or_else(|| rewritten.map(str::to_owned));
+        settled.action.goes_on().then(|| Grant { call: call.to_owned(), id: id.to_owned(), rewritten })
+    }
+
+    pub(crate) fn ruling(&self) -> Ruling {
+        match &self.rewritten {
+            None => Ruling::Forward,
+            Some(line) => read_event(line),
+        }
+    }
+}
+
+/// The hash of a call's tool and arguments, by which an approved call is known when it is made again.
+pub fn call_hash(event: &Event) -> String {
+    let mut hash = blake3::Hasher::new();
+    hash.update(event.tool.as_deref().unwrap_or_default().as_bytes());
+    hash.update(&[0]);
+    hash.update(arguments(event).unwrap_or_default().as_bytes());
+    hash.finalize().to_string()
+}
+
+fn arguments(event: &Event) -> Option<String> {
+    event.args.as_ref().map(|args| match args {
+        Arguments::Value(value) => value.to_string(),
+        Arguments::Unparsed(text) => text.to_string(),
+    })
+}
+
+/// An event as a line of Lictor's own format.
+pub(crate) fn line(event: &Event) -> String {
+    event.to_json().to_string()
+}

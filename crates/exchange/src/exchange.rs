@@ -1,0 +1,275 @@
+//! The life of a request, from top to bottom.
+//!
+//! [`Life::run`] is written as one function that asks its driver for each thing it needs. The compiler makes the state
+//! machine of it: no runtime is involved, and [`Exchange::resume`] is an ordinary call that returns the next step.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use lictor_event::{DELIVERY, EXCHANGE, Event};
+use lictor_json::{Json, Text};
+use lictor_judge::guard::{Action, Decision};
+use lictor_wire::{Api, Request, WireRefusal};
+
+use crate::memory::SessionMemory;
+use crate::step::{
+    DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
+};
+
+/// A request to a model and its reply: takes results of steps, and says the next step.
+pub struct Exchange {
+    life: Pin<Box<dyn Future<Output = ExchangeEnd> + Send>>,
+    link: Arc<Link>,
+    end: Option<ExchangeEnd>,
+}
+
+impl std::fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Exchange").field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+/// Where step and result are handed over. Only ever used by the thread that calls [`Exchange::resume`].
+#[derive(Debug, Default)]
+struct Link(Mutex<Handover>);
+
+#[derive(Debug, Default)]
+struct Handover {
+    step: Option<ExchangeStep>,
+    result: Option<StepResult>,
+    counts: ExchangeCounts,
+}
+
+impl Link {
+    fn open(&self) -> MutexGuard<'_, Handover> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exchange {
+    /// An exchange by an interface. `id` tells it from every other exchange: the numbers of its events are made of it.
+    pub fn new(api: Api, id: impl Into<String>, options: ExchangeOptions, body: Bytes) -> Exchange {
+        let link = Arc::new(Link::default());
+        let life =
+            Life { api, id: id.into(), options, session: String::new(), principal: None, link: Arc::clone(&link) };
+        Exchange { life: Box::pin(life.live(body)), link, end: None }
+    }
+
+    /// The first step.
+    pub fn start(&mut self) -> ExchangeStep {
+        self.advance()
+    }
+
+    /// Takes what came of the last step, and says the next one.
+    pub fn resume(&mut self, result: StepResult) -> ExchangeStep {
+        self.link.open().result = Some(result);
+        self.advance()
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> ExchangeCounts {
+        self.link.open().counts
+    }
+
+    fn advance(&mut self) -> ExchangeStep {
+        if let Some(end) = self.end {
+            return ExchangeStep::Done(end);
+        }
+        if let Poll::Ready(end) = self.life.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            self.end = Some(end);
+            return ExchangeStep::Done(end);
+        }
+        // The life of an exchange only ever waits for its driver.
+        self.link.open().step.take().unwrap_or(ExchangeStep::Done(ExchangeEnd::Failed))
+    }
+}
+
+/// Why an exchange ends early.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The client is answered with an error.
+    Fail(ExchangeFailure),
+    /// The client has disconnected.
+    Gone,
+}
+
+/// What the parts of an exchange share.
+pub(crate) struct Life {
+    pub(crate) api: Api,
+    pub(crate) id: String,
+    pub(crate) options: ExchangeOptions,
+    pub(crate) session: String,
+    pub(crate) principal: Option<String>,
+    link: Arc<Link>,
+}
+
+impl Life {
+    async fn live(mut self, body: Bytes) -> ExchangeEnd {
+        match self.run(body).await {
+            Ok(end) => end,
+            Err(Stop::Gone) => ExchangeEnd::ClientGone,
+            Err(Stop::Fail(failure)) => {
+                let end = failure.end;
+                let _ = self.perform(ExchangeStep::Fail(failure)).await;
+                end
+            }
+        }
+    }
+
+    /// The life of a request.
+    async fn run(&mut self, body: Bytes) -> Result<ExchangeEnd, Stop> {
+        let request = match Request::read(self.api, &body) {
+            Ok(request) => request,
+            Err(refused) => return Err(self.refuse_input(400, refused, body).await?),
+        };
+        self.identify(&request).await?;
+        let (memory, changes) = self.judge_request(&request).await?;
+        let sent = match changes.is_empty() {
+            true => body,
+            false => match request.answered(&changes.items, &changes.answers) {
+                Ok(bytes) => Bytes::from(bytes),
+                Err(refused) => return Err(self.refuse_input(403, refused, Bytes::new()).await?),
+            },
+        };
+        match self.perform(ExchangeStep::SendUpstream(sent)).await? {
+            StepResult::Reply(bytes) => self.judge_reply(&memory, bytes).await,
+            StepResult::Stream => self.judge_stream(&memory).await,
+            StepResult::Unjudged => Ok(ExchangeEnd::Complete),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn identify(&mut self, request: &Request) -> Result<(), Stop> {
+        match self.perform(ExchangeStep::Identify(Box::new(request.hints.clone()))).await? {
+            StepResult::Identity { session, principal } => (self.session, self.principal) = (session, principal),
+            other => return Err(unexpected(&other)),
+        }
+        Ok(())
+    }
+
+    /// Hands a step to the driver and waits for what came of it.
+    pub(crate) async fn perform(&self, step: ExchangeStep) -> Result<StepResult, Stop> {
+        self.link.open().step = Some(step);
+        let result = poll_fn(|_| self.link.open().result.take().map_or(Poll::Pending, Poll::Ready)).await;
+        match result {
+            StepResult::Failed(failure) => Err(Stop::Fail(failure)),
+            StepResult::ClientGone => Err(Stop::Gone),
+            result => Ok(result),
+        }
+    }
+
+    pub(crate) async fn load(&self, is_fresh: bool) -> Result<Arc<SessionMemory>, Stop> {
+        match self.perform(ExchangeStep::Load { is_fresh }).await? {
+            StepResult::Memory(memory) => Ok(memory),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Saves the memory that was loaded last. `false` if it was changed elsewhere: load it and do it again.
+    pub(crate) async fn save(&self, memory: Arc<SessionMemory>) -> Result<bool, Stop> {
+        match self.perform(ExchangeStep::Save(memory)).await? {
+            StepResult::Done => Ok(true),
+            StepResult::Conflict => Ok(false),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Changes the memory of the session, whatever others changed in it.
+    pub(crate) async fn update(&self, change: impl Fn(&mut SessionMemory)) -> Result<(), Stop> {
+        loop {
+            let mut memory = self.load(false).await?;
+            change(Arc::make_mut(&mut memory));
+            if self.save(memory).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Decides on events of the reply.
+    pub(crate) async fn decide(&self, events: Vec<Event>) -> Result<Vec<Arc<Decision>>, Stop> {
+        let question = DecideQuestion { events, is_request: false, is_atomic: false, next: None };
+        match self.ask(question).await? {
+            Some((decisions, _)) => Ok(decisions),
+            None => Err(unexpected(&StepResult::Conflict)),
+        }
+    }
+
+    /// Decides on events together with the memory that was loaded last, and says whether `next` was saved. None if the
+    /// memory was changed elsewhere: nothing is decided then.
+    pub(crate) async fn decide_atomic(
+        &self,
+        events: Vec<Event>,
+        is_request: bool,
+        next: Option<Arc<SessionMemory>>,
+    ) -> Result<Option<(Vec<Arc<Decision>>, bool)>, Stop> {
+        self.ask(DecideQuestion { events, is_request, is_atomic: true, next }).await
+    }
+
+    async fn ask(&self, question: DecideQuestion) -> Result<Option<(Vec<Arc<Decision>>, bool)>, Stop> {
+        let count = question.events.len();
+        match self.perform(ExchangeStep::Decide(Box::new(question))).await? {
+            StepResult::Decided { decisions, is_next } if decisions.len() == count => {
+                let changed = decisions.iter().filter(|decision| decision.action != Action::Forward).count() as u64;
+                self.count(|counts| {
+                    counts.decisions += count as u64;
+                    counts.changed += changed;
+                    counts.unchecked += if self.options.shadow { changed } else { 0 };
+                });
+                Ok(Some((decisions, is_next)))
+            }
+            StepResult::Conflict => Ok(None),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Records that something was refused which is no event.
+    pub(crate) async fn record_refusal(&self, code: &str, bytes: Bytes) -> Result<(), Stop> {
+        self.perform(ExchangeStep::Refuse { code: code.to_owned(), bytes }).await?;
+        self.count(|counts| {
+            counts.decisions += 1;
+            counts.changed += 1;
+        });
+        Ok(())
+    }
+
+    /// Records that something cannot be read, and is the reason to stop.
+    pub(crate) async fn refuse_input(&self, status: u16, refused: WireRefusal, bytes: Bytes) -> Result<Stop, Stop> {
+        self.record_refusal(refused.code, bytes).await?;
+        Ok(Stop::Fail(ExchangeFailure::refused(status, refused.code, refused.message)))
+    }
+
+    pub(crate) fn count(&self, add: impl FnOnce(&mut ExchangeCounts)) {
+        add(&mut self.link.open().counts);
+    }
+
+    /// An event with its session, its principal, and the number that tells it from another that says the same.
+    pub(crate) fn stamp(&self, mut event: Event, number: i64) -> Event {
+        event.more.insert(DELIVERY, Json::from(number.to_string().as_str()));
+        event.more.insert(EXCHANGE, Json::from(self.id.as_str()));
+        self.assign(event)
+    }
+
+    /// An event with its session and its principal.
+    pub(crate) fn assign(&self, mut event: Event) -> Event {
+        event.session = Some(self.session.as_str().into());
+        if event.principal.is_none() {
+            event.principal = self.principal.as_deref().map(Text::from);
+        }
+        event
+    }
+}
+
+/// A driver that reports what was not asked for.
+pub(crate) fn unexpected(result: &StepResult) -> Stop {
+    let message = format!("the driver of the exchange reported something unexpected: {result:?}");
+    Stop::Fail(ExchangeFailure::failed(500, "exchange.driver", message.chars().take(200).collect::<String>()))
+}
+
+/// A number made of a hash, never negative.
+pub(crate) fn number(hash: blake3::Hash) -> i64 {
+    let first = hash.as_bytes().iter().take(8).fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
+    i64::try_from(first >> 1).unwrap_or_default()
+}

@@ -1,0 +1,57 @@
+//! A request to a model and its reply, under a policy: a state machine without sockets, clocks or threads.
+//!
+//! ```text
+//!  body ──read──▶ items ──diff──▶ events ──decide──▶ body that is sent ──▶ upstream
+//!                                                                             │
+//!  client ◀── bytes that are sent ◀──decide── events ◀──read── reply ◀────────┘
+//! ```
+//!
+//! An [`Exchange`] says what is to be done next: an [`ExchangeStep`]. A driver does it and reports the [`StepResult`]. The
+//! gateway is a driver over HTTP, with sessions in a store. A [`LocalExchange`] is a driver within one process, which the Python
+//! package uses. Both give
+//! the same answers, since all of the following is here and nowhere else:
+//!
+//! - which items of a request are new, and what is [remembered](SessionMemory) of a session between requests,
+//! - what a decision means for the bytes: [`ruling`], [`denial`],
+//! - the delivery numbers by which a retry is not decided twice,
+//! - notes for the model that go with its next request (steer),
+//! - approvals: calls that wait for a reviewer, and the grants that let them pass when they are made again,
+//! - masks in text that is still streamed, and the records of what was shown.
+//!
+//! ```
+//! use lictor_exchange::{Exchange, ExchangeOptions, ExchangeStep, StepResult};
+//! use lictor_wire::Api;
+//!
+//! let body = r#"{"model":"m","messages":[{"role":"user","content":"Hello."}]}"#;
+//! let mut exchange = Exchange::new(Api::Chat, "exchange-1", ExchangeOptions::default(), body.into());
+//! let ExchangeStep::Identify(_) = exchange.start() else { panic!() };
+//! let step = exchange.resume(StepResult::Identity { session: "s".into(), principal: None });
+//! let ExchangeStep::Load { .. } = step else { panic!() };
+//! let ExchangeStep::Decide(question) = exchange.resume(StepResult::Memory(Default::default())) else { panic!() };
+//! assert_eq!(question.events[0].text.as_deref(), Some("Hello."));
+//! ```
+//!
+//! **Invariant:** no byte is sent whose events were not decided on. **Invariant:** the same answers of the driver give the
+//! same steps.
+
+mod approval;
+mod exchange;
+mod local;
+mod memory;
+mod notes;
+mod reply;
+mod request;
+mod ruling;
+mod step;
+mod stream;
+mod texts;
+
+pub use approval::{ApprovalRequest, Grant, call_hash};
+pub use exchange::Exchange;
+pub use local::{LocalDecider, LocalExchange, LocalParts, LocalSessions};
+pub use memory::{ModelNote, SessionMemory};
+pub use ruling::{denial, ruling};
+pub use step::{
+    DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
+};
+pub use texts::changes_texts;

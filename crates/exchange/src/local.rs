@@ -1,0 +1,305 @@
+//! A driver within one process, without waiting: sessions in memory, decisions from a [`LocalDecider`].
+//!
+//! The Python package drives its clients with it, and the tests of this crate a guard. A call that waits for a reviewer is
+//! denied at once, with the id of its approval. Once it is approved ([`LocalSessions::settle`]), it passes when it is made
+//! again.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lictor_event::{DELIVERY, Event, Kind};
+use lictor_json::{Json, Text};
+use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
+use lictor_wire::Api;
+use serde_json::{Map, Value};
+
+use crate::approval::ApprovalRequest;
+use crate::exchange::Exchange;
+use crate::memory::SessionMemory;
+use crate::step::{DecideQuestion, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
+
+/// How many decisions of a session are remembered, for events that are delivered twice.
+const MAX_DELIVERED: usize = 64;
+
+/// What decides for a local driver. An error says that nothing could be recorded: nothing is forwarded then.
+pub trait LocalDecider {
+    /// Decides on an event.
+    fn decide(&mut self, event: Event, capabilities: Capabilities) -> Result<Arc<Decision>, String>;
+
+    /// Says what would be decided on an event.
+    fn preview(&mut self, event: &Event) -> Result<Preview, String>;
+
+    /// Whether something in a session waits for a reviewer by this id.
+    fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String>;
+
+    /// Writes a record that is no decision.
+    fn note(&mut self, _record: Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Records that something was refused that is no event.
+    fn refuse(&mut self, _code: &str, _bytes: &[u8], _exchange: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A guard that records nothing; events happen when they say.
+impl LocalDecider for Guard {
+    fn decide(&mut self, event: Event, capabilities: Capabilities) -> Result<Arc<Decision>, String> {
+        Ok(Arc::new(self.decide_within(capabilities, event, None)))
+    }
+
+    fn preview(&mut self, event: &Event) -> Result<Preview, String> {
+        Ok(Guard::preview(self, event))
+    }
+
+    fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {
+        Ok(self.waits(session, id))
+    }
+}
+
+/// The sessions of a local driver.
+#[derive(Debug, Default)]
+pub struct LocalSessions {
+    by_name: HashMap<String, LocalSession>,
+}
+
+#[derive(Debug, Default)]
+struct LocalSession {
+    memory: Arc<SessionMemory>,
+    /// Decisions by the delivery numbers of their events.
+    delivered: VecDeque<(Text, Arc<Decision>)>,
+    approvals: HashMap<String, ApprovalRequest>,
+}
+
+impl LocalSessions {
+    /// Takes note of answers to approvals: a call that is approved passes when it is made again.
+    pub fn settle(&mut self, session: &str, decision: &Decision) {
+        let Some(known) = self.by_name.get_mut(session) else { return };
+        for settled in &decision.settled {
+            let request = settled.settles.as_deref().and_then(|id| known.approvals.remove(id));
+            if let Some(grant) = request.and_then(|request| request.grant(settled)) {
+                Arc::make_mut(&mut known.memory).grant(grant);
+            }
+        }
+    }
+
+    /// Forgets a session that has ended.
+    pub fn forget(&mut self, session: &str) {
+        self.by_name.remove(session);
+    }
+
+    fn session(&mut self, name: &str) -> &mut LocalSession {
+        self.by_name.entry(name.to_owned()).or_default()
+    }
+}
+
+/// An exchange that is driven locally.
+#[derive(Debug)]
+pub struct LocalExchange {
+    api: Api,
+    id: String,
+    session: String,
+    options: ExchangeOptions,
+    exchange: Option<Exchange>,
+    is_streaming: bool,
+    /// The bytes of the stream that may be sent.
+    pieces: Vec<u8>,
+    /// Decisions that are more than to forward, for observers.
+    decisions: Vec<Arc<Decision>>,
+}
+
+/// What sessions are kept in, and what decides.
+pub type LocalParts<'a> = (&'a mut LocalSessions, &'a mut dyn LocalDecider);
+
+/// Where the exchange has to wait for its caller.
+enum Pause {
+    Upstream(Bytes),
+    Body(Bytes),
+    Read,
+    Fail(ExchangeFailure),
+    Done,
+}
+
+impl LocalExchange {
+    /// An exchange of a session. `id` tells it from every other.
+    pub fn new(api: Api, id: String, session: String, options: ExchangeOptions) -> LocalExchange {
+        LocalExchange {
+            api,
+            id,
+            session,
+            options,
+            exchange: None,
+            is_streaming: false,
+            pieces: Vec::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    /// Judges the body of a request. Returns the body that may be sent.
+    pub fn request(&mut self, parts: LocalParts<'_>, body: Bytes) -> Result<Bytes, ExchangeFailure> {
+        let mut exchange = Exchange::new(self.api, self.id.as_str(), self.options, body);
+        let step = exchange.start();
+        self.exchange = Some(exchange);
+        match self.drive(parts, step) {
+            Pause::Upstream(bytes) => Ok(bytes),
+            pause => Err(failure(pause)),
+        }
+    }
+
+    /// Judges the body of a reply. Returns the body that the client may see.
+    pub fn reply(&mut self, parts: LocalParts<'_>, body: Bytes) -> Result<Bytes, ExchangeFailure> {
+        match self.resume(parts, StepResult::Reply(body)) {
+            Pause::Body(bytes) => {
+                self.exchange = None;
+                Ok(bytes)
+            }
+            pause => Err(failure(pause)),
+        }
+    }
+
+    /// Judges bytes of a streamed reply. Returns the bytes that the client may see now.
+    pub fn push(&mut self, parts: LocalParts<'_>, bytes: Bytes) -> Vec<u8> {
+        self.stream(parts, StepResult::Bytes(bytes))
+    }
+
+    /// Ends a streamed reply; `is_cut` if the connection broke. Returns the bytes that the client may still see.
+    pub fn end(&mut self, parts: LocalParts<'_>, is_cut: bool) -> Vec<u8> {
+        self.stream(parts, if is_cut { StepResult::Cut } else { StepResult::End })
+    }
+
+    /// Takes note that the client reads no further: what it has seen is judged.
+    pub fn close(&mut self, parts: LocalParts<'_>) {
+        drop(self.stream(parts, StepResult::ClientGone));
+    }
+
+    /// The decisions since the last time that are more than to forward.
+    pub fn take_decisions(&mut self) -> Vec<Arc<Decision>> {
+        std::mem::take(&mut self.decisions)
+    }
+
+    fn stream(&mut self, (sessions, decider): LocalParts<'_>, result: StepResult) -> Vec<u8> {
+        if !std::mem::replace(&mut self.is_streaming, true) {
+            self.resume((&mut *sessions, &mut *decider), StepResult::Stream);
+        }
+        if self.exchange.is_some() {
+            let pause = self.resume((sessions, decider), result);
+            if !matches!(pause, Pause::Read) {
+                self.exchange = None;
+            }
+        }
+        std::mem::take(&mut self.pieces)
+    }
+
+    fn resume(&mut self, parts: LocalParts<'_>, result: StepResult) -> Pause {
+        let Some(exchange) = &mut self.exchange else { return Pause::Done };
+        let step = exchange.resume(result);
+        self.drive(parts, step)
+    }
+
+    /// Does steps until the caller is needed.
+    fn drive(&mut self, (sessions, decider): LocalParts<'_>, mut step: ExchangeStep) -> Pause {
+        loop {
+            let done = match step {
+                ExchangeStep::SendUpstream(bytes) => return Pause::Upstream(bytes),
+                ExchangeStep::SendBody(bytes) => return Pause::Body(bytes),
+                ExchangeStep::Read => return Pause::Read,
+                ExchangeStep::Fail(failure) => return Pause::Fail(failure),
+                ExchangeStep::Done(_) => return Pause::Done,
+                ExchangeStep::SendPiece(bytes) | ExchangeStep::Abort(_, bytes) => {
+                    self.pieces.extend_from_slice(&bytes);
+                    Ok(StepResult::Done)
+                }
+                step => self.perform(sessions, decider, step),
+            };
+            let result = done.unwrap_or_else(|message| {
+                StepResult::Failed(ExchangeFailure::failed(503, "audit.unavailable", message))
+            });
+            let Some(exchange) = &mut self.exchange else { return Pause::Done };
+            step = exchange.resume(result);
+        }
+    }
+
+    /// Does a step that needs nothing from the caller.
+    fn perform(
+        &mut self,
+        sessions: &mut LocalSessions,
+        decider: &mut dyn LocalDecider,
+        step: ExchangeStep,
+    ) -> Result<StepResult, String> {
+        let session = sessions.session(&self.session);
+        Ok(match step {
+            ExchangeStep::Identify(hints) => StepResult::Identity {
+                session: self.session.clone(),
+                principal: hints.user.as_ref().map(ToString::to_string),
+            },
+            ExchangeStep::Load { .. } => StepResult::Memory(Arc::clone(&session.memory)),
+            ExchangeStep::Decide(question) => self.decide(session, decider, *question)?,
+            ExchangeStep::Save(memory) => {
+                session.memory = memory;
+                StepResult::Done
+            }
+            ExchangeStep::Preview(event) => StepResult::Preview(Box::new(decider.preview(&event)?)),
+            ExchangeStep::Ask(request) => {
+                let id = request.id.clone();
+                session.approvals.insert(id.clone(), *request);
+                StepResult::Approval(id)
+            }
+            ExchangeStep::LookUp(id) => StepResult::Pending(decider.is_pending(&self.session, &id)?),
+            ExchangeStep::Note(record) => {
+                decider.note(record)?;
+                StepResult::Done
+            }
+            ExchangeStep::Refuse { code, bytes } => {
+                decider.refuse(&code, &bytes, &self.id)?;
+                StepResult::Done
+            }
+            _ => StepResult::Done,
+        })
+    }
+
+    fn decide(
+        &mut self,
+        session: &mut LocalSession,
+        decider: &mut dyn LocalDecider,
+        question: DecideQuestion,
+    ) -> Result<StepResult, String> {
+        let (mut decisions, mut all_forwarded) = (Vec::with_capacity(question.events.len()), true);
+        for event in question.events {
+            let delivery = event.more.get(DELIVERY).and_then(Json::as_str).map(Text::from);
+            let known = session.delivered.iter().find(|(known, _)| Some(known) == delivery.as_ref());
+            if let Some((_, decision)) = known {
+                decisions.push(Arc::clone(decision));
+                all_forwarded = false;
+                continue;
+            }
+            // A reviewer is asked about calls only: a request or a text does not wait.
+            let capabilities = Capabilities { ask: event.kind == Kind::ToolCall, ..Capabilities::default() };
+            let decision = decider.decide(event, capabilities)?;
+            if decision.action != Action::Forward {
+                all_forwarded = false;
+                self.decisions.push(Arc::clone(&decision));
+            }
+            if let Some(delivery) = delivery {
+                session.delivered.push_back((delivery, Arc::clone(&decision)));
+                let surplus = session.delivered.len().saturating_sub(MAX_DELIVERED);
+                session.delivered.drain(..surplus);
+            }
+            decisions.push(decision);
+        }
+        let next = question.next.filter(|_| all_forwarded && question.is_atomic);
+        let is_next = next.is_some();
+        if let Some(next) = next {
+            session.memory = next;
+        }
+        Ok(StepResult::Decided { decisions, is_next })
+    }
+}
+
+fn failure(pause: Pause) -> ExchangeFailure {
+    match pause {
+        Pause::Fail(failure) => failure,
+        _ => ExchangeFailure::failed(500, "exchange.order", "a request comes before its reply, and each comes once"),
+    }
+}

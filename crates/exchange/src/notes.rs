@@ -1,0 +1,39 @@
+//! Notes for the model: they go with the next request (steer).
+
+use lictor_event::{Event, Kind};
+use lictor_wire::Ruling;
+
+use crate::memory::SessionMemory;
+use crate::request::NewEvent;
+
+/// Puts notes after the results of the calls that they are about, or after the last thing said; the others stay.
+pub(crate) fn attach(memory: &mut SessionMemory, new: &[NewEvent], changes: &mut [(usize, Ruling)]) {
+    for note in std::mem::take(&mut memory.notes) {
+        let is_said = |new: &&NewEvent| {
+            matches!(new.event.kind, Kind::ToolResult | Kind::UserMessage) && new.event.text.is_some()
+        };
+        let is_about = |new: &&NewEvent| note.call.is_some() && new.event.id.as_deref() == note.call.as_deref();
+        let about = new.iter().filter(is_said).find(is_about).or_else(|| new.iter().rfind(is_said));
+        let Some((event, Some(place))) = about.map(|new| (&new.event, new.place)) else {
+            memory.notes.push(note);
+            continue;
+        };
+        if let Some((_, ruling)) = changes.iter_mut().find(|(known, _)| *known == place) {
+            *ruling = match &*ruling {
+                Ruling::Forward => with_note(event, &note.text),
+                Ruling::Rewrite(rewritten) => with_note(rewritten, &note.text),
+                Ruling::Deny { text } => Ruling::Deny { text: format!("{text}\n\n{}", note.text) },
+            };
+        }
+    }
+}
+
+/// The event with a note after its text.
+pub(crate) fn with_note(event: &Event, note: &str) -> Ruling {
+    let mut event = event.clone();
+    match &event.text {
+        Some(text) => event.text = Some(format!("{text}\n\n{note}").into()),
+        None => return Ruling::Forward,
+    }
+    Ruling::Rewrite(Box::new(event))
+}

@@ -1,0 +1,170 @@
+//! What a decision means for the bytes: the one place where rulings are derived.
+
+use bytes::Bytes;
+use lictor_event::{Event, Kind};
+use lictor_judge::guard::{Action, Decision};
+use lictor_policy::Response;
+use lictor_wire::Ruling;
+use serde_json::json;
+
+use crate::approval::{ApprovalRequest, call_hash};
+use crate::exchange::{Life, Stop, number, unexpected};
+use crate::memory::ModelNote;
+use crate::step::{ExchangeStep, StepResult};
+
+/// What the model reads of a call that a reviewer denied.
+const DENIED: &str = "This step was not carried out: a reviewer denied it. Do not try it again.";
+
+/// What the model reads of a call that only the vendor can make, and that must be changed or approved first.
+const VENDOR_CALL: &str = "This step was not carried out: it would have to be changed or approved first, which is not \
+                           possible for a tool that the provider runs. Use another tool.";
+
+/// What is said in place of something that is not forwarded.
+pub fn denial(decision: &Decision, approval: Option<&str>) -> String {
+    let said = decision.message.as_deref().unwrap_or("This step was not carried out.");
+    match approval {
+        Some(id) => format!("{said}\nApproval id: {id}. Make the same call again once it is approved."),
+        None => said.to_owned(),
+    }
+}
+
+/// What becomes of an event that was decided on. `approval` is the id by which a reviewer answers.
+pub fn ruling(decision: &Decision, approval: Option<&str>) -> Ruling {
+    match (decision.action, &decision.rewritten) {
+        (Action::Forward | Action::Steer, _) => Ruling::Forward,
+        (Action::Redact, Some(event)) => Ruling::Rewrite(event.clone()),
+        (Action::Redact | Action::Ask | Action::Block, _) => Ruling::Deny { text: denial(decision, approval) },
+    }
+}
+
+/// Whether something that a request says can be replaced by a denial: the result of a tool can, the words of a person
+/// cannot.
+pub(crate) fn can_be_withheld(kind: &Kind) -> bool {
+    matches!(kind, Kind::ToolResult | Kind::Retrieval)
+}
+
+/// Whether the vendor asks the client if it may make a call.
+pub(crate) fn asks_vendor(event: &Event) -> bool {
+    matches!(&event.kind, Kind::Other(kind) if kind == "approval_request")
+}
+
+/// The id of a call that is denied, and what is said instead.
+pub(crate) fn denied_call(event: &Event, ruling: &Ruling) -> Option<(String, String)> {
+    match ruling {
+        Ruling::Deny { text } if event.kind == Kind::ToolCall => Some((event.id.as_ref()?.to_string(), text.clone())),
+        _ => None,
+    }
+}
+
+impl Life {
+    /// Decides on something that the model said or did, the `place`th of the exchange, and says what becomes of it.
+    pub(crate) async fn rule(&self, event: &Event, place: usize) -> Result<Ruling, Stop> {
+        if event.kind == Kind::ToolCall
+            && let Some(ruling) = self.spend_grant(event).await?
+        {
+            return Ok(ruling);
+        }
+        if asks_vendor(event)
+            && let Some(ruling) = self.rule_vendor_call(event).await?
+        {
+            return Ok(ruling);
+        }
+        let event = self.number_reply(event, place);
+        let decisions = self.decide(vec![event.clone()]).await?;
+        let Some(decision) = decisions.first() else { return Err(unexpected(&StepResult::Done)) };
+        let asked = self.ask_reviewer(&event, decision).await?;
+        if let Some(id) = &asked {
+            self.perform(ExchangeStep::Wait(vec![id.clone()])).await?;
+        }
+        self.rule_decided(&event, decision, asked).await
+    }
+
+    /// The event with its number: that of the exchange, and its place in it.
+    pub(crate) fn number_reply(&self, event: &Event, place: usize) -> Event {
+        let mut hash = blake3::Hasher::new();
+        hash.update(self.id.as_bytes());
+        hash.update(&(place as u64).to_be_bytes());
+        self.stamp(event.clone(), number(hash.finalize()))
+    }
+
+    /// The ruling on a call that the vendor makes once the client says so: if the call would be stopped, so is the
+    /// question, since the next thing that is seen of the call is its result.
+    async fn rule_vendor_call(&self, event: &Event) -> Result<Option<Ruling>, Stop> {
+        let call = self.assign(Event { kind: Kind::ToolCall, ..event.clone() });
+        let bytes = Bytes::from(call.to_json().to_string());
+        let preview = match self.perform(ExchangeStep::Preview(Box::new(call))).await? {
+            StepResult::Preview(preview) => preview,
+            other => return Err(unexpected(&other)),
+        };
+        if preview.response < Response::Redact || self.options.shadow {
+            return Ok(None);
+        }
+        self.record_refusal("policy.foreseen", bytes).await?;
+        let text = match preview.message {
+            Some(message) if preview.response == Response::Block => message,
+            _ => VENDOR_CALL.to_owned(),
+        };
+        Ok(Some(Ruling::Deny { text }))
+    }
+
+    /// Keeps a call for a reviewer if it must wait for one, and returns the id of the approval.
+    pub(crate) async fn ask_reviewer(&self, event: &Event, decision: &Decision) -> Result<Option<String>, Stop> {
+        if self.options.shadow || decision.action != Action::Ask {
+            return Ok(None);
+        }
+        let request = ApprovalRequest::new(&self.session, event, decision);
+        match self.perform(ExchangeStep::Ask(Box::new(request))).await? {
+            StepResult::Approval(id) => Ok(Some(id)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What becomes of something that the model said or did, and about which a reviewer may have been asked.
+    pub(crate) async fn rule_decided(
+        &self,
+        event: &Event,
+        decision: &Decision,
+        asked: Option<String>,
+    ) -> Result<Ruling, Stop> {
+        if self.options.shadow {
+            return Ok(Ruling::Forward);
+        }
+        if let (Action::Steer, Some(text)) = (decision.action, &decision.message) {
+            // The model reads it with the next request.
+            let note = ModelNote { call: event.id.as_ref().map(ToString::to_string), text: text.clone() };
+            self.update(|memory| memory.note(note.clone())).await?;
+        }
+        let Some(id) = asked else { return Ok(ruling(decision, decision.approval_id.as_deref())) };
+        let is_pending = match self.perform(ExchangeStep::LookUp(id.clone())).await? {
+            StepResult::Pending(is_pending) => is_pending,
+            other => return Err(unexpected(&other)),
+        };
+        match self.spend_grant(event).await? {
+            Some(ruling) => Ok(ruling),
+            None if is_pending => Ok(ruling(decision, Some(&id))),
+            None => Ok(Ruling::Deny { text: DENIED.to_owned() }),
+        }
+    }
+
+    /// The ruling on a call that a reviewer has approved before: it was judged then, and is part of the trace.
+    async fn spend_grant(&self, event: &Event) -> Result<Option<Ruling>, Stop> {
+        let call = call_hash(event);
+        loop {
+            // Another process may have been given the approval.
+            let mut memory = self.load(true).await?;
+            if !memory.granted.iter().any(|grant| grant.call == call) {
+                return Ok(None);
+            }
+            let Some(grant) = std::sync::Arc::make_mut(&mut memory).spend(&call) else { return Ok(None) };
+            if !self.save(memory).await? {
+                continue;
+            }
+            let mut record = serde_json::Map::new();
+            record.insert("type".into(), json!("carried_out"));
+            record.insert("action".into(), json!("forward"));
+            record.insert("exchange".into(), json!(self.id));
+            self.perform(ExchangeStep::Note(record)).await?;
+            return Ok(Some(grant.ruling()));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The second half, for replies that are streamed: text flows, calls are held until they are whole and decided on.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use bytes::Bytes;
+use lictor_event::{Event, Kind, MASK};
+use lictor_json::Text;
+use lictor_wire::{Mask, Ruling, SentItem, Stream, StreamAction, StreamLimits};
+use serde_json::json;
+
+use crate::exchange::{Life, Stop, unexpected};
+use crate::memory::SessionMemory;
+use crate::ruling::denied_call;
+use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
+
+/// How much text before what is about to be sent is previewed with it: the words that say what a number is stand before it.
+const CONTEXT_BYTES: usize = 512;
+
+/// A reply that is streamed.
+struct StreamState {
+    stream: Stream,
+    actions: VecDeque<StreamAction>,
+    /// How many events were ruled on.
+    ruled: usize,
+    /// The calls that were denied, and what is said instead.
+    denied: Vec<(String, String)>,
+    /// Whether something was judged that was not whole.
+    was_torn: bool,
+    /// What was withheld of texts while they were streamed.
+    withheld: BTreeMap<usize, WithheldText>,
+    /// What is remembered of the reply.
+    remembered: Option<Vec<Vec<SentItem>>>,
+    /// Whether the client has disconnected.
+    is_gone: bool,
+    /// Whether everything was sent so far.
+    is_reading: bool,
+}
+
+/// What was withheld of a text while it was streamed.
+#[derive(Debug, Default)]
+struct WithheldText {
+    /// How many places are masked.
+    masked: usize,
+    /// Whether nothing more of it is sent.
+    is_stopped: bool,
+    /// The properties that asked for it.
+    properties: BTreeSet<Text>,
+}
+
+impl Life {
+    /// Judges a stream while it is sent to the client. `before` is the memory as of when the request was sent.
+    pub(crate) async fn judge_stream(&self, before: &SessionMemory) -> Result<ExchangeEnd, Stop> {
+        let limits = StreamLimits { held: self.options.held, hold_back: self.hold_back() };
+        let mut state = StreamState {
+            stream: Stream::new(self.api, limits),
+            actions: VecDeque::new(),
+            ruled: 0,
+            denied: Vec::new(),
+            was_torn: false,
+            withheld: BTreeMap::new(),
+            remembered: None,
+            is_gone: false,
+            is_reading: true,
+        };
+        let stopped = self.follow(before, &mut state).await;
+        let was_cut = match stopped {
+            Ok(was_cut) => was_cut,
+            // The head was sent: the error is reported within the stream, and the stream ends.
+            Err(Stop::Fail(failure)) => {
+                let sequence = state.stream.sequence();
+                let error = self.api.error_event(failure.status, &failure.code, &failure.message, sequence);
+                let end = failure.end;
+                self.perform(ExchangeStep::Abort(failure, error.into())).await?;
+                return Ok(end);
+            }
+            // Clients disconnect as soon as they have all that they wait for.
+            Err(Stop::Gone) if state.is_reading && state.stream.is_complete() && !state.was_torn => {
+                return Ok(ExchangeEnd::Complete);
+            }
+            Err(Stop::Gone) => {
+                state.is_gone = true;
+                state.actions = state.stream.abandon().into();
+                self.play(before, &mut state).await?;
+                return Err(Stop::Gone);
+            }
+        };
+        self.remember_once(before, &mut state).await?;
+        // What the upstream cut off is cut off for the client too: a part is never taken for the whole.
+        match (was_cut, state.stream.is_complete() && !state.was_torn) {
+            (true, _) => Ok(ExchangeEnd::Cut),
+            (false, false) => Ok(ExchangeEnd::Truncated),
+            (false, true) => Ok(ExchangeEnd::Complete),
+        }
+    }
+
+    fn hold_back(&self) -> usize {
+        if self.options.shadow { 0 } else { self.options.hold_back }
+    }
+
+    /// Reads the stream to its end; whether the connection broke.
+    async fn follow(&self, before: &SessionMemory, state: &mut StreamState) -> Result<bool, Stop> {
+        loop {
+            state.is_reading = true;
+            let (actions, last) = match self.perform(ExchangeStep::Read).await? {
+                StepResult::Bytes(bytes) => (state.stream.push(&bytes), None),
+                StepResult::End => (state.stream.end(), Some(false)),
+                StepResult::Cut => (state.stream.end(), Some(true)),
+                other => return Err(unexpected(&other)),
+            };
+            state.is_reading = false;
+            state.actions.extend(actions);
+            self.play(before, state).await?;
+            if let Some(was_cut) = last {
+                return Ok(was_cut);
+            }
+        }
+    }
+
+    /// Does what the stream asks for, until it needs more bytes.
+    async fn play(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
+        while let Some(next) = state.actions.pop_front() {
+            let more = match next {
+                StreamAction::Release(_) if state.is_gone => continue,
+                StreamAction::Release(bytes) => {
+                    // A client that has the end of a reply may send the next request at once.
+                    if state.stream.is_complete() {
+                        self.remember_once(before, state).await?;
+                    }
+                    self.perform(ExchangeStep::SendPiece(Bytes::from(bytes))).await?;
+                    continue;
+                }
+                StreamAction::Judge(event) => {
+                    state.was_torn |= event.more.get("truncated").is_some();
+                    let ruling = self.rule(&event, state.ruled).await?;
+                    state.ruled += 1;
+                    state.denied.extend(denied_call(&event, &ruling));
+                    self.record_shown(state, &ruling).await?;
+                    state.stream.rule(ruling)
+                }
+                StreamAction::Text { .. } if state.is_gone || !self.previews_text() => state.stream.mask(&[]),
+                StreamAction::Text { text, leaving } => self.preview_text(state, text, leaving).await?,
+                StreamAction::Refuse(_) if state.is_gone => return Ok(()),
+                StreamAction::Refuse(refused) => return Err(self.refuse_input(502, refused, Bytes::new()).await?),
+            };
+            state.actions.extend(more);
+        }
+        Ok(())
+    }
+
+    fn previews_text(&self) -> bool {
+        self.options.previews_text && !self.options.shadow
+    }
+
+    /// Previews text that is about to be sent, and masks what must not be.
+    async fn preview_text(
+        &self,
+        state: &mut StreamState,
+        text: usize,
+        leaving: Range<usize>,
+    ) -> Result<Vec<StreamAction>, Stop> {
+        if state.withheld.get(&text).is_some_and(|withheld| withheld.is_stopped) {
+            return Ok(state.stream.mask(&[]));
+        }
+        let said = state.stream.text(text);
+        let mut from = leaving.start.saturating_sub(CONTEXT_BYTES);
+        while !said.is_char_boundary(from) {
+            from -= 1;
+        }
+        let mut event = Event::new(Kind::AssistantMessage);
+        event.text = Some(said.get(from..).unwrap_or_default().into());
+        let preview = match self.perform(ExchangeStep::Preview(Box::new(self.assign(event)))).await? {
+            StepResult::Preview(preview) => *preview,
+            other => return Err(unexpected(&other)),
+        };
+        // Nothing more of it is sent. The reason is said now: the decision on the whole text comes too late for that.
+        if let Some(message) = preview.message {
+            let withheld = state.withheld.entry(text).or_default();
+            withheld.is_stopped = true;
+            withheld.properties.extend(preview.properties);
+            return Ok(state.stream.stop(&format!("{MASK}\n\n{message}")));
+        }
+        let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
+        let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);
+        let touched: Vec<Range<usize>> = touched.collect();
+        let mask = |range: &Range<usize>| Mask { range: range.start.max(leaving.start)..range.end, with: MASK.into() };
+        let masks: Vec<Mask> = touched.iter().map(mask).collect();
+        if !masks.is_empty() {
+            let withheld = state.withheld.entry(text).or_default();
+            // A mask that began earlier was counted then.
+            withheld.masked += touched.iter().filter(|range| range.start >= leaving.start).count();
+            withheld.properties.extend(preview.properties);
+        }
+        Ok(state.stream.mask(&masks))
+    }
+
+    /// Records what the client was shown of a text, where that differs from the decision on all of it: some of it was
+    /// withheld while it was streamed, or had been sent before it was decided on.
+    async fn record_shown(&self, state: &mut StreamState, ruling: &Ruling) -> Result<(), Stop> {
+        let Some((text, left)) = state.stream.asked_text() else { return Ok(()) };
+        let left = if ruling.is_forward() { 0 } else { left };
+        let withheld = state.withheld.remove(&text).unwrap_or_default();
+        if withheld.properties.is_empty() && left == 0 {
+            return Ok(());
+        }
+        if ruling.is_forward() {
+            self.count(|counts| counts.changed += 1);
+        }
+        let mut record = serde_json::Map::new();
+        record.insert("type".into(), json!("shown"));
+        record.insert("exchange".into(), json!(self.id));
+        record.insert("masked".into(), json!(withheld.masked));
+        record.insert("stopped".into(), json!(withheld.is_stopped));
+        record.insert("properties".into(), withheld.properties.iter().map(Text::as_str).collect());
+        record.insert("left".into(), json!(left));
+        self.perform(ExchangeStep::Note(record)).await?;
+        Ok(())
+    }
+
+    /// Remembers the reply as far as it was sent, unless that is remembered.
+    async fn remember_once(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
+        let sent = state.stream.sent();
+        if state.remembered.as_ref() != Some(&sent) {
+            self.remember(before, &sent, state.denied.clone()).await?;
+            state.remembered = Some(sent);
+        }
+        Ok(())
+    }
+}

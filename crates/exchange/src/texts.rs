@@ -1,0 +1,71 @@
+//! Whether a policy may change what an assistant says: then streamed text is previewed before it is sent.
+
+use lictor_policy::{Mode, Policy, Property, Response};
+
+/// Built-in facts that may hold of what an assistant says because of its words.
+const OF_TEXTS: [&str; 9] = [
+    "assistant_message",
+    "processes",
+    "carries",
+    "necessary",
+    "special",
+    "discloses",
+    "purpose",
+    "declared",
+    "legitimate",
+];
+
+/// Whether a property may change what an assistant says.
+pub fn changes_texts(policy: &Policy) -> bool {
+    policy.properties.iter().any(|property| changes(property) && looks_at_texts(property, policy))
+}
+
+fn changes(property: &Property) -> bool {
+    property.mode == Mode::Enforce && [property.respond, property.unknown].iter().any(|it| *it >= Response::Redact)
+}
+
+/// Whether one of a property's facts may hold because of what an assistant says.
+fn looks_at_texts(property: &Property, policy: &Policy) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mut words = property.formula.split(|character| !is_part(character));
+    words.any(|word| {
+        let defined = policy.facts.iter().find(|definition| definition.name == word);
+        OF_TEXTS.contains(&word)
+            || defined.is_some_and(|definition| {
+                let triggers = definition.cases.iter();
+                triggers
+                    .clone()
+                    .any(|case| case.on.is_empty() || case.on.iter().any(|it| it.kind == "assistant_message"))
+            })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use lictor_policy::FileResolver;
+
+    use super::*;
+
+    fn holds(rest: &str) -> bool {
+        let text = format!("lictor: 1\nname: p\n{rest}");
+        let loaded = Policy::parse(&text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+        changes_texts(&loaded.policy)
+    }
+
+    #[test]
+    fn text_is_previewed_where_property_may_change_it() {
+        assert!(!holds(""));
+        assert!(!holds("properties: [{id: a, formula: 'always !tool_call(\"x\")', respond: block}]"));
+        assert!(holds("properties: [{id: a, formula: 'always !discloses(_)', respond: redact}]"));
+        assert!(!holds("properties: [{id: a, formula: 'always !discloses(_)', respond: warn, unknown: observe}]"));
+        assert!(!holds("properties: [{id: a, formula: 'always !discloses(_)', respond: redact, mode: shadow}]"));
+        let fact = |on: &str| {
+            format!(
+                "facts: {{rude: {{on: {on}, where: {{text: /damn/}}}}}}\nproperties: [{{id: a, formula: 'always !rude', respond: block}}]"
+            )
+        };
+        assert!(holds(&fact("assistant_message")));
+        assert!(!holds(&fact("user_message")));
+        assert!(holds("uses: [gdpr]"));
+    }
+}

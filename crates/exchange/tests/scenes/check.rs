@@ -1,0 +1,71 @@
+//! Scenes as data: what they say, and whether what was seen is as they say.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+/// What came of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) upstream: Option<String>,
+    pub(crate) status: u64,
+    pub(crate) code: String,
+    pub(crate) client: String,
+}
+
+/// All scenes of a folder, by their names.
+pub(crate) fn scenes(folder: &Path) -> Vec<(String, Value)> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |file: &Path| file.file_stem().unwrap().to_string_lossy().into_owned();
+    let read = |file: &Path| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let mut scenes: Vec<(String, Value)> = files.map(|file| (name(&file), read(&file))).collect();
+    scenes.sort_by(|(one, _), (other, _)| one.cmp(other));
+    assert!(scenes.len() >= 15, "{}", scenes.len());
+    scenes
+}
+
+pub(crate) fn strings(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap())
+}
+
+/// The policy of a scene.
+pub(crate) fn policy(scene: &Value) -> String {
+    strings(&scene["policy"]).collect::<Vec<_>>().join("\n")
+}
+
+/// The id of the approval that the client was told.
+pub(crate) fn approval_id(seen: &Seen) -> &str {
+    let (_, rest) = seen.client.split_once("Approval id: ").unwrap();
+    rest.split_once(". Make").unwrap().0
+}
+
+/// Complains about what is not as the scene says.
+pub(crate) fn check(turn: &Value, seen: &Seen) -> Result<(), String> {
+    let expect = |is_true: bool, what: &str| if is_true { Ok(()) } else { Err(format!("{what}\n{seen:#?}")) };
+    expect(seen.status == turn["status"].as_u64().unwrap_or(200), "status")?;
+    if let Some(code) = turn["code"].as_str() {
+        expect(seen.code == code, "code")?;
+    }
+    match turn.get("upstream") {
+        Some(Value::Null) => expect(seen.upstream.is_none(), "nothing is sent")?,
+        Some(_) => expect(seen.upstream == Some(turn["request"].to_string()), "the request is sent unchanged")?,
+        None => {}
+    }
+    if turn["client"] == "same" {
+        let reply = match turn["stream"].is_array() {
+            true => strings(&turn["stream"]).collect(),
+            false => turn["reply"].to_string(),
+        };
+        expect(seen.client == reply, "the reply is sent unchanged")?;
+    }
+    let upstream = seen.upstream.clone().unwrap_or_default();
+    for (side, said) in [("upstream", &upstream), ("client", &seen.client)] {
+        for part in strings(&turn[format!("{side}_contains")]) {
+            expect(said.contains(part), &format!("{side} contains {part}"))?;
+        }
+        for part in strings(&turn[format!("{side}_lacks")]) {
+            expect(!said.contains(part), &format!("{side} lacks {part}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! The active policy, as far as an exchange needs to know it.
+
+use std::sync::Arc;
+
+use lictor_exchange::changes_texts;
+use lictor_policy::Policy;
+
+/// The active policy.
+#[derive(Clone, Debug)]
+pub(crate) struct ActivePolicy {
+    /// The fingerprint that records carry.
+    pub(crate) fingerprint: Arc<str>,
+    /// Its name, for spans.
+    pub(crate) name: Arc<str>,
+    /// Whether a property may change what an assistant says: then streamed text is previewed before it is sent.
+    pub(crate) previews_text: bool,
+}
+
+impl ActivePolicy {
+    pub(crate) fn of(policy: &Policy) -> ActivePolicy {
+        let previews_text = changes_texts(policy);
+        ActivePolicy { fingerprint: policy.fingerprint().into(), name: policy.name.as_str().into(), previews_text }
+    }
+}

@@ -1,0 +1,54 @@
+//! A store that is let go of on a thread of its own.
+//!
+//! Whoever holds it last may be a task of the runtime, which must not wait for anything; and to close a store may mean to
+//! wait for a server.
+
+use std::sync::Arc;
+
+use lictor_store::{Change, Store, StoreError, StoredValue};
+
+/// A store that is let go of on a thread of its own.
+pub(crate) struct DropOnThread {
+    inner: Option<Arc<dyn Store>>,
+}
+
+impl DropOnThread {
+    pub(crate) fn new(inner: Arc<dyn Store>) -> DropOnThread {
+        DropOnThread { inner: Some(inner) }
+    }
+
+    fn inner(&self) -> Result<&dyn Store, StoreError> {
+        let gone = || StoreError::Unavailable { place: "the store".to_owned(), reason: "it is closed".to_owned() };
+        self.inner.as_deref().ok_or_else(gone)
+    }
+}
+
+impl Drop for DropOnThread {
+    fn drop(&mut self) {
+        let inner = self.inner.take();
+        // Without a thread it is let go of here.
+        let _ = std::thread::Builder::new().name("parting".into()).spawn(move || drop(inner));
+    }
+}
+
+impl Store for DropOnThread {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
+        self.inner()?.load(key)
+    }
+
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
+        self.inner()?.scan(prefix)
+    }
+
+    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.inner()?.keys(prefix, after, limit)
+    }
+
+    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        self.inner()?.save(changes)
+    }
+
+    fn waits(&self) -> bool {
+        self.inner.as_ref().is_none_or(|inner| inner.waits())
+    }
+}

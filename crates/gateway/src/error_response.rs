@@ -1,0 +1,73 @@
+//! Answers that the gateway itself gives: errors in the shape of the vendor that the client believes to talk to.
+
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use lictor_wire::Api;
+use serde_json::Value;
+
+use crate::body::{self, AnswerBody};
+
+/// The header by which an exchange is found in the ledger.
+pub(crate) const EXCHANGE_HEADER: HeaderName = HeaderName::from_static("x-lictor-exchange");
+
+/// The header by which the application learns how the gateway calls the session.
+pub(crate) const SESSION_NAME_HEADER: HeaderName = HeaderName::from_static("x-lictor-session-name");
+
+/// The header that says why the gateway itself answered.
+const CODE_HEADER: HeaderName = HeaderName::from_static("x-lictor-code");
+
+/// An error that the gateway itself answers with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ErrorResponse {
+    pub(crate) status: u16,
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+impl ErrorResponse {
+    pub(crate) fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> ErrorResponse {
+        ErrorResponse { status, code: code.into(), message: message.into() }
+    }
+
+    /// Nothing could be recorded, so nothing is forwarded.
+    pub(crate) fn unavailable() -> ErrorResponse {
+        ErrorResponse::new(
+            503,
+            "audit.unavailable",
+            "decisions cannot be recorded at the moment, so nothing is forwarded; retry later",
+        )
+    }
+
+    /// The gateway itself failed.
+    pub(crate) fn failed() -> ErrorResponse {
+        ErrorResponse::new(500, "gateway.failed", "internal error; nothing was forwarded")
+    }
+
+    /// As an answer in the vendor's shape; where no vendor is known, in that of OpenAI.
+    pub(crate) fn response(&self, api: Option<Api>) -> Response<AnswerBody> {
+        let bytes = api.unwrap_or(Api::Chat).error(self.status, &self.code, &self.message);
+        let mut response = json_response(self.status, bytes);
+        if let Ok(code) = HeaderValue::from_str(&self.code) {
+            response.headers_mut().insert(CODE_HEADER, code);
+        }
+        response
+    }
+}
+
+impl From<(u16, &'static str, &'static str)> for ErrorResponse {
+    fn from((status, code, message): (u16, &'static str, &'static str)) -> ErrorResponse {
+        ErrorResponse::new(status, code, message)
+    }
+}
+
+/// An answer that is a JSON value.
+pub(crate) fn value(status: u16, value: &Value) -> Response<AnswerBody> {
+    json_response(status, format!("{value}\n").into_bytes())
+}
+
+fn json_response(status: u16, bytes: Vec<u8>) -> Response<AnswerBody> {
+    let mut response = Response::new(body::whole(bytes));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
+    response
+}

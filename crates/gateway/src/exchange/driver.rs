@@ -1,0 +1,471 @@
+//! Drives an exchange over HTTP: each step that [`lictor_exchange`] asks for is done here.
+//!
+//! Sessions are in the store, decisions come from the warden of the tenant, the model is the upstream.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::http::response::Parts;
+use hyper::{Response, StatusCode};
+use lictor_event::Event;
+use lictor_exchange::{
+    DecideQuestion, Exchange, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
+};
+use lictor_json::Json;
+use lictor_judge::guard::Decision;
+use lictor_logic::Time;
+use lictor_warden::RefusedInput;
+use lictor_wire::{Api, SessionHints};
+use tokio::time::Instant;
+
+use super::{HttpExchange, Stop};
+use crate::body::{self, Unread};
+use crate::error_response::ErrorResponse;
+use crate::in_flight::InFlight;
+use crate::judges::{Unavailable, now};
+use crate::sessions::{StoredMemory, Turn};
+use crate::telemetry::{Outcome, Span};
+use crate::upstream;
+use crate::waiting::Waiting;
+
+/// How often a call that waits is looked up, for answers that another gateway was given.
+const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How many bytes of a stream are judged and written together at most.
+const MAX_JOINED_BYTES: usize = 16 << 10;
+
+/// Where in a body an application may name the session.
+const SESSION_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
+
+/// What an exchange with a model has under its hands.
+#[derive(Default)]
+struct Driver {
+    session: String,
+    /// While the memory is loaded, no other exchange of this process changes it.
+    turn: Option<Turn>,
+    memory: StoredMemory,
+    /// The head of the reply, and its body if that is a stream.
+    head: Option<Parts>,
+    stream: Option<Incoming>,
+    /// The end of the stream, if it arrived together with bytes.
+    stream_end: Option<StepResult>,
+    counts: ExchangeCounts,
+    /// How the exchange ends by a failure that is not the client's.
+    outcome: Option<Outcome>,
+}
+
+impl HttpExchange {
+    /// Handles an exchange with a model.
+    pub(super) async fn handle_judged(&mut self, api: Api, body: Incoming) -> Result<(), Stop> {
+        let bytes = self.read_request(body).await?;
+        let config = &self.gateway.config;
+        let previews_text = self.gateway.judges.active().previews_text && !config.shadow;
+        let options = ExchangeOptions {
+            shadow: config.shadow,
+            previews_text,
+            hold_back: if previews_text { config.limits.hold_back } else { 0 },
+            held: config.limits.held,
+            items: config.limits.items,
+        };
+        let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
+        let mut driver = Driver::default();
+        let mut step = exchange.start();
+        loop {
+            self.count(&mut driver, exchange.counts());
+            let done = match step {
+                ExchangeStep::Done(end) => return self.finish(end).await,
+                ExchangeStep::Fail(failure) => return Err(stop(&mut driver, failure)),
+                step => self.perform(&mut driver, step).await,
+            };
+            step = exchange.resume(done.unwrap_or_else(|stop| match stop {
+                Stop::Gone => StepResult::ClientGone,
+                Stop::Tell(outcome, ErrorResponse { status, code, message }) => {
+                    driver.outcome = Some(outcome);
+                    StepResult::Failed(ExchangeFailure::failed(status, code, message))
+                }
+            }));
+        }
+    }
+
+    /// Does a step.
+    async fn perform(&mut self, driver: &mut Driver, step: ExchangeStep) -> Result<StepResult, Stop> {
+        if !matches!(step, ExchangeStep::Load { .. } | ExchangeStep::Decide(_) | ExchangeStep::Save(_)) {
+            driver.turn = None;
+        }
+        let tenant = &self.caller.tenant;
+        match step {
+            ExchangeStep::Identify(hints) => Ok(self.identify(driver, &hints)),
+            ExchangeStep::Load { is_fresh } => self.load(driver, is_fresh).await,
+            ExchangeStep::Decide(question) => Ok(self.decide(driver, *question).await?),
+            ExchangeStep::Save(memory) => {
+                let saved = self.gateway.sessions.save(tenant, &driver.session, &driver.memory, memory).await?;
+                let Some(saved) = saved else { return Ok(StepResult::Conflict) };
+                driver.memory = saved;
+                Ok(StepResult::Done)
+            }
+            ExchangeStep::Preview(event) => {
+                Ok(StepResult::Preview(Box::new(self.gateway.judges.preview(tenant, *event).await?)))
+            }
+            ExchangeStep::Ask(request) => {
+                Ok(StepResult::Approval(Waiting::new(tenant, *request).keep(&self.gateway).await?))
+            }
+            ExchangeStep::Wait(ids) => self.wait(&ids).await,
+            ExchangeStep::LookUp(id) => Ok(StepResult::Pending(Waiting::load(&self.gateway, &id).await?.is_some())),
+            ExchangeStep::Note(record) => {
+                self.gateway.judges.note(tenant, record).await?;
+                Ok(StepResult::Done)
+            }
+            ExchangeStep::Refuse { code, bytes } => {
+                let exchange = Some(self.account.id.clone());
+                let refused = RefusedInput { reason: code, bytes: bytes.to_vec(), exchange };
+                self.gateway.judges.refuse(tenant, refused).await?;
+                Ok(StepResult::Done)
+            }
+            ExchangeStep::SendUpstream(bytes) => {
+                let response = self.ask_upstream(bytes).await?;
+                self.receive(driver, response).await
+            }
+            ExchangeStep::Read => self.read_stream(driver).await,
+            ExchangeStep::SendBody(bytes) => {
+                if let Some(head) = driver.head.take() {
+                    self.send_body(head.status, &head.headers, bytes)?;
+                }
+                Ok(StepResult::Done)
+            }
+            ExchangeStep::SendPiece(bytes) => self.send_piece(bytes).await,
+            ExchangeStep::Abort(failure, bytes) => {
+                if let Stop::Tell(outcome, response) = stop(driver, failure) {
+                    self.account.ends(outcome, Some(&response.code));
+                }
+                self.send_piece(bytes).await
+            }
+            ExchangeStep::Fail(_) | ExchangeStep::Done(_) => Ok(StepResult::Done),
+        }
+    }
+
+    /// Ends the answer.
+    async fn finish(&mut self, end: ExchangeEnd) -> Result<(), Stop> {
+        if matches!(end, ExchangeEnd::Truncated | ExchangeEnd::Cut) {
+            self.account.ends(Outcome::Truncated, None);
+        }
+        if end == ExchangeEnd::ClientGone {
+            return Err(Stop::Gone);
+        }
+        // An answer that is dropped without its end breaks off for the client, too.
+        let Some(pieces) = self.pieces.take().filter(|_| end != ExchangeEnd::Cut) else { return Ok(()) };
+        match pieces.end().await {
+            Err(_) if end == ExchangeEnd::Truncated => Err(Stop::Gone),
+            // A client that has all of it may be gone by now.
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&self, driver: &mut Driver, counts: ExchangeCounts) {
+        let (account, metrics, before) = (&self.account, &self.gateway.metrics, driver.counts);
+        account.decisions.fetch_add(counts.decisions - before.decisions, Ordering::Relaxed);
+        account.changed.fetch_add(counts.changed - before.changed, Ordering::Relaxed);
+        metrics.unchecked.fetch_add(counts.unchecked - before.unchecked, Ordering::Relaxed);
+        let is_changed = counts.history_changed && !before.history_changed;
+        metrics.histories_changed.fetch_add(u64::from(is_changed), Ordering::Relaxed);
+        driver.counts = counts;
+    }
+
+    /// The body of the request, decompressed.
+    async fn read_request(&mut self, body: Incoming) -> Result<Bytes, Stop> {
+        let limits = self.gateway.config.limits;
+        let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
+        self.account.received(&bytes);
+        let header = |name: &str| self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content_type = header("content-type").split(';').next().unwrap_or_default().trim();
+        let is_json = content_type.is_empty() || content_type.eq_ignore_ascii_case("application/json");
+        let unpacked = match (read, is_json) {
+            (Err(unread), _) => Err(unread),
+            (Ok(()), false) => Err(Unread::Type),
+            (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
+        };
+        match unpacked {
+            Ok(bytes) => Ok(bytes),
+            Err(unread) => {
+                let response = ErrorResponse::from(unread.response());
+                self.record_refusal(&response.code, bytes.to_vec()).await?;
+                Err(Stop::Tell(Outcome::Refused, response))
+            }
+        }
+    }
+
+    fn identify(&mut self, driver: &mut Driver, hints: &SessionHints) -> StepResult {
+        if self.caller.principal.is_none() {
+            self.caller.principal = hints.user.as_ref().map(ToString::to_string);
+        }
+        let named = SESSION_METADATA.iter().find_map(|key| hints.metadata.get(key).and_then(Json::as_str));
+        let in_body = named.or(hints.conversation.as_deref());
+        let session = self.gateway.namer.session(&self.caller, &self.head.headers, in_body);
+        self.account.belongs_to(&self.caller.tenant, Some((session.name.clone(), session.origin)));
+        driver.session.clone_from(&session.name);
+        StepResult::Identity { session: session.name, principal: self.caller.principal.clone() }
+    }
+
+    async fn load(&self, driver: &mut Driver, is_fresh: bool) -> Result<StepResult, Stop> {
+        let (sessions, tenant) = (&self.gateway.sessions, &self.caller.tenant);
+        if driver.turn.is_none() {
+            driver.turn = Some(sessions.turn(&driver.session).await);
+        }
+        driver.memory = match is_fresh {
+            true => sessions.load_fresh(tenant, &driver.session).await?,
+            false => sessions.load(tenant, &driver.session).await?,
+        };
+        Ok(StepResult::Memory(Arc::clone(&driver.memory.memory)))
+    }
+
+    /// Decides on events; they are recorded when this returns.
+    async fn decide(&self, driver: &mut Driver, question: DecideQuestion) -> Result<StepResult, Unavailable> {
+        let DecideQuestion { events, is_request, is_atomic, next } = question;
+        let (gateway, tenant, session) = (&self.gateway, &self.caller.tenant, &driver.session);
+        let (from, about) = (now(), self.about(&events));
+        if !is_atomic {
+            let decisions = gateway.judges.decide(tenant, events).await?;
+            self.add_spans(session, from, is_request, about, &decisions);
+            return Ok(StepResult::Decided { decisions, is_next: false });
+        }
+        if is_request && driver.memory.is_new() {
+            gateway.metrics.sessions_begun.fetch_add(1, Ordering::Relaxed);
+        }
+        let row = InFlight::row(gateway, &self.account)?;
+        let has_row = row.is_some();
+        let save = Arc::new(gateway.sessions.saving(session, &driver.memory, next, row));
+        let decided = match gateway.judges.decide_saving(tenant, events, &save).await {
+            Ok(Some(decided)) => decided,
+            Ok(None) => {
+                gateway.sessions.load_fresh(tenant, session).await?;
+                return Ok(StepResult::Conflict);
+            }
+            // A retry finds things as they were.
+            Err(unavailable) => {
+                InFlight::look_up(gateway, &self.account).await?;
+                gateway.sessions.roll_back(tenant, session, &driver.memory).await?;
+                return Err(unavailable);
+            }
+        };
+        if has_row {
+            self.account.in_flight.store(decided.version, Ordering::Relaxed);
+        }
+        self.add_spans(session, from, is_request, about, &decided.decisions);
+        let (saved, is_next) = gateway.sessions.saved(session, &save, decided.all_forwarded, decided.version);
+        driver.memory = saved;
+        Ok(StepResult::Decided { decisions: decided.decisions, is_next })
+    }
+
+    /// The kinds and ids of events, for spans.
+    fn about(&self, events: &[Event]) -> Vec<(String, Option<String>)> {
+        let about = |event: &Event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string));
+        match self.gateway.spans.are_wanted() {
+            true => events.iter().map(about).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    fn add_spans(
+        &self,
+        session: &str,
+        from: Time,
+        is_input: bool,
+        about: Vec<(String, Option<String>)>,
+        decisions: &[Arc<Decision>],
+    ) {
+        if about.is_empty() {
+            return;
+        }
+        let parent = self.head.headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(|value| {
+            let mut parts = value.split('-').skip(1);
+            Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
+        });
+        let policy = self.gateway.judges.active().name.to_string();
+        for ((kind, id), decision) in about.into_iter().zip(decisions) {
+            let properties = decision.objections.iter().map(|objection| objection.property.id.to_string());
+            self.gateway.spans.add(Span {
+                parent: parent.clone(),
+                from: from.0,
+                to: now().0,
+                is_input,
+                kind,
+                id,
+                action: decision.action,
+                properties: properties.collect(),
+                policy: policy.clone(),
+                session: session.to_owned(),
+            });
+        }
+    }
+
+    /// Waits until reviewers have answered, for as long as an exchange may stay open.
+    async fn wait(&self, ids: &[String]) -> Result<StepResult, Stop> {
+        let until = Instant::now() + self.gateway.config.limits.approval;
+        for id in ids {
+            while Instant::now() < until {
+                // A grant is not for a client that has gone: it may send the request again.
+                if self.is_gone() {
+                    return Err(Stop::Gone);
+                }
+                let answered = self.gateway.answered.notified();
+                if Waiting::load(&self.gateway, id).await?.is_none() {
+                    break;
+                }
+                tokio::select! {
+                    () = answered => {}
+                    () = tokio::time::sleep(APPROVAL_POLL_INTERVAL) => {}
+                    () = tokio::time::sleep_until(until) => {}
+                }
+            }
+        }
+        Ok(StepResult::Done)
+    }
+
+    /// Takes the head of the upstream's answer, and its body unless that is a stream.
+    async fn receive(&mut self, driver: &mut Driver, response: Response<Incoming>) -> Result<StepResult, Stop> {
+        let (head, body) = response.into_parts();
+        let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let streams = header("content-type").trim().to_ascii_lowercase().starts_with("text/event-stream");
+        let is_packed = !matches!(header("content-encoding").trim(), "" | "identity");
+        if !head.status.is_success() {
+            // An error of the upstream, in its own words: it holds nothing that an agent says or does.
+            let bytes = self.read_reply(&head, body).await?;
+            self.send_body(head.status, &head.headers, bytes)?;
+            self.account.ends(Outcome::UpstreamError, None);
+            return Ok(StepResult::Unjudged);
+        }
+        if streams && is_packed {
+            let message = "the upstream compressed its stream, although no Content-Encoding was accepted";
+            let response = ErrorResponse::new(502, "upstream.encoding", message);
+            self.record_refusal(&response.code, Vec::new()).await?;
+            return Err(Stop::Tell(Outcome::Refused, response));
+        }
+        if streams {
+            self.account.streams();
+            let (pieces, answer) = body::pieces();
+            let mut response = Response::new(answer);
+            *response.status_mut() = head.status;
+            *response.headers_mut() = upstream::response_headers(&head.headers);
+            self.send_head(response)?;
+            self.pieces = Some(pieces);
+            driver.stream = Some(body);
+            return Ok(StepResult::Stream);
+        }
+        let bytes = self.read_reply(&head, body).await?;
+        if head.status == StatusCode::NO_CONTENT {
+            self.send_body(head.status, &head.headers, bytes)?;
+            return Ok(StepResult::Unjudged);
+        }
+        driver.head = Some(head);
+        Ok(StepResult::Reply(bytes))
+    }
+
+    /// The body of a reply, decompressed.
+    async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<Bytes, Stop> {
+        let limits = self.gateway.config.limits;
+        let reading = body::read(body, limits.body, limits.answer);
+        let (bytes, read) = tokio::select! {
+            read = reading => read,
+            () = self.client.closed() => return Err(Stop::Gone),
+        };
+        self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let encoding = head.headers.get("content-encoding").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let unpacked = read.and_then(|()| body::unpack(encoding, &bytes, limits.body, limits.inflation));
+        let unread = match unpacked {
+            Ok(bytes) => return Ok(bytes),
+            Err(unread) => unread,
+        };
+        let (outcome, message) = match unread {
+            Unread::BrokenOff => (Outcome::Truncated, "the upstream closed the connection before the end of its reply"),
+            Unread::TooSlow => (Outcome::Truncated, "upstream timeout: the reply did not arrive in time"),
+            Unread::TooLarge => (Outcome::Refused, "the upstream's reply is over the limit on bodies"),
+            Unread::Type | Unread::Encoding | Unread::Damaged => {
+                (Outcome::Refused, "the upstream's reply cannot be decompressed")
+            }
+        };
+        let (_, code, _) = unread.response();
+        let code = code.replacen("body.", "upstream.", 1);
+        self.record_refusal(&code, bytes.to_vec()).await?;
+        Err(Stop::Tell(outcome, ErrorResponse::new(502, code, message)))
+    }
+
+    /// The next bytes of the stream.
+    async fn read_stream(&self, driver: &mut Driver) -> Result<StepResult, Stop> {
+        if let Some(end) = driver.stream_end.take() {
+            return Ok(end);
+        }
+        let (Some(body), Some(pieces)) = (&mut driver.stream, &self.pieces) else { return Ok(StepResult::Cut) };
+        let limit = self.gateway.config.limits.answer;
+        loop {
+            let frame = tokio::select! {
+                frame = tokio::time::timeout(limit, body.frame()) => frame,
+                () = pieces.gone() => return Err(Stop::Gone),
+            };
+            match frame {
+                Ok(Some(Ok(frame))) => {
+                    let Ok(mut bytes) = frame.into_data() else { continue };
+                    driver.stream_end = join_ready(body, &mut bytes).await;
+                    self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    return Ok(StepResult::Bytes(bytes));
+                }
+                Ok(None) => return Ok(StepResult::End),
+                Ok(Some(Err(_))) | Err(_) => return Ok(StepResult::Cut),
+            }
+        }
+    }
+
+    async fn send_piece(&self, bytes: Bytes) -> Result<StepResult, Stop> {
+        let Some(pieces) = &self.pieces else { return Err(Stop::Gone) };
+        let counted = bytes.clone();
+        // A client that reads nothing for too long counts as gone.
+        match tokio::time::timeout(self.gateway.config.limits.write, pieces.send(bytes)).await {
+            Ok(Ok(())) => self.account.sent_down(&counted),
+            Ok(Err(_)) | Err(_) => return Err(Stop::Gone),
+        }
+        Ok(StepResult::Done)
+    }
+}
+
+/// Appends frames that have arrived already, so that they are judged and written together. Returns the end of the stream if
+/// that has arrived, too.
+async fn join_ready(body: &mut Incoming, bytes: &mut Bytes) -> Option<StepResult> {
+    let mut joined: Option<BytesMut> = None;
+    let mut end = None;
+    while joined.as_ref().map_or(bytes.len(), BytesMut::len) < MAX_JOINED_BYTES {
+        let ready = poll_fn(|context| match Pin::new(&mut *body).poll_frame(context) {
+            Poll::Ready(frame) => Poll::Ready(Some(frame)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        match ready.await {
+            Some(Some(Ok(frame))) => {
+                let Ok(next) = frame.into_data() else { continue };
+                joined.get_or_insert_with(|| BytesMut::from(bytes.as_ref())).extend_from_slice(&next);
+            }
+            Some(Some(Err(_))) => end = Some(StepResult::Cut),
+            Some(None) => end = Some(StepResult::End),
+            None => break,
+        }
+        if end.is_some() {
+            break;
+        }
+    }
+    if let Some(joined) = joined {
+        *bytes = joined.freeze();
+    }
+    end
+}
+
+/// Why the exchange stops, and how it ends by that.
+fn stop(driver: &mut Driver, failure: ExchangeFailure) -> Stop {
+    let outcome = match failure.end {
+        ExchangeEnd::Refused => Outcome::Refused,
+        _ => driver.outcome.take().unwrap_or(Outcome::Failed),
+    };
+    Stop::Tell(outcome, ErrorResponse::new(failure.status, failure.code, failure.message))
+}

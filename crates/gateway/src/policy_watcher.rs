@@ -1,0 +1,102 @@
+//! The files of the policy, watched.
+//!
+//! A file that somebody is still writing may already be a policy, a shorter one. So the policy is loaded again when its
+//! files have changed and then been left alone from one look to the next; many changes in a row are one.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::server::Reloader;
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a file looks like from outside, wherever its name leads; none if it is not there.
+type Look = Option<(PathBuf, SystemTime, u64)>;
+
+/// Loads the policy again when its files have changed.
+pub(crate) async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
+    if files.is_empty() {
+        return;
+    }
+    let look = || files.iter().map(|file| look(file)).collect();
+    let mut watched = PolicyWatcher::new(look());
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if watched.has_settled(look()) {
+            // What is wrong with a policy is said in the log; the old one stays.
+            let _ = reloader.reload().await;
+        }
+    }
+}
+
+fn look(file: &Path) -> Look {
+    let path = file.canonicalize().ok()?;
+    let metadata = path.metadata().ok()?;
+    Some((path, metadata.modified().ok()?, metadata.len()))
+}
+
+/// What is known of files that may change.
+struct PolicyWatcher {
+    /// As they were when the policy was loaded.
+    loaded: Vec<Look>,
+    /// As they were at the last look.
+    last: Vec<Look>,
+}
+
+impl PolicyWatcher {
+    fn new(seen: Vec<Look>) -> PolicyWatcher {
+        PolicyWatcher { loaded: seen.clone(), last: seen }
+    }
+
+    /// Whether the files are others than those that were loaded, and the same as at the last look.
+    fn has_settled(&mut self, seen: Vec<Look>) -> bool {
+        let is_still = seen == self.last;
+        self.last = seen;
+        if !is_still || self.last == self.loaded {
+            return false;
+        }
+        self.loaded.clone_from(&self.last);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_counts_when_it_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lictor.yaml");
+        std::fs::write(&file, "lictor: 1\n").unwrap();
+        let seen = || vec![look(&file)];
+        let mut watched = PolicyWatcher::new(seen());
+        assert!(!watched.has_settled(seen()), "nothing has changed");
+        for more in ["lictor: 1\nname: a\n", "lictor: 1\nname: a\nuses: [gdpr]\n"] {
+            std::fs::write(&file, more).unwrap();
+            assert!(!watched.has_settled(seen()), "it is still being written");
+        }
+        assert!(watched.has_settled(seen()));
+        assert!(!watched.has_settled(seen()), "it was loaded");
+    }
+
+    #[test]
+    fn a_link_that_leads_elsewhere_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other, link) =
+            (folder.path().join("one"), folder.path().join("other"), folder.path().join("lictor.yaml"));
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        for file in [&one, &other] {
+            std::fs::write(file, "lictor: 1\n").unwrap();
+            std::fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+        }
+        std::os::unix::fs::symlink(&one, &link).unwrap();
+        let mut watched = PolicyWatcher::new(vec![look(&link)]);
+        std::fs::remove_file(&link).unwrap();
+        assert!(!watched.has_settled(vec![look(&link)]), "it is not there for a moment");
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        assert!(!watched.has_settled(vec![look(&link)]));
+        assert!(watched.has_settled(vec![look(&link)]), "the same length and the same time, and another file");
+    }
+}

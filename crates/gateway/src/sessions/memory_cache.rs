@@ -1,0 +1,46 @@
+//! Memories as they were last seen, so that most exchanges read nothing from the store.
+
+use std::collections::HashMap;
+
+use super::StoredMemory;
+
+/// How many bytes are cached, by a rough count; beyond that all are evicted.
+const MAX_BYTES: usize = 64 << 20;
+
+/// What an entry takes beside its memory.
+const OVERHEAD: usize = 512;
+
+/// Memories as they were last seen, by the names of their sessions.
+#[derive(Debug, Default)]
+pub(super) struct MemoryCache {
+    by_name: HashMap<String, StoredMemory>,
+    bytes: usize,
+}
+
+impl MemoryCache {
+    pub(super) fn get(&self, session: &str) -> Option<StoredMemory> {
+        self.by_name.get(session).cloned()
+    }
+
+    pub(super) fn insert(&mut self, session: &str, memory: &StoredMemory) {
+        self.remove(session);
+        let weight = weight(memory);
+        if self.bytes + weight > MAX_BYTES {
+            self.by_name.clear();
+            self.bytes = 0;
+        }
+        self.bytes += weight;
+        self.by_name.insert(session.to_owned(), memory.clone());
+    }
+
+    pub(super) fn remove(&mut self, session: &str) {
+        if let Some(evicted) = self.by_name.remove(session) {
+            self.bytes -= weight(&evicted);
+        }
+    }
+}
+
+/// The memory itself, and its bytes as they are stored.
+fn weight(memory: &StoredMemory) -> usize {
+    OVERHEAD + memory.bytes.len() * 2
+}

@@ -1,0 +1,85 @@
+"""The scenes of `lictor-exchange`, by a guarded transport: the same files as the gateway and the native driver play."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional
+
+import openai
+import pytest
+from conftest import ROOT
+
+from lictor import Guard, Policy
+from lictor.clients import transports
+
+SCENES = sorted((ROOT / "crates" / "exchange" / "scenes").glob("*.json"))
+MODULES = [base.__module__.split(".")[0] for base in type(openai.OpenAI(api_key="x")._client).__mro__]
+http = importlib.import_module(next(name for name in MODULES if name.startswith("httpx")))
+
+
+class Network:
+    """A model that does what a turn says."""
+
+    def __init__(self) -> None:
+        self.turn: Dict[str, Any] = {}
+        self.upstream: Optional[str] = None
+
+    def handle_request(self, request: Any) -> Any:
+        self.upstream = request.read().decode()
+        if "stream" in self.turn:
+            return http.Response(200, headers={"content-type": "text/event-stream"}, stream=Pieces(self.turn))
+        return http.Response(200, headers={"content-type": "application/json"}, content=json.dumps(self.turn["reply"]))
+
+
+class Pieces(http.SyncByteStream):  # type: ignore[name-defined,misc]
+    def __init__(self, turn: Dict[str, Any]) -> None:
+        self.turn = turn
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.turn["stream"]:
+            yield piece.encode()
+        if self.turn.get("cut"):
+            raise http.ReadError("cut")
+
+
+def play(guarded: Any, network: Network, turn: Dict[str, Any]) -> Any:
+    network.turn, network.upstream = turn, None
+    body = json.dumps(turn["request"]).encode()
+    response = guarded.handle_request(http.Request("POST", f"http://model{turn['path']}", content=body))
+    pieces: List[bytes] = []
+    try:
+        for place, piece in enumerate(response.stream):
+            if place == turn.get("leave_after"):
+                break
+            pieces.append(piece)
+    except http.ReadError:
+        assert turn.get("cut")
+    response.stream.close()
+    return response.status_code, b"".join(pieces).decode()
+
+
+@pytest.mark.parametrize("hold_text", [True, False])
+@pytest.mark.parametrize("file", SCENES, ids=lambda file: str(file.stem))
+def test_scene_plays_with_python_transport(file: Path, hold_text: bool) -> None:
+    scene = json.loads(file.read_text())
+    guard = Guard(Policy.parse("\n".join(scene["policy"])), hold_text=hold_text)
+    network = Network()
+    guarded = transports(http)[0](guard, network)
+    for number, turn in enumerate(scene["turns"]):
+        status, client = play(guarded, network, turn)
+        upstream, seen = network.upstream, f"turn {number}: {status}\n{network.upstream}\n{client}"
+        assert status == turn.get("status", 200), seen
+        assert turn.get("code", "") in client, seen
+        if "upstream" in turn:
+            assert upstream == (turn["upstream"] and json.dumps(turn["request"])), seen
+        if turn.get("client") == "same":
+            assert client == ("".join(turn["stream"]) if "stream" in turn else json.dumps(turn["reply"])), seen
+        for side, said in (("upstream", upstream or ""), ("client", client)):
+            assert all(part in said for part in turn.get(f"{side}_contains", [])), seen
+            assert not any(part in said for part in turn.get(f"{side}_lacks", [])), seen
+        if "then" in turn:
+            id = client.split("Approval id: ")[1].split(". Make")[0]
+            answered = guard.approve(id, by="ann") if turn["then"] == "approve" else guard.deny(id, by="ann")
+            assert len(answered.settled) == 1, seen

@@ -1,0 +1,155 @@
+//! A warden at which many ask at once, and which keeps time.
+//!
+//! Where a decision is durable only once a disk or a server has confirmed it, the warden has a [thread of its own](queue),
+//! and what it costs to be durable is paid once for all who wait. Where nothing is waited for, it is [asked
+//! directly](direct): to wake a thread would take longer than to decide. Either way deadlines fire by themselves.
+
+mod direct;
+mod queue;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lictor_event::Event;
+use lictor_judge::guard::{Guard, Preview};
+use lictor_logic::Time;
+use lictor_store::Change;
+use serde_json::{Map, Value as Json};
+
+use crate::error::WardenError;
+use crate::warden::{Answer, Notice, RefusedInput, Warden};
+use direct::Direct;
+use queue::{Asked, Question, Queue};
+
+/// How often time passes.
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Where many ask one warden. Cheap to clone; it is closed by [`close`](WardenHandle::close).
+#[derive(Clone)]
+pub struct WardenHandle {
+    mode: Mode,
+    thread: Arc<Mutex<Option<Worker>>>,
+}
+
+/// How the warden is asked.
+#[derive(Clone)]
+enum Mode {
+    Queue(Queue),
+    Direct(Arc<Direct>),
+}
+
+/// The thread of a handle; it returns whether all was written at the end.
+type Worker = JoinHandle<Result<(), WardenError>>;
+
+type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
+
+/// What was decided, and the version under which it was saved.
+type Decided = (Vec<Answer>, Option<u64>);
+
+impl fmt::Debug for WardenHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WardenHandle").finish_non_exhaustive()
+    }
+}
+
+impl WardenHandle {
+    /// Opens a handle. `clock` says what time it is; `on_notice` is called with what time brings about, on the thread of the handle.
+    pub fn open(
+        warden: Warden,
+        clock: impl Fn() -> Time + Send + Sync + 'static,
+        on_notice: impl FnMut(Result<Notice, WardenError>) + Send + 'static,
+    ) -> Result<WardenHandle, std::io::Error> {
+        let thread = std::thread::Builder::new().name("lictor-warden".into());
+        let (mode, thread) = if warden.is_slow() {
+            let (queue, asked) = queue::new();
+            (Mode::Queue(queue), thread.spawn(move || queue::keep_working(warden, &asked, &clock, on_notice))?)
+        } else {
+            let (direct, closed) = Direct::new(warden, clock);
+            let beating = Arc::clone(&direct);
+            (Mode::Direct(direct), thread.spawn(move || beating.keep_time(&closed, on_notice))?)
+        };
+        Ok(WardenHandle { mode, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+
+    /// Decides on events in their order. `then` is called when all of it is durable, on any thread; it is not called if the
+    /// handle is closed.
+    pub fn decide(
+        &self,
+        events: Vec<Event>,
+        then: impl FnOnce(Result<Vec<Answer>, Arc<WardenError>>) + Send + 'static,
+    ) {
+        self.decide_with_extra(events, |_| Vec::new(), |decided| then(decided.map(|(answers, _)| answers)));
+    }
+
+    /// [`decide`](WardenHandle::decide) that saves [extra changes](crate::ExtraChanges) together with the decisions.
+    pub fn decide_with_extra(
+        &self,
+        events: Vec<Event>,
+        extra: impl Fn(&[Answer]) -> Vec<Change> + Send + 'static,
+        then: impl FnOnce(Result<Decided, Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => {
+                queue.ask(Question::Decide(Asked { events, extra: Box::new(extra), then: Box::new(then) }));
+            }
+            Mode::Direct(direct) => {
+                direct.ask(|warden, now| warden.decide_with_extra(&events, &extra, Some(now)), then)
+            }
+        }
+    }
+
+    /// Writes down something that is no event and does not go on.
+    pub fn refuse(&self, refused: RefusedInput, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Refuse(refused, Box::new(then))),
+            Mode::Direct(direct) => direct.ask(|warden, now| warden.refuse(&refused, Some(now)), then),
+        }
+    }
+
+    /// Writes down [something that is no decision](Warden::note).
+    pub fn note(&self, body: Map<String, Json>, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Note(body, Box::new(then))),
+            Mode::Direct(direct) => direct.ask(|warden, now| warden.note(body, Some(now)), then),
+        }
+    }
+
+    /// Says [what would be decided](Warden::preview) about an event.
+    pub fn preview(&self, event: Event, then: impl FnOnce(Result<Preview, Arc<WardenError>>) + Send + 'static) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Preview(Box::new(event), Box::new(then))),
+            Mode::Direct(direct) => direct.ask(|warden, _| warden.preview(&event), then),
+        }
+    }
+
+    /// Goes on [by another policy](Warden::change_policy); what was asked before is decided by the old one.
+    pub fn change_policy(
+        &self,
+        guard: Guard,
+        fingerprint: impl Into<String>,
+        then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => {
+                queue.ask(Question::ChangePolicy(Box::new(guard), fingerprint.into(), Box::new(then)));
+            }
+            Mode::Direct(direct) => direct.ask(|warden, _| warden.change_policy(guard, fingerprint.into()), then),
+        }
+    }
+
+    /// Answers what was asked before, and ends the writing.
+    pub fn close(self) -> Result<(), WardenError> {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Close),
+            Mode::Direct(direct) => direct.close(),
+        }
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread.map(JoinHandle::join) {
+            Some(Ok(closed)) => closed,
+            Some(Err(_)) => Err(WardenError::Broken),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A warden on a thread of its own.
+//!
+//! Whoever asks while the warden is busy waits in a queue; all that wait are decided next, as one batch, and what it costs
+//! to be durable is paid once for all of them. Notes, on which nothing waits that should be quick, linger for a moment: mostly
+//! somebody comes whose decision they are durable along with. When nobody asks, time passes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use lictor_event::Event;
+use lictor_judge::guard::{Guard, Preview};
+use lictor_ledger::Draft;
+use lictor_logic::{Span, Time};
+use lictor_store::Change;
+use serde_json::{Map, Value as Json};
+
+use super::{Decided, TICK_INTERVAL, Then};
+use crate::error::WardenError;
+use crate::record;
+use crate::warden::{Answer, Begun, Notice, RefusedInput, Warden};
+
+/// How many events are decided together: what is one batch is durable at once, and answered at once.
+const MAX_BATCH_EVENTS: usize = 512;
+
+/// How long notes wait for a decision to be durable along with.
+const NOTE_LINGER_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Where questions are put.
+#[derive(Clone)]
+pub(super) struct Queue(Sender<Question>);
+
+impl Queue {
+    pub(super) fn ask(&self, question: Question) {
+        // A closed handle drops questions, and with them whoever waits.
+        let _ = self.0.send(question);
+    }
+}
+
+pub(super) fn new() -> (Queue, Receiver<Question>) {
+    let (questions, asked) = channel();
+    (Queue(questions), asked)
+}
+
+/// Decisions that somebody waits for.
+pub(super) struct Asked {
+    pub(super) events: Vec<Event>,
+    pub(super) extra: Others,
+    pub(super) then: Then<Decided>,
+}
+
+/// What else is saved, by what was decided.
+type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
+
+pub(super) enum Question {
+    Decide(Asked),
+    Refuse(RefusedInput, Then<()>),
+    Note(Map<String, Json>, Then<()>),
+    Preview(Box<Event>, Then<Preview>),
+    ChangePolicy(Box<Guard>, String, Then<()>),
+    Close,
+}
+
+/// Answers questions until the handle is closed. A panic is the end of what was being answered, and of nothing else: whoever
+/// waited for it is not answered, and what is in memory is read anew.
+pub(super) fn keep_working(
+    mut warden: Warden,
+    asked: &Receiver<Question>,
+    clock: &impl Fn() -> Time,
+    mut on_notice: impl FnMut(Result<Notice, WardenError>),
+) -> Result<(), WardenError> {
+    while catch_unwind(AssertUnwindSafe(|| work(&mut warden, asked, clock, &mut on_notice))).is_err() {
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| warden.start_over())) {
+                Ok(Ok(())) => break,
+                Ok(Err(error)) => on_notice(Err(error)),
+                Err(_) => on_notice(Err(WardenError::Broken)),
+            }
+            // Until then nothing is decided: a question that is dropped is one that is not answered.
+            match asked.recv_timeout(TICK_INTERVAL) {
+                Ok(Question::Close) | Err(RecvTimeoutError::Disconnected) => return warden.close(),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+    warden.close()
+}
+
+/// Answers questions until the handle is closed or nobody can ask any more.
+fn work(
+    warden: &mut Warden,
+    asked: &Receiver<Question>,
+    clock: &impl Fn() -> Time,
+    on_notice: &mut impl FnMut(Result<Notice, WardenError>),
+) {
+    let mut last_tick = clock();
+    loop {
+        let first = match asked.recv_timeout(TICK_INTERVAL) {
+            Ok(question) => Some(question),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let nobody_asks = first.is_none();
+        let mut batch = Batch::default();
+        let mut next = first;
+        while let Some(question) = next.take() {
+            match question {
+                Question::Decide(asked) => batch.decisions.push(asked),
+                Question::Refuse(refused, then) => {
+                    // Whoever asks line by line is answered line by line.
+                    if !batch.decisions.is_empty() {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    batch.refusals.push((warden.refusal(&refused, Some(clock())), then));
+                }
+                Question::Note(body, then) => {
+                    let now = clock();
+                    batch.lingers.get_or_insert(now.plus(Span(NOTE_LINGER_INTERVAL.as_nanos() as u64)));
+                    batch.notes.push((record::note(body, Some(now)), then));
+                }
+                Question::Preview(event, then) => {
+                    // A preview is of its session alone; it waits for what was asked about that before, and for nothing else.
+                    if batch.is_about(event.session.as_deref()) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    then(warden.preview(&event).map_err(Arc::new));
+                }
+                Question::ChangePolicy(guard, fingerprint, then) => {
+                    std::mem::take(&mut batch).answer(warden, clock());
+                    then(warden.change_policy(*guard, fingerprint).map_err(Arc::new));
+                }
+                Question::Close => {
+                    batch.answer(warden, clock());
+                    return;
+                }
+            }
+            next = batch.next(asked, clock);
+        }
+        batch.answer(warden, clock());
+        let now = clock();
+        if nobody_asks || now >= last_tick.plus(Span(TICK_INTERVAL.as_nanos() as u64)) {
+            match warden.tick(now) {
+                Ok(notices) => notices.into_iter().for_each(|notice| on_notice(Ok(notice))),
+                Err(error) => on_notice(Err(error)),
+            }
+            last_tick = now;
+        }
+    }
+}
+
+/// What is answered together.
+#[derive(Default)]
+struct Batch {
+    decisions: Vec<Asked>,
+    /// Records that are durable along with those of the decisions.
+    refusals: Vec<(Draft, Then<()>)>,
+    notes: Vec<(Draft, Then<()>)>,
+    /// Until when notes may wait.
+    lingers: Option<Time>,
+}
+
+impl Batch {
+    /// What is answered along with it; waits for it where there are only notes.
+    fn next(&self, asked: &Receiver<Question>, clock: &impl Fn() -> Time) -> Option<Question> {
+        let events: usize = self.decisions.iter().map(|asked| asked.events.len()).sum();
+        if events + self.refusals.len() + self.notes.len() >= MAX_BATCH_EVENTS {
+            return None;
+        }
+        match self.lingers {
+            Some(until) if self.decisions.is_empty() && self.refusals.is_empty() => {
+                let left = u64::try_from(until.0.saturating_sub(clock().0)).unwrap_or(0);
+                asked.recv_timeout(Duration::from_nanos(left).min(NOTE_LINGER_INTERVAL)).ok()
+            }
+            _ => asked.try_recv().ok(),
+        }
+    }
+
+    /// Whether somebody waits for a decision on this session.
+    fn is_about(&self, session: Option<&str>) -> bool {
+        self.decisions.iter().flat_map(|asked| &asked.events).any(|event| event.session.as_deref() == session)
+    }
+
+    fn answer(self, warden: &mut Warden, now: Time) {
+        // What the ledger is handed together is durable together.
+        let refusals = begin(warden, self.refusals);
+        let notes = begin(warden, self.notes);
+        end(warden, refusals);
+        decide(warden, self.decisions, now);
+        end(warden, notes);
+    }
+}
+
+fn begin(warden: &Warden, records: Vec<(Draft, Then<()>)>) -> Vec<(Begun, Then<()>)> {
+    records.into_iter().map(|(draft, then)| (warden.begin(draft), then)).collect()
+}
+
+fn end(warden: &mut Warden, begun: Vec<(Begun, Then<()>)>) {
+    begun.into_iter().for_each(|(begun, then)| then(warden.end(begun).map_err(Arc::new)));
+}
+
+/// Decides on what several have asked. If that fails, each is decided alone: what is wrong with one must not harm another.
+fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
+    if batch.is_empty() {
+        return;
+    }
+    if batch.len() > 1 {
+        let events: Vec<Event> = batch.iter().flat_map(|asked| &asked.events).cloned().collect();
+        let extra = |answers: &[Answer]| {
+            let mut rest = answers;
+            let mut changes = Vec::new();
+            for asked in &batch {
+                let (own, others) = rest.split_at(asked.events.len().min(rest.len()));
+                changes.extend((asked.extra)(own));
+                rest = others;
+            }
+            changes
+        };
+        match warden.decide_with_extra(&events, &extra, Some(now)) {
+            Ok((answers, version)) => {
+                let mut answers = answers.into_iter();
+                for Asked { events, then, .. } in batch {
+                    then(Ok((answers.by_ref().take(events.len()).collect(), version)));
+                }
+                return;
+            }
+            // It is decided and saved, so to ask again gives the same; but nobody is answered before it is written.
+            Err(error @ WardenError::Ledger(_)) => {
+                let error = Arc::new(error);
+                batch.into_iter().for_each(|asked| (asked.then)(Err(Arc::clone(&error))));
+                return;
+            }
+            Err(_) => {}
+        }
+    }
+    for Asked { events, extra, then } in batch {
+        then(warden.decide_with_extra(&events, &*extra, Some(now)).map_err(Arc::new));
+    }
+}
