@@ -233,7 +233,7 @@ impl SessionMemory {
 /// sent as it came.
 pub(crate) fn read_event(line: &str) -> Ruling {
     let record = |value| LogRecord { value, file: "-".into(), line: 0, index: 0 };
-    let event = json::parse_str(line).ok().and_then(|value| record(value).kept_event().ok());
+    let event = json::parse_str(line).ok().and_then(|value| record(value).stored_event().ok());
     event.map_or_else(|| Ruling::Deny { text: "[withheld]".to_owned() }, |event| Ruling::Rewrite(Box::new(event)))
 }
 

@@ -123,5 +123,5 @@ fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, Error
 
 /// An event as a line of Lictor's own format.
 fn read_event(value: Json) -> Option<Event> {
-    LogRecord { value, file: "-".into(), line: 0, index: 0 }.kept_event().ok()
+    LogRecord { value, file: "-".into(), line: 0, index: 0 }.stored_event().ok()
 }
