@@ -8,8 +8,9 @@ use lictor_logic::{Facts, Monitor, Time, Verdict};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut run = Monitor::parse("respond_within(request, answer, 30s)")?.run();
-    run.step(&Facts::parse("@0s request")?);
-    run.step(&Facts::parse("@20s answer, request")?);
+    for position in ["@0s request", "@15s answer", "@20s request"] {
+        run.step(&Facts::parse(position)?);
+    }
     println!("next deadline: {:?}", run.deadline());
     for seconds in [40, 49, 50] {
         println!("after {seconds} seconds: {}", run.tick(Time::from_seconds(seconds)));
