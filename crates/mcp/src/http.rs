@@ -4,8 +4,10 @@
 //! its body. Each session of the protocol has one [`Relay`]; a request without a session gets its own, so that the ids
 //! of two clients never mix.
 
+mod client_request;
 mod endpoint;
 mod headers;
+mod response;
 mod response_body;
 mod upstream;
 

@@ -36,6 +36,7 @@ pub struct RelayOptions {
 
 /// An outgoing message, as JSON on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OutgoingMessage {
     /// A message to the server.
     Server(Vec<u8>),

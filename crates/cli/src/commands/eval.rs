@@ -145,7 +145,7 @@ fn check_readable(judged: &TraceResult, name: &str) -> Outcome {
         return Outcome::Unjudged;
     }
     if positions == 0 {
-        let found = if ticks > 0 { "there are only ticks" } else { "there is no step" };
+        let found = if ticks > 0 { "only ticks" } else { "no step" };
         complaint::error(&format!("{found} in {name}, so nothing was judged\n  hint: {SHAPES}"));
         return Outcome::Unjudged;
     }

@@ -40,7 +40,7 @@ fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>
     let traces = fact_traces(judge, sessions.iter().map(|(name, events)| (name.clone(), &events[..])));
     for trace in traces.iter().filter(|trace| trace.unknown > 0) {
         complaint::note(&format!(
-            "session {}: {} events have facts that nobody could tell; the other engine takes them for false",
+            "session {}: {} events have unknown facts; the other engine treats them as false",
             trace.session, trace.unknown
         ));
     }

@@ -45,7 +45,7 @@ fn run_server(args: &McpArgs, options: RelayOptions) -> anyhow::Result<Outcome> 
     let mut warden = open(args)?;
     let mut relay = Relay::new(options);
     relay.approve(&mut warden, &args.approve, now())?;
-    let (program, rest) = args.server.split_first().context("there is no server to run")?;
+    let (program, rest) = args.server.split_first().context("no server command given")?;
     let mut command = Command::new(program);
     command.args(rest);
     let status = lictor_mcp::run(command, relay, &mut warden, now, complaint::note);

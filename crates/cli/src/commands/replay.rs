@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
             }
         };
         let event =
-            parse_event(&payload).with_context(|| format!("record {}: its payload is no event", record.index))?;
+            parse_event(&payload).with_context(|| format!("record {}: its payload is not an event", record.index))?;
         if let Some(difference) = replay.decide(record.index, body, &event)? {
             write_difference(args, &difference, out)?;
         }
@@ -196,7 +196,7 @@ fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Re
     if *committed > 0 {
         complaint::warn(&format!("{committed} records hold only commitments and cannot be replayed"));
     }
-    let unsure_too = if *unsure > 0 { format!(", {unsure} cannot be told") } else { String::new() };
+    let unsure_too = if *unsure > 0 { format!(", {unsure} uncertain") } else { String::new() };
     match args.format {
         Listing::Text => writeln!(out, "{same} decisions stay, {different} change, {erased} were erased{unsure_too}")?,
         Listing::Jsonl => {

@@ -53,7 +53,7 @@ fn key(text: &str) -> anyhow::Result<VerifierKey> {
 fn not_signed(unsigned: u64) -> String {
     match unsigned {
         0 => String::new(),
-        _ => format!(", and {unsigned} behind them are not signed"),
+        _ => format!(", and the {unsigned} records after them are not signed"),
     }
 }
 

@@ -34,7 +34,7 @@ properties:
 struct Project {
     folder: TempDir,
     client: &'static str,
-    /// Whether calls leave a process behind that answers the next ones.
+    /// Whether calls start a keeper for the next ones.
     has_keeper: bool,
 }
 
@@ -149,7 +149,7 @@ impl Answer {
         self.exit == Some(0) && self.output.is_empty()
     }
 
-    /// What is said about a call.
+    /// Returns the part of the answer about the hook.
     fn specific(&self) -> Value {
         self.json()["hookSpecificOutput"].clone()
     }

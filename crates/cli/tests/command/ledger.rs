@@ -52,7 +52,10 @@ fn verify_detects_a_changed_ledger() {
     let output = lictor(&["verify", log, "--key", &key]);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("records/00000000000000000000.jsonl:3: record 2: it is not the record"), "{said}");
+    assert!(
+        said.contains("records/00000000000000000000.jsonl:3: record 2: its hash is not the one in the tree"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn log_create_after_names_lost_ledger() {
     fs::remove_file(folder.path().join("old/keys/signing")).unwrap();
     let refused = lictor(&["log", "create", old, "--origin", "example.com/agents"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("can name its last checkpoint"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("names its last checkpoint"));
     fs::write(last, good(&["log", "checkpoint", old])).unwrap();
     let new_key = good(&["log", "create", new, "--origin", "example.com/agents", "--after", last]);
     assert!(good(&["verify", new, "--key", new_key.trim()]).contains("2 records verify"));
@@ -110,8 +113,8 @@ fn erase_forgets_subject_and_ledger_verifies() {
     let log = folder.path().join("log");
     let (key, log) = (ledger(&log), log.to_str().unwrap());
     assert!(good(&["log", "show", log, "--reveal"]).contains("payload: said by ada"));
-    let nobody = lictor(&["verify", folder.path().to_str().unwrap(), "--key", &key]);
-    assert_eq!(nobody.status.code(), Some(2), "a folder without a ledger is none that was changed");
+    let missing = lictor(&["verify", folder.path().to_str().unwrap(), "--key", &key]);
+    assert_eq!(missing.status.code(), Some(2), "a folder without a ledger is not a changed ledger");
     assert!(good(&["erase", "ada", "--log", log]).contains("record 4 says so"));
     let shown = good(&["log", "show", log, "--reveal", "--from", "1"]);
     assert!(!shown.contains("said by ada") && shown.contains("said by ben"), "{shown}");
@@ -198,7 +201,7 @@ fn replay_continues_after_gap_and_reports_it() {
     assert_eq!(told(&whole), "record 7: forward, now block (approved)\n7 decisions stay, 1 change, 0 were erased\n");
     assert_eq!(whole.status.code(), Some(1));
 
-    // Without the file of the approval, nobody knows whether the payment of `a` was approved; that of `b` was not.
+    // Without the file of the approval it is unknown whether the payment of `a` was approved; that of `b` was not.
     let mut files: Vec<_> = fs::read_dir(log.join("records")).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     assert!(files.len() > 2, "{files:?}");
@@ -211,7 +214,7 @@ fn replay_continues_after_gap_and_reports_it() {
     assert!(text.starts_with(&format!("gap: records 3 to {} are missing\n", first + lines - 1)), "{text}");
     assert!(text.contains("record 6: forward, now block (approved); not all that went before is known\n"), "{text}");
     assert!(text.contains("record 7: forward, now block (approved)\n"), "{text}");
-    assert!(text.ends_with("1 change, 0 were erased, 1 cannot be told\n"), "{text}");
+    assert!(text.ends_with("1 change, 0 were erased, 1 uncertain\n"), "{text}");
     assert_eq!(torn.status.code(), Some(2));
     let verified = lictor(&["verify", log.to_str().unwrap(), "--key", key.trim()]);
     assert!(!verified.status.success());
@@ -250,7 +253,7 @@ fn replay_counts_erased_events_as_unknown() {
     assert_eq!(erased.status.code(), Some(1));
     let expected = "record 2: forward, now block (approved); not all that went before is known\n\
                     record 3: forward, now block (approved)\n\
-                    0 decisions stay, 1 change, 1 were erased, 1 cannot be told\n";
+                    0 decisions stay, 1 change, 1 were erased, 1 uncertain\n";
     assert_eq!(told(&erased), expected);
     let lines = told(&lictor(&[&replay[..], &["--format", "jsonl"]].concat()));
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -49,8 +49,8 @@ impl Place {
         self.folder.path()
     }
 
-    /// The words of a command that stands between.
-    fn between(&self) -> Vec<String> {
+    /// Returns the command line of the proxy.
+    fn proxy_command(&self) -> Vec<String> {
         let file = |name: &str| self.path().join(name).display().to_string();
         let words = [env!("CARGO_BIN_EXE_lictor"), "mcp", "--policy", &file("policy.yaml"), "--state", &file("state")];
         words.into_iter().map(str::to_owned).chain(["--log".to_owned(), file("log")]).collect()
@@ -69,17 +69,17 @@ impl Place {
         command
     }
 
-    /// Runs a client, and gives what came of what it did.
-    fn outcomes(&self, words: &[String]) -> Value {
+    /// Runs a client and returns the outcomes of its calls.
+    fn run_client(&self, words: &[String]) -> Value {
         let output = self.program(words).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let printed = String::from_utf8(output.stdout).unwrap();
         serde_json::from_str(printed.trim()).unwrap_or_else(|_| panic!("{printed}\n{said}"))
     }
 
-    /// Begins to stand in front of a server, and gives where.
+    /// Starts the proxy for a server, and returns its URL.
     fn start_proxy(&self, upstream: &str) -> (Running, String) {
-        let mut words = self.between();
+        let mut words = self.proxy_command();
         words.extend(["--http", upstream, "--listen", "127.0.0.1:0"].map(str::to_owned));
         let mut child = self.program(&words).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
@@ -89,7 +89,7 @@ impl Place {
             line.split("http://").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_else(|| panic!("{line}"));
         let path = upstream.splitn(4, '/').nth(3).unwrap_or_default();
         let url = format!("http://{place}/{path}");
-        // Somebody must go on reading, or the process waits.
+        // Keep reading, or the process blocks on a full pipe.
         std::thread::spawn(move || said.lines().map_while(Result::ok).for_each(drop));
         (Running(child), url)
     }
@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-/// What must come of it, whoever talks to whom.
+/// Checks the outcomes, which are the same for every client and server.
 fn check_outcomes(outcomes: &Value, place: &Place) {
     let failed = |name: &str| outcomes[name]["failed"].as_bool().unwrap();
     let text = |name: &str| outcomes[name]["text"].as_str().unwrap();
@@ -127,7 +127,7 @@ fn check_outcomes(outcomes: &Value, place: &Place) {
     for action in ["forward", "redact", "ask", "block"] {
         assert!(records.iter().any(|record| record["action"] == action), "{action}: {records:?}");
     }
-    // What is no event has a record too.
+    // A message without events has a record too.
     let listed = |record: &&Value| record["type"] == "passed" && record["method"] == "tools/list";
     let from: Vec<&Value> = records.iter().filter(listed).map(|record| &record["from"]).collect();
     assert!(!from.is_empty() && from.iter().all(|side| **side == "client"), "the answer is an event: {records:?}");

@@ -42,7 +42,7 @@ fn deploy_files_are_valid() {
         }
         // Past the test harness, which would keep it to itself.
         Err(error) => {
-            let message = format!("\nSKIPPED: systemd-analyze cannot be run, so nobody verified the unit: {error}\n");
+            let message = format!("\nSKIPPED: systemd-analyze cannot be run, so the unit is not verified: {error}\n");
             std::io::stderr().write_all(message.as_bytes()).unwrap();
         }
     }
@@ -68,10 +68,10 @@ fn serve_reports_startup_errors() {
     assert!(refused(folder.path(), &plain, Some("short")).contains("LICTOR_CONTROL_KEY"));
     let with = |more: &[&'static str]| [&plain[..], more].concat();
     let said = refused(folder.path(), &with(&["--certificate", "key.pem", "--private-key", "key.pem"]), None);
-    assert!(said.contains("key.pem: everybody"), "{said}");
+    assert!(said.contains("key.pem: the private key is readable by other users"), "{said}");
     assert!(refused(folder.path(), &["serve", "--upstream", "ftp://a"], None).contains("`ftp://a`"));
     let forward = with(&["--forward", "v1/files"]);
-    assert!(refused(folder.path(), &forward, None).contains("--forward v1/files: no path begins so"));
+    assert!(refused(folder.path(), &forward, None).contains("--forward v1/files: a path starts with `/`"));
     assert!(refused(folder.path(), &["approvals"], None).contains("LICTOR_CONTROL_KEY"));
     assert!(refused(folder.path(), &["approvals"], Some("")).contains("LICTOR_CONTROL_KEY, which is not set"));
 }
@@ -126,8 +126,8 @@ impl Running {
         assert!(told.success());
     }
 
-    /// The next line of the log that tells of an event.
-    fn until(&mut self, event: &str) -> String {
+    /// Returns the next log line with an event.
+    fn wait_for_event(&mut self, event: &str) -> String {
         let mut line = String::new();
         while !line.contains(&format!("\"event\":\"{event}\"")) {
             line.clear();
@@ -156,14 +156,14 @@ fn serve_starts_reloads_and_stops() {
     let before = running.ask("GET /lictor/ready");
     std::fs::write(&file, policy.replace("agent-safety", "no-such-pack")).unwrap();
     running.signal("-HUP");
-    assert!(running.until("policy_refused").contains("no-such-pack"));
+    assert!(running.wait_for_event("policy_refused").contains("no-such-pack"));
     assert_eq!(running.ask("GET /lictor/ready").lines().last(), before.lines().last(), "the old policy stays");
     std::fs::write(&file, policy.replace("agent-safety", "gdpr").replace(":1'", ":2'")).unwrap();
     running.signal("-HUP");
-    assert!(running.until("policy_refused").contains("the section `gateway` of lictor.yaml has changed"));
+    assert!(running.wait_for_event("policy_refused").contains("the section `gateway` of lictor.yaml has changed"));
     std::fs::write(&file, policy.replace("agent-safety", "gdpr")).unwrap();
     running.signal("-HUP");
-    running.until("policy");
+    running.wait_for_event("policy");
     assert_ne!(running.ask("GET /lictor/ready").lines().last(), before.lines().last());
     let listed = Command::new(env!("CARGO_BIN_EXE_lictor"))
         .args(["approvals", "--gateway", &format!("http://{}", running.address)])
@@ -172,6 +172,6 @@ fn serve_starts_reloads_and_stops() {
         .unwrap();
     assert_eq!(String::from_utf8(listed.stdout).unwrap(), "{\"waiting\":[]}\n");
     running.signal("-TERM");
-    running.until("stopped");
+    running.wait_for_event("stopped");
     assert_eq!(running.child.wait().unwrap().code(), Some(0));
 }

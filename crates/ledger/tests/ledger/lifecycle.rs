@@ -122,7 +122,7 @@ fn erasure_hides_payloads_and_ledger_still_verifies() {
     let both = append(&ledger, about(&["ben", "ada"], Payload::Sealed(b"their meeting".to_vec())));
     let other = append(&ledger, about(&["ben"], Payload::Sealed(b"his address".to_vec())));
     let said = append(&ledger, about(&["ada"], Payload::Committed(b"yes".to_vec())));
-    let nobody = append(&ledger, about(&[], Payload::Committed(b"tick".to_vec())));
+    let unnamed = append(&ledger, about(&[], Payload::Committed(b"tick".to_vec())));
     let reader = ledger.reader();
     assert_eq!(reader.reveal(both).unwrap(), RevealedPayload::Content(b"their meeting".to_vec()));
     assert_eq!(reader.confirms(said, b"yes").unwrap(), Some(true));
@@ -137,7 +137,7 @@ fn erasure_hides_payloads_and_ledger_still_verifies() {
     }
     assert_eq!(reader.confirms(said, b"yes").unwrap(), None);
     assert_eq!(reader.reveal(other).unwrap(), RevealedPayload::Content(b"his address".to_vec()));
-    assert_eq!(reader.confirms(nobody, b"tick").unwrap(), Some(true));
+    assert_eq!(reader.confirms(unnamed, b"tick").unwrap(), Some(true));
     assert!(ledger.erase("ada").unwrap_err().to_string().contains("no record names"));
     // A subject that returns after an erasure gets a new pseudonym.
     let again = append(&ledger, about(&["ada"], Payload::Committed(b"yes".to_vec())));

@@ -61,7 +61,7 @@ impl TamperTarget {
         self.name(file).strip_prefix("records/")?.strip_suffix(".jsonl")?.parse().ok()
     }
 
-    /// What verification says when a file has this content.
+    /// Returns the fault that verification reports when a file has this content.
     fn fault(&self, file: usize, content: &[u8], what: &str) -> LedgerFault {
         let (path, good) = &self.files[file];
         let changed = content.iter().zip(good).position(|(a, b)| a != b).unwrap_or(content.len().min(good.len()));
@@ -269,7 +269,7 @@ fn open_refuses_end_that_does_not_verify() {
     verify(folder, &victim.key).unwrap();
 }
 
-/// Opening does not read what lies behind it, and takes a ledger without the file that says where to begin.
+/// Opening reads only what follows the settled position, and works without the file that holds it.
 #[test]
 fn open_reads_only_after_settled_position() {
     let victim = TamperTarget::new(3000);
@@ -357,7 +357,7 @@ fn random_bit_flips_are_found() {
     });
 }
 
-/// Flips bits of a ledger of its own at places that follow from a seed alone, so that a failure comes again.
+/// Flips bits of a ledger at places that depend on a seed only, so that a failure is reproducible.
 fn flip_at_random(flips: u64, seed: u64) {
     let victim = TamperTarget::new(520);
     let total: usize = victim.files.iter().map(|(_, content)| content.len()).sum();

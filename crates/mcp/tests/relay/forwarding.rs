@@ -34,7 +34,7 @@ fn redacted_arguments_are_forwarded() {
     assert!(!arguments.to_string().contains("ann@"), "{arguments}");
     assert_eq!(arguments.get("n").unwrap().to_string(), "123456789012345678901");
     assert_eq!(message.get("id").unwrap().to_string(), "1");
-    // The model is told along with the answer.
+    // The advice for the model comes with the response.
     let answer = to_client(&connection.server(&result("1", "sent")));
     assert!(answer.to_string().contains("went on without"), "{answer}");
 }

@@ -29,7 +29,7 @@ impl Continuity {
     pub(super) fn note(&mut self, index: u64) -> anyhow::Result<Option<(u64, u64)>> {
         if index < self.next {
             bail!(
-                "record {index} comes behind record {}: the files are not in their order\nhint: `lictor verify` names the \
+                "record {index} follows record {}: the files are out of order\nhint: `lictor verify` names the \
                  first bad place",
                 self.next - 1
             );

@@ -54,7 +54,7 @@ fn ask_reaches_user_where_client_supports_it() {
     let said = claude.ask(&claude.before_call("c1", "Delete", json!({"path": "x"}))).specific();
     assert_eq!(said["permissionDecision"], "ask");
     assert!(said["permissionDecisionReason"].as_str().unwrap().contains("ask-delete"));
-    // That there is an answer shows that they said yes; the call is part of the session from then on.
+    // A result shows that the user approved; from then on the call is part of the session.
     assert!(claude.ask(&claude.after_call("c1", "Delete", json!("gone"))).is_silent());
     let actions: Vec<String> =
         claude.records().iter().filter_map(|it| Some(it["body"]["kind"].as_str()?.to_owned())).collect();
@@ -128,7 +128,7 @@ fn open_obligation_prevents_stop_once() {
                 && reason.contains("Run the tests."),
             "{reason}"
         );
-        // The second time the person is told, and the model may rest.
+        // The second stop is allowed, with a note to the user.
         let said = project.ask(&project.stop(true, "done")).json();
         assert_eq!(said.get("decision"), None);
         assert!(said["systemMessage"].as_str().unwrap().contains("tested"));

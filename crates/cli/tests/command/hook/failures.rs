@@ -65,7 +65,7 @@ fn broken_policy_denies_everything() {
         let answer = project.ask(&project.after_call("c1", "Bash", json!({"stdout": "secret"}))).json();
         assert_eq!(answer["decision"], "block");
         assert!(!answer.to_string().contains("secret"), "{answer}");
-        // A model that cannot come to rest would go on for ever.
+        // An agent that cannot stop would loop forever.
         let answer = project.ask(&project.stop(false, "done")).json();
         assert!(answer.get("decision").is_none() && answer["systemMessage"].is_string(), "{answer}");
     }
@@ -113,7 +113,7 @@ fn unusable_state_or_ledger_denies_everything() {
         let segment = project.path().join(".lictor/log/records/00000000000000000000.jsonl");
         let text = std::fs::read_to_string(&segment).unwrap();
         std::fs::write(&segment, text.replacen("forward", "blocked", 1)).unwrap();
-        assert!(project.ask(&project.before_call("c2", "Bash", json!({}))).is_denied(), "somebody changed the ledger");
+        assert!(project.ask(&project.before_call("c2", "Bash", json!({}))).is_denied(), "the ledger was changed");
     }
 }
 
@@ -152,7 +152,7 @@ fn invalid_arguments_deny_the_call() {
     }
 }
 
-/// The settings stop the call even if the program is not there, or is killed.
+/// The command of the settings denies the call even if the program is missing or killed.
 #[test]
 #[cfg(unix)]
 fn settings_command_fails_closed() {
@@ -174,7 +174,7 @@ fn settings_command_fails_closed() {
         };
         assert!(run("", &format!("{}:{system}", bin.display())).is_silent());
         assert!(is_stopped(&run("", "")), "the program is not there");
-        // No file may grow: the system kills whoever tries, as on a disk that is full.
+        // No file may grow, as on a full disk: the system kills the process.
         let killed = run("ulimit -f 0; ", &format!("{}:{system}", bin.display()));
         assert!(is_stopped(&killed) || killed.is_denied(), "{killed:?}");
     }

@@ -91,7 +91,7 @@ fn killed_keeper_is_replaced() {
     let pid = line.split_whitespace().next().unwrap();
     assert!(std::process::Command::new("kill").args(["-9", pid]).status().unwrap().success());
     assert!(ask(&project, "c3", "Limited").is_silent());
-    // While the next keeper begins, nobody is turned away.
+    // Calls are answered while the next keeper starts.
     let denied = ask(&project, "c4", "Limited");
     assert!(denied.is_denied() && denied.output.contains("few"), "{denied:?}");
     wait_for_keeper(&project);

@@ -30,7 +30,7 @@ fn run_between(client: &str, mode: &str, server: &str) -> Option<()> {
     let (_server, upstream) = start_server(&place, server);
     let (running, url) = place.start_proxy(&upstream);
     words.extend([mode.to_owned(), url]);
-    let outcomes = place.outcomes(&words);
+    let outcomes = place.run_client(&words);
     drop(running);
     if mode != "-" && mode != "legacy" {
         assert_eq!(outcomes["version"], mode);
@@ -54,7 +54,7 @@ fn typescript_to_typescript() {
     run_between("client.mjs", "-", "server.mjs");
 }
 
-/// A server that answers every request in the same way, and says what it was sent.
+/// Starts a server with one fixed response, and returns the requests that it gets.
 fn upstream(answer: &'static str) -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -87,7 +87,7 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// Sends a request as it stands, and gives the answer.
+/// Sends a raw request and returns the response.
 fn ask(url: &str, headers: &[(&str, &str)], body: &str) -> String {
     let address = url.split('/').nth(2).unwrap();
     let mut connection = TcpStream::connect(address).unwrap();
@@ -178,6 +178,6 @@ fn stream_is_judged_message_by_message() {
     let headers = [MODERN.to_vec(), vec![("Mcp-Name", "find")]].concat();
     let answer = ask(&url, &headers, &call("find"));
     assert!(answer.contains("notifications/progress"), "{answer}");
-    assert!(!answer.contains("\"id\":7"), "nobody had asked for it: {answer}");
+    assert!(!answer.contains("\"id\":7"), "unsolicited: {answer}");
     assert!(!answer.contains("ann@") && answer.contains(r#""isError":true"#), "{answer}");
 }

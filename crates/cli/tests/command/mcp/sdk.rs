@@ -20,7 +20,7 @@ pub(crate) fn script(name: &str) -> Option<Vec<String>> {
         false => {
             let home = folder.join("mcp-node");
             node(&home)?;
-            // A module is looked for beside the script that wants it.
+            // Node resolves a module next to the script that imports it.
             let copy = home.join(name);
             std::fs::copy(script, &copy).unwrap();
             (PathBuf::from("node"), copy)

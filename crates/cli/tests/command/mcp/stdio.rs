@@ -13,11 +13,11 @@ fn run_between(client: &str, mode: &str, server: &str) -> Option<()> {
     let mut words = client;
     words.push(mode.to_owned());
     // The SDK for Python hands few variables on: the server gets its own by `env`.
-    words.extend(place.between());
+    words.extend(place.proxy_command());
     let entered = format!("ENTERED={}", place.path().join("entered").display());
     words.extend(["--".to_owned(), "env".to_owned(), entered]);
     words.extend(server);
-    let outcomes = place.outcomes(&words);
+    let outcomes = place.run_client(&words);
     if mode != "-" && mode != "legacy" {
         assert_eq!(outcomes["version"], mode);
     }
@@ -50,12 +50,12 @@ fn python_to_typescript() {
     run_between("client.py", "legacy", "server.mjs");
 }
 
-/// A server in a shell: what it says, its errors and its exit code are passed on.
+/// A server in a shell: its output, its errors and its exit code are forwarded.
 #[test]
 #[cfg(unix)]
 fn exit_code_of_server_is_returned() {
     let place = Place::new();
-    let mut words = place.between();
+    let mut words = place.proxy_command();
     words.extend(["--", "/bin/sh", "-c", "echo trouble >&2; read line; echo 'no message'; exit 7"].map(str::to_owned));
     let mut child =
         place.program(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -72,7 +72,7 @@ fn exit_code_of_server_is_returned() {
 #[cfg(unix)]
 fn server_stops_when_client_disconnects() {
     let place = Place::new();
-    let mut words = place.between();
+    let mut words = place.proxy_command();
     words.extend(["--", "/bin/sh", "-c", "echo $$ >&2; trap '' TERM; while :; do sleep 1; done"].map(str::to_owned));
     let mut child =
         place.program(&words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -88,7 +88,7 @@ fn server_stops_when_client_disconnects() {
 #[test]
 fn missing_server_program_is_reported() {
     let place = Place::new();
-    let mut words = place.between();
+    let mut words = place.proxy_command();
     words.extend(["--", "no-such-server"].map(str::to_owned));
     let output = place.program(&words).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -57,7 +57,7 @@ impl Attacker {
         Attacker(stream)
     }
 
-    /// Sends until the gateway does not take it any more; says whether it took all.
+    /// Sends bytes; returns whether the gateway accepted all of them.
     fn send(&mut self, bytes: &[u8]) -> bool {
         self.0.write_all(bytes).is_ok()
     }
@@ -127,7 +127,7 @@ impl Attacked {
         statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
     }
 
-    /// Somebody else asks, and is answered.
+    /// Checks that another client is served.
     fn serves(&self) {
         let mut client = Attacker::connect(&self.running.address, &[]);
         client.send(&request(1, "well-meaning", "look", false));
@@ -136,7 +136,7 @@ impl Attacked {
             (*kind, *stream) == (DATA, 1) && String::from_utf8_lossy(payload).contains("call-look")
         }) {
             rounds += 1;
-            assert!(rounds < 1000, "nobody else is served: {heard:?}");
+            assert!(rounds < 1000, "no other client is served: {heard:?}");
             heard.extend(client.hear(1).0);
         }
     }
@@ -158,7 +158,7 @@ fn flood_of_cheap_frames_closes_connection() {
     let attacked = Attacked::start();
     let address = attacked.running.address.clone();
 
-    // Streams that are opened and given up at once: nothing of them is left but the work.
+    // Streams that are opened and reset at once (rapid reset).
     let mut attacker = Attacker::connect(&address, &[]);
     let pair = |stream: u32| {
         let head = frame(HEADERS, END_HEADERS | END_STREAM, stream, &fields("/v1/models", "s"));
@@ -192,7 +192,7 @@ fn flood_of_cheap_frames_closes_connection() {
     assert!(is_over || answered, "heads that are too large are answered or end the connection");
     attacked.bears("hpack");
 
-    // Frames that want an answer from somebody who does not read.
+    // Frames that need an answer, from a client that does not read.
     let mut attacker = Attacker::connect(&address, &[]);
     let pings: Vec<u8> = (0..10_000).flat_map(|_| frame(PING, 0, 0, &[0; 8])).collect();
     (0..20).all(|_| attacker.send(&pings));

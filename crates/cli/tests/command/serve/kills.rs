@@ -30,7 +30,7 @@ properties:
   - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block}
 "#;
 
-/// What came back of one question, as far as it came.
+/// Returns the response, as far as it was received.
 fn ask(address: &str, session: &str, tool: &str, streams: bool) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let body = json!({"model": "m", "stream": streams, "messages": [{"role": "user", "content": tool}]}).to_string();
