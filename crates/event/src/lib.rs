@@ -141,3 +141,8 @@ impl Event {
         Event { kind, ..Event::default() }
     }
 }
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

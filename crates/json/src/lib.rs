@@ -298,3 +298,8 @@ impl fmt::Display for Json {
         write::write_json(self, f)
     }
 }
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -237,3 +237,8 @@ impl Judge {
         (prepared.properties[property].history == History::Session).then(|| prepared.monitors[property])
     }
 }
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -36,3 +36,8 @@ pub const SCHEMA: &str = include_str!("../schema/policy.schema.json");
 
 #[cfg(test)]
 mod tests;
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

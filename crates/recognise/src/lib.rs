@@ -93,7 +93,7 @@ enum Builtin {
 /// Finds personal data. Compiled once, then shared.
 ///
 /// ```
-/// use lictor::recognise::{Recognised, Recogniser};
+/// use lictor_recognise::{Recognised, Recogniser};
 ///
 /// let recogniser = Recogniser::builtin();
 /// let mut found = Recognised::default();
@@ -349,3 +349,8 @@ fn is_machine_address(text: &str) -> bool {
         || text.parse::<std::net::IpAddr>().is_ok()
         || text.parse::<std::net::SocketAddr>().is_ok()
 }
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -39,3 +39,8 @@ pub use crate::group_commit::GroupCommit;
 pub use crate::key::{MAX_KEY_BYTES, MAX_VALUE_BYTES, check_changes, check_key, end_of_prefix};
 pub use crate::memory::MemoryStore;
 pub use crate::store::{Change, ExpectedVersion, Store, StoredValue};
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -3,6 +3,7 @@
 //! Each test collects everything that is wrong and names the place and the way out. The habits themselves are
 //! explained in STYLE.md and ARCHITECTURE.md; this is where they are decided.
 
+mod api;
 mod licences;
 mod names;
 mod pages;
