@@ -93,7 +93,7 @@ enum Builtin {
 /// Finds personal data. Compiled once, then shared.
 ///
 /// ```
-/// use lictor::recognise::{Recognised, Recogniser};
+/// use lictor_recognise::{Recognised, Recogniser};
 ///
 /// let recogniser = Recogniser::builtin();
 /// let mut found = Recognised::default();
