@@ -1,5 +1,7 @@
 //! Files to records to events, and events to lines that can be read and compared.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;

@@ -251,7 +251,7 @@ fn fault_has_column_and_advice() {
 }
 
 #[test]
-fn chosen_records_are_read_alone() {
+fn records_at_reads_only_chosen_records() {
     let files: [&[u8]; 3] = [
         b"{\"i\":0}\nbroken\n\n{\"i\":3}\n{\"i\":4}\n{\"i\":5}",
         b"[{\"i\":0},broken,\n{\"i\":2},{\"i\":3},{\"i\":4},{\"i\":5}]",
