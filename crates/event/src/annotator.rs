@@ -210,8 +210,10 @@ mod tests {
     use super::*;
     use crate::Kind;
 
+    type Script = fn(&[&Event]) -> Vec<Result<Annotation, AnnotatorError>>;
+
     /// Answers in one of the ways in which an annotator can.
-    struct Scripted(fn(&[&Event]) -> Vec<Result<Annotation, AnnotatorError>>);
+    struct Scripted(Script);
 
     fn threatens() -> Fact {
         Fact::new("threatens", [])
@@ -267,7 +269,7 @@ mod tests {
 
     #[test]
     fn annotator_failure_leaves_facts_unknown() {
-        let failures: [fn(&[&Event]) -> Vec<Result<Annotation, AnnotatorError>>; 5] = [
+        let failures: [Script; 5] = [
             |events| events.iter().map(|_| Err(AnnotatorError::new("no route to host"))).collect(),
             |_| panic!("the annotator has a bug"),
             |_| Vec::new(),

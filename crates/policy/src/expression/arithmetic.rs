@@ -91,6 +91,8 @@ fn numbers(operator: Operator, left: Number, right: Number, at: u32) -> Result<N
         Operator::Subtract => left.checked_sub(right),
         Operator::Multiply => left.checked_mul(right),
         Operator::Divide => left.checked_div(right),
+        // CEL counts in 64 bits, where this division overflows.
+        Operator::Remainder if left == i128::from(i64::MIN) && right == -1 => None,
         Operator::Remainder => left.checked_rem(right),
     };
     let fitting = result.and_then(|result| i64::try_from(result).ok());
