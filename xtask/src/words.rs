@@ -66,7 +66,7 @@ impl Count {
         }
     }
 
-    /// The line of a page in the table whose first line is [`HEADING`].
+    /// The line of a page in the table whose first line is [`heading`].
     pub(crate) fn row(&self, name: &str) -> String {
         let sentences = self.sentences.max(1);
         let sum: usize = self.riddles.iter().map(|(_, times)| times).sum();

@@ -1,6 +1,6 @@
 //! Decodes logs of many formats into events.
 //!
-//! A file is cut into records by its [`Framing`] (see [`input`](crate::input)), and each record is a JSON value: a line
+//! A file is cut into records by its [`Framing`] (see [`input`]), and each record is a JSON value: a line
 //! of JSONL, an element of an array, the payload of a server-sent event, or a plain text as a JSON string. A
 //! [`Decoder`] turns the records of one file, in order, into events. Formats are detected by content, never by file
 //! name.

@@ -44,7 +44,7 @@ pub struct Event {
     pub kind: Kind,
     /// The session it belongs to; none is the session of its file.
     pub session: Option<Text>,
-    /// Its number in the session, where the log numbers its events: see [`order`](crate::order).
+    /// Its number in the session, where the log numbers its events: see [`order`].
     pub seq: Option<i64>,
     /// When it happened.
     pub time: Option<Time>,

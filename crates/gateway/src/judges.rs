@@ -13,7 +13,7 @@ use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
-use lictor_warden::{Answer, Notice, RefusedInput, Warden, WardenError, WardenHandle};
+use lictor_warden::{Notice, RefusedInput, Warden, WardenAnswer, WardenError, WardenHandle};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -118,7 +118,7 @@ impl Judges {
         let count = events.len();
         let begun = Instant::now();
         let saved = Arc::clone(save);
-        let extra = move |answers: &[Answer]| saved.changes(answers.iter().all(Answer::is_forwarded));
+        let extra = move |answers: &[WardenAnswer]| saved.changes(answers.iter().all(WardenAnswer::is_forwarded));
         let asked = self.wait(tenant, |warden, then| warden.decide_with_extra(events, extra, then)).await?;
         self.metrics.waited(begun.elapsed());
         let (answers, version) = match asked {
@@ -129,11 +129,11 @@ impl Judges {
             Err(error) if matches!(*error, WardenError::Store(StoreError::Conflict { .. })) => return Ok(None),
             Err(error) => return Err(Unavailable { reason: error.to_string() }),
         };
-        let all_forwarded = answers.iter().all(Answer::is_forwarded);
+        let all_forwarded = answers.iter().all(WardenAnswer::is_forwarded);
         Ok(Some(Decided { decisions: self.count(answers), all_forwarded, version }))
     }
 
-    fn count(&self, answers: Vec<Answer>) -> Vec<Arc<Decision>> {
+    fn count(&self, answers: Vec<WardenAnswer>) -> Vec<Arc<Decision>> {
         answers.iter().for_each(|answer| self.metrics.decision(answer.decision.action));
         answers.into_iter().map(|answer| answer.decision).collect()
     }

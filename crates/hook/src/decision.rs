@@ -3,7 +3,7 @@
 use lictor_event::Event;
 use lictor_json::{Json, Text};
 use lictor_judge::guard::Decision;
-use lictor_warden::Answer;
+use lictor_warden::WardenAnswer;
 
 /// The decision on the event of a hook, with what the client needs of it.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct HookDecision {
 
 impl HookDecision {
     /// Returns what the client needs of a decision; a duplicate has the decision of the first delivery.
-    pub(crate) fn from_answer(answer: &Answer) -> HookDecision {
+    pub(crate) fn from_answer(answer: &WardenAnswer) -> HookDecision {
         let Decision { action, message, rewritten, .. } = &*answer.decision;
         let (action, rewritten) = (Text::new(action.name()), rewritten.as_deref().cloned());
         let arguments = rewritten.as_ref().and_then(|event| event.args.as_ref()?.value().cloned());

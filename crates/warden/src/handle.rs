@@ -19,7 +19,7 @@ use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
 use crate::error::WardenError;
-use crate::warden::{Answer, Notice, RefusedInput, Warden};
+use crate::warden::{Notice, RefusedInput, Warden, WardenAnswer};
 use direct::Direct;
 use queue::{Asked, Question, Queue};
 
@@ -46,7 +46,7 @@ type Worker = JoinHandle<Result<(), WardenError>>;
 type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 
 /// What was decided, and the version under which it was saved.
-type Decided = (Vec<Answer>, Option<u64>);
+type Decided = (Vec<WardenAnswer>, Option<u64>);
 
 impl fmt::Debug for WardenHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,7 +78,7 @@ impl WardenHandle {
     pub fn decide(
         &self,
         events: Vec<Event>,
-        then: impl FnOnce(Result<Vec<Answer>, Arc<WardenError>>) + Send + 'static,
+        then: impl FnOnce(Result<Vec<WardenAnswer>, Arc<WardenError>>) + Send + 'static,
     ) {
         self.decide_with_extra(events, |_| Vec::new(), |decided| then(decided.map(|(answers, _)| answers)));
     }
@@ -87,7 +87,7 @@ impl WardenHandle {
     pub fn decide_with_extra(
         &self,
         events: Vec<Event>,
-        extra: impl Fn(&[Answer]) -> Vec<Change> + Send + 'static,
+        extra: impl Fn(&[WardenAnswer]) -> Vec<Change> + Send + 'static,
         then: impl FnOnce(Result<Decided, Arc<WardenError>>) + Send + 'static,
     ) {
         match &self.mode {

@@ -12,7 +12,7 @@ use lictor_logic::Time;
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
 use crate::record::{Outgoing, random_name};
-use crate::warden::{Answer, Warden};
+use crate::warden::{Warden, WardenAnswer};
 
 /// How many events of a session are remembered by what they are known by.
 pub(crate) const MAX_ANSWERED: usize = 64;
@@ -49,12 +49,12 @@ pub(crate) enum PastAnswer {
 
 impl PastAnswer {
     /// The answer to the event when it is delivered again.
-    pub(crate) fn answer(self, event: Event, judge: &Judge) -> Answer {
+    pub(crate) fn answer(self, event: Event, judge: &Judge) -> WardenAnswer {
         let (decision, stored) = match self {
             PastAnswer::Decision(decision) => (decision, None),
             PastAnswer::Line(line) => (Arc::new(Decision::from_line(&line, event, judge)), Some(line)),
         };
-        Answer { decision, is_duplicate: true, owed: Vec::new(), stored }
+        WardenAnswer { decision, is_duplicate: true, owed: Vec::new(), stored }
     }
 
     /// The line that is stored.

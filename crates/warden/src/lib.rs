@@ -24,5 +24,5 @@ mod warden;
 pub use crate::error::WardenError;
 pub use crate::handle::WardenHandle;
 pub use crate::record::ContentRetention;
-pub use crate::warden::{Answer, ExtraChanges, Notice, RefusedInput, TimeOutcome, Warden, WardenOptions};
+pub use crate::warden::{ExtraChanges, Notice, RefusedInput, TimeOutcome, Warden, WardenAnswer, WardenOptions};
 pub use lictor_event::{DELIVERY, EXCHANGE};

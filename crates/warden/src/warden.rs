@@ -70,7 +70,7 @@ pub struct Warden {
 
 /// What was decided about an event, and whether it was decided before.
 #[derive(Debug)]
-pub struct Answer {
+pub struct WardenAnswer {
     /// The decision.
     pub decision: Arc<Decision>,
     /// Whether the same event was decided before, and this is the decision of then.
@@ -81,7 +81,7 @@ pub struct Answer {
     pub(crate) stored: Option<String>,
 }
 
-impl Answer {
+impl WardenAnswer {
     /// The decision as a line of JSON; of a duplicate, the same line as before.
     pub fn line(&self) -> String {
         self.stored.clone().unwrap_or_else(|| self.decision.line())
@@ -114,7 +114,7 @@ impl RefusedInput {
 /// What else is saved together with decisions, once it is known what they are: all of it is, or nothing. It may be asked
 /// several times, and is for keys that are none of the warden's own. Where it loses against somebody else, nothing is decided
 /// and the conflict is told.
-pub type ExtraChanges<'a> = dyn Fn(&[Answer]) -> Vec<Change> + 'a;
+pub type ExtraChanges<'a> = dyn Fn(&[WardenAnswer]) -> Vec<Change> + 'a;
 
 /// Something that time brought about, not an event.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl Warden {
     /// Decides on an event: the answer may take effect. An event that was decided before is answered as it was then: one
     /// that says its `seq`, and one that says its `id` as long as nobody was answered about the session since, as after a
     /// crash. An event that does not say when it was happened `now`.
-    pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<Answer, WardenError> {
+    pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<WardenAnswer, WardenError> {
         self.decide_within(Capabilities::default(), event, now)
     }
 
@@ -203,7 +203,7 @@ impl Warden {
         means: Capabilities,
         event: &Event,
         now: Option<Time>,
-    ) -> Result<Answer, WardenError> {
+    ) -> Result<WardenAnswer, WardenError> {
         let (mut answers, _) = self.decide_each(means, std::slice::from_ref(event), &|_| Vec::new(), now)?;
         answers
             .pop()
@@ -212,7 +212,7 @@ impl Warden {
 
     /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
     /// durable is paid once.
-    pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<Answer>, WardenError> {
+    pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<WardenAnswer>, WardenError> {
         Ok(self.decide_with_extra(events, &|_| Vec::new(), now)?.0)
     }
 
@@ -223,7 +223,7 @@ impl Warden {
         events: &[Event],
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
+    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
         self.decide_each(Capabilities::default(), events, extra, now)
     }
 
@@ -233,7 +233,7 @@ impl Warden {
         events: &[Event],
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
+    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
         self.flush_outbox()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
         for _ in 0..MAX_ATTEMPTS {
@@ -266,7 +266,7 @@ impl Warden {
         sessions: &BTreeSet<String>,
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<(Vec<Answer>, Option<u64>), WardenError> {
+    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
         for session in sessions {
             self.turn += 1;
             self.hold(session)?;
@@ -314,7 +314,7 @@ impl Warden {
             let is_end = is_end && decision.action.goes_on();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
             let owed = self.late(Some(&session), owed, now, &mut records);
-            answers.push(Answer { decision, is_duplicate: false, owed, stored: None });
+            answers.push(WardenAnswer { decision, is_duplicate: false, owed, stored: None });
             decided_on.insert(session);
         }
         for (session, name, decision) in by_id {

@@ -14,7 +14,7 @@ use lictor_ledger::Ledger;
 use lictor_logic::Time;
 use lictor_policy::{FileResolver, Policy};
 use lictor_store::{Change, EmbeddedStore, ExpectedVersion, MemoryStore, Store, StoreError};
-use lictor_warden::{Answer, ContentRetention, Warden, WardenError, WardenHandle, WardenOptions};
+use lictor_warden::{ContentRetention, Warden, WardenAnswer, WardenError, WardenHandle, WardenOptions};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -44,7 +44,7 @@ fn pay(id: &str) -> Event {
     LogRecord { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
 }
 
-fn actions(answers: &[Answer]) -> Vec<Action> {
+fn actions(answers: &[WardenAnswer]) -> Vec<Action> {
     answers.iter().map(|answer| answer.decision.action).collect()
 }
 
@@ -52,7 +52,7 @@ fn actions(answers: &[Answer]) -> Vec<Action> {
 fn extra_changes_depend_on_decisions_and_share_version() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, None);
-    let along = |answers: &[Answer]| {
+    let along = |answers: &[WardenAnswer]| {
         let blocked = answers.iter().filter(|it| it.decision.action == Action::Block).count();
         vec![Change::put("mine/note", ExpectedVersion::Absent, vec![u8::try_from(blocked).unwrap()])]
     };
@@ -72,7 +72,7 @@ fn extra_changes_conflict_decides_nothing() {
     store.save(&[Change::put("mine/note", ExpectedVersion::Absent, b"of others".to_vec())]).unwrap();
     let mut warden = warden(&store, Some(ledger));
     let before = reader.size().unwrap();
-    let late = |_: &[Answer]| vec![Change::put("mine/note", ExpectedVersion::Absent, b"mine".to_vec())];
+    let late = |_: &[WardenAnswer]| vec![Change::put("mine/note", ExpectedVersion::Absent, b"mine".to_vec())];
     let refused = warden.decide_with_extra(&[pay("a")], &late, Some(Time(1)));
     assert!(matches!(refused, Err(WardenError::Store(StoreError::Conflict { ref key })) if key == "mine/note"));
     assert_eq!(reader.size().unwrap(), before, "nothing is written down");
@@ -98,8 +98,9 @@ fn come_too_late(store: &Arc<dyn Store>) {
     for number in 0..8 {
         let mut event = pay("a");
         event.session = Some(format!("session-{number}").as_str().into());
-        let along =
-            move |_: &[Answer]| vec![Change::put(format!("mine/{number}"), ExpectedVersion::Absent, vec![number])];
+        let along = move |_: &[WardenAnswer]| {
+            vec![Change::put(format!("mine/{number}"), ExpectedVersion::Absent, vec![number])]
+        };
         let sender = sender.clone();
         desk.decide_with_extra(vec![event], along, move |decided| sender.send((number, decided.is_ok())).unwrap());
     }
@@ -117,9 +118,10 @@ fn panic_fails_one_request_and_discards_its_state() {
         [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
     for store in &stores {
         let desk = WardenHandle::open(warden(store, None), || Time(1), |_| ()).unwrap();
-        let ask = |along: fn(&[Answer]) -> Vec<Change>| {
+        let ask = |along: fn(&[WardenAnswer]) -> Vec<Change>| {
             let (sender, receiver) = channel::<Vec<Action>>();
-            let then = move |decided: Result<(Vec<Answer>, _), _>| sender.send(actions(&decided.unwrap().0)).unwrap();
+            let then =
+                move |decided: Result<(Vec<WardenAnswer>, _), _>| sender.send(actions(&decided.unwrap().0)).unwrap();
             desk.decide_with_extra(vec![pay("a")], along, then);
             receiver.recv()
         };

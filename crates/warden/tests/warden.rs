@@ -235,7 +235,7 @@ fn repeated_id_is_duplicate_only_after_crash() {
     };
     let (pay, read) = (call("a", "pay"), call("b", "read"));
     let mut warden = Warden::open(guard(), Arc::clone(&store), None, options()).unwrap();
-    let action = |answer: &lictor_warden::Answer| Some(answer.decision.action);
+    let action = |answer: &lictor_warden::WardenAnswer| Some(answer.decision.action);
     let answers = warden.decide_all(&[pay.clone(), read.clone(), pay.clone()], None).unwrap();
     let actions: Vec<_> = answers.iter().map(action).collect();
     assert_eq!(actions, [Some(Action::Forward), Some(Action::Forward), Some(Action::Block)]);

@@ -14,7 +14,7 @@ use lictor::decode::{Fault, LogRecord};
 use lictor::event::Event;
 use lictor::guard::{Action, Decision};
 use lictor::json;
-use lictor_warden::{Answer, Notice, RefusedInput, TimeOutcome, WardenError, WardenHandle};
+use lictor_warden::{Notice, RefusedInput, TimeOutcome, WardenAnswer, WardenError, WardenHandle};
 
 use crate::args::GuardArgs;
 use crate::complaint;
@@ -94,12 +94,12 @@ fn read_all(desk: WardenHandle, said: &Sender<OutputLine>, waiting: &SyncSender<
 }
 
 /// Returns the answer to a line, and the findings if it ends a session.
-fn answer(line: u32, answers: Result<Vec<Answer>, Arc<WardenError>>) -> Vec<OutputLine> {
+fn answer(line: u32, answers: Result<Vec<WardenAnswer>, Arc<WardenError>>) -> Vec<OutputLine> {
     let answers = match answers {
         Ok(answers) => answers,
         Err(error) => return vec![unavailable(line, &error)],
     };
-    let said = |answer: Answer| {
+    let said = |answer: WardenAnswer| {
         let outcome = if answer.is_duplicate { Outcome::Compliant } else { outcome_of(&answer.decision) };
         let first = OutputLine { text: answer.line(), outcome, complaint: None, is_answer: true };
         std::iter::once(first).chain(answer.owed.into_iter().map(|notice| format_notice(Ok(notice))))

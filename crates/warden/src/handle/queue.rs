@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json};
 use super::{Decided, TICK_INTERVAL, Then};
 use crate::error::WardenError;
 use crate::record;
-use crate::warden::{Answer, Begun, Notice, RefusedInput, Warden};
+use crate::warden::{Begun, Notice, RefusedInput, Warden, WardenAnswer};
 
 /// How many events are decided together: what is one batch is durable at once, and answered at once.
 const MAX_BATCH_EVENTS: usize = 512;
@@ -51,7 +51,7 @@ pub(super) struct Asked {
 }
 
 /// What else is saved, by what was decided.
-type Others = Box<dyn Fn(&[Answer]) -> Vec<Change> + Send>;
+type Others = Box<dyn Fn(&[WardenAnswer]) -> Vec<Change> + Send>;
 
 pub(super) enum Question {
     Decide(Asked),
@@ -206,7 +206,7 @@ fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
     }
     if batch.len() > 1 {
         let events: Vec<Event> = batch.iter().flat_map(|asked| &asked.events).cloned().collect();
-        let extra = |answers: &[Answer]| {
+        let extra = |answers: &[WardenAnswer]| {
             let mut rest = answers;
             let mut changes = Vec::new();
             for asked in &batch {

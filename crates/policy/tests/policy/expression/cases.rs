@@ -176,6 +176,7 @@ fn arithmetic_is_exact_or_unknown() {
         ("5.5 % 2.0", "unknown: a whole number is needed here"),
         ("9223372036854775807 + 1", "unknown: `+` goes beyond the largest number"),
         ("-9223372036854775808 / -1", "unknown: `/` goes beyond the largest number"),
+        ("-9223372036854775808 % -1", "unknown: `%` goes beyond the largest number"),
         ("9223372036854775807 * 2", "unknown: `*` goes beyond the largest number"),
         ("-9223372036854775808 - 1", "unknown: `-` goes beyond the largest number"),
         ("1e308 * 10.0", "unknown: `*` goes beyond the largest number"),
