@@ -8,7 +8,7 @@ mod structuring;
 
 use std::error::Error;
 
-use lictor_logic::{After, Arena, Monitor, Name, Observation, TraceState, MonitorSet};
+use lictor_logic::{After, Arena, Monitor, MonitorSet, Name, Observation, TraceState};
 
 use crate::measure::once;
 use crate::table::Table;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::hint::black_box;
 
-use lictor_logic::{After, Arena, Facts, Monitor, MonitorId, Name, Observation, TraceState, Verdict, MonitorSet};
+use lictor_logic::{After, Arena, Facts, Monitor, MonitorId, MonitorSet, Name, Observation, TraceState, Verdict};
 
 use crate::letters::Letters;
 

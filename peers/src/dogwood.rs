@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use dogwood_language::{Authorizer, Decision, LoweredPolicySet, PolicySchema, ServiceSchema, parse_trace};
 use lictor::event::Event;
-use lictor_translate::export::{dogwood, fact_traces};
 use lictor::judge::Judge;
 use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
+use lictor_translate::export::{dogwood, fact_traces};
 
 use crate::rego::Verdicts;
 

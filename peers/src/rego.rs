@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use lictor::decode::{DecodedEvents, Format, LogRecord};
 use lictor::event::Event;
-use lictor_translate::export::{FactTrace, fact_traces, rego};
 use lictor::judge::Judge;
 use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
+use lictor_translate::export::{FactTrace, fact_traces, rego};
 use regorus::Engine;
 
 /// Which property an event breaks: the place of the event from zero, and the property.

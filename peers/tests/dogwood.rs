@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor_translate::import::dogwood::REASONS;
 use lictor_peers::dogwood::Both;
 use lictor_peers::dogwood::corpus::{Outcome, cases};
 use lictor_peers::random::Random;
 use lictor_peers::rego::events;
+use lictor_translate::import::dogwood::REASONS;
 
 /// How many of Dogwood's cases that look back are reproduced, at least.
 const REPRODUCED: usize = 736;

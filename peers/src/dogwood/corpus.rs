@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lictor_translate::import::dogwood::{PolicyFiles, ImportedPolicy};
 use lictor::judge::Judge;
 use lictor::policy::{FileResolver, Policy, PolicyText};
 use lictor::session::Session;
+use lictor_translate::import::dogwood::{ImportedPolicy, PolicyFiles};
 
 use crate::rego::events;
 
