@@ -40,7 +40,7 @@ def test_a_proposal_is_good_once_for_its_session_and_at_its_time(shop: Policy) -
         session.commit(proposal)
     late = session.propose(REFUND)
     session.observe({"kind": "user_message", "text": "hello"})
-    with pytest.raises(StateError, match="gone on"):
+    with pytest.raises(StateError, match="has changed since"):
         session.commit(late)
 
 
