@@ -9,7 +9,7 @@ use crate::random::Random;
 
 /// An agent that is judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
+pub struct DialogueCase {
     /// Its name.
     pub name: &'static str,
     /// Its policy.
@@ -21,26 +21,26 @@ pub struct Case {
 }
 
 /// The four agents.
-pub const CASES: [Case; 4] = [
-    Case {
+pub const CASES: [DialogueCase; 4] = [
+    DialogueCase {
         name: "shopper",
         policy: include_str!("dialogues/shopper.yaml"),
         main: ("lookup_customer", "support", &["email", "order_id"]),
         consented: ("send_marketing_email", "marketing", false),
     },
-    Case {
+    DialogueCase {
         name: "airline",
         policy: include_str!("dialogues/airline.yaml"),
         main: ("find_flight", "flight_ops", &["email", "order_id"]),
         consented: ("send_offer", "marketing", false),
     },
-    Case {
+    DialogueCase {
         name: "medagent",
         policy: include_str!("dialogues/medagent.yaml"),
         main: ("read_chart", "treatment", &["dob", "email", "health", "order_id"]),
         consented: ("enrol_in_study", "research", true),
     },
-    Case {
+    DialogueCase {
         name: "finassist",
         policy: include_str!("dialogues/finassist.yaml"),
         main: ("verify_identity", "kyc", &["address", "dob", "email", "gov_id"]),
@@ -147,7 +147,7 @@ fn list(items: &[&str]) -> String {
 }
 
 /// A dialogue, as native lines.
-pub fn dialogue(case: &Case, family: Family, register: Register, random: &mut Random) -> String {
+pub fn dialogue(case: &DialogueCase, family: Family, register: Register, random: &mut Random) -> String {
     let person = format!("person{}@example.org", random.below(5));
     let mut writer = Writer { text: String::new(), person, calls: 0, minute: 0 };
     let (tool, purpose, needed) = case.main;

@@ -15,7 +15,7 @@ use crate::rego::Verdicts;
 
 /// A policy, judged by both.
 #[derive(Debug)]
-pub struct Both {
+pub struct DogwoodComparison {
     policy: Policy,
     judge: Judge,
     service: ServiceSchema,
@@ -28,9 +28,9 @@ pub struct Both {
     pub left_out: Vec<String>,
 }
 
-impl Both {
+impl DogwoodComparison {
     /// Makes a policy ready for both. What types values have, the events tell.
-    pub fn new(text: &str, sample: &[Event]) -> Result<Both, String> {
+    pub fn new(text: &str, sample: &[Event]) -> Result<DogwoodComparison, String> {
         let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
         let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
         let traces = fact_traces(&mut judge, [("sample".into(), sample)]);
@@ -47,7 +47,7 @@ impl Both {
         let ids = text.lines().filter_map(|line| line.strip_prefix("@id(\"")?.strip_suffix("\")"));
         let statements = std::iter::once("").chain(ids).map(str::to_owned).collect();
         let left_out = exported.left_out.into_iter().map(|left| left.property).collect();
-        Ok(Both { policy: loaded.policy, judge, service, text, actions, statements, left_out })
+        Ok(DogwoodComparison { policy: loaded.policy, judge, service, text, actions, statements, left_out })
     }
 
     /// Dogwood's engine before the first event, ready to be asked event by event.

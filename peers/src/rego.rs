@@ -15,22 +15,22 @@ pub type Verdicts = BTreeSet<(usize, String)>;
 
 /// A policy, judged by both.
 #[derive(Debug)]
-pub struct Both {
+pub struct RegoComparison {
     judge: Judge,
     engine: Engine,
     /// The properties that Rego cannot express.
     pub left_out: Vec<String>,
 }
 
-impl Both {
+impl RegoComparison {
     /// Makes a policy ready for both.
-    pub fn new(text: &str) -> Result<Both, String> {
+    pub fn new(text: &str) -> Result<RegoComparison, String> {
         let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
-        Both::of(&loaded.policy)
+        RegoComparison::of(&loaded.policy)
     }
 
     /// Makes a policy that is loaded already ready for both.
-    pub fn of(policy: &Policy) -> Result<Both, String> {
+    pub fn of(policy: &Policy) -> Result<RegoComparison, String> {
         let judge = Judge::new(policy).map_err(|problems| format!("{problems:?}"))?;
         let exported = rego::policy(policy, &[]);
         let mut engine = Engine::new();
@@ -38,7 +38,7 @@ impl Both {
             engine.add_policy(name, text.clone()).map_err(|error| format!("{error:#}\n{text}"))?;
         }
         let left_out = exported.left_out.into_iter().map(|left| left.property).collect();
-        Ok(Both { judge, engine, left_out })
+        Ok(RegoComparison { judge, engine, left_out })
     }
 
     /// What Lictor finds in a session, as far as Rego can say it.

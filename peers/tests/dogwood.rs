@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor_peers::dogwood::Both;
+use lictor_peers::dogwood::DogwoodComparison;
 use lictor_peers::dogwood::corpus::{Outcome, cases};
 use lictor_peers::random::Random;
 use lictor_peers::rego::events;
@@ -12,7 +12,7 @@ use lictor_translate::import::dogwood::REASONS;
 const REPRODUCED: usize = 736;
 
 #[test]
-fn dogwoods_own_cases_are_reproduced_or_refused_for_a_reason() {
+fn dogwood_cases_are_reproduced_or_refused() {
     let mut table: BTreeMap<(bool, String), usize> = BTreeMap::new();
     let (mut decisions, mut disagreeing) = (0, Vec::new());
     for case in cases().unwrap() {
@@ -128,11 +128,11 @@ fn trace(facts: &[&str], random: &mut Random) -> String {
 }
 
 #[test]
-fn what_is_exported_is_decided_alike_event_by_event() {
+fn exported_policies_get_same_decisions_in_dogwood() {
     for (place, (policy, facts)) in POLICIES.iter().enumerate() {
         let mut random = Random::new(place as u64);
         let sample: String = (0..20).map(|_| trace(facts, &mut random)).collect();
-        let mut both = Both::new(policy, &events(&sample).unwrap()).unwrap();
+        let mut both = DogwoodComparison::new(policy, &events(&sample).unwrap()).unwrap();
         let mut broken: BTreeMap<String, usize> = BTreeMap::new();
         for _ in 0..120 {
             let lines = trace(facts, &mut random);

@@ -3,16 +3,16 @@
 use lictor::pack::packs;
 use lictor_peers::dialogues::{ATTACKS, CASES, Family, Register, dialogue};
 use lictor_peers::random::Random;
-use lictor_peers::rego::{Both, events};
+use lictor_peers::rego::{RegoComparison, events};
 
 /// Dialogues for each case, family and register.
 const EACH: usize = 20;
 
 #[test]
-fn all_720_dialogues_get_the_same_verdicts() {
+fn dialogues_get_same_verdicts_in_rego() {
     let (mut traces, mut violating, mut verdicts) = (0, 0, 0);
     for (place, case) in CASES.iter().enumerate() {
-        let mut both = Both::new(case.policy).unwrap();
+        let mut both = RegoComparison::new(case.policy).unwrap();
         let cells = ATTACKS.iter().flat_map(|family| [(*family, Register::Plain), (*family, Register::TwoTurns)]);
         for (cell, (family, register)) in cells.chain([(Family::Benign, Register::Plain)]).enumerate() {
             let mut random = Random::new((place * 100 + cell) as u64);
@@ -37,12 +37,12 @@ fn all_720_dialogues_get_the_same_verdicts() {
 
 /// The examples of all pages of all packs: every operator that packs use, aggregates included.
 #[test]
-fn the_examples_of_packs_get_the_same_verdicts() {
+fn pack_examples_get_same_verdicts_in_rego() {
     let (mut traces, mut verdicts) = (0, 0);
     for pack in packs() {
         for page in &pack.pages {
             let loaded = pack.policy(page).unwrap();
-            let mut both = Both::of(&loaded.policy).unwrap();
+            let mut both = RegoComparison::of(&loaded.policy).unwrap();
             for trace in &page.traces {
                 let lines: Vec<&str> = trace.lines.iter().map(|line| line.text.as_str()).collect();
                 let events = events(&lines.join("\n")).unwrap();

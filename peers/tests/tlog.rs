@@ -55,7 +55,7 @@ fn fill(folder: &Path, records: u64) -> (Ledger, VerifierKey) {
 }
 
 #[test]
-fn others_verify_our_checkpoints_tiles_and_proofs_and_we_make_the_proofs_they_make() {
+fn ledger_and_proofs_agree_with_tlog_tiles() {
     for records in [2, 255, 256, 257, 1000, 66_000] {
         let folder = tempfile::tempdir().unwrap();
         let (ledger, key) = fill(folder.path(), records);
@@ -82,7 +82,7 @@ fn others_verify_our_checkpoints_tiles_and_proofs_and_we_make_the_proofs_they_ma
 }
 
 #[test]
-fn others_follow_a_rotated_key() {
+fn rotated_key_is_accepted_by_signed_note() {
     let folder = tempfile::tempdir().unwrap();
     let (ledger, first) = fill(folder.path(), 10);
     let old = theirs(&ledger.checkpoint().unwrap(), &first);

@@ -215,7 +215,7 @@ $ lictor not-an-example
     }
 
     #[test]
-    fn a_blessed_page_has_nothing_wrong_and_keeps_the_rest() {
+    fn blessed_page_passes_check_and_keeps_rest() {
         let blessed = bless(PAGE, &mut answer).unwrap();
         assert!(check("page.md", &blessed, &mut answer).1.is_empty(), "{blessed}");
         assert!(blessed.contains("\n   a, sooner or later\n   ```\n"), "{blessed}");
@@ -225,14 +225,14 @@ $ lictor not-an-example
     }
 
     #[test]
-    fn an_output_that_nobody_can_check_is_refused() {
+    fn output_of_unknown_command_is_refused() {
         let (count, complaints) = check("page.md", "```console\n$ make\nall is well\n```\n", &mut answer);
         assert_eq!(count, 0);
         assert!(complaints[0].starts_with("page.md:2: the output of `make` is shown but cannot be checked"));
     }
 
     #[test]
-    fn a_command_that_cannot_run_is_a_complaint() {
+    fn failing_command_is_a_complaint() {
         let (_, complaints) = check("page.md", "```console\n$ lictor nonsense\n```\n", &mut answer);
         assert_eq!(complaints, ["page.md:2: `lictor nonsense`: unexpected script lictor nonsense"]);
     }

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn printed_line_is_read_and_nonsense_is_an_error() {
+    fn ratio_line_is_parsed_or_refused() {
         let read = |line: &str| Ratio::from_line("audit", "2026-11-16", line);
         assert_eq!(read("ratio: to-sonic 1.82 lower"), Some(Ok(ratio("audit/to-sonic", 1.82, Better::Lower))));
         assert_eq!(read("  lictor audit  1.82 x"), None);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn worse_by_more_than_fifteen_percent_is_named_in_both_directions() {
+    fn ratio_beyond_tolerance_is_reported_in_both_directions() {
         let record = [ratio("a/low", 2.0, Better::Lower), ratio("a/high", 20.0, Better::Higher)];
         let measured =
             |low: f64, high: f64| [ratio("a/low", low, Better::Lower), ratio("a/high", high, Better::Higher)];
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ratio_that_was_not_measured_is_named_if_its_benchmark_ran() {
+    fn missing_ratio_is_reported_if_benchmark_ran() {
         let record = [ratio("a/x", 2.0, Better::Lower), ratio("b/y", 2.0, Better::Lower)];
         let complaints = compare(&record, &[], &["a"]);
         assert_eq!(complaints, ["a/x is on record (2.000) but was not measured"]);

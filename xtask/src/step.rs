@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_step_fails_the_whole_however_many_pass_after_it() {
+    fn failed_step_fails_the_whole_run() {
         let mut tally = tally(false);
         tally.step("first", || Err("broken".into()));
         tally.step("second", || Ok(Outcome::Passed));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn skipped_step_is_not_passed_and_fails_on_a_build_server() {
+    fn skipped_step_fails_only_on_build_server() {
         for (is_ci, expected) in [(false, (0, 0, 1)), (true, (0, 1, 0))] {
             let mut tally = tally(is_ci);
             tally.step("only", || Ok(Outcome::Skipped("nothing there".into())));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_count_one_by_one_and_skipped_tests_are_listed() {
+    fn tests_are_counted_and_skips_are_listed() {
         let skip = Skip { name: "a".into(), reason: "no formats".into() };
         let mut tally = tally(true);
         tally.step("good", || Ok(Outcome::Tested(Counts { passed: 7, failed: 0, skipped: vec![skip] })));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_cannot_succeed_is_a_failed_step() {
+    fn failing_cargo_call_is_a_failed_step() {
         let mut tally = tally(false);
         tally.cargo("nonsense", Cargo::new(["--no-such-flag"]));
         tally.tests("nonsense", Cargo::new(["--no-such-flag"]));

@@ -206,7 +206,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn skipped_test_is_named_and_not_counted_as_passed() {
+    fn skipped_test_is_not_counted_as_passed() {
         let (shown, transcript) = read(PASSED);
         let expected = Counts { passed: 1, failed: 0, skipped: vec![skip("a", "no formats")] };
         assert_eq!(transcript.into_counts(), expected);
@@ -223,7 +223,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn skip_past_the_harness_is_named_by_its_file() {
+    fn skip_on_standard_error_names_its_file() {
         let mut transcript = read("test result: ok. 3 passed; 0 failed").1;
         transcript.read_errors("     Running tests/serve/main.rs (target/debug/deps/serve-1)");
         transcript.read_errors("SKIPPED: no server");

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_headings_and_rules_of_tables_are_not_prose() {
+    fn prose_leaves_out_code_headings_and_rules() {
         let page = "---\nname: x\n---\n# Title\n\nOne two.\nThree.\n\n```sh\nls -l\n```\n- first\n- second\n  more\n\n| a | b \\| c |\n|---|---|\n";
         assert_eq!(prose(page), ["One two. Three.", "first", "second more", "a", "b \\| c"]);
     }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn short_pieces_are_no_sentences_and_long_ones_are_counted() {
+    fn short_sentences_are_skipped_and_long_ones_counted() {
         let count = Count::of(&format!("Two words. {}end.", "Word ".repeat(31)));
         assert_eq!((count.words, count.sentences, count.long), (32, 1, 1));
     }

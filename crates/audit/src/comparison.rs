@@ -17,8 +17,8 @@ pub struct AuditComparison<'a> {
 }
 
 impl<'a> AuditComparison<'a> {
-    /// Compares two audits of the same logs. A finding is the same if the same property, by its name, is broken by the
-    /// same event of the same session for the same values.
+    /// Compares two audits of the same logs. A finding is the same if the same property, by its name, is violated by
+    /// the same event of the same session for the same values.
     pub fn new(old: &'a Report, new: &'a Report) -> AuditComparison<'a> {
         let prints = |report: &'a Report| -> HashSet<&'a str> {
             report.findings.iter().map(|finding| finding.fingerprint.as_str()).collect()

@@ -143,8 +143,8 @@ impl Progress for () {
 
 /// Judges all sessions of the inputs.
 ///
-/// Shared histories are judged in the order of time, whatever order the files have, and continue with
-/// the histories that the judge keeps from earlier audits.
+/// Shared histories are judged in the order of time, not of files, and continue with the histories that the judge keeps
+/// from earlier audits.
 pub fn audit(
     judge: &mut Judge,
     inputs: &[Input],

@@ -155,7 +155,7 @@ impl Shard {
         self.judge.advance(&mut open.state, event);
         let name = || event.session.clone().unwrap_or_else(|| Text::new(&open.file));
         if let Some(history_event) = self.judge.last_history_event(&open.state, event, name, self.shows_content) {
-            // Events of one session stay in their order, whatever their lines and times.
+            // Events of one session stay in their order, independent of lines and times.
             open.latest = (open.latest.0.max(event.time), open.latest.1.max(place));
             let (time, order) = open.latest;
             self.history.push(HistoryEntry { time, order, change: HistoryChange::Event(history_event) });

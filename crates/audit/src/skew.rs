@@ -1,9 +1,9 @@
 //! Clock skew: verdicts on time bounds that hold however wrong the clocks were.
 //!
 //! If the clock of each source is wrong by at most so much, the distance of two events is wrong by at most twice as
-//! much. Each property with bounds in time is judged twice: loosened by that much, and tightened. What breaks the loose
-//! one breaks the property however the clocks were wrong; what satisfies the tight one satisfies it; anything else is
-//! inconclusive. The order of the events is taken from the log.
+//! much. Each property with bounds in time is judged twice: loosened by that much, and tightened. A trace that violates
+//! the loose one violates the property for all clock errors. A trace that satisfies the tight one satisfies it.
+//! Anything else is inconclusive. The order of the events is taken from the log.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ enum SkewedFormula {
 
 fn skew_formula(text: &str, distance: Span) -> SkewedFormula {
     let mut arena = Arena::new();
-    // What the loader of policies accepts can be parsed.
+    // A formula that the policy loader accepts can be parsed.
     let Ok(formula) = arena.parse(text) else { return SkewedFormula::Untimed };
     let mut bounds = BoundShift { arena, distance, is_timed: false, is_uncovered: false };
     let (loose, tight) = (bounds.shift(formula, true), bounds.shift(formula, false));
@@ -129,7 +129,7 @@ impl BoundShift {
             Node::True | Node::False | Node::Fact(_) | Node::Compare(..) => f,
             Node::Measure(..) => {
                 self.is_uncovered |= node.measures_time();
-                // What is gathered may have bounds of its own.
+                // The body of an aggregate may have bounds of its own.
                 for operand in node.operands() {
                     let was_timed = std::mem::take(&mut self.is_timed);
                     self.shift(operand, loose);

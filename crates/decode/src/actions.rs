@@ -1,9 +1,9 @@
 //! Plain text, one action a line, as people print what an agent does.
 //!
-//! Lines may be numbered in any of the usual ways (`3.`, `3)`, `Step 3:`, `Step: 3 Action:`), begin with a bullet, or be
-//! set in Markdown; what is left is the action, and the number is its `seq`. Blank lines, rules, fences, headings with
-//! `#`, and lines that end in a colon to announce a list are no actions. An action is the n-th such line: numbers may
-//! start over within a file.
+//! Lines may be numbered in any of the usual ways (`3.`, `3)`, `Step 3:`, `Step: 3 Action:`), begin with a bullet, or
+//! be set in Markdown; what is left is the action, and the number is its `seq`. Blank lines, rules, fences, headings
+//! with `#`, and lines that end in a colon to announce a list are no actions. An action is the n-th such line: numbers
+//! may start over within a file.
 
 use super::conversation::Stamp;
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};

@@ -2,8 +2,8 @@
 //!
 //! A run begins with a `session_start` that has the benchmark's metadata (suite, tasks, attack, utility, security), so
 //! that findings can be compared with it. Where the answer of a tool contains a text of the run's `injections`, it has
-//! the label `injection_detected`: that is the run file's own record of the attack, not a guess.
-//! Tools print what they return as YAML, with their own line breaks and escapes, so only letters and digits are compared.
+//! the label `injection_detected`: that is the run file's own record of the attack, not a guess. Tools print what they
+//! return as YAML, with their own line breaks and escapes, so only letters and digits are compared.
 
 use super::call_pairing::CallPairing;
 use super::conversation::Stamp;

@@ -1,8 +1,8 @@
 //! Anthropic managed agents: the events of a session, as the client sends them and as the service streams them back.
 //!
-//! A record is an event, or a call of the client library with its payload: `["client.beta.sessions.…", …]`. An event that
-//! the user sends comes back in the stream, with an id and a time; both are one event. It is emitted when it comes back,
-//! or when the agent acts first.
+//! A record is an event, or a call of the client library with its payload: `["client.beta.sessions.…", …]`. An event
+//! that the user sends comes back in the stream, with an id and a time; both are one event. It is emitted when it comes
+//! back, or when the agent acts first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -200,7 +200,7 @@ impl AnthropicAgentsDecoder {
             "user.tool_confirmation" => {
                 let kind = match value.text("result") {
                     Some("allow") => Kind::Approval,
-                    // Whatever is not a yes is a no.
+                    // Anything but a yes is a no.
                     _ => Kind::Denial,
                 };
                 let mut event = Event::new(kind);

@@ -1,8 +1,8 @@
 //! Reads one message of a chat, in the shapes of OpenAI, Anthropic and their imitators.
 //!
-//! Both vendors write `{role, content}`, and many logs mix their habits, so there is one reader for both: tool calls are
-//! beside the content (`tool_calls`, `function_call`) or blocks within it (`tool_use`), answers are messages of their
-//! own (`role: tool`) or blocks (`tool_result`). Reasoning is not an event.
+//! Both vendors write `{role, content}`, and many logs mix their habits, so there is one reader for both: tool calls
+//! are beside the content (`tool_calls`, `function_call`) or blocks within it (`tool_use`), answers are messages of
+//! their own (`role: tool`) or blocks (`tool_result`). Reasoning is not an event.
 
 use super::content::Content;
 use lictor_event::{Arguments, Event, Kind};

@@ -1,8 +1,8 @@
 //! Codex session files (rollouts).
 //!
-//! Messages and calls of the model are in `response_item` records, in the shape of the Responses API. `event_msg` records
-//! repeat much of it as the terminal showed it: a message of the same text, and the begin and end of a call that the items
-//! hold, become one event. Instructions that Codex inserts into user messages are system messages here.
+//! Messages and calls of the model are in `response_item` records, in the shape of the Responses API. `event_msg`
+//! records repeat much of it as the terminal showed it: a message of the same text, and the begin and end of a call
+//! that the items hold, become one event. Instructions that Codex inserts into user messages are system messages here.
 
 mod terminal_log;
 

@@ -1,8 +1,8 @@
 //! Requests and responses in the envelopes in which they are logged.
 //!
 //! A proxy, a batch file or a small logger puts a request and its response into one record: `{request, response}`,
-//! `{input, output}`, `{messages, response}`, `{custom_id, body}`. An envelope is opened here; the decoder of its format
-//! reads the content.
+//! `{input, output}`, `{messages, response}`, `{custom_id, body}`. An envelope is opened here; the decoder of its
+//! format reads the content.
 
 use lictor_json::Json;
 
@@ -41,8 +41,7 @@ pub(super) fn open_envelope(value: &Json) -> Option<Envelope<'_>> {
     } else if let (Some(input), Some(output)) = (member("input"), member("output")) {
         (Some(input), Some(output))
     } else {
-        // Lines of a batch: what was asked is in one file, what came back in another, and an id tells what belongs
-        // together.
+        // Lines of a batch: requests are in one file, responses in another, and an id pairs them.
         session?;
         let failed = member("error").map(|_| value);
         (member("body").or_else(|| member("params")), member("response").or_else(|| member("result")).or(failed))

@@ -1,9 +1,9 @@
 //! Files, directories, globs and standard input, read as records.
 //!
-//! [`find`] turns paths, directories, globs and `-` into [`Input`]s. An input is read as [`Chunks`]: blocks of some tens of
-//! kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded in parallel. A [`Chunk`]
-//! returns its [`LogRecords`], and a fault for each place that could not be read: a mistake costs its record, never the
-//! rest of the file.
+//! [`find`] turns paths, directories, globs and `-` into [`Input`]s. An input is read as [`Chunks`]: blocks of some
+//! tens of kilobytes that end where a record ends, so that memory stays flat and chunks can be decoded in parallel. A
+//! [`Chunk`] returns its [`LogRecords`], and a fault for each place that could not be read: a mistake costs its record,
+//! never the rest of the file.
 //!
 //! The first bytes of a file decide how it is read, not its name:
 //!

@@ -1,8 +1,8 @@
 //! LangSmith: runs as its API and exports give them, and batches as its libraries send them.
 //!
-//! In a batch a run is posted and then patched; a patch without an id is known by the last step of its dotted order. The
-//! dotted order also says which of two runs came first. A chain is a frame around other runs. The thread that a run's
-//! metadata names is its session; the field `session_id` of a run is its project and names none.
+//! In a batch a run is posted and then patched; a patch without an id is known by the last step of its dotted order.
+//! The dotted order also says which of two runs came first. A chain is a frame around other runs. The thread that a
+//! run's metadata names is its session; the field `session_id` of a run is its project and names none.
 
 use std::collections::HashMap;
 

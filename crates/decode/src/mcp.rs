@@ -45,7 +45,7 @@ pub(super) struct McpDecoder {
 struct PendingRequest {
     method: Text,
     id: Text,
-    /// What it asks for: the name of a tool or prompt, a resource.
+    /// Its object: the name of a tool or prompt, a resource.
     params: Json,
 }
 

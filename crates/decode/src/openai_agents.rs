@@ -1,7 +1,7 @@
 //! Traces of the OpenAI Agents SDK, as its exporter sends them.
 //!
-//! A trace names the workflow and the group (the session); each span has its own type of data. The input of a model is in
-//! `generation` spans only; `response` spans of the standard exporter hold only an id.
+//! A trace names the workflow and the group (the session); each span has its own type of data. The input of a model is
+//! in `generation` spans only; `response` spans of the standard exporter hold only an id.
 
 use std::collections::HashMap;
 

@@ -157,7 +157,7 @@ impl OpenaiResponsesDecoder {
                 out,
             );
         }
-        // What the service keeps for a conversation is not sent again.
+        // The history that the service keeps is not sent again.
         if let Some(name) = find_conversation(value) {
             self.conversations.enter_session(name, stamp);
             let index = self.conversations.current();

@@ -2,8 +2,8 @@
 //!
 //! OTLP/JSON as collectors write it (`resourceSpans`, `resourceLogs`), and single spans and events as exporters print
 //! them. Spans that follow OpenInference inside OTLP are read by those conventions (see [`openinference`]); spans of
-//! other work (HTTP, databases) are skipped. The GenAI conventions have changed their names often, and all of them are in
-//! use: see [`genai`].
+//! other work (HTTP, databases) are skipped. The GenAI conventions have changed their names often, and all of them are
+//! in use: see [`genai`].
 //!
 //! Spans come in any order, so all events are emitted at the end of the file; see [`spans`](super::spans).
 

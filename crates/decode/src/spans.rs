@@ -3,8 +3,8 @@
 //! Tracing tools write a span for each call of a model or a tool, children before parents or after, and each call of a
 //! model repeats the conversation so far. Here the spans of a file are gathered, and [`emit`](Spans::emit) adds the
 //! events in the order of time: a model's input when its span starts, its output when it ends, a tool's call and answer
-//! likewise. A repeated input becomes one event (see [`history`]), and so does a call that several spans show: the model
-//! that asked for it, the framework that ran it, the protocol that carried it.
+//! likewise. A repeated input becomes one event (see [`history`]), and so does a call that several spans show: the
+//! model that asked for it, the framework that ran it, the protocol that carried it.
 //!
 //! A span belongs to the session that it or its nearest ancestor names, else to the only session its trace names, else
 //! to the session of its trace. The agent is found in the same way.
@@ -49,7 +49,7 @@ pub(super) enum Work {
     Frame,
     /// A model was asked.
     Model { input: Vec<Event>, output: Vec<Event> },
-    /// A tool was called and, unless the span broke off, answered.
+    /// A tool was called and, unless the span was truncated, answered.
     Tool { call: Box<Event>, answer: Option<Box<Event>> },
     /// Something that happened when the span started.
     Start(Box<Event>),
@@ -138,7 +138,7 @@ impl Spans {
                 event.session.clone_from(&span.session);
                 event.time = if step.late { span.end } else { span.start };
                 event.source = span.source.clone();
-                // What users and operators say is no act of the agent.
+                // Messages of users and operators are no acts of the agent.
                 if event.agent.is_none() && !matches!(event.kind, Kind::UserMessage | Kind::SystemMessage) {
                     event.agent.clone_from(&span.agent);
                 }

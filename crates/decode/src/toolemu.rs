@@ -1,7 +1,7 @@
 //! ToolEmu runs: one run a record, as steps of a tool, its arguments, and the answer that an emulator made up.
 //!
-//! A run begins with a `session_start` that has its case and the labels of its judges. Arguments are a text that mostly is
-//! JSON; where it is not, they are unknown. An answer that is an object with an `error` is a failure.
+//! A run begins with a `session_start` that has its case and the labels of its judges. Arguments are a text that mostly
+//! is JSON; where it is not, they are unknown. An answer that is an object with an `error` is a failure.
 
 use super::attributes::parse_embedded;
 use super::conversation::Stamp;

@@ -1,8 +1,8 @@
 //! Annotators: programs that find out more about events before anything is judged.
 //!
-//! An annotator says which facts it can answer about an event and is asked about a batch of events at a time. It cannot
-//! make a session worse by failing: for every fact that it was to answer and did not (an error, a panic, too few answers),
-//! the event carries [`Says::Failed`], and the fact is unknown.
+//! An annotator names the facts it can answer about an event, and answers for a batch of events at a time. A failure
+//! (an error, a panic, too few answers) cannot harm a session: the event then carries [`Says::Failed`] for each missing
+//! answer, and the fact is unknown.
 //!
 //! ```
 //! use lictor_event::annotator::{Annotation, Annotator, AnnotatorError, Annotators};
@@ -54,8 +54,8 @@ pub trait Annotator: Send + Sync {
     fn annotate(&self, events: &[&Event]) -> Vec<Result<Annotation, AnnotatorError>>;
 }
 
-/// An annotator that waits for others. The driver that polls it decides how long: a future that is dropped is recorded by
-/// [`record_failure`].
+/// An annotator that waits for other services. The caller that polls it sets the timeout, and records a dropped future
+/// by [`record_failure`].
 pub trait AsyncAnnotator: Send + Sync {
     /// Returns its name and version, which its answers carry.
     fn name(&self) -> &str;
@@ -168,7 +168,7 @@ struct Batch(Vec<(usize, Vec<Fact>)>);
 
 impl Batch {
     fn gather(events: &[Event], questions: impl Fn(&Event) -> Vec<Fact>) -> Batch {
-        // Which questions there are must not bring the caller down either.
+        // A panic in `questions` must not reach the caller either.
         let asked = |event: &Event| catch_unwind(AssertUnwindSafe(|| questions(event))).unwrap_or_default();
         let gathered = events.iter().enumerate().map(|(place, event)| (place, asked(event)));
         Batch(gathered.filter(|(_, questions)| !questions.is_empty()).collect())

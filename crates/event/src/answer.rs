@@ -1,7 +1,7 @@
-//! Answers of labelers: who says what about an event.
+//! Answers of labelers about an event.
 //!
-//! An answer is evidence, not truth. *Yes* makes its fact known to hold and *no* known not to; a labeler that is unclear or
-//! failed leaves it unknown, and so do a yes and a no about the same fact.
+//! An answer is evidence, not truth. *Yes* makes its fact known to hold and *no* known not to; a labeler that is
+//! unclear or failed leaves it unknown. A yes and a no about the same fact make it unknown too.
 //!
 //! ```json
 //! {"fact":"threatens","says":"no","score":0.91,"chance":0.04,"by":"small@7f3a","key":"c0ffee"}
@@ -55,7 +55,7 @@ impl Says {
 }
 
 impl Answer {
-    /// Returns an answer without a score, by nobody in particular.
+    /// Returns an answer without a score and without a labeler's name.
     pub fn new(fact: Fact, says: Says) -> Answer {
         Answer { fact, says, score: None, chance: None, by: None, key: None }
     }
@@ -67,7 +67,7 @@ impl Answer {
         self
     }
 
-    /// Reads an answer as the line format writes it, or says what is wrong with it.
+    /// Reads an answer in the line format; the error says what is wrong with it.
     pub(crate) fn from_json(value: &Json) -> Result<Answer, String> {
         let object = value.as_object().ok_or("expected an object")?;
         let text = |key: &str| match object.get(key) {

@@ -1,9 +1,9 @@
 //! Hashes of the content of events, to compare events by.
 //!
 //! Two events with equal hashes have the same content, however they were written: arguments as a text or as a value,
-//! their keys in any order. The hash is cryptographic because the log's writer may be an attacker: two different messages
-//! with one hash would hide the second. It is BLAKE3, since every request of an agent sends its whole history again: the
-//! hashes must cost little also on processors without instructions for SHA-256.
+//! their keys in any order. The hash is cryptographic because the log's writer may be an attacker: two different
+//! messages with one hash would hide the second. It is BLAKE3, since every request of an agent sends its whole history
+//! again: the hashes must cost little also on processors without instructions for SHA-256.
 
 use blake3::Hasher;
 

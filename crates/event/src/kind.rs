@@ -20,7 +20,7 @@ pub enum Kind {
     ToolResult,
     /// A person gave, refused or withdrew consent, as the application's own record says.
     Consent,
-    /// A person's data was to be forgotten.
+    /// A person's data must be erased.
     Erasure,
     /// A person allowed something.
     Approval,

@@ -1,4 +1,4 @@
-//! Events: what an agent did, one step at a time.
+//! Events: the steps of an agent.
 
 use std::sync::Arc;
 
@@ -23,12 +23,13 @@ pub use time::{parse_time, write_time};
 /// The text that replaces a redacted part.
 pub const MASK: &str = "[redacted]";
 
-/// A field of events by which whoever drives a warden tells one from another that says the same, where it has no number of
-/// its own: an event that comes again with the same one is the same.
+/// The event field with the caller's delivery number. It tells events with equal content and no `seq` apart: a warden
+/// treats an event with a known delivery number and the same content as a duplicate.
 pub const DELIVERY: &str = "delivery";
 
-/// A field of events by which whoever drives a warden tells with which exchange they came, if it has records of those. It is
-/// no part of what is decided on, and stands in the body of the record: 32 hexadecimal digits, and nothing else is taken for it.
+/// The event field with the id of the exchange that the event came with, if the caller records exchanges: 32 lower-case
+/// hexadecimal digits. It does not affect the decision; the warden moves it to the body of the record and ignores any
+/// other value.
 pub const EXCHANGE: &str = "exchange";
 
 /// The JSON Schema of Lictor's own event lines.
@@ -64,7 +65,7 @@ pub struct Event {
     pub text: Option<Text>,
     /// Whether a call failed or an answer reports an error.
     pub failed: bool,
-    /// The recipient: the agent that takes over, or the one to whom data is disclosed.
+    /// The recipient: the agent that takes over, or the one that receives disclosed data.
     pub to: Option<Text>,
     /// The purposes it serves.
     pub purposes: Option<Vec<Text>>,
@@ -74,7 +75,7 @@ pub struct Event {
     pub subjects: Option<Vec<Text>>,
     /// Names of facts that other tools found to hold for it.
     pub labels: Vec<Text>,
-    /// What labelers say about it, and who said so.
+    /// The answers of labelers about it, with their names.
     pub answers: Vec<Answer>,
     /// The facts themselves, for logs that hold nothing but facts.
     pub facts: Vec<Fact>,

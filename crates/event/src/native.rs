@@ -107,8 +107,8 @@ fn find_misspelling(kind: &str) -> Option<String> {
     Some(format!("unknown kind `{kind}`; write `{known}`"))
 }
 
-/// Whether a member called `answers` holds answers of labelers. Logs have members of that name with other things in them,
-/// which are kept as they are.
+/// Whether a member called `answers` holds answers of labelers. Logs have members of that name with other things in
+/// them, which are kept as they are.
 fn is_answers(value: &Json) -> bool {
     let is_one = |value: &Json| value.get("fact").is_some() && value.get("says").is_some();
     value.as_array().is_some_and(|list| list.iter().any(is_one))

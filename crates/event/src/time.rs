@@ -1,7 +1,7 @@
 //! Times as logs write them.
 //!
-//! Nearly every log writes `2026-05-01T10:00:03.25Z`; that shape is parsed in a few nanoseconds. Any other goes to a full
-//! parser, which agrees with the fast one on all that both read.
+//! Nearly every log writes `2026-05-01T10:00:03.25Z`; that shape is parsed in a few nanoseconds. Any other goes to a
+//! full parser, which agrees with the fast one on all that both read.
 
 use lictor_logic::Time;
 

@@ -22,14 +22,14 @@ pub struct ApprovalRequest {
     pub call: String,
     /// The call as it would be forwarded, if it was rewritten: a line of Lictor's own format.
     pub rewritten: Option<String>,
-    /// Until when a reviewer may answer, as text.
+    /// The time until which a reviewer may answer, as text.
     pub until: Option<String>,
     /// The properties that the reviewer is asked about.
     pub properties: Vec<String>,
 }
 
 impl ApprovalRequest {
-    /// The request that a decision makes.
+    /// Returns the request for a decision that needs a reviewer.
     pub(crate) fn new(session: &str, event: &Event, decision: &Decision) -> ApprovalRequest {
         let properties = decision.objections.iter().map(|objection| objection.property.id.to_string());
         ApprovalRequest {
@@ -44,28 +44,28 @@ impl ApprovalRequest {
         }
     }
 
-    /// The grant that an answer gives: none if the call was denied, or is stopped by something else now.
+    /// Returns the grant that follows from an answer: none if the call was denied, or something else stops it now.
     pub fn grant(&self, settled: &Decision) -> Option<Grant> {
         Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled)
     }
 }
 
-/// A call that a reviewer has approved and that was not made since: good for one call.
+/// A call that a reviewer has approved and that was not made since. Valid for one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The [hash of the call](call_hash).
     pub call: String,
-    /// The id by which it was asked about.
+    /// The id of its approval.
     pub id: String,
     /// The call as it is forwarded, if it was rewritten: a line of Lictor's own format.
     pub rewritten: Option<String>,
 }
 
 impl Grant {
-    /// The grant that the decision on a call that waited gives, if it is forwarded.
+    /// Returns the grant for a pending call, if the decision on it forwards the call.
     pub fn of(id: &str, call: &str, rewritten: Option<&str>, settled: &Decision) -> Option<Grant> {
         let rewritten = settled.rewritten.as_deref().map(line).or_else(|| rewritten.map(str::to_owned));
-        settled.action.goes_on().then(|| Grant { call: call.to_owned(), id: id.to_owned(), rewritten })
+        settled.action.takes_effect().then(|| Grant { call: call.to_owned(), id: id.to_owned(), rewritten })
     }
 
     pub(crate) fn ruling(&self) -> Ruling {
@@ -76,7 +76,7 @@ impl Grant {
     }
 }
 
-/// The hash of a call's tool and arguments, by which an approved call is known when it is made again.
+/// Returns the hash of a call's tool and arguments, which identifies an approved call when it is made again.
 pub fn call_hash(event: &Event) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(event.tool.as_deref().unwrap_or_default().as_bytes());
@@ -92,7 +92,7 @@ fn arguments(event: &Event) -> Option<String> {
     })
 }
 
-/// An event as a line of Lictor's own format.
+/// Returns an event as a line of Lictor's own format.
 pub(crate) fn line(event: &Event) -> String {
     event.to_json().to_string()
 }

@@ -19,7 +19,7 @@ use crate::step::{
     DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
 };
 
-/// A request to a model and its reply: takes results of steps, and says the next step.
+/// A request to a model and its reply: takes results of steps, and returns the next step.
 pub struct Exchange {
     life: Pin<Box<dyn Future<Output = ExchangeEnd> + Send>>,
     link: Arc<Link>,
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Exchange {
     }
 }
 
-/// Where step and result are handed over. Only ever used by the thread that calls [`Exchange::resume`].
+/// Hands over steps and results. Only the thread that calls [`Exchange::resume`] uses it.
 #[derive(Debug, Default)]
 struct Link(Mutex<Handover>);
 
@@ -50,7 +50,7 @@ impl Link {
 }
 
 impl Exchange {
-    /// An exchange by an interface. `id` tells it from every other exchange: the numbers of its events are made of it.
+    /// Creates an exchange. `id` must be unique: the delivery numbers of its events are derived from it.
     pub fn new(api: Api, id: impl Into<String>, options: ExchangeOptions, body: Bytes) -> Exchange {
         let link = Arc::new(Link::default());
         let life =
@@ -58,18 +58,18 @@ impl Exchange {
         Exchange { life: Box::pin(life.live(body)), link, end: None }
     }
 
-    /// The first step.
+    /// Returns the first step.
     pub fn start(&mut self) -> ExchangeStep {
         self.advance()
     }
 
-    /// Takes what came of the last step, and says the next one.
+    /// Takes the result of the last step, and returns the next one.
     pub fn resume(&mut self, result: StepResult) -> ExchangeStep {
         self.link.open().result = Some(result);
         self.advance()
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> ExchangeCounts {
         self.link.open().counts
     }
@@ -96,7 +96,7 @@ pub(crate) enum Stop {
     Gone,
 }
 
-/// What the parts of an exchange share.
+/// The state that the parts of an exchange share.
 pub(crate) struct Life {
     pub(crate) api: Api,
     pub(crate) id: String,
@@ -119,7 +119,7 @@ impl Life {
         }
     }
 
-    /// The life of a request.
+    /// Judges the request, sends it, and judges its reply.
     async fn run(&mut self, body: Bytes) -> Result<ExchangeEnd, Stop> {
         let request = match Request::read(self.api, &body) {
             Ok(request) => request,
@@ -150,7 +150,7 @@ impl Life {
         Ok(())
     }
 
-    /// Hands a step to the driver and waits for what came of it.
+    /// Hands a step to the driver and waits for its result.
     pub(crate) async fn perform(&self, step: ExchangeStep) -> Result<StepResult, Stop> {
         self.link.open().step = Some(step);
         let result = poll_fn(|_| self.link.open().result.take().map_or(Poll::Pending, Poll::Ready)).await;
@@ -168,7 +168,7 @@ impl Life {
         }
     }
 
-    /// Saves the memory that was loaded last. `false` if it was changed elsewhere: load it and do it again.
+    /// Saves the memory that was loaded last. Returns `false` if it was changed elsewhere: load it and retry.
     pub(crate) async fn save(&self, memory: Arc<SessionMemory>) -> Result<bool, Stop> {
         match self.perform(ExchangeStep::Save(memory)).await? {
             StepResult::Done => Ok(true),
@@ -177,7 +177,7 @@ impl Life {
         }
     }
 
-    /// Changes the memory of the session, whatever others changed in it.
+    /// Changes the memory of the session, and retries if it was changed elsewhere.
     pub(crate) async fn update(&self, change: impl Fn(&mut SessionMemory)) -> Result<(), Stop> {
         loop {
             let mut memory = self.load(false).await?;
@@ -197,8 +197,8 @@ impl Life {
         }
     }
 
-    /// Decides on events together with the memory that was loaded last, and says whether `next` was saved. None if the
-    /// memory was changed elsewhere: nothing is decided then.
+    /// Decides on events together with the memory that was loaded last, and returns whether `next` was saved. Returns
+    /// none, and decides nothing, if the memory was changed elsewhere.
     pub(crate) async fn decide_atomic(
         &self,
         events: Vec<Event>,
@@ -225,7 +225,7 @@ impl Life {
         }
     }
 
-    /// Records that something was refused which is no event.
+    /// Records a refusal of input that is no event.
     pub(crate) async fn record_refusal(&self, code: &str, bytes: Bytes) -> Result<(), Stop> {
         self.perform(ExchangeStep::Refuse { code: code.to_owned(), bytes }).await?;
         self.count(|counts| {
@@ -235,7 +235,7 @@ impl Life {
         Ok(())
     }
 
-    /// Records that something cannot be read, and is the reason to stop.
+    /// Records that input cannot be read, and returns the reason to stop.
     pub(crate) async fn refuse_input(&self, status: u16, refused: WireRefusal, bytes: Bytes) -> Result<Stop, Stop> {
         self.record_refusal(refused.code, bytes).await?;
         Ok(Stop::Fail(ExchangeFailure::refused(status, refused.code, refused.message)))
@@ -245,14 +245,14 @@ impl Life {
         add(&mut self.link.open().counts);
     }
 
-    /// An event with its session, its principal, and the number that tells it from another that says the same.
+    /// Returns the event with its session, principal and delivery number, which distinguishes it from an equal event.
     pub(crate) fn stamp(&self, mut event: Event, number: i64) -> Event {
         event.more.insert(DELIVERY, Json::from(number.to_string().as_str()));
         event.more.insert(EXCHANGE, Json::from(self.id.as_str()));
         self.assign(event)
     }
 
-    /// An event with its session and its principal.
+    /// Returns the event with its session and its principal.
     pub(crate) fn assign(&self, mut event: Event) -> Event {
         event.session = Some(self.session.as_str().into());
         if event.principal.is_none() {
@@ -262,13 +262,13 @@ impl Life {
     }
 }
 
-/// A driver that reports what was not asked for.
+/// Returns the failure for a driver whose result does not fit the step.
 pub(crate) fn unexpected(result: &StepResult) -> Stop {
     let message = format!("the driver of the exchange reported something unexpected: {result:?}");
     Stop::Fail(ExchangeFailure::failed(500, "exchange.driver", message.chars().take(200).collect::<String>()))
 }
 
-/// A number made of a hash, never negative.
+/// Returns a number derived from a hash, never negative.
 pub(crate) fn number(hash: blake3::Hash) -> i64 {
     let first = hash.as_bytes().iter().take(8).fold(0u64, |number, byte| (number << 8) | u64::from(*byte));
     i64::try_from(first >> 1).unwrap_or_default()

@@ -6,17 +6,16 @@
 //!  client ◀── bytes that are sent ◀──decide── events ◀──read── reply ◀────────┘
 //! ```
 //!
-//! An [`Exchange`] says what is to be done next: an [`ExchangeStep`]. A driver does it and reports the [`StepResult`]. The
-//! gateway is a driver over HTTP, with sessions in a store. A [`LocalExchange`] is a driver within one process, which the Python
-//! package uses. Both give
-//! the same answers, since all of the following is here and nowhere else:
+//! An [`Exchange`] returns the next [`ExchangeStep`]. A driver performs it and reports the [`StepResult`]. The gateway
+//! is a driver over HTTP, with sessions in a store. A [`LocalExchange`] is a driver within one process, which the
+//! Python package uses. Both give the same answers, since only this crate decides:
 //!
-//! - which items of a request are new, and what is [remembered](SessionMemory) of a session between requests,
+//! - which items of a request are new, and the [memory](SessionMemory) of a session between requests,
 //! - what a decision means for the bytes: [`ruling`], [`denial`],
 //! - the delivery numbers by which a retry is not decided twice,
-//! - notes for the model that go with its next request (steer),
+//! - notes for the model, added to its next request (steer),
 //! - approvals: calls that wait for a reviewer, and the grants that let them pass when they are made again,
-//! - masks in text that is still streamed, and the records of what was shown.
+//! - masks in text that is still streamed, and the records of the text that was shown.
 //!
 //! ```
 //! use lictor_exchange::{Exchange, ExchangeOptions, ExchangeStep, StepResult};
@@ -31,8 +30,8 @@
 //! assert_eq!(question.events[0].text.as_deref(), Some("Hello."));
 //! ```
 //!
-//! **Invariant:** no byte is sent whose events were not decided on. **Invariant:** the same answers of the driver give the
-//! same steps.
+//! **Invariant:** no byte is sent before its events are decided on. **Invariant:** the same results of the driver give
+//! the same steps.
 
 mod approval;
 mod exchange;

@@ -1,8 +1,8 @@
 //! A driver within one process, without waiting: sessions in memory, decisions from a [`LocalDecider`].
 //!
-//! The Python package drives its clients with it, and the tests of this crate a guard. A call that waits for a reviewer is
-//! denied at once, with the id of its approval. Once it is approved ([`LocalSessions::settle`]), it passes when it is made
-//! again.
+//! The Python package drives its clients with it, and the tests of this crate a guard. A call that waits for a reviewer
+//! is denied at once, with the id of its approval. Once it is approved ([`LocalSessions::settle`]), it passes when it
+//! is made again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use crate::exchange::Exchange;
 use crate::memory::SessionMemory;
 use crate::step::{DecideQuestion, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
 
-/// How many decisions of a session are remembered, for events that are delivered twice.
+/// How many decisions of a session are kept, for duplicate deliveries.
 const MAX_DELIVERED: usize = 64;
 
-/// What decides for a local driver. An error says that nothing could be recorded: nothing is forwarded then.
+/// Decides for a local driver. An error means that the decision could not be recorded; nothing is forwarded then.
 pub trait LocalDecider {
     /// Decides on an event.
     fn decide(&mut self, event: Event, capabilities: Capabilities) -> Result<Arc<Decision>, String>;
 
-    /// Says what would be decided on an event.
+    /// Returns the decision that an event would get.
     fn preview(&mut self, event: &Event) -> Result<Preview, String>;
 
-    /// Whether something in a session waits for a reviewer by this id.
+    /// Whether the approval with this id is still pending in a session.
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String>;
 
     /// Writes a record that is no decision.
@@ -38,13 +38,13 @@ pub trait LocalDecider {
         Ok(())
     }
 
-    /// Records that something was refused that is no event.
+    /// Records a refusal of input that is no event.
     fn refuse(&mut self, _code: &str, _bytes: &[u8], _exchange: &str) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// A guard that records nothing; events happen when they say.
+/// A guard that records nothing; events keep their own time.
 impl LocalDecider for Guard {
     fn decide(&mut self, event: Event, capabilities: Capabilities) -> Result<Arc<Decision>, String> {
         Ok(Arc::new(self.decide_within(capabilities, event, None)))
@@ -74,7 +74,7 @@ struct LocalSession {
 }
 
 impl LocalSessions {
-    /// Takes note of answers to approvals: a call that is approved passes when it is made again.
+    /// Keeps the grants of answered approvals: an approved call passes when it is made again.
     pub fn settle(&mut self, session: &str, decision: &Decision) {
         let Some(known) = self.by_name.get_mut(session) else { return };
         for settled in &decision.settled {
@@ -106,14 +106,14 @@ pub struct LocalExchange {
     is_streaming: bool,
     /// The bytes of the stream that may be sent.
     pieces: Vec<u8>,
-    /// Decisions that are more than to forward, for observers.
+    /// Decisions other than forward, for observers.
     decisions: Vec<Arc<Decision>>,
 }
 
-/// What sessions are kept in, and what decides.
+/// The sessions, and the decider.
 pub type LocalParts<'a> = (&'a mut LocalSessions, &'a mut dyn LocalDecider);
 
-/// Where the exchange has to wait for its caller.
+/// A step that needs the caller.
 enum Pause {
     Upstream(Bytes),
     Body(Bytes),
@@ -123,7 +123,7 @@ enum Pause {
 }
 
 impl LocalExchange {
-    /// An exchange of a session. `id` tells it from every other.
+    /// Creates an exchange of a session. `id` must be unique among exchanges.
     pub fn new(api: Api, id: String, session: String, options: ExchangeOptions) -> LocalExchange {
         LocalExchange {
             api,
@@ -169,12 +169,12 @@ impl LocalExchange {
         self.stream(parts, if is_cut { StepResult::Cut } else { StepResult::End })
     }
 
-    /// Takes note that the client reads no further: what it has seen is judged.
+    /// Ends the stream because the client disconnected: only the text it received is judged.
     pub fn close(&mut self, parts: LocalParts<'_>) {
         drop(self.stream(parts, StepResult::ClientGone));
     }
 
-    /// The decisions since the last time that are more than to forward.
+    /// Returns the decisions other than forward since the last call.
     pub fn take_decisions(&mut self) -> Vec<Arc<Decision>> {
         std::mem::take(&mut self.decisions)
     }
@@ -198,7 +198,7 @@ impl LocalExchange {
         self.drive(parts, step)
     }
 
-    /// Does steps until the caller is needed.
+    /// Performs steps until one needs the caller.
     fn drive(&mut self, (sessions, decider): LocalParts<'_>, mut step: ExchangeStep) -> Pause {
         loop {
             let done = match step {
@@ -221,7 +221,7 @@ impl LocalExchange {
         }
     }
 
-    /// Does a step that needs nothing from the caller.
+    /// Performs a step that needs nothing from the caller.
     fn perform(
         &mut self,
         sessions: &mut LocalSessions,

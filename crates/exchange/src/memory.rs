@@ -1,6 +1,6 @@
-//! What is remembered of a session between its exchanges, and the form in which that is stored.
+//! The memory of a session between its exchanges, and its stored form.
 //!
-//! What was said is not in it, but for items that are sent rewritten, as they are sent.
+//! It holds no text of the conversation, except the rewritten form of items that are sent rewritten.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{Grant, line};
 
-/// Grants, notes and refusals that a session remembers at most.
+/// The most grants that a session remembers; as many notes, and as many refusals.
 const MAX_REMEMBERED: usize = 1000;
 
-/// What is remembered of a session between its exchanges.
+/// The memory of a session between its exchanges.
 #[derive(Clone, Debug, Default)]
 pub struct SessionMemory {
     /// The history, by hashes.
     pub(crate) known: ConversationHistory,
-    /// Items that are sent otherwise than they come, each time they come: by the hash of what comes.
+    /// Items that are rewritten or denied each time they come, by the hash of the item as it comes.
     altered: BTreeMap<String, Altered>,
     /// Calls that a reviewer has approved and that were not made since.
     pub(crate) granted: Vec<Grant>,
@@ -29,18 +29,18 @@ pub struct SessionMemory {
     pub(crate) notes: Vec<ModelNote>,
     /// Calls of the last reply that were denied: a vendor that keeps the history still waits for their results.
     pub(crate) denied: Vec<(String, String)>,
-    /// How often an item of a request was refused: to send it again is to ask again.
+    /// How often an item of a request was refused. An item that is sent again after a refusal is judged again.
     refused: Vec<(i64, u32)>,
-    /// How many requests were sent: what comes after one of them is not what came before it, even word for word.
+    /// How many requests were sent. An item after one of them is a new event, even if its text is the same.
     rounds: u64,
 }
 
-/// How an item is sent.
+/// The altered form of an item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Altered {
-    /// As this event says it, a line of Lictor's own format.
+    /// The rewritten event, a line of Lictor's own format.
     Rewritten(String),
-    /// This text is sent instead.
+    /// The text that is sent instead.
     Denied(String),
 }
 
@@ -49,15 +49,15 @@ enum Altered {
 pub struct ModelNote {
     /// The call that it is about.
     pub call: Option<String>,
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
 }
 
-/// The form in which it is stored.
+/// The stored form of a memory.
 #[derive(Serialize, Deserialize)]
 struct StoredMemory<'a> {
     known: Cow<'a, str>,
-    /// Most sessions have nothing in any of these.
+    /// Most sessions have no entry in these lists.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     altered: Cow<'a, [(String, Altered)]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -75,7 +75,7 @@ struct StoredMemory<'a> {
 }
 
 impl SessionMemory {
-    /// Reads what is stored, and when it was used last.
+    /// Reads the stored form. Returns the memory and when it was last used.
     pub fn from_bytes(bytes: &[u8]) -> Option<(SessionMemory, Time)> {
         let StoredMemory { known, altered, granted, notes, denied, refused, rounds, used } =
             serde_json::from_slice(bytes).ok()?;
@@ -92,7 +92,7 @@ impl SessionMemory {
         Some((memory, Time(used)))
     }
 
-    /// The bytes that are stored.
+    /// Returns the stored form.
     pub fn to_bytes(&self, used: Time) -> Vec<u8> {
         let stored = StoredMemory {
             known: hex(&self.known.to_bytes()).into(),
@@ -108,12 +108,12 @@ impl SessionMemory {
         serde_json::to_vec(&stored).unwrap_or_default()
     }
 
-    /// A memory of nothing, of a session that begins again under the same name.
+    /// Returns an empty memory, for a session that begins again under the same name.
     pub fn forgotten(&self) -> SessionMemory {
         SessionMemory { rounds: self.rounds + 1, ..SessionMemory::default() }
     }
 
-    /// Roughly how many bytes it takes.
+    /// Returns roughly how many bytes it takes.
     pub fn weight(&self) -> usize {
         let length = |altered: &Altered| match altered {
             Altered::Rewritten(text) | Altered::Denied(text) => text.len() + 64,
@@ -122,12 +122,12 @@ impl SessionMemory {
         self.known.len() * 32 + altered + (self.granted.len() + self.notes.len() + self.denied.len()) * 256
     }
 
-    /// Whether no note and no answer goes with the next request.
+    /// Whether no note and no answer has to be added to the next request.
     pub(crate) fn owes_nothing(&self) -> bool {
         self.notes.is_empty() && self.denied.is_empty()
     }
 
-    /// How an item of this hash is sent, if otherwise than it comes.
+    /// Returns the ruling on an item with this hash, if it is altered.
     pub(crate) fn alteration(&self, hash: &[u8]) -> Option<Ruling> {
         if self.altered.is_empty() {
             return None;
@@ -138,26 +138,26 @@ impl SessionMemory {
         }
     }
 
-    /// The memory once a request was sent as it came.
+    /// Returns the memory after a request was sent unchanged.
     pub(crate) fn after_request(&self, known: &ConversationHistory) -> SessionMemory {
         let mut next = self.clone();
         next.advance(known.clone());
         next
     }
 
-    /// Notes that a request is sent, after which this is known.
+    /// Counts a request that is sent, and takes over the history after it.
     pub(crate) fn advance(&mut self, known: ConversationHistory) {
         self.known = known;
         self.rounds += 1;
     }
 
-    /// What tells the next request from all before it, however often it is tried.
+    /// Returns bytes that distinguish the next request from all before it, and stay the same for its retries.
     pub(crate) fn place(&self) -> Vec<u8> {
         [self.rounds.to_be_bytes().as_slice(), &self.known.to_bytes()].concat()
     }
 
-    /// The memory once the client was sent all of a reply. Of the history, the exchange that ends so is the latest, whatever
-    /// others have changed of the rest since it began.
+    /// Returns the memory after the client was sent all of a reply. The history is that of this exchange, which is the
+    /// latest; all else is as other exchanges left it.
     pub(crate) fn after_reply(&self, begun: &SessionMemory, sent: &[Vec<SentItem>]) -> SessionMemory {
         let mut next = SessionMemory { known: begun.known.clone(), denied: Vec::new(), ..self.clone() };
         next.known.replied(sent);
@@ -165,7 +165,7 @@ impl SessionMemory {
         next
     }
 
-    /// Remembers how an item is sent.
+    /// Remembers the altered form of an item.
     pub(crate) fn alter(&mut self, hash: &[u8], ruling: &Ruling) {
         let altered = match ruling {
             Ruling::Forward => return,
@@ -175,8 +175,8 @@ impl SessionMemory {
         self.altered.insert(hex(hash), altered);
     }
 
-    /// Where there are too many, forgets alterations of items that a request with the whole history does not have any more;
-    /// if they come again, they are new.
+    /// If there are more than `most` alterations, evicts those of items that a request with the whole history no longer
+    /// has. If such an item comes again, it is new.
     pub(crate) fn keep_alterations(&mut self, request: &Request, most: usize) {
         if request.carries_history() && self.altered.len() > most {
             let sent: HashSet<String> = request.items.iter().map(|item| hex(&item.hash)).collect();
@@ -184,25 +184,24 @@ impl SessionMemory {
         }
     }
 
-    /// Takes over the alterations that another memory knows. Of the history, that one is the latest: its items must not be
-    /// sent otherwise than they were.
+    /// Adds the alterations of another memory. It has the latest history, whose items must be sent as before.
     fn alters_too(&mut self, other: &SessionMemory) {
         for (hash, altered) in &other.altered {
             self.altered.entry(hash.clone()).or_insert_with(|| altered.clone());
         }
     }
 
-    /// How many items are sent otherwise than they come.
+    /// Returns how many items are altered.
     pub(crate) fn alterations(&self) -> usize {
         self.altered.len()
     }
 
-    /// How often this was refused.
+    /// Returns how often this content was refused.
     pub(crate) fn refusals(&self, said: i64) -> u32 {
         self.refused.iter().find(|(known, _)| *known == said).map_or(0, |(_, count)| *count)
     }
 
-    /// Remembers that this was refused once more.
+    /// Counts a refusal of this content.
     pub(crate) fn refuse(&mut self, said: i64) {
         let count = self.refusals(said);
         self.refused.retain(|(known, _)| *known != said);
@@ -222,15 +221,15 @@ impl SessionMemory {
         trim(&mut self.notes);
     }
 
-    /// Takes the permission to make a call, if there is one: it is good for one call.
+    /// Removes and returns a grant for a call, if there is one: it is valid for one call.
     pub(crate) fn spend(&mut self, call: &str) -> Option<Grant> {
         let place = self.granted.iter().position(|grant| grant.call == call)?;
         Some(self.granted.remove(place))
     }
 }
 
-/// The ruling by which an event is sent as a line of Lictor's own format says it. What cannot be read any more must not be
-/// sent as it came.
+/// Returns the ruling that sends the event of a line of Lictor's own format. A line that cannot be read is a denial:
+/// the original must not be sent.
 pub(crate) fn read_event(line: &str) -> Ruling {
     let record = |value| LogRecord { value, file: "-".into(), line: 0, index: 0 };
     let event = json::parse_str(line).ok().and_then(|value| record(value).stored_event().ok());

@@ -1,4 +1,4 @@
-//! Notes for the model: they go with the next request (steer).
+//! Notes for the model, which are added to its next request (steer).
 
 use lictor_event::{Event, Kind};
 use lictor_wire::Ruling;
@@ -6,7 +6,7 @@ use lictor_wire::Ruling;
 use crate::memory::SessionMemory;
 use crate::request::NewEvent;
 
-/// Puts notes after the results of the calls that they are about, or after the last thing said; the others stay.
+/// Adds notes after the results of their calls, or else after the last new text. Notes that fit neither stay in memory.
 pub(crate) fn attach(memory: &mut SessionMemory, new: &[NewEvent], changes: &mut [(usize, Ruling)]) {
     for note in std::mem::take(&mut memory.notes) {
         let is_said = |new: &&NewEvent| {
@@ -28,7 +28,7 @@ pub(crate) fn attach(memory: &mut SessionMemory, new: &[NewEvent], changes: &mut
     }
 }
 
-/// The event with a note after its text.
+/// Returns the ruling that adds a note after the event's text.
 pub(crate) fn with_note(event: &Event, note: &str) -> Ruling {
     let mut event = event.clone();
     match &event.text {

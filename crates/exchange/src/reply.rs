@@ -1,4 +1,4 @@
-//! The second half, for replies that come as a whole.
+//! Judges replies that are not streamed.
 
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ impl Life {
         Ok(ExchangeEnd::Complete)
     }
 
-    /// Decides on all that a reply says and does, together where that is possible: it is recorded once. If all of it is
-    /// forwarded, the memory that the client was sent it is saved as well, which is returned.
+    /// Decides on all events of a reply, in one save where possible. If all are forwarded, the same save holds the
+    /// memory after the reply. Returns the rulings, and whether that memory was saved.
     async fn rule_all(
         &self,
         before: &SessionMemory,
@@ -78,7 +78,7 @@ impl Life {
         for (event, decision) in numbered.iter().zip(&decisions) {
             asked.push(self.ask_reviewer(event, decision).await?);
         }
-        // Grants are spent when all are answered: a client that disconnects before was sent nothing.
+        // Grants are spent after all approvals are answered: a client that disconnects before that was sent nothing.
         let waiting: Vec<String> = asked.iter().flatten().cloned().collect();
         if !waiting.is_empty() {
             self.perform(ExchangeStep::Wait(waiting)).await?;
@@ -89,7 +89,7 @@ impl Life {
         Ok((rulings, is_next))
     }
 
-    /// Remembers what the client was sent: it will send it again, and it is judged already.
+    /// Remembers the items that the client was sent: it sends them again, and they are not judged twice.
     pub(crate) async fn remember(
         &self,
         before: &SessionMemory,
@@ -97,7 +97,7 @@ impl Life {
         denied: Vec<(String, String)>,
     ) -> Result<(), Stop> {
         self.update(|memory| {
-            // Others may have changed the rest meanwhile; of the history, this exchange is the latest.
+            // Other exchanges may have changed the rest meanwhile; this exchange has the latest history.
             *memory = memory.after_reply(before, sent);
             memory.denied.clone_from(&denied);
         })

@@ -1,4 +1,4 @@
-//! The first half: the new items of a request are judged before it is sent.
+//! Judges the new items of a request before it is sent.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::notes;
 use crate::ruling::{can_be_withheld, denial, ruling};
 use crate::step::ExchangeFailure;
 
-/// How often a request is tried whose session is changed by others at the same time.
+/// How often a request is tried while other exchanges change its session.
 const MAX_ATTEMPTS: usize = 20;
 
-/// Something new in a request.
+/// A new event of a request.
 #[derive(Debug)]
 pub(crate) struct NewEvent {
     pub(crate) event: Event,
-    /// The place of its item; none for what the request does not say itself.
+    /// The place of its item; none for an event that is derived from the request as a whole.
     pub(crate) place: Option<usize>,
-    /// By which it is known if it is said again.
+    /// Identifies the event if it is sent again.
     content: i64,
 }
 
-/// What is sent otherwise than it came.
+/// The changes to a request before it is sent.
 #[derive(Debug, Default)]
 pub(crate) struct RequestChanges {
     pub(crate) items: Vec<(usize, Ruling)>,
@@ -42,7 +42,7 @@ impl RequestChanges {
 }
 
 impl Life {
-    /// Judges what is new in a request. Returns the memory once it is sent, and what is sent otherwise than it came.
+    /// Judges the new items of a request. Returns the memory after it is sent, and the changes to it.
     pub(crate) async fn judge_request(&self, request: &Request) -> Result<(Arc<SessionMemory>, RequestChanges), Stop> {
         for _ in 0..MAX_ATTEMPTS {
             let memory = self.load(false).await?;
@@ -52,7 +52,7 @@ impl Life {
             }
             let new = self.new_events(&memory, request, &diff);
             let events = new.iter().map(|new| new.event.clone()).collect();
-            // Where the model is owed a note or an answer, the next memory depends on more than the decisions.
+            // If a note or an answer has to be added, the next memory depends on more than the decisions.
             let next = memory.owes_nothing().then(|| Arc::new(memory.after_request(&diff.known)));
             let Some((decisions, is_next)) = self.decide_atomic(events, true, next.clone()).await? else { continue };
             let mut memory = next.filter(|_| is_next).unwrap_or(memory);
@@ -72,7 +72,7 @@ impl Life {
                 }
             }
             if let Some(failure) = blocked {
-                // Nothing is sent, so the model knows nothing of the history.
+                // The request is not sent, so the model does not get to know this history.
                 if !self.save(memory).await? {
                     continue;
                 }
@@ -94,7 +94,7 @@ impl Life {
                 return Ok((memory, RequestChanges { items: changes, answers: Vec::new() }));
             }
             edited.advance(diff.known);
-            // They are sent until the vendor has answered: an attempt that fails is made again.
+            // They are sent until the vendor has replied: a client retries a failed request.
             let denied = if request.carries_history() { Vec::new() } else { edited.denied.clone() };
             if self.save(Arc::clone(&memory)).await? {
                 let answers = denied.into_iter().map(|(id, text)| (id.into(), text)).collect();
@@ -112,16 +112,16 @@ impl Life {
         Err(Stop::Fail(failure))
     }
 
-    /// The note about something that has no text to put it after.
+    /// Returns the note for an event without a text that it could be added to.
     fn unattached_note(&self, event: &Event, decision: &Decision) -> Option<ModelNote> {
         let is_silent = decision.action == Action::Steer && event.text.is_none() && !self.options.shadow;
         Some(ModelNote { call: None, text: decision.message.clone().filter(|_| is_silent)? })
     }
 
-    /// The events of what is new: first that the history is not as it was.
+    /// Returns the new events. If the history was changed, the first is the event of that.
     fn new_events(&self, memory: &SessionMemory, request: &Request, diff: &HistoryDiff) -> Vec<NewEvent> {
-        // The same words at the same place after the same history are the same event, however often they are sent, until
-        // the request was sent or they are refused: to send them again then is to ask again.
+        // Equal items at the same place after the same history are one event: retries are not judged twice. After the
+        // request was sent, or the item was refused, an equal item is a new event.
         let mut before = blake3::Hasher::new();
         before.update(&memory.place());
         let content = |place: usize, hash: &[u8]| {
@@ -146,7 +146,7 @@ impl Life {
         changed.into_iter().chain(items).collect()
     }
 
-    /// What becomes of an item; an error if the request must not be sent.
+    /// Returns the ruling on an item; an error if the request must not be sent.
     fn rule_item(&self, event: &Event, decision: &Decision) -> Result<Ruling, ExchangeFailure> {
         if self.options.shadow {
             return Ok(Ruling::Forward);
@@ -164,7 +164,7 @@ impl Life {
     }
 }
 
-/// What was sent otherwise than it came is sent so each time it comes.
+/// Adds the remembered alterations: an item that was altered once is altered each time it comes.
 fn alter_again(memory: &SessionMemory, request: &Request, changes: &mut Vec<(usize, Ruling)>) {
     for (place, item) in request.items.iter().enumerate() {
         if !changes.iter().any(|(known, _)| *known == place)

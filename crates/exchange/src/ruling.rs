@@ -1,4 +1,4 @@
-//! What a decision means for the bytes: the one place where rulings are derived.
+//! Derives rulings from decisions; no other module does.
 
 use bytes::Bytes;
 use lictor_event::{Event, Kind};
@@ -12,14 +12,14 @@ use crate::exchange::{Life, Stop, number, unexpected};
 use crate::memory::ModelNote;
 use crate::step::{ExchangeStep, StepResult};
 
-/// What the model reads of a call that a reviewer denied.
+/// The text that the model reads for a call that a reviewer denied.
 const DENIED: &str = "This step was not carried out: a reviewer denied it. Do not try it again.";
 
-/// What the model reads of a call that only the vendor can make, and that must be changed or approved first.
+/// The text that the model reads for a call that only the vendor can make, and that must be changed or approved first.
 const VENDOR_CALL: &str = "This step was not carried out: it would have to be changed or approved first, which is not \
                            possible for a tool that the provider runs. Use another tool.";
 
-/// What is said in place of something that is not forwarded.
+/// Returns the text that is sent in place of an event that is not forwarded.
 pub fn denial(decision: &Decision, approval: Option<&str>) -> String {
     let said = decision.message.as_deref().unwrap_or("This step was not carried out.");
     match approval {
@@ -28,7 +28,7 @@ pub fn denial(decision: &Decision, approval: Option<&str>) -> String {
     }
 }
 
-/// What becomes of an event that was decided on. `approval` is the id by which a reviewer answers.
+/// Returns the ruling on an event that was decided on. `approval` is the id by which a reviewer answers.
 pub fn ruling(decision: &Decision, approval: Option<&str>) -> Ruling {
     match (decision.action, &decision.rewritten) {
         (Action::Forward | Action::Steer, _) => Ruling::Forward,
@@ -37,18 +37,18 @@ pub fn ruling(decision: &Decision, approval: Option<&str>) -> Ruling {
     }
 }
 
-/// Whether something that a request says can be replaced by a denial: the result of a tool can, the words of a person
+/// Whether a denial can replace an item of a request: the result of a tool can be replaced, the words of a person
 /// cannot.
 pub(crate) fn can_be_withheld(kind: &Kind) -> bool {
     matches!(kind, Kind::ToolResult | Kind::Retrieval)
 }
 
-/// Whether the vendor asks the client if it may make a call.
+/// Whether the event is the vendor's question to the client if it may make a call.
 pub(crate) fn asks_vendor(event: &Event) -> bool {
     matches!(&event.kind, Kind::Other(kind) if kind == "approval_request")
 }
 
-/// The id of a call that is denied, and what is said instead.
+/// Returns the id of a call that is denied, and the text that is sent instead.
 pub(crate) fn denied_call(event: &Event, ruling: &Ruling) -> Option<(String, String)> {
     match ruling {
         Ruling::Deny { text } if event.kind == Kind::ToolCall => Some((event.id.as_ref()?.to_string(), text.clone())),
@@ -57,7 +57,7 @@ pub(crate) fn denied_call(event: &Event, ruling: &Ruling) -> Option<(String, Str
 }
 
 impl Life {
-    /// Decides on something that the model said or did, the `place`th of the exchange, and says what becomes of it.
+    /// Decides on the `place`th event of the reply, and returns the ruling on it.
     pub(crate) async fn rule(&self, event: &Event, place: usize) -> Result<Ruling, Stop> {
         if event.kind == Kind::ToolCall
             && let Some(ruling) = self.spend_grant(event).await?
@@ -79,7 +79,7 @@ impl Life {
         self.rule_decided(&event, decision, asked).await
     }
 
-    /// The event with its number: that of the exchange, and its place in it.
+    /// Returns the event with its delivery number, derived from the exchange and the place in it.
     pub(crate) fn number_reply(&self, event: &Event, place: usize) -> Event {
         let mut hash = blake3::Hasher::new();
         hash.update(self.id.as_bytes());
@@ -87,8 +87,8 @@ impl Life {
         self.stamp(event.clone(), number(hash.finalize()))
     }
 
-    /// The ruling on a call that the vendor makes once the client says so: if the call would be stopped, so is the
-    /// question, since the next thing that is seen of the call is its result.
+    /// Returns the ruling on the vendor's question whether it may make a call. If the call would be stopped, so is the
+    /// question, since the call itself is never seen, only its result.
     async fn rule_vendor_call(&self, event: &Event) -> Result<Option<Ruling>, Stop> {
         let call = self.assign(Event { kind: Kind::ToolCall, ..event.clone() });
         let bytes = Bytes::from(call.to_json().to_string());
@@ -107,7 +107,7 @@ impl Life {
         Ok(Some(Ruling::Deny { text }))
     }
 
-    /// Keeps a call for a reviewer if it must wait for one, and returns the id of the approval.
+    /// Stores a call for a reviewer if it must wait for one, and returns the id of the approval.
     pub(crate) async fn ask_reviewer(&self, event: &Event, decision: &Decision) -> Result<Option<String>, Stop> {
         if self.options.shadow || decision.action != Action::Ask {
             return Ok(None);
@@ -119,7 +119,7 @@ impl Life {
         }
     }
 
-    /// What becomes of something that the model said or did, and about which a reviewer may have been asked.
+    /// Returns the ruling on an event of the reply, for which a reviewer may have been asked.
     pub(crate) async fn rule_decided(
         &self,
         event: &Event,
@@ -146,11 +146,11 @@ impl Life {
         }
     }
 
-    /// The ruling on a call that a reviewer has approved before: it was judged then, and is part of the trace.
+    /// Returns the ruling on a call that a reviewer has approved before: it was judged then, and is part of the trace.
     async fn spend_grant(&self, event: &Event) -> Result<Option<Ruling>, Stop> {
         let call = call_hash(event);
         loop {
-            // Another process may have been given the approval.
+            // Another process may have stored the grant.
             let mut memory = self.load(true).await?;
             if !memory.granted.iter().any(|grant| grant.call == call) {
                 return Ok(None);

@@ -1,4 +1,4 @@
-//! What an exchange wants to be done, and what its driver reports back.
+//! The steps of an exchange, and the results that its driver reports.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use serde_json::{Map, Value};
 use crate::approval::ApprovalRequest;
 use crate::memory::SessionMemory;
 
-/// How an exchange works.
+/// The settings of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct ExchangeOptions {
-    /// Whether everything is judged and forwarded unchanged.
+    /// Whether everything is judged but forwarded unchanged (shadow mode).
     pub shadow: bool,
     /// Whether streamed text is previewed before it is sent: a property [may change it](crate::changes_texts).
     pub previews_text: bool,
     /// How many bytes of streamed text are held back; `usize::MAX` holds each text until it is whole.
     pub hold_back: usize,
-    /// How many bytes of a stream may be held until they are decided on.
+    /// How many bytes of a stream may be buffered until they are decided on.
     pub held: usize,
     /// How many items of a session are remembered.
     pub items: usize,
@@ -32,16 +32,16 @@ impl Default for ExchangeOptions {
     }
 }
 
-/// What is to be done next. The comments say what the driver reports; it may always report
-/// [`Failed`](StepResult::Failed) instead, and [`ClientGone`](StepResult::ClientGone).
+/// The next step. The comments say what the driver reports; it may always report [`Failed`](StepResult::Failed) or
+/// [`ClientGone`](StepResult::ClientGone) instead.
 #[derive(Debug)]
 pub enum ExchangeStep {
-    /// Name the session, by what the body says about it: [`Identity`](StepResult::Identity).
+    /// Name the session, by the hints in the body: [`Identity`](StepResult::Identity).
     Identify(Box<SessionHints>),
-    /// Load the memory of the session: [`Memory`](StepResult::Memory). No other exchange may change it until a step comes
-    /// that is neither this one nor [`Decide`](ExchangeStep::Decide) nor [`Save`](ExchangeStep::Save).
+    /// Load the memory of the session: [`Memory`](StepResult::Memory). No other exchange may change it until the first
+    /// step other than this one, [`Decide`](ExchangeStep::Decide) and [`Save`](ExchangeStep::Save).
     Load {
-        /// Whether another process may have changed it and that matters.
+        /// Whether changes by other processes must be seen.
         is_fresh: bool,
     },
     /// Decide on events: [`Decided`](StepResult::Decided), or [`Conflict`](StepResult::Conflict) if nothing was decided
@@ -51,7 +51,7 @@ pub enum ExchangeStep {
     Save(Arc<SessionMemory>),
     /// Preview what would be decided on an event: [`Preview`](StepResult::Preview).
     Preview(Box<Event>),
-    /// Keep a call for a reviewer: [`Approval`](StepResult::Approval), the id by which the reviewer answers.
+    /// Store a call for a reviewer: [`Approval`](StepResult::Approval), the id by which the reviewer answers.
     Ask(Box<ApprovalRequest>),
     /// Wait until these approvals are answered, for as long as the driver keeps an exchange open:
     /// [`Done`](StepResult::Done).
@@ -60,15 +60,15 @@ pub enum ExchangeStep {
     LookUp(String),
     /// Write a record that is no decision: [`Done`](StepResult::Done).
     Note(Map<String, Value>),
-    /// Record that something was refused that is no event: [`Done`](StepResult::Done).
+    /// Record a refusal of input that is no event: [`Done`](StepResult::Done).
     Refuse {
-        /// Why.
+        /// The reason, for programs.
         code: String,
-        /// What was refused.
+        /// The refused bytes.
         bytes: Bytes,
     },
     /// Send the request: [`Reply`](StepResult::Reply), [`Stream`](StepResult::Stream), or
-    /// [`Unjudged`](StepResult::Unjudged) if the driver passed an answer on that holds nothing to judge.
+    /// [`Unjudged`](StepResult::Unjudged) if the driver forwarded an answer without anything to judge.
     SendUpstream(Bytes),
     /// Read more of the stream: [`Bytes`](StepResult::Bytes), [`End`](StepResult::End) or [`Cut`](StepResult::Cut).
     Read,
@@ -97,12 +97,12 @@ pub struct DecideQuestion {
     pub next: Option<Arc<SessionMemory>>,
 }
 
-/// What the driver reports of a step.
+/// The result of a step, which the driver reports.
 #[derive(Debug)]
 pub enum StepResult {
-    /// It is done.
+    /// The step is done.
     Done,
-    /// The session, and on whose behalf the agent acts.
+    /// The session, and the principal for which the agent acts.
     Identity {
         /// The name of the session.
         session: String,
@@ -120,7 +120,7 @@ pub enum StepResult {
     },
     /// The memory was changed elsewhere since it was loaded.
     Conflict,
-    /// What would be decided.
+    /// The decision that the event would get.
     Preview(Box<Preview>),
     /// The id by which a reviewer answers.
     Approval(String),
@@ -130,7 +130,7 @@ pub enum StepResult {
     Reply(Bytes),
     /// The reply is a stream.
     Stream,
-    /// The driver has answered with something that holds nothing to judge.
+    /// The driver has forwarded an answer without anything to judge.
     Unjudged,
     /// The next bytes of the stream.
     Bytes(Bytes),
@@ -153,17 +153,17 @@ pub struct ExchangeFailure {
     pub code: String,
     /// What happened and what to do, for people.
     pub message: String,
-    /// How the exchange ends by it.
+    /// How the exchange ends because of it.
     pub end: ExchangeEnd,
 }
 
 impl ExchangeFailure {
-    /// Something is refused.
+    /// Returns a refusal of the client's or the model's input.
     pub fn refused(status: u16, code: impl Into<String>, message: impl Into<String>) -> ExchangeFailure {
         ExchangeFailure { status, code: code.into(), message: message.into(), end: ExchangeEnd::Refused }
     }
 
-    /// Something failed that is not the client's fault.
+    /// Returns a failure that is not the client's fault.
     pub fn failed(status: u16, code: impl Into<String>, message: impl Into<String>) -> ExchangeFailure {
         ExchangeFailure { status, code: code.into(), message: message.into(), end: ExchangeEnd::Failed }
     }
@@ -174,26 +174,26 @@ impl ExchangeFailure {
 pub enum ExchangeEnd {
     /// The client was sent all of the reply.
     Complete,
-    /// The reply ended before it was whole.
+    /// The reply ended before it was complete.
     Truncated,
-    /// The connection to the model broke within the reply: that to the client is to break, too.
+    /// The connection to the model broke within the reply: the connection to the client must break, too.
     Cut,
     /// The client disconnected.
     ClientGone,
-    /// Something was refused.
+    /// The request or the reply was refused.
     Refused,
-    /// The driver could not do what was needed.
+    /// The driver could not perform a step.
     Failed,
 }
 
-/// What was counted of an exchange.
+/// The counts of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeCounts {
     /// Decisions and refusals.
     pub decisions: u64,
-    /// Those of them that were not simply forwarded.
+    /// Decisions and refusals other than forward.
     pub changed: u64,
-    /// Those of them that were forwarded all the same, in shadow mode.
+    /// Those of `changed` that were forwarded all the same, in shadow mode.
     pub unchecked: u64,
     /// Whether the history of the session was edited, cut or rewound.
     pub history_changed: bool,

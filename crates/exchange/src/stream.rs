@@ -1,4 +1,4 @@
-//! The second half, for replies that are streamed: text flows, calls are held until they are whole and decided on.
+//! Judges streamed replies: text is sent as it comes, calls are buffered until they are complete and decided on.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::memory::SessionMemory;
 use crate::ruling::denied_call;
 use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
 
-/// How much text before what is about to be sent is previewed with it: the words that say what a number is stand before it.
+/// How many bytes of already sent text are previewed with the next: the words that say what a number is come before it.
 const CONTEXT_BYTES: usize = 512;
 
 /// A reply that is streamed.
@@ -23,13 +23,13 @@ struct StreamState {
     actions: VecDeque<StreamAction>,
     /// How many events were ruled on.
     ruled: usize,
-    /// The calls that were denied, and what is said instead.
+    /// The calls that were denied, and the texts that are sent instead.
     denied: Vec<(String, String)>,
-    /// Whether something was judged that was not whole.
+    /// Whether an incomplete event was judged.
     was_torn: bool,
-    /// What was withheld of texts while they were streamed.
+    /// The withheld parts of texts, by text.
     withheld: BTreeMap<usize, WithheldText>,
-    /// What is remembered of the reply.
+    /// The items of the reply that the memory has.
     remembered: Option<Vec<Vec<SentItem>>>,
     /// Whether the client has disconnected.
     is_gone: bool,
@@ -37,12 +37,12 @@ struct StreamState {
     is_reading: bool,
 }
 
-/// What was withheld of a text while it was streamed.
+/// The withheld parts of a text while it is streamed.
 #[derive(Debug, Default)]
 struct WithheldText {
     /// How many places are masked.
     masked: usize,
-    /// Whether nothing more of it is sent.
+    /// Whether the rest of the text is withheld.
     is_stopped: bool,
     /// The properties that asked for it.
     properties: BTreeSet<Text>,
@@ -74,7 +74,7 @@ impl Life {
                 self.perform(ExchangeStep::Abort(failure, error.into())).await?;
                 return Ok(end);
             }
-            // Clients disconnect as soon as they have all that they wait for.
+            // Clients disconnect as soon as they have the final chunk.
             Err(Stop::Gone) if state.is_reading && state.stream.is_complete() && !state.was_torn => {
                 return Ok(ExchangeEnd::Complete);
             }
@@ -86,7 +86,7 @@ impl Life {
             }
         };
         self.remember_once(before, &mut state).await?;
-        // What the upstream cut off is cut off for the client too: a part is never taken for the whole.
+        // If the upstream's connection breaks, so does the client's: a part must not be mistaken for the whole.
         match (was_cut, state.stream.is_complete() && !state.was_torn) {
             (true, _) => Ok(ExchangeEnd::Cut),
             (false, false) => Ok(ExchangeEnd::Truncated),
@@ -98,7 +98,7 @@ impl Life {
         if self.options.shadow { 0 } else { self.options.hold_back }
     }
 
-    /// Reads the stream to its end; whether the connection broke.
+    /// Reads the stream to its end. Returns whether the connection broke.
     async fn follow(&self, before: &SessionMemory, state: &mut StreamState) -> Result<bool, Stop> {
         loop {
             state.is_reading = true;
@@ -117,7 +117,7 @@ impl Life {
         }
     }
 
-    /// Does what the stream asks for, until it needs more bytes.
+    /// Performs the actions of the stream until it needs more bytes.
     async fn play(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
         while let Some(next) = state.actions.pop_front() {
             let more = match next {
@@ -152,7 +152,7 @@ impl Life {
         self.options.previews_text && !self.options.shadow
     }
 
-    /// Previews text that is about to be sent, and masks what must not be.
+    /// Previews text that is about to be sent, and masks the parts that must not be sent.
     async fn preview_text(
         &self,
         state: &mut StreamState,
@@ -173,7 +173,7 @@ impl Life {
             StepResult::Preview(preview) => *preview,
             other => return Err(unexpected(&other)),
         };
-        // Nothing more of it is sent. The reason is said now: the decision on the whole text comes too late for that.
+        // The rest of the text is withheld. The reason is sent now: the decision on the whole text comes too late.
         if let Some(message) = preview.message {
             let withheld = state.withheld.entry(text).or_default();
             withheld.is_stopped = true;
@@ -194,8 +194,8 @@ impl Life {
         Ok(state.stream.mask(&masks))
     }
 
-    /// Records what the client was shown of a text, where that differs from the decision on all of it: some of it was
-    /// withheld while it was streamed, or had been sent before it was decided on.
+    /// Records what the client was shown of a text, if that differs from the decision on the whole text: parts were
+    /// withheld while it was streamed, or were sent before the decision.
     async fn record_shown(&self, state: &mut StreamState, ruling: &Ruling) -> Result<(), Stop> {
         let Some((text, left)) = state.stream.asked_text() else { return Ok(()) };
         let left = if ruling.is_forward() { 0 } else { left };
@@ -217,7 +217,7 @@ impl Life {
         Ok(())
     }
 
-    /// Remembers the reply as far as it was sent, unless that is remembered.
+    /// Remembers the reply as far as it was sent, unless the memory has it already.
     async fn remember_once(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
         let sent = state.stream.sent();
         if state.remembered.as_ref() != Some(&sent) {

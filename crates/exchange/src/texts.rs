@@ -1,8 +1,8 @@
-//! Whether a policy may change what an assistant says: then streamed text is previewed before it is sent.
+//! Whether a policy may change the assistant's text: then streamed text is previewed before it is sent.
 
 use lictor_policy::{Mode, Policy, Property, Response};
 
-/// Built-in facts that may hold of what an assistant says because of its words.
+/// Built-in facts that the words of an assistant's text may make true.
 const OF_TEXTS: [&str; 9] = [
     "assistant_message",
     "processes",
@@ -15,7 +15,7 @@ const OF_TEXTS: [&str; 9] = [
     "legitimate",
 ];
 
-/// Whether a property may change what an assistant says.
+/// Whether a property of the policy may change the assistant's text.
 pub fn changes_texts(policy: &Policy) -> bool {
     policy.properties.iter().any(|property| changes(property) && looks_at_texts(property, policy))
 }
@@ -24,7 +24,7 @@ fn changes(property: &Property) -> bool {
     property.mode == Mode::Enforce && [property.respond, property.unknown].iter().any(|it| *it >= Response::Redact)
 }
 
-/// Whether one of a property's facts may hold because of what an assistant says.
+/// Whether the assistant's text may make one of a property's facts true.
 fn looks_at_texts(property: &Property, policy: &Policy) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     let mut words = property.formula.split(|character| !is_part(character));

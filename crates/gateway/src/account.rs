@@ -1,4 +1,4 @@
-//! What crossed in an exchange, counted and hashed: the record that covers every byte of it.
+//! The account of an exchange: its bytes, counted and hashed, for its record.
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,29 +13,29 @@ use crate::identity::{EVERYBODY, Origin, hex};
 use crate::in_flight::CUT_OFF;
 use crate::telemetry::Outcome;
 
-/// What crossed in an exchange.
+/// The account of an exchange, filled while it is in flight.
 #[derive(Debug)]
 pub(crate) struct Account {
-    /// By which it is known.
+    /// The id of the exchange.
     pub(crate) id: String,
-    /// Bytes of the body that the client sent, and of the one that went on.
+    /// Bytes of the body that the client sent, and of the one that was forwarded.
     pub(crate) received: AtomicU64,
     pub(crate) sent_up: AtomicU64,
     /// Bytes of the body that the upstream sent, and of the one that the client got.
     pub(crate) got: AtomicU64,
     pub(crate) sent_down: AtomicU64,
-    /// The status of the upstream, and that which the client got; zero before there is one.
+    /// The status of the upstream, and the status that the client got; zero before there is one.
     pub(crate) upstream_status: AtomicU16,
     pub(crate) status: AtomicU16,
-    /// How many events were decided on, and how many of them did not simply go on.
+    /// How many events were decided on, and how many of them were not simply forwarded.
     pub(crate) decisions: AtomicU64,
     pub(crate) changed: AtomicU64,
-    /// The version of the row by which the store knows that it is under way; zero while it does not.
+    /// The version of its in-flight row in the store; zero without a row.
     pub(crate) in_flight: AtomicU64,
     more: Mutex<More>,
 }
 
-/// What is learnt of an exchange on the way.
+/// The facts about an exchange that are known only later.
 #[derive(Debug)]
 struct More {
     api: Option<Api>,
@@ -44,11 +44,11 @@ struct More {
     streams: bool,
     outcome: Option<Outcome>,
     code: Option<String>,
-    /// None where nobody will ever see them.
+    /// None if no record is kept.
     hashes: Option<Hashes>,
 }
 
-/// Hashes of what went in and out, under a key that is in the store: they show nothing to whoever has only the ledger.
+/// Hashes of the bytes in and out, under a key in the store: a reader of the ledger alone learns nothing from them.
 #[derive(Debug)]
 struct Hashes {
     received: Hmac<Sha256>,
@@ -56,7 +56,7 @@ struct Hashes {
 }
 
 impl Account {
-    /// Of an exchange with this id. What crosses is hashed by `mac` if there will be a record of it.
+    /// Creates the account of an exchange. The bytes are hashed with `mac`, if a record will be kept.
     pub(crate) fn new(id: String, mac: Option<Hmac<Sha256>>) -> Account {
         let hashes = mac.map(|mac| Hashes { received: mac.clone(), sent_down: mac });
         let zero = || AtomicU64::new(0);
@@ -87,12 +87,12 @@ impl Account {
         change(&mut self.more.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Says what it is about.
+    /// Notes the API.
     pub(crate) fn is_about(&self, api: Api) {
         self.with(|more| more.api = Some(api));
     }
 
-    /// Says whose it is.
+    /// Notes the tenant and the session.
     pub(crate) fn belongs_to(&self, tenant: &str, session: Option<(String, Origin)>) {
         self.with(|more| {
             more.tenant = tenant.to_owned();
@@ -100,12 +100,12 @@ impl Account {
         });
     }
 
-    /// Says that the answer is a stream.
+    /// Notes that the answer is a stream.
     pub(crate) fn streams(&self) {
         self.with(|more| more.streams = true);
     }
 
-    /// Says how it ended; the first to say so is right.
+    /// Notes how it ended; only the first call counts.
     pub(crate) fn ends(&self, outcome: Outcome, code: Option<&str>) {
         self.with(|more| {
             if more.outcome.is_none() {
@@ -143,7 +143,7 @@ impl Account {
         self.with(|more| more.outcome).unwrap_or(Outcome::Failed)
     }
 
-    /// The record of an exchange of which nothing more will be known than what is known now.
+    /// Returns the record for the case that the process is killed: with the facts that are known now, and no others.
     pub(crate) fn cut_off(&self, policy: &str) -> Map<String, Value> {
         const UNKNOWN: [&str; 9] = [
             "sent_up",
@@ -162,7 +162,7 @@ impl Account {
         body
     }
 
-    /// The record of it. There is nothing in it of what was said.
+    /// Returns the record, which has nothing of the content.
     pub(crate) fn record(&self, policy: &str) -> Map<String, Value> {
         let count = |counter: &AtomicU64| json!(counter.load(Ordering::Relaxed));
         let status = |status: &AtomicU16| match status.load(Ordering::Relaxed) {

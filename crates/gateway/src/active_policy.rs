@@ -12,7 +12,7 @@ pub(crate) struct ActivePolicy {
     pub(crate) fingerprint: Arc<str>,
     /// Its name, for spans.
     pub(crate) name: Arc<str>,
-    /// Whether a property may change what an assistant says: then streamed text is previewed before it is sent.
+    /// Whether a property may change the assistant's text: then streamed text is previewed before it is sent.
     pub(crate) previews_text: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Bodies: read whole and bounded, unpacked and bounded, or sent piece by piece.
+//! Bodies: read and decompressed within limits, and sent as a whole or piece by piece.
 
 use std::io::Read;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 /// An answer's body.
 pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, BrokenOff>;
 
-/// An answer ended before it was whole: the connection is cut, so that nobody takes a part for all.
+/// An answer ended early: the connection is cut, so that the client does not mistake a part for the whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BrokenOff;
 
@@ -26,17 +26,17 @@ impl std::fmt::Display for BrokenOff {
 
 impl std::error::Error for BrokenOff {}
 
-/// A body that is there.
+/// Returns a body of these bytes.
 pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnswerBody {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// From how many bytes on a body that is there is sent piece by piece, and how many a piece has.
+/// Longer bodies are sent in pieces, and the length of a piece.
 const LARGE: usize = 256 << 10;
 const PIECE: usize = 16 << 10;
 
-/// A body that is there, for a client that takes it in time: one that takes no piece for so long is given up. In HTTP/2 a
-/// client says itself how much it takes; without this it could have us keep what it asked for as long as it likes.
+/// Returns a body of these bytes with a write timeout: if the client reads no piece for `patience`, the body is
+/// dropped. In HTTP/2 the client controls the flow; without a timeout it could make us buffer the body forever.
 pub(crate) fn whole_within(bytes: Bytes, patience: Duration) -> AnswerBody {
     if bytes.len() <= LARGE {
         return whole(bytes);
@@ -45,40 +45,40 @@ pub(crate) fn whole_within(bytes: Bytes, patience: Duration) -> AnswerBody {
     let (pieces, size) = (Pieces { sender }, bytes.len() as u64);
     tokio::spawn(async move {
         for piece in bytes.chunks(PIECE) {
-            // A copy: a piece that waits must not keep all of it.
+            // A copy: a waiting piece must not keep the whole body in memory.
             let sent = tokio::time::timeout(patience, pieces.send(Bytes::copy_from_slice(piece))).await;
             if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
         }
-        // Whoever has gone needs no end.
+        // A client that has disconnected needs no end.
         let _ = pieces.end().await;
     });
     Flow { receiver, is_over: false, left: Some(size) }.boxed_unsync()
 }
 
-/// How many pieces may wait for a client that is slow to take them.
+/// How many pieces are buffered for a slow client.
 const WAITING: usize = 8;
 
-/// A body that is sent piece by piece. The receiver of pieces waits for a slow client; a sender that is dropped without
-/// [`Pieces::end`] leaves the body broken off.
+/// Returns a body that is sent piece by piece, and its sender. The sender waits for a slow client. If it is dropped
+/// without [`Pieces::end`], the body ends with an error.
 pub(crate) fn pieces() -> (Pieces, AnswerBody) {
     let (sender, receiver) = mpsc::channel(WAITING);
     (Pieces { sender }, Flow { receiver, is_over: false, left: None }.boxed_unsync())
 }
 
-/// Where the pieces of a body are put.
+/// The sender of a body's pieces.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     sender: mpsc::Sender<Option<Bytes>>,
 }
 
-/// The client went away.
+/// The client has disconnected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gone;
 
 impl Pieces {
-    /// Sends a piece; waits while the client takes earlier ones.
+    /// Sends a piece; waits until there is room in the buffer.
     pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Gone> {
         if bytes.is_empty() {
             return Ok(());
@@ -86,17 +86,17 @@ impl Pieces {
         self.sender.send(Some(bytes)).await.map_err(|_| Gone)
     }
 
-    /// Whether the client has gone.
+    /// Whether the client has disconnected.
     pub(crate) fn is_gone(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Returns when the client has gone.
+    /// Waits until the client has disconnected.
     pub(crate) async fn gone(&self) {
         self.sender.closed().await;
     }
 
-    /// Ends the body: it is whole.
+    /// Ends the body: it is complete.
     pub(crate) async fn end(self) -> Result<(), Gone> {
         self.sender.send(None).await.map_err(|_| Gone)
     }
@@ -105,7 +105,7 @@ impl Pieces {
 struct Flow {
     receiver: mpsc::Receiver<Option<Bytes>>,
     is_over: bool,
-    /// How many bytes are to come, if that is known.
+    /// How many bytes are still to come, if that is known.
     left: Option<u64>,
 }
 
@@ -148,22 +148,22 @@ impl Body for Flow {
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
-    /// It has more bytes than are taken.
+    /// It is over the limit.
     TooLarge,
-    /// Nothing came for too long.
+    /// Timeout: no bytes came for too long.
     TooSlow,
-    /// It broke off, or was not delimited as it should be.
+    /// It ended early, or its framing was invalid.
     BrokenOff,
-    /// It is something else than JSON.
+    /// Its type is not JSON.
     Type,
-    /// Its encoding is not known here.
+    /// Its content encoding is not supported.
     Encoding,
-    /// Its encoding does not hold what it says.
+    /// It does not match its content encoding.
     Damaged,
 }
 
 impl Unread {
-    /// The status, a word for programs and a sentence for people.
+    /// Returns the status, the code for programs and the message for people.
     pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
             Unread::TooLarge => (413, "body.too_large", "request body is over the limit"),
@@ -176,14 +176,14 @@ impl Unread {
     }
 }
 
-/// Reads a body whole, at most so many bytes, with a bound on the time between two pieces. What was read is given even
-/// if it is not all.
+/// Reads a whole body of at most `most` bytes, with a timeout between two pieces. Returns the bytes that were read,
+/// even after an error.
 pub(crate) async fn read<B>(mut body: B, most: usize, idle: Duration) -> (Bytes, Result<(), Unread>)
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let mut bytes = BytesMut::new();
-    // A length that is announced is refused before it comes.
+    // A body whose announced length is over the limit is refused before it is read.
     if body.size_hint().lower() > most as u64 {
         return (bytes.freeze(), Err(Unread::TooLarge));
     }
@@ -194,7 +194,7 @@ where
             Ok(Some(Err(_))) => return (bytes.freeze(), Err(Unread::BrokenOff)),
             Ok(Some(Ok(frame))) => frame,
         };
-        // Trailers end here: they are part of nothing that is judged.
+        // Trailers are dropped: they are not judged.
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > most {
             return (bytes.freeze(), Err(Unread::TooLarge));
@@ -203,7 +203,7 @@ where
     }
 }
 
-/// Unpacks a body by its `content-encoding`: at most so many bytes, and at most so many times its size.
+/// Decompresses a body by its content encoding, to at most `most` bytes and at most `inflation` times its size.
 pub(crate) fn unpack(encoding: &str, packed: &Bytes, most: usize, inflation: usize) -> Result<Bytes, Unread> {
     let reader: Box<dyn Read + '_> = match encoding.trim().to_ascii_lowercase().as_str() {
         "" | "identity" => return Ok(packed.clone()),
@@ -231,7 +231,7 @@ mod tests {
 
     #[tokio::test]
     async fn large_body_is_dropped_when_client_stalls() {
-        /// Bytes that say when they are let go of.
+        /// Bytes that report when they are dropped.
         struct ErrorResponse(Vec<u8>, Option<tokio::sync::oneshot::Sender<()>>);
         impl AsRef<[u8]> for ErrorResponse {
             fn as_ref(&self) -> &[u8] {
@@ -252,7 +252,7 @@ mod tests {
         let mut left_lying = whole_within(Bytes::from_owner(ErrorResponse(text.clone(), Some(sender))), patience);
         assert!(left_lying.frame().await.unwrap().is_ok());
         freed.await.unwrap();
-        // Who comes back after that finds that it broke off.
+        // Reading on after that is an error.
         assert!(left_lying.collect().await.is_err());
     }
 

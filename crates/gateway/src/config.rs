@@ -1,4 +1,4 @@
-//! How a gateway works: where it listens, to whom it speaks, what it bears.
+//! The configuration of a gateway: addresses, tenants, limits.
 
 mod section;
 
@@ -12,30 +12,30 @@ use hyper::Uri;
 use crate::identity::KeyHash;
 pub use section::ConfigErrors;
 
-/// How a gateway works.
+/// The configuration of a gateway.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens.
+    /// The address it listens at.
     pub listen: SocketAddr,
-    /// The certificate and the key it shows, both in PEM; without them it speaks plain HTTP.
+    /// Its TLS certificate and private key, both in PEM; without them it serves plain HTTP.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// The model's address: scheme, host, and a path that every request is put behind.
+    /// The model's address: scheme, host, and a path prefix for every request.
     pub upstream: Uri,
-    /// The address for Anthropic Messages, where it is another.
+    /// The address for Anthropic Messages, if it differs.
     pub messages_upstream: Option<Uri>,
-    /// Certificates that the upstream may be known by, in PEM, instead of those of the system.
+    /// Root certificates for the upstream, in PEM, instead of those of the system.
     pub upstream_ca: Option<PathBuf>,
-    /// Whose keys are whose: a tenant for each hash of a credential. Credentials without an entry share one tenant.
+    /// The tenant for each hash of a credential. Credentials without an entry share one tenant.
     pub tenants: BTreeMap<KeyHash, String>,
     /// Whether credentials without an entry are refused.
     pub known_only: bool,
-    /// The hashes of the keys that open the endpoints under `/lictor/`; without any, those endpoints are closed.
+    /// The hashes of the keys for the control endpoints under `/lictor/`; without any, those endpoints are disabled.
     pub control_keys: Vec<KeyHash>,
-    /// Paths that are forwarded unjudged, beside the known ones; `*` stands for any characters.
+    /// Paths that are forwarded unjudged, besides the known ones; `*` matches any characters.
     pub forward: Vec<String>,
-    /// Whether nothing is stopped: everything is judged and written down, and goes on as it came.
+    /// Whether everything is judged and recorded but forwarded unchanged (shadow mode).
     pub shadow: bool,
-    /// Where spans go: the address of an OTLP collector that takes JSON over HTTP, such as `http://127.0.0.1:4318`.
+    /// The address of the OTLP collector for spans, JSON over HTTP, such as `http://127.0.0.1:4318`.
     pub collector: Option<Uri>,
     /// Bounds on everything that comes from outside.
     pub limits: GatewayLimits,
@@ -48,31 +48,31 @@ pub struct GatewayLimits {
     pub body: usize,
     /// How many times larger than its compressed form a body may be.
     pub inflation: usize,
-    /// Connections at once; more wait to be accepted.
+    /// Concurrent connections; more wait to be accepted.
     pub connections: usize,
-    /// Exchanges at once; more are told to come again.
+    /// Exchanges in flight; more are answered with 503.
     pub exchanges: usize,
     /// Items of a session that are remembered by their hashes.
     pub items: usize,
-    /// Bytes of a stream that are held until they are decided on.
+    /// Bytes of a stream that are buffered until they are decided on.
     pub held: usize,
-    /// Bytes of text at the end of what has come that are held back, for what is cut by the border of a chunk.
+    /// Bytes at the end of streamed text that are held back, since a chunk may end within a word.
     pub hold_back: usize,
-    /// For the head of a request.
+    /// Timeout for the head of a request.
     pub head: Duration,
-    /// Between requests of a connection.
+    /// Timeout between requests of a connection.
     pub idle: Duration,
-    /// For the next bytes of a body, in either direction.
+    /// Timeout for the next bytes of a request body.
     pub body_idle: Duration,
-    /// For a client to take what is written.
+    /// Timeout for a client that reads nothing.
     pub write: Duration,
-    /// For the upstream to accept a connection.
+    /// Timeout for connecting to the upstream.
     pub connect: Duration,
-    /// For the upstream to begin its answer.
+    /// Timeout for the upstream to begin its answer, and for its next bytes.
     pub answer: Duration,
-    /// How long a call that waits for a person keeps its exchange open.
+    /// How long a call that waits for a reviewer keeps its exchange open.
     pub approval: Duration,
-    /// For exchanges under way when the gateway is told to end.
+    /// How long exchanges in flight may take to finish when the gateway stops.
     pub drain: Duration,
 }
 
@@ -99,7 +99,7 @@ impl Default for GatewayLimits {
 }
 
 impl Config {
-    /// A gateway to an upstream, as it is by default.
+    /// Returns the default configuration for an upstream.
     pub fn new(upstream: Uri) -> Config {
         Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),

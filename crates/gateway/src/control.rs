@@ -1,5 +1,5 @@
-//! Endpoints of the gateway itself: health and figures for operators; consents, erasures and answers of persons for the
-//! application, behind a key.
+//! The control endpoints: health and metrics for operators; with a key, consents, erasures, events and approvals for
+//! the application.
 
 mod declared;
 
@@ -21,10 +21,10 @@ use crate::judges::Unavailable;
 use crate::sessions::unavailable;
 use crate::waiting::{Answered, Waiting};
 
-/// What the paths of these endpoints begin with.
+/// The path prefix of these endpoints.
 pub(crate) const PREFIX: &str = "/lictor/";
 
-/// The largest body of a request here.
+/// The largest body of a request to these endpoints.
 const MOST_BYTES: usize = 64 << 10;
 
 /// Answers a request.
@@ -49,11 +49,11 @@ impl From<Unavailable> for ErrorResponse {
     }
 }
 
-/// Ready is a gateway that can write down what it decides.
+/// Answers whether the gateway can record decisions.
 async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse> {
     let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
     asked.map_err(unavailable)?;
-    // While records cannot be written, nothing goes on.
+    // While records cannot be written, nothing is forwarded.
     if gateway.metrics.unwritten.load(Ordering::Relaxed) > 0 {
         return Err(ErrorResponse::unavailable());
     }
@@ -103,7 +103,7 @@ async fn guarded(
     }
 }
 
-/// A body that is a JSON object.
+/// Reads a body that must be a JSON object.
 fn object(bytes: &Bytes) -> Result<Json, ErrorResponse> {
     let value = json::parse(bytes).map_err(|error| ErrorResponse::new(400, error.code, error.message))?;
     match value.as_object() {
@@ -112,7 +112,7 @@ fn object(bytes: &Bytes) -> Result<Json, ErrorResponse> {
     }
 }
 
-/// A member that must be a text.
+/// Returns a member that must be a non-empty text.
 fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, ErrorResponse> {
     let found = body.text(key).filter(|text| !text.is_empty());
     found.ok_or_else(|| ErrorResponse::new(400, "control.shape", format!("`{key}` must be a non-empty string")))

@@ -1,13 +1,12 @@
-//! A store that is let go of on a thread of its own.
+//! A store that is dropped on a thread of its own.
 //!
-//! Whoever holds it last may be a task of the runtime, which must not wait for anything; and to close a store may mean to
-//! wait for a server.
+//! The last owner may be a task of the runtime, which must not block; and closing a store may wait for a server.
 
 use std::sync::Arc;
 
 use lictor_store::{Change, Store, StoreError, StoredValue};
 
-/// A store that is let go of on a thread of its own.
+/// A store that is dropped on a thread of its own.
 pub(crate) struct DropOnThread {
     inner: Option<Arc<dyn Store>>,
 }
@@ -26,7 +25,7 @@ impl DropOnThread {
 impl Drop for DropOnThread {
     fn drop(&mut self) {
         let inner = self.inner.take();
-        // Without a thread it is let go of here.
+        // If no thread can be started, it is dropped here.
         let _ = std::thread::Builder::new().name("parting".into()).spawn(move || drop(inner));
     }
 }

@@ -1,4 +1,4 @@
-//! Answers that the gateway itself gives: errors in the shape of the vendor that the client believes to talk to.
+//! Answers of the gateway itself: errors in the shape of the vendor whose API the client uses.
 
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -10,10 +10,10 @@ use crate::body::{self, AnswerBody};
 /// The header by which an exchange is found in the ledger.
 pub(crate) const EXCHANGE_HEADER: HeaderName = HeaderName::from_static("x-lictor-exchange");
 
-/// The header by which the application learns how the gateway calls the session.
+/// The header with the gateway's name of the session, for the application.
 pub(crate) const SESSION_NAME_HEADER: HeaderName = HeaderName::from_static("x-lictor-session-name");
 
-/// The header that says why the gateway itself answered.
+/// The header with the code of an answer of the gateway itself.
 const CODE_HEADER: HeaderName = HeaderName::from_static("x-lictor-code");
 
 /// An error that the gateway itself answers with.
@@ -29,7 +29,7 @@ impl ErrorResponse {
         ErrorResponse { status, code: code.into(), message: message.into() }
     }
 
-    /// Nothing could be recorded, so nothing is forwarded.
+    /// Returns the error that nothing can be recorded, so nothing is forwarded.
     pub(crate) fn unavailable() -> ErrorResponse {
         ErrorResponse::new(
             503,
@@ -38,12 +38,12 @@ impl ErrorResponse {
         )
     }
 
-    /// The gateway itself failed.
+    /// Returns the error that the gateway itself failed.
     pub(crate) fn failed() -> ErrorResponse {
         ErrorResponse::new(500, "gateway.failed", "internal error; nothing was forwarded")
     }
 
-    /// As an answer in the vendor's shape; where no vendor is known, in that of OpenAI.
+    /// Returns the answer in the vendor's shape; in OpenAI's if the vendor is unknown.
     pub(crate) fn response(&self, api: Option<Api>) -> Response<AnswerBody> {
         let bytes = api.unwrap_or(Api::Chat).error(self.status, &self.code, &self.message);
         let mut response = json_response(self.status, bytes);
@@ -60,7 +60,7 @@ impl From<(u16, &'static str, &'static str)> for ErrorResponse {
     }
 }
 
-/// An answer that is a JSON value.
+/// Returns an answer with a JSON value.
 pub(crate) fn value(status: u16, value: &Value) -> Response<AnswerBody> {
     json_response(status, format!("{value}\n").into_bytes())
 }

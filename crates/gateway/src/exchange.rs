@@ -1,7 +1,7 @@
-//! One request and its reply over HTTP: where it leads, what is sent, and the record of it.
+//! One request and its reply over HTTP: its route, its forwarding, and its record.
 //!
-//! An exchange is a task of its own: it is finished, and its record written, whether or not the client stays. A failure
-//! within it ends this exchange and no other. What is judged is in [`lictor_exchange`], which [`driver`] drives.
+//! An exchange is a task of its own: it finishes and writes its record even if the client disconnects. A failure ends
+//! this exchange and no other. [`lictor_exchange`] judges; [`driver`] drives it.
 
 mod driver;
 
@@ -33,7 +33,7 @@ use crate::judges::Unavailable;
 use crate::telemetry::Outcome;
 use crate::upstream::{self, NoAnswer};
 
-/// How long to wait before a record is written again that could not be written.
+/// How long to wait before a failed record is retried.
 const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// One request and its reply, in flight.
@@ -42,13 +42,13 @@ pub(crate) struct HttpExchange {
     account: Arc<Account>,
     head: Parts,
     caller: Caller,
-    /// Takes the head of the answer.
+    /// The sender of the answer's head.
     client: oneshot::Sender<Response<AnswerBody>>,
-    /// Takes the body, if it is a stream.
+    /// The sender of the body, if it is a stream.
     pieces: Option<Pieces>,
 }
 
-/// Why an exchange ends before its end.
+/// Why an exchange ends early.
 #[derive(Debug)]
 enum Stop {
     /// The client is answered with an error.
@@ -73,7 +73,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let mac = gateway.keeps_records().then(|| gateway.namer.mac());
     let account = Arc::new(Account::new(hex(&id), mac));
     let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
-        // Nothing of it is read. A record of each would be work for a gateway that has too much of it already.
+        // The request is not read, and gets no record: an overloaded gateway must not do more work.
         gateway.metrics.exchange(route(&head).api(), Outcome::Busy);
         let message = format!("too many requests in flight (limit {})", gateway.config.limits.exchanges);
         let response = ErrorResponse::new(503, "gateway.busy", message);
@@ -104,11 +104,11 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         shared.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
         drop(room);
     });
-    // An exchange that failed has dropped its end without an answer.
+    // An exchange that panicked has dropped the sender without an answer.
     answer.await.unwrap_or_else(|_| ErrorResponse::failed().response(api))
 }
 
-/// Runs a future to its end; an error if it panics. The future is dropped by then, so nothing sees its state.
+/// Runs a future to its end. Returns an error if it panics; the future is dropped then, so its state is not seen again.
 async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, ()> {
     let mut future = Some(Box::pin(future));
     std::future::poll_fn(|context| {
@@ -124,7 +124,7 @@ async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, ()> {
     .await
 }
 
-/// Writes down what crossed.
+/// Writes the record of an exchange.
 async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     gateway.metrics.exchange(account.api(), account.outcome());
     gateway.metrics.bytes_in.fetch_add(account.received.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -140,7 +140,7 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     if let Some(line) = line.as_object_mut() {
         line.insert("milliseconds".into(), json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
     }
-    // The place of the exchange is kept until its record is written: while none can be, no more begin than there are places.
+    // The exchange counts as in flight until its record is written, so the limit also bounds the unwritten records.
     let mut is_unwritten = false;
     while let Err(Unavailable { reason }) = gateway.judges.note(&account.tenant(), record.clone()).await {
         if !std::mem::replace(&mut is_unwritten, true) {
@@ -164,24 +164,24 @@ fn route(head: &Parts) -> Destination {
     }
 }
 
-/// Whether a path says where it leads: one that the upstream may read as another path would pass by what is judged.
+/// Whether a path is normalized. The upstream may read another path differently, which would bypass judging.
 fn is_plain(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
     let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
-    // Letters and digits need no encoding: an encoded one is meant to be read differently.
+    // Letters and digits need no encoding: encoding one is an attempt to be read differently.
     let encoded = lower.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
     let hides = encoded.into_iter().any(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     !has_odd && !hides && !lower.split('/').any(is_odd)
 }
 
-/// Whether a path is almost that of something judged: an upstream that is not strict may take it for that.
+/// Whether a path differs from a judged route only by case or a trailing slash: a lenient upstream may treat it as one.
 fn resembles_judged(method: &str, path: &str) -> bool {
     let strict = path.trim_end_matches('/').to_ascii_lowercase();
     matches!(Api::route(method, &strict), Route::Judged(_))
 }
 
-/// Where a request leads.
+/// The kind of route of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
     Judged(Api),
@@ -228,7 +228,7 @@ impl HttpExchange {
         }
     }
 
-    /// Where the request leads, if that is allowed.
+    /// Returns the destination, or the reason to refuse the request.
     fn is_route_allowed(&self, destination: Destination) -> Result<Destination, Stop> {
         let config = &self.gateway.config;
         if config.known_only && !self.caller.is_known {
@@ -256,7 +256,7 @@ impl HttpExchange {
         }
     }
 
-    /// Forwards something that holds nothing to judge.
+    /// Forwards a request that has nothing to judge.
     async fn proxy_unjudged(&mut self, body: Incoming) -> Result<(), Stop> {
         let limits = self.gateway.config.limits;
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
@@ -280,8 +280,8 @@ impl HttpExchange {
         Ok(())
     }
 
-    /// Sends a request to the upstream and returns its answer. Meanwhile the store learns that the exchange is in flight, if it
-    /// does not know yet: nothing comes back before it does.
+    /// Sends a request to the upstream and returns its answer. Meanwhile the in-flight row is saved, unless it was
+    /// before: the client is answered only after that.
     async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
         let begun = async move { InFlight::begin(&gateway, &account).await };
@@ -331,7 +331,7 @@ impl HttpExchange {
         self.send_head(response)
     }
 
-    /// Whether the client has gone.
+    /// Whether the client has disconnected.
     fn is_gone(&self) -> bool {
         self.pieces.as_ref().map_or_else(|| self.client.is_closed(), Pieces::is_gone)
     }
@@ -350,7 +350,7 @@ impl HttpExchange {
         client.send(response).map_err(|_| Stop::Gone)
     }
 
-    /// Writes down that something was refused which is no event.
+    /// Records a refusal of input that is no event.
     async fn record_refusal(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
         let refused = RefusedInput { reason: code.to_owned(), bytes, exchange: Some(self.account.id.clone()) };
         self.gateway.judges.refuse(&self.caller.tenant, refused).await?;

@@ -1,4 +1,4 @@
-//! All that exchanges share.
+//! The shared state of all exchanges.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics, Spans};
 use crate::upstream::Upstream;
 
-/// All that exchanges share.
+/// The shared state of all exchanges.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     pub(crate) config: Config,
@@ -28,15 +28,15 @@ pub(crate) struct Gateway {
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
     pub(crate) in_flight: InFlight,
-    /// Exchanges that may still begin.
+    /// The permits for exchanges in flight.
     pub(crate) room: Arc<Semaphore>,
-    /// Rings when a person has answered something.
+    /// Notified when a reviewer has answered.
     pub(crate) answered: Notify,
     pub(crate) reload: Reload,
 }
 
 impl Gateway {
-    /// Waits for the store and the ledger, so it is not for a task of the runtime.
+    /// Opens the wardens. It blocks on the store and the ledger, so a task of the runtime must not call it.
     pub(crate) fn new(
         config: Config,
         foundation: GatewayParts,
@@ -73,13 +73,13 @@ impl Gateway {
         })
     }
 
-    /// Whether anything is told of exchanges, in the ledger or in the journal.
+    /// Whether exchanges are recorded, in the ledger or in the journal.
     pub(crate) fn keeps_records(&self) -> bool {
         self.judges.ledger().is_some() || self.journal.is_kept()
     }
 }
 
-/// The key by which sessions are named. It lies in the store, where all gateways over it find the same.
+/// Returns the key for the names of sessions. It is kept in the store, so that all gateways over it use the same.
 fn naming_key(store: &dyn Store) -> Result<[u8; 32], StartError> {
     const KEY: &str = "gateway/naming-key";
     for _ in 0..10 {

@@ -1,8 +1,8 @@
-//! Who asks, and which session it belongs to.
+//! The caller of a request, and its session.
 //!
-//! The tenant comes from the credential alone, never from anything else a client says. A session's key is a keyed hash
-//! over the tenant, the credential and the id that the client gave: whoever names the session of another tenant gets a
-//! session of their own. Ids of any length and with any characters are only ever hashed.
+//! The tenant depends on the credential alone, and on no other input of the client. A session's name is a keyed hash
+//! over the tenant, the credential and the client's id: a client that uses the id of another tenant's session gets a
+//! session of its own. Ids of any length and with any characters are only hashed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,23 +15,23 @@ use sha2::{Digest, Sha256};
 /// The header by which an application names the session.
 pub(crate) const SESSION_HEADER: &str = "x-lictor-session";
 
-/// The header by which an application names whom the agent acts for.
+/// The header by which an application names the principal that the agent acts for.
 pub(crate) const PRINCIPAL_HEADER: &str = "x-lictor-principal";
 
-/// The tenant of credentials that nobody listed.
+/// The tenant of credentials that the configuration does not list.
 pub(crate) const EVERYBODY: &str = "everybody";
 
-/// The SHA-256 of a credential. The credential itself is nowhere in a configuration.
+/// The SHA-256 of a credential. A configuration never has the credential itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
-    /// The hash of a credential, as it stands behind `Bearer` or in `x-api-key`.
+    /// Returns the hash of a credential, as it is sent after `Bearer` or in `x-api-key`.
     pub fn of(credential: &str) -> KeyHash {
         KeyHash(Sha256::digest(credential.as_bytes()).into())
     }
 
-    /// Whether it is one of these; takes as long whichever it is.
+    /// Whether it is one of these, in constant time.
     pub(crate) fn is_among(&self, known: &[KeyHash]) -> bool {
         let same = |other: &KeyHash| self.0.iter().zip(other.0).fold(0, |sum, (one, other)| sum | (one ^ other)) == 0;
         known.iter().fold(false, |found, other| same(other) | found)
@@ -66,11 +66,11 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// The headers that tell one caller from another. Of two that differ, the upstream may believe the other.
+/// The headers that identify a caller. Duplicates are refused: the upstream may read the other one.
 pub(crate) const IDENTITY_HEADERS: [&str; 5] =
     ["authorization", "x-api-key", "api-key", SESSION_HEADER, PRINCIPAL_HEADER];
 
-/// Where the id of a session was found.
+/// The source of a session's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// In the header [`SESSION_HEADER`].
@@ -79,7 +79,7 @@ pub(crate) enum Origin {
     Body,
     /// In the trace that the request belongs to.
     Trace,
-    /// There was none: everything of a principal, or of a credential, is one session.
+    /// No id: all requests of a principal, or of a credential, are one session.
     Principal,
 }
 
@@ -94,7 +94,7 @@ impl Origin {
     }
 }
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
     /// The tenant, as the configuration names it.
@@ -103,12 +103,12 @@ pub(crate) struct Caller {
     pub(crate) credential: KeyHash,
     /// Whether the configuration knows the credential.
     pub(crate) is_known: bool,
-    /// Whom the agent acts for, as the application says.
+    /// The principal that the agent acts for, according to the application.
     pub(crate) principal: Option<String>,
 }
 
 impl Caller {
-    /// Whoever sent these headers.
+    /// Returns the caller, by the headers of a request.
     pub(crate) fn of(headers: &HeaderMap, tenants: &BTreeMap<KeyHash, String>) -> Caller {
         let credential = KeyHash::of(credential(headers).unwrap_or_default());
         let tenant = tenants.get(&credential);
@@ -118,12 +118,12 @@ impl Caller {
     }
 }
 
-/// The credential, as vendors have it sent.
+/// Returns the credential, from the first of the vendors' headers that has one.
 pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
     credentials(headers).next()
 }
 
-/// Whether there are two credentials: the upstream may believe the one, and we the other.
+/// Whether there are two different credentials: the upstream may use the one, and we the other.
 pub(crate) fn has_two_credentials(headers: &HeaderMap) -> bool {
     let mut all = credentials(headers);
     let first = all.next();
@@ -143,19 +143,19 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// Which session a request belongs to.
+/// The session of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionKey {
-    /// The name under which it is judged and kept: a hash.
+    /// The name under which it is judged and stored: a hash.
     pub(crate) name: String,
-    /// Where its id was found.
+    /// The source of its id.
     pub(crate) origin: Origin,
 }
 
-/// Makes names of sessions, with a key that stays with the store.
+/// Names sessions, with a key that is kept in the store.
 #[derive(Clone)]
 pub(crate) struct Namer {
-    /// Begun with the key, ready to be cloned.
+    /// A MAC with the key, to be cloned.
     mac: Hmac<Sha256>,
 }
 
@@ -167,17 +167,17 @@ impl fmt::Debug for Namer {
 
 impl Namer {
     pub(crate) fn new(key: [u8; 32]) -> Namer {
-        // A key of any length is taken, so there is always a hash.
+        // HMAC accepts a key of any length, so this cannot fail.
         let mac = Hmac::new_from_slice(&key).unwrap_or_else(|_| Hmac::new(&Default::default()));
         Namer { mac }
     }
 
-    /// A hash under the same key, ready to take something else.
+    /// Returns a new MAC with the same key.
     pub(crate) fn mac(&self) -> Hmac<Sha256> {
         self.mac.clone()
     }
 
-    /// The session of a request: by the application's header, by the body, by the trace, or by whoever asks.
+    /// Returns the session of a request: by the application's header, else the body, else the trace, else the caller.
     pub(crate) fn session(&self, caller: &Caller, headers: &HeaderMap, in_body: Option<&str>) -> SessionKey {
         let present = |id: &&str| !id.is_empty();
         let found = text(headers, SESSION_HEADER)
@@ -189,19 +189,19 @@ impl Namer {
         SessionKey { name: self.name(caller, found.0, found.1), origin: found.0 }
     }
 
-    /// The name of the session that a caller calls so. An id from a header and the same id from a body name one session.
+    /// Returns the name of a caller's session with this id. The same id in a header and in a body names one session.
     pub(crate) fn name(&self, caller: &Caller, origin: Origin, id: &str) -> String {
         let kind = match origin {
             Origin::Header | Origin::Body => "id",
             Origin::Trace => "trace",
             Origin::Principal => "principal",
         };
-        // A tenant that the configuration names may use several keys; everybody else is told apart by theirs.
+        // A listed tenant may use several keys; other callers are distinguished by their keys.
         let owner = if caller.is_known { String::new() } else { caller.credential.to_string() };
         self.hash(&[&caller.tenant, &owner, kind, id])
     }
 
-    /// A keyed hash of some texts, each delimited by its length.
+    /// Returns a keyed hash of texts, each delimited by its length.
     pub(crate) fn hash(&self, parts: &[&str]) -> String {
         let mut mac = self.mac();
         for part in parts {
@@ -213,14 +213,14 @@ impl Namer {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     String::from_utf8(halves.map(|half| DIGITS[usize::from(half)]).collect()).unwrap_or_default()
 }
 
-/// The trace id of a `traceparent`, unless it is not one or all zeros.
+/// Returns the trace id of a `traceparent`; none if it is invalid or all zeros.
 fn trace_id(traceparent: &str) -> Option<&str> {
     let mut parts = traceparent.split('-');
     let (version, trace) = (parts.next()?, parts.next()?);

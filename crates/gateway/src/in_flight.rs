@@ -1,10 +1,10 @@
-//! Exchanges under way, as the store knows them: what a process that was killed has left unfinished, the next one tells.
+//! Rows in the store for exchanges in flight: after a process was killed, the next one records those it left.
 //!
-//! An exchange is put down together with what is decided on its request, or, where there is nothing to decide, while that
-//! goes on and before anything comes back. It is crossed out behind its record. The rows are those of a ledger, to which one
-//! process at a time can write: what stands there when a gateway begins, nobody is at any more. What is crossed out is
-//! forgotten from time to time, many at once; so a row may be left of an exchange that has its record, and the ledger itself
-//! says which.
+//! A row is saved together with the decisions on the request, or, if there is nothing to decide, while the request is
+//! forwarded and before the client is answered. It is marked finished after the exchange has its record. The rows
+//! belong to a ledger, to which only one process at a time can write: the rows at the start of a gateway are of
+//! exchanges that no process works on any more. Finished rows are deleted from time to time, many at once. So a row may
+//! be left although its exchange has a record, and the ledger is searched for it.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,36 +23,36 @@ use crate::sessions::unavailable;
 use crate::start::StartError;
 use crate::tenant_store::escaped;
 
-/// How an exchange ended whose process was killed.
+/// The outcome of an exchange whose process was killed.
 pub(crate) const CUT_OFF: &str = "cut_off";
 
-/// How often what was crossed out is forgotten.
+/// How often finished rows are deleted.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many rows are looked at in one go.
+/// How many rows are read at once.
 const AT_ONCE: usize = 256;
 
-/// Exchanges under way.
+/// The rows of exchanges in flight.
 #[derive(Debug)]
 pub(crate) struct InFlight {
-    /// Where they stand. Nothing is put down where nothing is written down.
+    /// The prefix of the rows, and the ledger they belong to. Without a ledger there are no rows.
     place: Option<(String, Reader)>,
-    /// Those that have their record: the id, and the version of the row.
+    /// The exchanges that have their record: the id, and the version of the row.
     finished: Mutex<Vec<(String, u64)>>,
-    /// The records of those that begin now are behind this place of the ledger.
+    /// The records of exchanges that begin now are after this position of the ledger.
     from: AtomicU64,
 }
 
-/// What is put down of an exchange.
+/// The stored row of an exchange.
 #[derive(Serialize, Deserialize)]
 struct Row {
     from: u64,
-    /// The record to be written if no other is.
+    /// The record to write if the exchange has no other.
     record: Map<String, Value>,
 }
 
 impl Row {
-    /// What a row that cannot be read still says: which exchange it was.
+    /// Returns the row for one that cannot be read: its key still names the exchange.
     fn damaged(key: &str) -> Row {
         let id = key.rsplit('/').next().unwrap_or_default();
         let member = |name: &str, value: &str| (name.to_owned(), Value::from(value));
@@ -74,8 +74,8 @@ impl InFlight {
         Ok(InFlight { place, finished: Mutex::default(), from: AtomicU64::new(size.unwrap_or(0)) })
     }
 
-    /// The change that puts an exchange down, with the record that is written if it never ends; none if it is put down
-    /// already, or nothing is.
+    /// Returns the change that saves the row of an exchange, with the record for the case that it never ends; none if
+    /// it has a row already, or there are no rows.
     pub(crate) fn row(gateway: &Gateway, account: &Account) -> Result<Option<Change>, Unavailable> {
         let in_flight = &gateway.in_flight;
         let Some((place, _)) = &in_flight.place else { return Ok(None) };
@@ -88,7 +88,7 @@ impl InFlight {
         Ok(Some(Change::put(format!("{place}{}", account.id), ExpectedVersion::Absent, value)))
     }
 
-    /// Puts an exchange down by itself.
+    /// Saves the row of an exchange.
     pub(crate) async fn begin(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
         let Some(row) = InFlight::row(gateway, account)? else { return Ok(()) };
         let saved = gateway.sessions.blocking(move |store| store.save(&[row])).await?;
@@ -96,7 +96,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Looks whether an exchange was put down by a save of which nobody knows how it ended.
+    /// Looks up whether an exchange has a row, after a save with an unknown result.
     pub(crate) async fn look_up(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
         let Some((place, _)) = &gateway.in_flight.place else { return Ok(()) };
         let key = format!("{place}{}", account.id);
@@ -105,12 +105,12 @@ impl InFlight {
         Ok(())
     }
 
-    /// Crosses out an exchange that has its record.
+    /// Marks the row of an exchange that has its record as finished.
     pub(crate) fn end(&self, id: &str, version: u64) {
         self.finished.lock().unwrap_or_else(PoisonError::into_inner).push((id.to_owned(), version));
     }
 
-    /// Forgets what was crossed out, from time to time.
+    /// Deletes finished rows from time to time.
     pub(crate) async fn clean_up(gateway: &Gateway) {
         loop {
             tokio::time::sleep(CLEANUP_INTERVAL).await;
@@ -118,7 +118,7 @@ impl InFlight {
         }
     }
 
-    /// Forgets what was crossed out. What cannot be forgotten now is forgotten at the next start.
+    /// Deletes finished rows. Rows that cannot be deleted now are deleted at the next start.
     pub(crate) async fn forget(&self, gateway: &Gateway) {
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
         let Some((place, reader)) = self.place.clone().filter(|_| !finished.is_empty()) else { return };
@@ -131,7 +131,7 @@ impl InFlight {
         }
     }
 
-    /// Writes a record for each exchange that a process before this one left without. Says how many there were.
+    /// Writes a record for each exchange that an earlier process left without one. Returns how many there were.
     pub(crate) async fn cut_off(gateway: &Gateway) -> Result<usize, Unavailable> {
         let Some((place, reader)) = gateway.in_flight.place.clone() else { return Ok(0) };
         let rows = gateway.sessions.blocking(move |store| left(store, &place)).await?.map_err(unavailable)?;
@@ -154,7 +154,7 @@ impl InFlight {
     }
 }
 
-/// The rows that are left, with their keys and versions.
+/// Returns the rows in the store, with their keys and versions.
 fn left(store: &dyn Store, place: &str) -> Result<Vec<(String, u64, Row)>, StoreError> {
     let (mut rows, mut last) = (Vec::new(), None);
     loop {
@@ -169,7 +169,7 @@ fn left(store: &dyn Store, place: &str) -> Result<Vec<(String, u64, Row)>, Store
     }
 }
 
-/// The exchanges that have a record from a place of the ledger on.
+/// Returns the ids of the exchanges that have a record at or after a position of the ledger.
 fn recorded(reader: &Reader, from: u64) -> Result<HashSet<String>, Unavailable> {
     let wrong = |error: lictor_ledger::LedgerError| Unavailable { reason: error.to_string() };
     let mut ids = HashSet::new();

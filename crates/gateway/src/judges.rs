@@ -1,7 +1,7 @@
-//! Decides: a warden for each tenant, all writing to one ledger.
+//! A warden for each tenant, all with one ledger.
 //!
-//! Each tenant's state lies under a prefix of its own in the store, so that histories across sessions, of persons, of
-//! principals, of all, are histories within the tenant. What one tenant's agents did is no fact for another's.
+//! Each tenant's state has a prefix of its own in the store, so histories across sessions (of persons, of principals,
+//! of all) stay within the tenant. No tenant's events affect another's.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -28,17 +28,17 @@ use crate::tenant_store::TenantStore;
 /// Nothing can be decided: the store or the ledger cannot be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Unavailable {
-    /// What is wrong, for operators.
+    /// The reason, for operators.
     pub(crate) reason: String,
 }
 
-/// What was decided, with what is known of the session saved along.
+/// Decisions that were saved together with the memory of the session.
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) decisions: Vec<Arc<Decision>>,
-    /// Whether all goes on as it came.
+    /// Whether all events are forwarded unchanged.
     pub(crate) all_forwarded: bool,
-    /// The version of what was saved.
+    /// The version of the save.
     pub(crate) version: u64,
 }
 
@@ -61,7 +61,7 @@ impl Judges {
         journal: &Journal,
     ) -> Result<Judges, StartError> {
         let GatewayParts { policy, store, ledger, guard: options, warden } = foundation;
-        // Nobody waits with a request, or with words that have half left.
+        // Requests and half-sent texts cannot wait for a reviewer.
         let options = lictor_judge::guard::GuardOptions { asks: AskScope::Calls, ..options };
         let active = ActivePolicy::of(&policy);
         let ledger = ledger.map(Arc::new);
@@ -82,17 +82,17 @@ impl Judges {
         Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics: Arc::clone(metrics) })
     }
 
-    /// The active policy.
+    /// Returns the active policy.
     pub(crate) fn active(&self) -> ActivePolicy {
         self.active.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The names of all tenants.
+    /// Returns the names of all tenants.
     pub(crate) fn tenants(&self) -> impl Iterator<Item = &str> {
         self.wardens.keys().map(String::as_str)
     }
 
-    /// Decides on events of one session, in their order. They are written down when this returns.
+    /// Decides on events of one session, in their order. They are recorded when this returns.
     pub(crate) async fn decide(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Arc<Decision>>, Unavailable> {
         if events.is_empty() {
             return Ok(Vec::new());
@@ -107,8 +107,8 @@ impl Judges {
         Ok(self.count(answers))
     }
 
-    /// The same, and saves what is known of the session along with it; none if somebody else has changed that meanwhile:
-    /// nothing is decided then.
+    /// [`decide`](Judges::decide) that saves the memory of the session atomically with the decisions. Returns none, and
+    /// decides nothing, if the memory was changed elsewhere.
     pub(crate) async fn decide_saving(
         &self,
         tenant: &str,
@@ -138,18 +138,18 @@ impl Judges {
         answers.into_iter().map(|answer| answer.decision).collect()
     }
 
-    /// What would be decided about a text that is still being said.
+    /// Returns the decision that an event would get.
     pub(crate) async fn preview(&self, tenant: &str, event: Event) -> Result<Preview, Unavailable> {
         self.ask(tenant, |warden, then| warden.preview(event, then)).await
     }
 
-    /// Writes down that something was refused which is no event.
+    /// Records a refusal of input that is no event.
     pub(crate) async fn refuse(&self, tenant: &str, refused: RefusedInput) -> Result<(), Unavailable> {
         self.metrics.decision(Action::Block);
         self.ask(tenant, |warden, then| warden.refuse(refused, then)).await
     }
 
-    /// Writes down something that is no decision: what crossed in an exchange, what an operator did.
+    /// Writes a record that is no decision, as of an exchange.
     pub(crate) async fn note(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
         // Without a ledger there is nothing to write to.
         if self.ledger.is_none() {
@@ -158,18 +158,18 @@ impl Judges {
         self.ask(tenant, |warden, then| warden.note(body, then)).await
     }
 
-    /// Writes down what was left unwritten about a tenant, who may not be one any more.
+    /// Writes a record that an earlier process left unwritten. Its tenant may no longer exist.
     pub(crate) async fn note_late(&self, body: Map<String, Value>) -> Result<(), Unavailable> {
         let tenant = body.get("tenant").and_then(Value::as_str).filter(|tenant| self.wardens.contains_key(*tenant));
         let tenant = tenant.unwrap_or(EVERYBODY).to_owned();
         self.note(&tenant, body).await
     }
 
-    /// Puts another policy in force for all tenants: what was asked before is decided by the old one, and sessions go on
-    /// by the new one, with what they know as far as formulas are the same.
+    /// Activates another policy for all tenants. Earlier questions are decided by the old one. Sessions continue with
+    /// the new one, and keep their state of properties with the same formula.
     pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
         let next = ActivePolicy::of(policy);
-        // All are made ready before the first is changed: a policy that cannot be judged by changes nothing.
+        // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
             ready.push((tenant, Guard::new(judge(policy)?, self.options)));
@@ -183,12 +183,12 @@ impl Judges {
         Ok(())
     }
 
-    /// Destroys the key of a person in the ledger.
+    /// Returns the ledger.
     pub(crate) fn ledger(&self) -> Option<&Arc<Ledger>> {
         self.ledger.as_ref()
     }
 
-    /// Answers what was asked, and ends the writing.
+    /// Answers the earlier questions, and closes the wardens.
     pub(crate) fn close(&self) -> Result<(), WardenError> {
         for warden in self.wardens.values() {
             warden.clone().close()?;
@@ -204,7 +204,7 @@ impl Judges {
         self.wait(tenant, question).await?.map_err(|error| Unavailable { reason: error.to_string() })
     }
 
-    /// Waits for what the warden answers.
+    /// Waits for the warden's answer.
     async fn wait<T: Send + 'static>(
         &self,
         tenant: &str,
@@ -213,7 +213,7 @@ impl Judges {
         let unavailable = |reason: String| Unavailable { reason };
         let warden = self.wardens.get(tenant).ok_or_else(|| unavailable("the tenant has no warden".to_owned()))?;
         let (sender, receiver) = oneshot::channel();
-        // Whoever asked may have gone meanwhile; what was decided stands.
+        // The receiver may be dropped meanwhile; the decision remains valid.
         question(warden, Box::new(move |answer| drop(sender.send(answer))));
         receiver.await.map_err(|_| unavailable("the warden is closed".to_owned()))
     }
@@ -224,7 +224,7 @@ fn judge(policy: &Policy) -> Result<Judge, StartError> {
         .map_err(|problems| StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
 }
 
-/// The time, in nanoseconds since 1970.
+/// Returns the time, in nanoseconds since 1970.
 pub(crate) fn now() -> Time {
     Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
 }

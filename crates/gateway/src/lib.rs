@@ -1,7 +1,7 @@
-//! Puts an agent's model under a policy: a reverse proxy that judges what crosses.
+//! A reverse proxy between an agent and its model that enforces a policy.
 //!
-//! An agent is pointed at the gateway by its base URL and at nothing else. What it asks a model, and what the model says
-//! and does, become events; each is decided on before it crosses, and written down before that.
+//! The agent uses the gateway as its base URL. Its requests, and the model's texts and calls, become events. Each event
+//! is decided on and recorded before it is forwarded.
 //!
 //! ```text
 //!  client ──listen──▶ exchange ──judges──▶ upstream
@@ -10,16 +10,16 @@
 //!         heads        sessions            from the configuration
 //! ```
 //!
-//! - `listen` accepts connections and lets no request through that two readers could read differently.
-//! - `exchange` is one request and its reply over HTTP, and drives `lictor-exchange`; `identity` names the session, `sessions`
-//!   stores its memory.
+//! - `listen` accepts connections and refuses requests that two readers could read differently.
+//! - `exchange` is one request and its reply over HTTP, and drives `lictor-exchange`; `identity` names the session,
+//!   `sessions` stores its memory.
 //! - `judges` decides: a warden for each tenant.
 //! - `in_flight` knows which exchanges have no record yet, also after the process was killed.
 //! - `upstream` is the connection to the model, `error_response` an error of the gateway itself.
 //! - `control` has the endpoints for operators and for the application's own records of consents.
-//! - `telemetry` is what operators see.
+//! - `telemetry` has metrics, spans and the journal for operators.
 //!
-//! Nothing crosses without a record: of every event a decision, of every exchange the bytes that crossed.
+//! Every event has a record of its decision before it is forwarded, and every exchange one that covers its bytes.
 
 mod account;
 mod active_policy;

@@ -32,13 +32,13 @@ use crate::gateway::Gateway;
 use crate::identity::{EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
 use strict_stream::{Gate, Patience, StrictStream};
 
-/// How a connection of HTTP/2 begins.
+/// The connection preface of HTTP/2.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Streams of one connection at once.
+/// Concurrent streams of one HTTP/2 connection.
 const MOST_STREAMS: u32 = 256;
 
-/// Accepts connections until told to stop.
+/// Accepts connections until the gateway stops.
 pub(crate) async fn accept(
     gateway: Arc<Gateway>,
     listener: TcpListener,
@@ -55,19 +55,19 @@ pub(crate) async fn accept(
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,
-            // Too many open files: some will be closed.
+            // Probably too many open files; some will be closed.
             Err(_) => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        // Without it small pieces wait for company; with an error there is no connection either.
+        // Otherwise small pieces would wait for more. On an error the connection is dead anyway.
         let _ = stream.set_nodelay(true);
         let (gateway, tls, stopping) = (Arc::clone(&gateway), tls.clone(), stopping.clone());
         tokio::spawn(async move {
             gateway.metrics.connections.fetch_add(1, Ordering::Relaxed);
             let limit = gateway.config.limits.head;
-            // Apart, so that a connection takes no more memory than what it speaks.
+            // Boxed, so that a connection takes only the memory that its protocol needs.
             let served = match tls {
                 None => Box::pin(serve(&gateway, stream, stopping)).await,
                 Some(tls) => match tokio::time::timeout(limit, Box::pin(tls.accept(stream))).await {
@@ -76,7 +76,7 @@ pub(crate) async fn accept(
                     Err(_) => Err(io::ErrorKind::TimedOut.into()),
                 },
             };
-            // A connection that fails concerns nobody but its peer.
+            // A failed connection affects no other.
             drop(served);
             gateway.metrics.connections.fetch_sub(1, Ordering::Relaxed);
             drop(place);
@@ -84,7 +84,7 @@ pub(crate) async fn accept(
     }
 }
 
-/// Serves a connection: finds out which version of HTTP it speaks, and answers its requests.
+/// Serves a connection: detects its version of HTTP, and answers its requests.
 async fn serve<T>(gateway: &Arc<Gateway>, mut stream: T, mut stopping: watch::Receiver<bool>) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -121,7 +121,7 @@ where
     } else {
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            // Heads are timed where they are checked.
+            // The strict stream has the timeout for heads.
             .header_read_timeout(None)
             .max_headers(128)
             .serve_connection(stream, service);
@@ -131,7 +131,7 @@ where
     .map_err(io::Error::other)
 }
 
-/// Drives a connection; when the gateway stops, what is under way is finished and nothing new is begun.
+/// Drives a connection. When the gateway stops, requests in flight are finished and no new ones are accepted.
 async fn until<C: Future>(
     mut connection: std::pin::Pin<&mut C>,
     stopping: &mut watch::Receiver<bool>,
@@ -145,7 +145,7 @@ async fn until<C: Future>(
     connection.await
 }
 
-/// The first bytes: as many as it takes to know whether they are those of HTTP/2.
+/// Reads the first bytes: as many as are needed to recognise the preface of HTTP/2.
 async fn beginning(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut begun = Vec::with_capacity(PREFACE.len());
     while begun.len() < PREFACE.len() && PREFACE.starts_with(&begun) {
@@ -187,14 +187,14 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
     exchange::answer(gateway, request).await
 }
 
-/// A request that says twice who sends it.
+/// Returns the fault of a request with duplicate or contradictory credentials or session headers.
 fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
     let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
     let fault = head::Fault::new("http.identity", "duplicate credential or session header");
     (IDENTITY_HEADERS.iter().any(is_twice) || has_two_credentials(request.headers())).then_some(fault)
 }
 
-/// A request of HTTP/2 that names two hosts.
+/// Returns the fault of an HTTP/2 request that names two hosts.
 fn two_hosts(request: &Request<Incoming>) -> Option<head::Fault> {
     let fault = head::Fault::new("http.host", "request names two hosts");
     let mut hosts = request.headers().get_all("host").iter();

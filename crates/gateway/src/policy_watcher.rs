@@ -1,17 +1,17 @@
-//! The files of the policy, watched.
+//! Watches the files of the policy.
 //!
-//! A file that somebody is still writing may already be a policy, a shorter one. So the policy is loaded again when its
-//! files have changed and then been left alone from one look to the next; many changes in a row are one.
+//! A half-written file can still be a valid policy. So the policy is loaded again only when its files have changed and
+//! then stayed the same between two polls; several changes in a row are one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::server::Reloader;
 
-/// How often the files are looked at.
+/// The interval between two polls.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a file looks like from outside, wherever its name leads; none if it is not there.
+/// The resolved path, modification time and length of a file; none if it is missing.
 type Look = Option<(PathBuf, SystemTime, u64)>;
 
 /// Loads the policy again when its files have changed.
@@ -24,7 +24,7 @@ pub(crate) async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
     loop {
         tokio::time::sleep(LOOK).await;
         if watched.has_settled(look()) {
-            // What is wrong with a policy is said in the log; the old one stays.
+            // Errors of a policy are in the journal; the old policy stays active.
             let _ = reloader.reload().await;
         }
     }
@@ -36,11 +36,11 @@ fn look(file: &Path) -> Look {
     Some((path, metadata.modified().ok()?, metadata.len()))
 }
 
-/// What is known of files that may change.
+/// The last known states of the files.
 struct PolicyWatcher {
-    /// As they were when the policy was loaded.
+    /// The states when the policy was loaded.
     loaded: Vec<Look>,
-    /// As they were at the last look.
+    /// The states at the last poll.
     last: Vec<Look>,
 }
 
@@ -49,7 +49,7 @@ impl PolicyWatcher {
         PolicyWatcher { loaded: seen.clone(), last: seen }
     }
 
-    /// Whether the files are others than those that were loaded, and the same as at the last look.
+    /// Whether the files differ from the loaded ones, and are the same as at the last poll.
     fn has_settled(&mut self, seen: Vec<Look>) -> bool {
         let is_still = seen == self.last;
         self.last = seen;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_counts_when_it_is_left_alone() {
+    fn policy_watcher_waits_until_file_is_stable() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lictor.yaml");
         std::fs::write(&file, "lictor: 1\n").unwrap();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_elsewhere_is_a_change() {
+    fn policy_watcher_notices_changed_symlink() {
         let folder = tempfile::tempdir().unwrap();
         let (one, other, link) =
             (folder.path().join("one"), folder.path().join("other"), folder.path().join("lictor.yaml"));

@@ -17,8 +17,8 @@ use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
 use crate::upstream::Upstream;
 
-/// Serves until the process is told to end (SIGTERM, SIGINT). SIGHUP loads the policy again, and so does a change of a
-/// watched file. `ready` is told where it listens.
+/// Serves until SIGTERM or SIGINT. SIGHUP reloads the policy, and so does a change of a watched file. `ready` is called
+/// with the address that the gateway listens at.
 pub fn serve(
     config: Config,
     foundation: GatewayParts,
@@ -38,7 +38,7 @@ pub fn serve(
         let watching = tokio::spawn(watch(watched, reloader.clone()));
         let reloading = tokio::spawn(async move {
             while hangup.recv().await.is_some() {
-                // What is wrong with a policy is said in the log; the old one stays.
+                // Errors of a policy are in the journal; the old policy stays active.
                 let _ = reloader.reload().await;
             }
         });
@@ -56,8 +56,8 @@ pub fn serve(
     })
 }
 
-/// Asks a running gateway about what waits for a person, or answers it: `answer` is the id, whether it is allowed, and by
-/// whom. Gives what the gateway said.
+/// Lists the pending approvals of a running gateway, or answers one: `answer` is the id, whether the call is allowed,
+/// and the reviewer. Returns the gateway's answer.
 pub fn approvals(address: &Uri, key: &str, answer: Option<(&str, bool, &str)>) -> Result<String, StartError> {
     let mut headers = HeaderMap::new();
     let bearer = HeaderValue::from_str(&format!("Bearer {key}"));

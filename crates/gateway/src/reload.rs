@@ -1,8 +1,8 @@
-//! Another policy while exchanges are under way.
+//! Reloads the policy while exchanges are in flight.
 //!
-//! A policy that cannot be loaded changes nothing: the old one stays in force. One that can is put in force for all
-//! tenants: what was asked before is decided by the old one, what is asked after by the new one, and each record names
-//! the policy that decided. Sessions go on with what they know of properties whose formulas are the same.
+//! A policy that cannot be loaded changes nothing: the old one stays active. A valid one becomes active for all
+//! tenants. Questions before the change are decided by the old one, later ones by the new one, and each record names
+//! the policy that decided. Sessions keep their state of properties with the same formula.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -14,14 +14,14 @@ use tokio::sync::Mutex;
 use crate::gateway::Gateway;
 use crate::start::StartError;
 
-/// Where the policy comes from, each time it is asked for; an error says what is wrong with it.
+/// Loads the policy; returns an error if it is invalid.
 pub type PolicySource = Box<dyn Fn() -> Result<Policy, String> + Send + Sync>;
 
-/// How a gateway gets another policy.
+/// The source of the policy, and the lock for reloads.
 #[derive(Default)]
 pub(crate) struct Reload {
     source: Option<PolicySource>,
-    /// One at a time.
+    /// Held by one reload at a time.
     turn: Mutex<()>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Reload {
 }
 
 impl Gateway {
-    /// Loads the policy again and puts it in force; says whether it is another.
+    /// Loads the policy again and activates it. Returns whether it has changed.
     pub(crate) async fn reload(&self) -> Result<bool, StartError> {
         let _turn = self.reload.turn.lock().await;
         let changed = self.load_again().await;

@@ -1,4 +1,4 @@
-//! A gateway that listens: begun, run, and ended without dropping what is under way.
+//! A listening gateway: starts, serves, and stops without dropping requests in flight.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -23,10 +23,10 @@ use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
 
-/// How often sessions are looked through for those that are over.
+/// How often the memories of sessions that have ended are deleted.
 const SWEEP: Duration = Duration::from_secs(600);
 
-/// A gateway that listens.
+/// A listening gateway.
 pub struct Server {
     gateway: Arc<Gateway>,
     listener: TcpListener,
@@ -40,19 +40,19 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// By which a running gateway is told to load its policy again.
+/// A handle that reloads the policy of a running gateway.
 #[derive(Clone, Debug)]
 pub struct Reloader(Arc<Gateway>);
 
 impl Reloader {
-    /// Loads the policy again and puts it in force; says whether it is another. A policy that is refused changes nothing.
+    /// Loads the policy again and activates it. Returns whether it has changed. An invalid policy changes nothing.
     pub async fn reload(&self) -> Result<bool, StartError> {
         self.0.reload().await
     }
 }
 
 impl Server {
-    /// Begins to listen. `source` is asked for the policy whenever it is to be loaded again.
+    /// Starts to listen. `source` loads the policy for a reload.
     pub async fn bind(
         config: Config,
         foundation: GatewayParts,
@@ -73,17 +73,17 @@ impl Server {
         Ok(Server { gateway, listener, tls, address })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens at.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// By which it is told to load its policy again.
+    /// Returns a handle that reloads the policy.
     pub fn reloader(&self) -> Reloader {
         Reloader(Arc::clone(&self.gateway))
     }
 
-    /// Serves until `stop` is ready; then what is under way is finished, and what is durable is signed for.
+    /// Serves until `stop` is ready. Then finishes the exchanges in flight, and closes and signs the ledger.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { gateway, listener, tls, address } = self;
         let fingerprint = gateway.judges.active().fingerprint;
@@ -101,7 +101,7 @@ impl Server {
         sweeping.abort();
         tidying.abort();
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
-        // Nobody listens to it any more if all connections are over already.
+        // Without open connections there is no receiver.
         let _ = stopping.send(true);
         let drained = tokio::time::timeout(gateway.config.limits.drain, async {
             while gateway.metrics.in_flight.load(Ordering::Relaxed) > 0 {
@@ -119,7 +119,7 @@ impl Server {
     }
 }
 
-/// Forgets sessions that are over, from time to time.
+/// Deletes the memories of sessions that have ended, from time to time.
 async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP).await;
@@ -131,7 +131,7 @@ async fn sweep(gateway: Arc<Gateway>) {
     }
 }
 
-/// Shows a certificate to those who connect.
+/// Returns a TLS acceptor with a certificate.
 fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, StartError> {
     let wrong = |path: &Path, error: String| StartError::new(format!("{}: {error}", path.display()));
     let chain = CertificateDer::pem_file_iter(certificate)

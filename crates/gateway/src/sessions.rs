@@ -1,8 +1,9 @@
 //! The memories of sessions in the store, and one exchange at a time with each.
 //!
-//! A [`SessionMemory`] is stored among the keys of the session's tenant, so that several gateways over one store behave as
-//! one. The memory that was last seen is cached. The cache may be out of date where there are other gateways; so a memory is
-//! saved together with the decisions that depend on it, and if another gateway was faster, nothing is decided.
+//! A [`SessionMemory`] is stored among the keys of the session's tenant, so that several gateways over one store behave
+//! as one. The memory that was last seen is cached. The cache may be out of date where there are other gateways; so a
+//! memory is saved together with the decisions that depend on it, and if another gateway was faster, nothing is
+//! decided.
 
 mod memory_cache;
 
@@ -18,15 +19,15 @@ use crate::judges::{Unavailable, now};
 use crate::tenant_store::{escaped, prefix};
 use memory_cache::MemoryCache;
 
-/// Under which keys of a tenant memories are stored, and how many are read at once.
+/// The prefix of a tenant's memories in the store, and how many keys are read at once.
 const KEYS: &str = "gateway/session/";
 const KEYS_AT_ONCE: usize = 256;
 
-/// A memory as it is stored.
+/// A memory, with its stored form and version.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StoredMemory {
     pub(crate) memory: Arc<SessionMemory>,
-    /// The version under which it is stored; none if it is not.
+    /// The stored version; none if it is not stored.
     version: Option<u64>,
     bytes: Arc<[u8]>,
     /// When it was last saved.
@@ -44,7 +45,7 @@ impl StoredMemory {
         self.version.is_none()
     }
 
-    /// Whether it was used so long ago that the session is over.
+    /// Whether the session has timed out.
     fn is_over(&self, idle: Option<Span>, now: Time) -> bool {
         idle.is_some_and(|idle| self.used.plus(idle) <= now)
     }
@@ -53,7 +54,7 @@ impl StoredMemory {
 /// All sessions: their memories in the store, and one exchange at a time with each.
 pub(crate) struct Sessions {
     store: Arc<dyn Store>,
-    /// After which time without an exchange a session is over, and what is known of it is forgotten.
+    /// The timeout after which a session without an exchange ends, and its memory is deleted.
     idle: Option<Span>,
     busy: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     cache: Mutex<MemoryCache>,
@@ -65,23 +66,23 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-/// As long as this lives, no other exchange of this process changes the session's memory.
+/// A lock on a session: while it is held, no other exchange of this process changes the session's memory.
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 
-/// How a memory is saved together with decisions.
+/// The changes that save a memory together with decisions.
 #[derive(Debug)]
 pub(crate) struct MemorySave {
-    /// If all events are forwarded.
+    /// The next memory, if all events are forwarded.
     forwarded: Option<(StoredMemory, Change)>,
-    /// Otherwise: it stays as it was loaded, and that is checked.
+    /// Otherwise the memory as it was loaded; the save checks that it is unchanged.
     unchanged: (StoredMemory, Change),
-    /// What else is saved with it, whatever is decided.
+    /// A change that is saved with it in either case.
     extra: Option<Change>,
 }
 
 impl MemorySave {
-    /// The changes, by whether all events are forwarded.
+    /// Returns the changes, by whether all events are forwarded.
     pub(crate) fn changes(&self, all_forwarded: bool) -> Vec<Change> {
         let memory = match &self.forwarded {
             Some((_, change)) if all_forwarded => change,
@@ -96,7 +97,7 @@ impl Sessions {
         Sessions { store, idle, busy: Mutex::default(), cache: Mutex::default() }
     }
 
-    /// Waits for the turn of a session.
+    /// Waits for the lock of a session.
     pub(crate) async fn turn(&self, session: &str) -> Turn {
         let lock = {
             let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +118,8 @@ impl Sessions {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The memory of a session as it was last seen here. A decision that depends on it is saved together with it.
+    /// Returns the memory of a session, from the cache if it is there. The cache may be stale, so decisions that depend
+    /// on the memory are saved together with it.
     pub(crate) async fn load(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
         let cached = self.cache().get(session);
         match cached {
@@ -126,7 +128,7 @@ impl Sessions {
         }
     }
 
-    /// The memory of a session as it is stored now.
+    /// Returns the memory of a session from the store.
     pub(crate) async fn load_fresh(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
         let cached = self.cache().get(session);
         let key = key(tenant, session);
@@ -135,7 +137,7 @@ impl Sessions {
             self.cache().remove(session);
             return Ok(StoredMemory::default());
         };
-        // Nothing is read again that did not change.
+        // An unchanged version is not parsed again.
         if let Some(cached) = cached.filter(|cached| cached.version == Some(stored.version)) {
             return Ok(self.unless_over(cached));
         }
@@ -152,8 +154,7 @@ impl Sessions {
         }
     }
 
-    /// Saves a memory in the place of the one that was loaded. None if another exchange was faster: load it and do it
-    /// again.
+    /// Saves a memory in place of the loaded one. Returns none if another exchange was faster: load it and retry.
     pub(crate) async fn save(
         &self,
         tenant: &str,
@@ -176,8 +177,8 @@ impl Sessions {
         }
     }
 
-    /// How the tenant's warden saves a memory together with its decisions: `next` if all events are forwarded. The key of
-    /// `extra` is no tenant's.
+    /// Returns the changes with which the tenant's warden saves a memory together with decisions: `next` if all events
+    /// are forwarded. The key of `extra` is outside the tenant's prefix.
     pub(crate) fn saving(
         &self,
         session: &str,
@@ -202,7 +203,7 @@ impl Sessions {
         MemorySave { forwarded, unchanged: (loaded.clone(), unchanged), extra }
     }
 
-    /// The memory as it was saved under this version, and whether it is the one for when all events are forwarded.
+    /// Returns the memory that was saved under this version, and whether it is the next one.
     pub(crate) fn saved(
         &self,
         session: &str,
@@ -221,7 +222,7 @@ impl Sessions {
         (saved, is_next)
     }
 
-    /// Makes sure that a memory is as it was loaded: what was saved with it has no record, so nothing was answered.
+    /// Restores the loaded memory: the decisions saved with the next one have no record, so they were not answered.
     pub(crate) async fn roll_back(
         &self,
         tenant: &str,
@@ -235,11 +236,11 @@ impl Sessions {
         Ok(())
     }
 
-    /// Forgets the sessions of a tenant that are over. Says how many there were.
+    /// Deletes the memories of a tenant's sessions that have timed out. Returns how many there were.
     pub(crate) async fn sweep(&self, tenant: &str) -> Result<usize, Unavailable> {
         let Some(idle) = self.idle else { return Ok(0) };
         let prefix = format!("{}{KEYS}", prefix(tenant));
-        // There may be many, so that it takes a while also where nothing is waited for.
+        // There may be many, so this takes long even with a store that never blocks.
         let swept = self.apart(move |store| {
             let (mut last, mut swept) = (None, 0);
             loop {
@@ -261,7 +262,7 @@ impl Sessions {
         swept.await?.map_err(unavailable)
     }
 
-    /// Asks the store something, on a thread that may wait if that may be needed.
+    /// Calls the store; on a blocking thread if the store may block.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn Store) -> T + Send + 'static,
@@ -272,7 +273,7 @@ impl Sessions {
         }
     }
 
-    /// Asks the store something on a thread of its own.
+    /// Calls the store on a blocking thread.
     async fn apart<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn Store) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What a gateway stands on, and why it may not start.
+//! The parts that a gateway is built from, and its start error.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use lictor_policy::Policy;
 use lictor_store::Store;
 use lictor_warden::WardenError;
 
-/// What a gateway stands on: the policy, where state is kept, and the ledger.
+/// The parts that a gateway is built from.
 pub struct GatewayParts {
-    /// The policy at the beginning.
+    /// The first policy.
     pub policy: Policy,
-    /// Where sessions are kept; several gateways over one store behave as one.
+    /// The store of sessions; several gateways over one store behave as one.
     pub store: Arc<dyn Store>,
-    /// Where every decision is written before it takes effect; none writes nothing down.
+    /// The ledger, which records every decision before it takes effect; without it nothing is recorded.
     pub ledger: Option<Ledger>,
-    /// How decisions are made.
+    /// The settings of the guards.
     pub guard: lictor_judge::guard::GuardOptions,
-    /// How decisions are kept and written down.
+    /// The settings of the wardens.
     pub warden: lictor_warden::WardenOptions,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for GatewayParts {
     }
 }
 
-/// Why a gateway cannot start, or go on with another policy.
+/// Why a gateway cannot start, or cannot activate another policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartError {
     message: String,

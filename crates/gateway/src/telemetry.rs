@@ -1,7 +1,7 @@
-//! What operators see of a gateway: figures, spans, and lines of a log. None of it holds what was said, or about whom.
+//! Metrics, spans and the journal for operators. None of them has content or personal data.
 //!
-//! All of it may be lost without harm, so nothing here makes an exchange wait: what cannot be taken is dropped and
-//! counted. The ledger, which may not be lost, is elsewhere.
+//! Telemetry may be lost, so no exchange waits for it: when a buffer is full, entries are dropped and counted. Records
+//! that must not be lost are in the ledger.
 
 mod journal;
 mod metrics;

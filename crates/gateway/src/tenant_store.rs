@@ -1,18 +1,18 @@
-//! A part of a store that looks like a store: everything lies under one prefix, but for keys that begin with a `/`: what lies
-//! there is no tenant's, and may be saved together with what is.
+//! A tenant's part of a store, as a store: all keys get the tenant's prefix, except those that begin with `/`. Those
+//! are shared by all tenants, and can be saved atomically with the tenant's own.
 
 use std::sync::Arc;
 
 use lictor_store::{Change, Store, StoreError, StoredValue};
 
-/// A part of a store.
+/// A tenant's part of a store.
 pub(crate) struct TenantStore {
     inner: Arc<dyn Store>,
     prefix: String,
 }
 
 impl TenantStore {
-    /// The part of a tenant. Names are written so that no one's prefix begins another's.
+    /// Returns the part of a tenant. Names are escaped, so no tenant's prefix is a prefix of another's.
     pub(crate) fn new(inner: Arc<dyn Store>, tenant: &str) -> TenantStore {
         TenantStore { inner, prefix: prefix(tenant) }
     }
@@ -25,7 +25,7 @@ impl TenantStore {
         key.strip_prefix(&self.prefix).map_or_else(|| format!("/{key}"), str::to_owned)
     }
 
-    /// A complaint about a key names it as it is known inside.
+    /// Returns the error with the key as the tenant knows it.
     fn inside(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Conflict { key } => StoreError::Conflict { key: self.outer(key) },
@@ -61,12 +61,12 @@ impl Store for TenantStore {
     }
 }
 
-/// With what all keys of a tenant begin.
+/// Returns the prefix of a tenant's keys.
 pub(crate) fn prefix(tenant: &str) -> String {
     format!("tenant/{}/", escaped(tenant))
 }
 
-/// A name as a part of a key: letters, digits and `-` as they are, everything else by its bytes.
+/// Returns a name as a part of a key: letters, digits and `-` unchanged, all other bytes in hexadecimal.
 pub(crate) fn escaped(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {

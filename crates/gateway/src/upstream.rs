@@ -1,4 +1,4 @@
-//! The way to the model: one authority from the configuration, whatever a client says.
+//! Connections to the model, at the address of the configuration; no client can change it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,16 +29,16 @@ pub(crate) struct Upstream {
 /// Why the upstream gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// It cannot be reached: it got nothing.
+    /// No connection: it received nothing.
     Unreachable,
-    /// It broke off.
+    /// It disconnected.
     BrokeOff,
-    /// It did not answer in time.
+    /// It timed out.
     TooSlow,
 }
 
 impl NoAnswer {
-    /// The status, a word for programs and a sentence for people.
+    /// Returns the status, the code for programs and the message for people.
     pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
             NoAnswer::Unreachable | NoAnswer::BrokeOff => (502, "upstream.unreachable", "upstream is unreachable"),
@@ -65,7 +65,7 @@ impl Upstream {
         Ok(Upstream { client, limits: config.limits })
     }
 
-    /// Asks the upstream at this address.
+    /// Sends a request to the upstream at this address, and returns its answer.
     pub(crate) async fn ask(
         &self,
         base: &Uri,
@@ -88,14 +88,14 @@ impl Upstream {
     }
 }
 
-/// The address for a path: scheme, authority and prefix from the configuration, path and query from the client.
+/// Returns the address for a path: scheme, authority and prefix from the configuration, path and query from the client.
 fn address(base: &Uri, path: &str) -> Option<Uri> {
     let prefix = base.path().trim_end_matches('/');
     let whole = format!("{}://{}{prefix}{path}", base.scheme_str()?, base.authority()?);
     whole.parse().ok()
 }
 
-/// Whose certificates are believed.
+/// Returns the TLS configuration, with the root certificates of a file or of the system.
 fn trust(ca: Option<&Path>) -> Result<ClientConfig, StartError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
@@ -118,7 +118,7 @@ fn trust(ca: Option<&Path>) -> Result<ClientConfig, StartError> {
     Ok(builder.with_no_client_auth())
 }
 
-/// Header fields that belong to one connection, not to the request.
+/// Hop-by-hop header fields.
 const HOP_BY_HOP: [&str; 10] = [
     "connection",
     "keep-alive",
@@ -132,24 +132,24 @@ const HOP_BY_HOP: [&str; 10] = [
     "http2-settings",
 ];
 
-/// Fields that are ours to say when a request goes on.
+/// Fields that the gateway sets itself when it forwards a request.
 const OURS: [&str; 5] = ["host", "content-length", "accept-encoding", "content-encoding", "expect"];
 
-/// The fields of a request that go on to the upstream: what concerns the connection is gone, and so is what is meant for
-/// the gateway. Answers are asked for unpacked, since they are read here.
+/// Returns the fields of a request for the upstream, without hop-by-hop fields and those for the gateway. Asks for
+/// uncompressed answers, since the gateway reads them.
 pub(crate) fn request_headers(headers: &HeaderMap) -> HeaderMap {
     let mut kept = without(headers, |name| OURS.contains(&name) || name.starts_with("x-lictor-"));
     kept.insert("accept-encoding", HeaderValue::from_static("identity"));
     kept
 }
 
-/// The fields of an answer that go back to the client.
+/// Returns the fields of an answer for the client.
 pub(crate) fn response_headers(headers: &HeaderMap) -> HeaderMap {
     without(headers, |name| name == "content-length")
 }
 
 fn without(headers: &HeaderMap, gone: impl Fn(&str) -> bool) -> HeaderMap {
-    // What `connection` lists belongs to the connection as well.
+    // Fields that `connection` lists are hop-by-hop as well.
     let listed: Vec<String> = headers
         .get_all("connection")
         .iter()
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_authority_comes_from_the_configuration() {
+    fn upstream_authority_comes_from_configuration() {
         let base: Uri = "https://models.example/prefix/".parse().unwrap();
         let of = |path: &str| address(&base, path).unwrap().to_string();
         assert_eq!(of("/v1/models?limit=2"), "https://models.example/prefix/v1/models?limit=2");

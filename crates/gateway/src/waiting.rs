@@ -1,4 +1,4 @@
-//! Calls that wait for a person, kept in the store: any gateway over it may be given the answer.
+//! Pending approvals in the store: any gateway over it may get the answer.
 
 use lictor_event::{Event, Kind, parse_time};
 use lictor_exchange::{ApprovalRequest, Grant};
@@ -15,41 +15,41 @@ use crate::sessions::unavailable;
 
 const PREFIX: &str = "gateway/waiting/";
 
-/// Under which word a call waits, by what it is.
+/// The prefix of the keys that hold the approval id of a call, by the hash of the call.
 const BY_CALL: &str = "gateway/waiting-call/";
 
-/// How many are listed at most.
+/// The most approvals that are listed.
 const MOST_LISTED: usize = 1000;
 
-/// A call that waits for a person.
+/// A call that waits for a reviewer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     pub(crate) tenant: String,
     pub(crate) session: String,
-    /// By which the guard knows it.
+    /// The id by which the guard knows it.
     pub(crate) id: String,
     pub(crate) tool: Option<String>,
-    /// Its arguments as they go on, for the person who is asked.
+    /// The arguments as they would be forwarded, for the reviewer.
     pub(crate) args: Option<String>,
-    /// The hash of its tool and its arguments.
+    /// The hash of its tool and arguments.
     pub(crate) call: String,
-    /// The call as it goes on, if it was rewritten.
+    /// The call as it would be forwarded, if it was rewritten.
     pub(crate) rewritten: Option<String>,
     pub(crate) until: Option<String>,
-    /// The properties that a person is asked about.
+    /// The properties that the reviewer is asked about.
     pub(crate) properties: Vec<String>,
 }
 
-/// What became of a call that a person was asked about.
+/// The outcome of a reviewer's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    /// It may be made.
+    /// The call is allowed.
     Allowed,
-    /// It may not.
+    /// The call is denied.
     Denied,
-    /// It was allowed, and judged again, and is stopped by something else now.
+    /// The call was allowed, but something else stops it now.
     StoppedAfterAll,
-    /// Nobody waits for this answer, or not any more.
+    /// The approval is unknown to the guard, or has expired.
     TooLate,
 }
 
@@ -59,8 +59,8 @@ impl Waiting {
         Waiting { tenant: tenant.to_owned(), session, id, tool, args, call, rewritten, until, properties }
     }
 
-    /// Keeps it, and gives the word by which a person answers. A call that is made again while nobody has answered, and for
-    /// which no exchange stays open, waits under the word it has: a person is asked once.
+    /// Stores it, and returns the approval id. If no exchange stays open for approvals, a call that is made again while
+    /// it is pending keeps its id: the reviewer is asked once.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Result<String, Unavailable> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
@@ -71,12 +71,12 @@ impl Waiting {
         kept.await?.map_err(unavailable)
     }
 
-    /// Where the word stands under which such a call waits.
+    /// Returns the key that holds the approval id of this call.
     fn by_call(&self, namer: &Namer) -> String {
         format!("{BY_CALL}{}", namer.hash(&[&self.tenant, &self.session, &self.call]))
     }
 
-    /// What waits under a word.
+    /// Returns the pending approval with this id.
     pub(crate) async fn load(gateway: &Gateway, token: &str) -> Result<Option<Waiting>, Unavailable> {
         if !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
@@ -86,14 +86,14 @@ impl Waiting {
         Ok(stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()))
     }
 
-    /// All that wait, with what a person needs to know to answer. What nobody answered in time is forgotten.
+    /// Returns all pending approvals, as a reviewer sees them. Expired ones are deleted.
     pub(crate) async fn list(gateway: &Gateway) -> Result<Vec<Value>, Unavailable> {
         let namer = gateway.namer.clone();
         let listed = gateway.sessions.blocking(move |store| {
             let mut listed = Vec::new();
             for key in store.keys(PREFIX, None, MOST_LISTED)? {
                 let Some(stored) = store.load(&key)? else { continue };
-                // Somebody else may forget it at the same time.
+                // Another gateway may delete it at the same time.
                 match serde_json::from_slice::<Waiting>(&stored.value) {
                     Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
                     Ok(waiting) => drop(forget(store, &key, Some(&waiting.by_call(&namer)))),
@@ -118,7 +118,7 @@ impl Waiting {
         self.until.as_deref().and_then(parse_time).is_some_and(|until| until < now())
     }
 
-    /// Gives a person's answer.
+    /// Takes a reviewer's answer.
     pub(crate) async fn answer(
         self,
         gateway: &Gateway,
@@ -130,7 +130,7 @@ impl Waiting {
         event.session = Some(self.session.as_str().into());
         event.id = Some(self.id.as_str().into());
         event.more.insert("by", Json::from(by));
-        // Distinct from every other answer, so that it is never taken for one that was given before.
+        // Random, so that it is never a duplicate of an earlier answer.
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
         event.more.insert(DELIVERY, Json::from(u64::from_be_bytes(random).to_string().as_str()));
@@ -170,7 +170,7 @@ impl Waiting {
     }
 }
 
-/// Forgets what waits under a key, and that such a call waits under it.
+/// Deletes a pending approval, and the key that holds its id.
 fn forget(store: &dyn Store, key: &str, by_call: Option<&str>) -> Result<(), StoreError> {
     let mut changes = Vec::new();
     if let Some(stored) = store.load(key)? {
@@ -188,7 +188,7 @@ fn forget(store: &dyn Store, key: &str, by_call: Option<&str>) -> Result<(), Sto
     Ok(())
 }
 
-/// Keeps a call that waits, under a word of its own or under that which `by_call` names.
+/// Stores a pending approval, under the id that `by_call` holds, or under a new one.
 fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -> Result<String, StoreError> {
     loop {
         let named = by_call.map(|key| store.load(key)).transpose()?.flatten();
@@ -212,7 +212,7 @@ fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -
         };
         match store.save(&change) {
             Ok(_) => return Ok(token),
-            // Somebody else keeps the same call, or has just answered it.
+            // Another gateway stores the same call, or it has just been answered.
             Err(StoreError::Conflict { .. }) => {}
             Err(error) => return Err(error),
         }

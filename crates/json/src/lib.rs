@@ -1,8 +1,8 @@
 //! Strict JSON for logs of agents: a text that two readers could understand differently is refused.
 //!
-//! A log is evidence, and its writer may be an attacker. So a duplicate key in one object is an error (readers differ in
-//! which one they use), and so are a lone surrogate, a raw control character, nesting deeper than [`MAX_DEPTH`] and a
-//! second value after the first. Whole numbers are exact. The parser does not recurse.
+//! A log is evidence, and its writer may be an attacker. So a duplicate key in one object is an error (readers differ
+//! in which one they use), and so are a lone surrogate, a raw control character, nesting deeper than [`MAX_DEPTH`] and
+//! a second value after the first. Whole numbers are exact. The parser does not recurse.
 //!
 //! [`SseFramer`] cuts server-sent events out of a stream of bytes, for every crate that reads them.
 

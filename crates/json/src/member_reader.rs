@@ -1,7 +1,7 @@
 //! Reads a JSON object member by member, each into the expected type, without a value of the whole.
 //!
-//! Nearly every line of a log is as expected. At anything else a method returns none: the caller then parses the line as
-//! a value, which reports what is wrong.
+//! Nearly every line of a log is as expected. At anything else a method returns none: the caller then parses the line
+//! as a value, which reports what is wrong.
 
 use super::cursor::Cursor;
 use super::reader::read_value;

@@ -1,9 +1,9 @@
 //! Server-sent events by the rules of the HTML standard: cut into frames out of bytes that come in any pieces.
 //!
-//! A frame is everything up to and with an empty line, byte for byte: fields, comments, line ends. The frames of a stream
-//! joined together are the stream, so a proxy can forward a frame unchanged. A line ends with CR, LF or CRLF, also where
-//! the bytes are cut between CR and LF. A frame is complete at the CR of its empty line; an LF after it is the first byte
-//! of the next frame, so that no event waits for a byte that may never come.
+//! A frame is everything up to and with an empty line, byte for byte: fields, comments, line ends. The frames of a
+//! stream joined together are the stream, so a proxy can forward a frame unchanged. A line ends with CR, LF or CRLF,
+//! also where the bytes are cut between CR and LF. A frame is complete at the CR of its empty line; an LF after it is
+//! the first byte of the next frame, so that no event waits for a byte that may never come.
 //!
 //! Fields are read from the frame's bytes without a copy. Nothing is assumed to be UTF-8 here: the reader of the data
 //! decides.

@@ -22,7 +22,7 @@ impl Judge {
         SessionState { standing: self.group.start(), context: label::Context::default(), steps: 0, counts, lost: None }
     }
 
-    /// Moves a session along by an event.
+    /// Advances a session by an event.
     pub fn advance(&mut self, state: &mut SessionState, event: &Event) {
         let labeled = self.label(state, event);
         let mut violations = self.read(&mut state.standing, &labeled);
@@ -31,7 +31,7 @@ impl Judge {
         self.recycle(labeled.labels, labeled.observation);
     }
 
-    /// Lets time pass in a session up to a moment.
+    /// Advances the clock of a session.
     pub fn advance_time(&mut self, state: &mut SessionState, now: Time) {
         self.tick(state, now);
     }
@@ -49,7 +49,7 @@ impl Judge {
         violations
     }
 
-    /// The verdict on a property now. A violated property stays violated; one that is judged over more than the session
+    /// Returns the verdict on a property now. A violated property stays violated; one judged over more than the session
     /// stays inconclusive.
     pub fn verdict(&mut self, state: &mut SessionState, property: usize) -> Verdict {
         if state.counts[property].count > 0 {
@@ -61,8 +61,8 @@ impl Judge {
         }
     }
 
-    /// The verdict if the session ends here. A deadline that has not passed leaves the property inconclusive. A history
-    /// across sessions does not end with one of them: the session has violated the property, or it has not.
+    /// Returns the verdict if the session ends here. A deadline that has not passed leaves the property inconclusive. A
+    /// history across sessions does not end with one of them: the session has violated the property, or it has not.
     pub fn end(&mut self, state: &mut SessionState, property: usize) -> Verdict {
         let verdict = self.verdict(state, property);
         match self.monitor(property) {
@@ -75,12 +75,12 @@ impl Judge {
         }
     }
 
-    /// The facts of the event that was judged last.
+    /// Returns the facts of the event judged last.
     pub fn last_facts(&self, time: Option<Time>) -> Facts {
         self.labels.facts(time, &self.prepared().plan.names)
     }
 
-    /// The event that was judged last, for the histories across sessions; none if no property asks for them.
+    /// Returns the event judged last, for the histories across sessions; `None` if no property needs them.
     pub fn last_history_event(
         &self,
         state: &SessionState,

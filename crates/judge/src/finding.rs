@@ -1,4 +1,4 @@
-//! A property that a session breaks, and the events that prove it.
+//! A violated property, and the events that prove it.
 
 mod view;
 
@@ -13,7 +13,7 @@ use lictor_policy::Property;
 
 pub use view::{FindingView, as_object, values};
 
-/// A property that a session breaks.
+/// A property that a session violates.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The property.
@@ -30,15 +30,15 @@ pub struct Finding {
     pub kind: Kind,
     /// Its tool.
     pub tool: Option<Text>,
-    /// The values for which the property is broken.
+    /// The values for which the property is violated.
     pub binding: Vec<(Text, Value)>,
     /// The events that prove it, in order; the deciding one is the last, unless it is decided by the end.
     pub witness: Vec<WitnessEvent>,
-    /// What still had to happen, for a duty that was never met; in words.
+    /// What still had to happen, in words, if an obligation was never met.
     pub owed: Option<String>,
-    /// Why somebody accepts it.
+    /// Why the policy accepts it.
     pub suppressed: Option<Text>,
-    /// The same for the same finding of a later run, whatever happened elsewhere: for baselines.
+    /// Identifies the finding in every run, independent of other findings: for baselines.
     pub fingerprint: String,
 }
 
@@ -67,13 +67,13 @@ impl DecidedBy {
 /// An event that matters for a finding.
 #[derive(Clone, Debug)]
 pub struct WitnessEvent {
-    /// Its session, where that is another than the finding's.
+    /// Its session, if it is not the finding's.
     pub session: Option<Text>,
     /// Its number in the session, from one.
     pub step: u32,
     /// Where it was read.
     pub source: Source,
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
     /// Its tool.
     pub tool: Option<Text>,
@@ -83,12 +83,12 @@ pub struct WitnessEvent {
     pub present: Vec<String>,
     /// The facts that matter by not holding.
     pub absent: Vec<String>,
-    /// What was said or called, shortened; only where the user asked for content.
+    /// Its text or arguments, shortened; only if the user asked for content.
     pub content: Option<String>,
 }
 
 impl Finding {
-    /// Takes in a finding of the same property at the same event, for other values.
+    /// Merges a finding of the same property at the same event for other values.
     pub(crate) fn join(&mut self, other: Finding) {
         for bound in other.binding {
             if !self.binding.contains(&bound) {
@@ -105,13 +105,13 @@ impl Finding {
                 None => self.witness.push(proof),
             }
         }
-        // Steps of several sessions have no order among each other: what came first stays first.
+        // Steps of different sessions are not ordered: they stay in order of discovery.
         if self.witness.iter().all(|proof| proof.session.is_none()) {
             self.witness.sort_by_key(|proof| proof.step);
         }
     }
 
-    /// What is broken, in which session, at which of its events, for which values: the same in a later run.
+    /// Returns the fingerprint: a hash of the property, the session, the event and the values.
     pub(crate) fn print(&self) -> String {
         let mut hash = Sha256::new();
         let mut add = |part: &str| {

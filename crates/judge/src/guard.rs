@@ -1,15 +1,13 @@
-//! Decides on every event before it takes effect: it goes on, goes on rewritten, waits for a person, or is stopped.
+//! Decides on every event before it takes effect: forward it, rewrite it, hold it for a person, or block it.
 //!
-//! Two traces are kept apart. The *accepted* one is what happened as far as the agent's world is concerned: events that
-//! went on, as they went on. Properties look at nothing else. The *audited* one is every event that was seen with what
-//! was decided about it: a [`Decision`] is its record.
+//! Two traces are kept apart. The *accepted* trace holds the events that took effect, as they took effect; properties
+//! see nothing else. The *audited* trace holds every event with its [`Decision`].
 //!
-//! Events of one session are decided one after the other, in the order in which they are given, and each that goes on is
-//! part of the trace before the next is looked at: of two calls that are only wrong together, the second is refused. A
-//! call that waits for a person is not part of the trace. When it is approved it is judged again, against the trace as it
-//! is then. A call that went on and was never carried out stays in the trace: whoever must know says so by an event.
+//! Events of one session are decided in the order in which they arrive. Each forwarded event is part of the trace
+//! before the next is judged: of two calls that are only wrong together, the second is refused. A call that waits for a
+//! person is not part of the trace. Once approved, it is judged again, against the trace as it is then. A forwarded
+//! call that was never carried out stays in the trace; the caller reports that by an event.
 
-mod decision;
 mod denial;
 mod numbers;
 mod pending;
@@ -31,41 +29,40 @@ pub use crate::label::person;
 use crate::observer::{Feed, Observed};
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
-pub use decision::{Action, Cause, Decision, Objection, Refusal};
+pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal};
 use lictor_event::annotator::Annotators;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_policy::{Mode, Response};
 use pending::Pending;
 pub use preview::Preview;
-pub use redact::Redaction;
 pub use saved::SavedGuardSession;
 pub use view::late_line;
 
 /// The JSON Schema of the lines that a guard answers with.
 pub const SCHEMA: &str = include_str!("../schema/decision.schema.json");
 
-/// How much of a session is kept for witnesses: one that never ends must not fill the memory.
+/// How many moments of a session are kept for witnesses: an endless session must not fill the memory.
 const MOST_MOMENTS: usize = 20_000;
 
-/// How a guard works.
+/// The options of a guard.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardOptions {
-    /// How long a person has to answer.
+    /// How long a reviewer has to answer.
     pub patience: Span,
-    /// Whether witnesses show what was said.
+    /// Whether witnesses show content.
     pub content: bool,
-    /// About what a person can be asked.
+    /// Which events may wait for a reviewer.
     pub asks: AskScope,
 }
 
-/// About what a person can be asked: whoever drives the guard must be able to keep it until the answer has come.
+/// Which events may wait for a reviewer: the caller must be able to hold them until the answer comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskScope {
-    /// About everything.
+    /// Every event.
     #[default]
     All,
-    /// About calls of tools. What is said and what tools answer is stopped instead.
+    /// Tool calls. Messages and tool results are blocked instead.
     Calls,
 }
 
@@ -75,12 +72,12 @@ impl Default for GuardOptions {
     }
 }
 
-/// What whoever drives the guard can do about an event. What they cannot do, is not decided: it is blocked instead.
+/// What the caller can do with an event. If a decision needs more, the event is blocked instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// They can let it go on rewritten.
+    /// The caller can replace it by a rewritten event.
     pub rewrite: bool,
-    /// They can keep it until a person has answered.
+    /// The caller can hold it until a reviewer has answered.
     pub ask: bool,
 }
 
@@ -95,41 +92,41 @@ impl Default for Capabilities {
 pub struct Guard {
     decider: Decider,
     sessions: HashMap<Text, Box<Guarded>>,
-    /// Asked about every event before it is judged.
+    /// Answer questions about every event before it is judged.
     annotators: Arc<Annotators>,
     /// Where decisions and findings are published.
     feed: Option<Feed>,
 }
 
-/// What decides on an event of a session that it is given.
+/// Decides on the events of one session at a time.
 #[derive(Debug)]
 struct Decider {
     judge: Judge,
     options: GuardOptions,
 }
 
-/// How one event is decided.
+/// The circumstances of one decision.
 #[derive(Clone, Copy)]
 struct DecideContext<'a> {
     capabilities: Capabilities,
     now: Option<Time>,
-    /// Properties that were asked about, and a person allowed it.
+    /// The properties that a reviewer has waived for this event.
     waived: &'a [Text],
 }
 
-/// A session, and what waits in it.
+/// A session, and its events that wait for approval.
 #[derive(Debug)]
 struct Guarded {
     session: Session,
     pending: Vec<Pending>,
-    /// The number of the next event, where events are numbered.
+    /// The number of the next event, if events are numbered.
     next: Option<i64>,
-    /// How many ids were made up by which a person answers.
+    /// How many approval ids were generated.
     asked: u64,
 }
 
 impl Guard {
-    /// A guard by a judge, with no session yet.
+    /// Returns a guard without sessions.
     pub fn new(judge: Judge, options: GuardOptions) -> Guard {
         let annotators = Arc::default();
         Guard { decider: Decider { judge, options }, sessions: HashMap::new(), annotators, feed: None }
@@ -142,8 +139,8 @@ impl Guard {
         self
     }
 
-    /// Publishes every decision, and every finding without an event, to a feed. Whoever makes decisions durable before they
-    /// count publishes them there instead.
+    /// Publishes every decision, and every finding without an event, to a feed. A caller that stores decisions before
+    /// they take effect publishes them itself instead.
     #[must_use]
     pub fn observed_by(mut self, feed: Feed) -> Guard {
         self.feed = Some(feed);
@@ -155,18 +152,18 @@ impl Guard {
         &self.decider.judge
     }
 
-    /// The same, to save and restore what it remembers across sessions.
+    /// The judge, to save and restore histories across sessions.
     pub fn judge_mut(&mut self) -> &mut Judge {
         &mut self.decider.judge
     }
 
-    /// Decides on an event, which the decision takes along. An event without a session belongs to the one without a name;
-    /// `now` is when it was given, for events that do not say when they were.
+    /// Decides on an event; the decision contains it. Events without a session share the session with the empty name.
+    /// `now` is the time for events without a timestamp.
     pub fn decide(&mut self, event: impl Into<Event>, now: Option<Time>) -> Decision {
         self.decide_within(Capabilities::default(), event, now)
     }
 
-    /// The same for somebody who cannot do everything about the event.
+    /// Decides like [`decide`](Guard::decide), for a caller with limited capabilities.
     pub fn decide_within(
         &mut self,
         capabilities: Capabilities,
@@ -183,14 +180,14 @@ impl Guard {
         decision
     }
 
-    /// Publishes what happened, if anybody observes it.
+    /// Publishes findings and decisions, if the feed has observers.
     fn publish(&self, findings: &[Finding], decisions: &[Decision]) {
         let Some(feed) = self.feed.as_ref().filter(|feed| feed.has_observers()) else { return };
         findings.iter().for_each(|finding| feed.publish(Observed::Finding(Box::new(finding.clone()))));
         decisions.iter().for_each(|decision| feed.publish(Observed::Decision(Box::new(decision.clone()))));
     }
 
-    /// Lets time pass: what was due by then is late, and what waited for a person too long is refused.
+    /// Advances the clock: returns the deadlines missed by then, and refuses approvals that have expired.
     pub fn tick(&mut self, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let (mut late, mut settled) = (self.decider.judge.tick_histories(now), Vec::new());
         self.publish(&late, &[]);
@@ -204,7 +201,7 @@ impl Guard {
         (late, settled)
     }
 
-    /// The same in one session, whose events may go by another clock than the persons who are asked.
+    /// Advances the clock of one session. Its events may use another `clock` than the reviewers, who use `now`.
     pub fn tick_session(&mut self, name: &str, clock: Time, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let Some(guarded) = self.sessions.get_mut(name) else { return (Vec::new(), Vec::new()) };
         let (late, expired) = (guarded.session.tick(&mut self.decider.judge, clock), guarded.expire(Some(now)));
@@ -212,15 +209,15 @@ impl Guard {
         (late, expired)
     }
 
-    /// When time that passes next changes something in a session: by the clock of its events, and by that of the persons
-    /// who are asked.
+    /// Returns when passing time next changes something in a session: by the clock of its events, and by that of the
+    /// reviewers.
     pub fn due(&self, name: &str) -> (Option<Time>, Option<Time>) {
         let Some(guarded) = self.sessions.get(name) else { return (None, None) };
         let waits = guarded.pending.iter().filter_map(|pending| pending.until).min();
         (guarded.session.deadline(&self.decider.judge), waits)
     }
 
-    /// Ends a session: what was owed in it and never came is found now, and what waits is refused.
+    /// Ends a session: returns the obligations it never met, and refuses its pending approvals.
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused: Vec<Decision> = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
@@ -229,12 +226,12 @@ impl Guard {
         (owed, refused)
     }
 
-    /// What is still owed in a session: what [`finish`](Guard::finish) would find if it ended now. Nothing ends.
+    /// Returns the open obligations of a session: what [`finish`](Guard::finish) would find now. Nothing ends.
     pub fn owed(&mut self, name: &str) -> Vec<Finding> {
         self.sessions.get(name).map(|guarded| guarded.session.owed(&mut self.decider.judge)).unwrap_or_default()
     }
 
-    /// Whether something waits for a person by this id.
+    /// Whether an event waits for approval under this id.
     pub fn waits(&self, name: &str, id: &str) -> bool {
         self.sessions.get(name).is_some_and(|guarded| guarded.waits(id))
     }
@@ -257,7 +254,7 @@ impl Decider {
         let mut settled = guarded.expire(now);
         let gap = self.number(guarded, &event);
         let mut decision = self.judged(guarded, event, DecideContext { capabilities, now, waived: &[] });
-        let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.goes_on();
+        let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.takes_effect();
         if is_answer && let Some(pending) = guarded.answered(&decision.event) {
             settled.push(self.settle(guarded, pending, &decision.event, capabilities, now));
         }
@@ -279,10 +276,10 @@ impl Decider {
         let mut decision = Decision::on(event, objections);
         match strongest(&decision.objections) {
             Response::Observe | Response::Warn => {
-                decision.accept(&mut guarded.session, &mut self.judge, proposal);
+                self.accept(guarded, proposal, &mut decision);
             }
             Response::Steer => {
-                decision.accept(&mut guarded.session, &mut self.judge, proposal);
+                self.accept(guarded, proposal, &mut decision);
                 decision.action = Action::Steer;
             }
             Response::Redact => self.redacted(guarded, context, &mut decision),
@@ -295,7 +292,14 @@ impl Decider {
         decision
     }
 
-    /// Takes out what offends and judges again, against the whole history; what still offends is asked about or stopped.
+    /// Makes the proposed event part of the accepted trace.
+    fn accept(&mut self, guarded: &mut Guarded, proposal: Proposal, decision: &mut Decision) {
+        guarded.session.accept(&mut self.judge, proposal);
+        decision.step = Some(guarded.session.steps());
+    }
+
+    /// Redacts the event and judges it again, against the whole history. If it still violates something, it waits or is
+    /// blocked.
     fn redacted(&mut self, guarded: &mut Guarded, context: DecideContext<'_>, decision: &mut Decision) {
         let offence = redact::Offence::of(&decision.objections);
         let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, &decision.event);
@@ -311,7 +315,7 @@ impl Decider {
         let proposal = guarded.session.propose(&mut self.judge, &rewritten);
         match strongest(&objections(&proposal, context.waived)) {
             Response::Observe | Response::Warn | Response::Steer => {
-                decision.accept(&mut guarded.session, &mut self.judge, proposal);
+                self.accept(guarded, proposal, decision);
                 decision.action = Action::Redact;
                 decision.redactions = redactions;
                 decision.rewritten = Some(Box::new(rewritten));
@@ -325,7 +329,7 @@ impl Decider {
         }
     }
 
-    /// Keeps an event until a person answers.
+    /// Holds an event until a reviewer answers.
     fn asked(&mut self, guarded: &mut Guarded, event: &Event, context: DecideContext<'_>, decision: &mut Decision) {
         if !context.capabilities.ask || !self.can_wait(event) {
             decision.action = Action::Block;
@@ -340,12 +344,12 @@ impl Decider {
         guarded.pending.push(pending);
     }
 
-    /// Whether a person can be asked about an event.
+    /// Whether an event may wait for a reviewer.
     fn can_wait(&self, event: &Event) -> bool {
         self.options.asks == AskScope::All || event.kind == Kind::ToolCall
     }
 
-    /// Decides on what waited, now that a person has answered.
+    /// Decides on a pending event, now that a reviewer has answered.
     fn settle(
         &mut self,
         guarded: &mut Guarded,
@@ -370,15 +374,15 @@ impl Decider {
     }
 }
 
-/// The strongest response that is asked for.
+/// Returns the strictest response of the objections.
 fn strongest(objections: &[Objection]) -> Response {
     objections.iter().map(|objection| objection.response).max().unwrap_or(Response::Observe)
 }
 
-/// What stands against an event: what it would newly break, and what nobody can tell.
+/// Returns the objections to an event: what it would newly violate, and what is unknown.
 fn objections(proposal: &Proposal, waived: &[Text]) -> Vec<Objection> {
     let response = |property: &lictor_policy::Property, response: Response| match property.mode {
-        // Whatever only reports decides nothing.
+        // A property in shadow mode only reports.
         Mode::Shadow => Response::Observe,
         Mode::Enforce if response == Response::Ask && waived.contains(&property.id) => Response::Observe,
         Mode::Enforce => response,
@@ -387,7 +391,7 @@ fn objections(proposal: &Proposal, waived: &[Text]) -> Vec<Objection> {
         let property = Arc::clone(&finding.property);
         let response = match finding.decided {
             crate::finding::DecidedBy::Event => response(&property, property.respond),
-            // What was late before the event is not the event's fault.
+            // Deadlines that had already passed are not the event's fault.
             crate::finding::DecidedBy::Deadline | crate::finding::DecidedBy::End => Response::Observe,
         };
         Objection { property, response, why: Cause::Violation(Box::new(finding.clone())), waived_by: None }

@@ -1,4 +1,4 @@
-//! From an event to its facts: the built-in vocabulary, and what a policy defines beside it.
+//! Finds the facts of an event: the built-in vocabulary, and the facts that a policy defines.
 
 mod definition;
 mod effect;
@@ -29,7 +29,7 @@ use tool::{ToolFacts, Tools};
 use values::{Values, each_scalar, plain_text, value_of};
 pub(crate) use whose::{Owner, Whose};
 
-/// How many calls may be open at once; the oldest is given up for the next.
+/// How many calls may be open at once; the oldest is evicted for the next.
 const MOST_OPEN_CALLS: usize = 1024;
 
 /// The special categories of personal data (GDPR Art. 9) among the built-in ones, and those that policies may add.
@@ -39,21 +39,21 @@ const SPECIAL: [&str; 9] =
 /// What the labeler remembers of one session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
-    /// Calls that were not answered yet.
+    /// Calls without a result yet.
     open: VecDeque<(Text, AnsweredCall)>,
     sayings: Sayings,
     /// Whose history the last event belongs to.
     whose: Whose,
-    /// Whether events are missing, so that a call may have been made that nobody knows of.
+    /// Whether events are missing, so that a result may answer an unknown call.
     is_torn: bool,
 }
 
-/// What an event adds to what is remembered of its session, once it is part of it.
+/// What an event adds to the [`Context`] once it is part of the session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
-    /// The place of the call that it answers.
+    /// The index of the open call that it answers.
     answers: Option<usize>,
-    /// The call that it is.
+    /// The call that it opens.
     opens: Option<(Text, AnsweredCall)>,
     says: Vec<(Who, Text)>,
     /// Whose history it belongs to, where some property asks.
@@ -87,7 +87,7 @@ pub(crate) struct SavedContext {
     is_torn: bool,
 }
 
-/// A call that was not answered yet; its arguments as JSON, or as the text that was none.
+/// A call without a result yet. Its arguments are JSON, or the text that could not be parsed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedCall {
     id: Text,
@@ -127,7 +127,7 @@ impl Context {
 }
 
 impl Labeler {
-    /// Fills in the facts of the next event of a session, and says what it adds to what is remembered of that.
+    /// Fills in the facts of the next event of a session, and returns what to remember of it.
     pub(crate) fn label(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) -> Notes {
         labels.clear();
         let answers = context.answered_by(event);
@@ -137,7 +137,7 @@ impl Labeler {
         let tool = tool.as_deref();
         self.kind(plan, event, tool, labels);
         if context.is_torn && tool.is_none() && event.kind == Kind::ToolResult {
-            // It answers a call that is missing: of which tool, and with what arguments, nobody knows.
+            // It answers a missing call, whose tool and arguments are unknown.
             (0..plan.names.len() as u32).for_each(|name| labels.doubt(name, Vec::new()));
         }
         let Labeler { values, found, purposes, .. } = self;
@@ -161,7 +161,7 @@ impl Labeler {
         Notes { answers, opens: opens(plan, event), says: says(plan, event), whose }
     }
 
-    /// What the kind of the event says.
+    /// Adds the facts of the event's kind.
     fn kind(&mut self, plan: &Plan, event: &Event, tool: Option<&ToolFacts>, labels: &mut Labels) {
         let wants = &plan.wants;
         let name = tool.map_or(&[][..], |tool| std::slice::from_ref(&tool.name));
@@ -231,7 +231,7 @@ impl Labeler {
         }
     }
 
-    /// A person allowed or forbade something: a call by its id, a tool, effects.
+    /// Adds an approval or a denial: of a call by its id, of a tool, of effects.
     fn answer(&mut self, name: Option<u32>, event: &Event, labels: &mut Labels) {
         let Some(name) = name else { return };
         let by = event.more.get("by").and_then(lictor_json::Json::as_str).or(event.agent.as_deref());
@@ -251,7 +251,7 @@ impl Labeler {
     }
 }
 
-/// Looks for categories and persons in what an event says, where the event does not name them itself.
+/// Recognises categories and persons in an event that does not name them itself.
 fn recognise(plan: &Plan, event: &Event, found: &mut Recognised) {
     found.categories.clear();
     found.subjects.clear();
@@ -271,7 +271,7 @@ fn recognise(plan: &Plan, event: &Event, found: &mut Recognised) {
     if let Some(result) = &event.result {
         plan.recogniser.value(result, found);
     }
-    // What nobody asks for, or a person said of somebody, is not told.
+    // The recogniser finds both; drop the one that is not wanted.
     if !categories {
         found.categories.clear();
     }
@@ -280,10 +280,10 @@ fn recognise(plan: &Plan, event: &Event, found: &mut Recognised) {
     }
 }
 
-/// What personal data the event carries, for what, and about whom.
+/// Adds the personal data that the event carries, its purposes and its subjects.
 fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values, labels: &mut Labels) {
     let wants = &plan.wants;
-    // These record what persons decided about their data; they do not use it.
+    // These record decisions of persons about their data; they do not use it.
     if matches!(event.kind, Kind::Consent | Kind::Erasure | Kind::Approval | Kind::Denial) {
         return;
     }
@@ -317,7 +317,7 @@ fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values,
     }
 }
 
-/// What the arguments of a call are, and who said them first.
+/// Adds the arguments of a call, and who said each of them first.
 fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values, labels: &mut Labels) {
     let wants = &plan.wants;
     if let Some(Arguments::Unparsed(_)) = &event.args {
@@ -347,7 +347,7 @@ fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values,
     });
 }
 
-/// Adds the facts that the log itself states, and what labelers say about the event.
+/// Adds the facts that the log states, and those that labelers answered.
 fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
     let stated = event.labels.iter().filter_map(|label| match plan.id(label) {
         Some(name) => Some((name, Cow::Borrowed(&[][..]))),
@@ -372,7 +372,7 @@ fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
     opinions.label(labels);
 }
 
-/// What the policy defines.
+/// Adds the facts that the policy defines.
 fn defined(
     plan: &Plan,
     event: &Event,
@@ -410,7 +410,7 @@ impl Context {
         &self.whose
     }
 
-    /// The place of the call that an event answers.
+    /// Returns the index of the open call that an event answers.
     fn answered_by(&self, event: &Event) -> Option<usize> {
         if event.kind != Kind::ToolResult {
             return None;
@@ -419,13 +419,13 @@ impl Context {
         self.open.iter().position(|(open, _)| open == id)
     }
 
-    /// Notes that events are missing here: what later ones refer to may have been among them.
+    /// Notes that events are missing here: later events may refer to them.
     pub(crate) fn miss(&mut self) {
         self.is_torn = true;
         self.sayings.miss();
     }
 
-    /// Remembers what later events may refer to.
+    /// Remembers an event's notes for later events.
     pub(crate) fn remember(&mut self, notes: Notes) {
         if let Some(place) = notes.answers {
             self.open.remove(place);
@@ -445,7 +445,7 @@ impl Context {
     }
 }
 
-/// The call that an event is, for what answers it.
+/// Returns the call that an event opens, for its result.
 fn opens(plan: &Plan, event: &Event) -> Option<(Text, AnsweredCall)> {
     if event.kind != Kind::ToolCall {
         return None;
@@ -454,14 +454,14 @@ fn opens(plan: &Plan, event: &Event) -> Option<(Text, AnsweredCall)> {
     Some((event.id.clone()?, AnsweredCall { tool: event.tool.clone()?, args }))
 }
 
-/// What is said in an event, and by whom, where some property asks who said something first.
+/// Returns the texts of an event with their speaker, if some property asks who said something first.
 fn says(plan: &Plan, event: &Event) -> Vec<(Who, Text)> {
     let Some(who) = Who::speaks(&event.kind).filter(|_| plan.needs.sayings) else { return Vec::new() };
     let result = event.result.as_ref().map(|result| Text::from(result.to_string()));
     event.text.clone().into_iter().chain(result).map(|text| (who, text)).collect()
 }
 
-/// The purposes of a call whose log does not tell them: those of its tool, and those that its arguments name.
+/// Returns the purposes of a call whose log names none: those of its tool, and those in its arguments.
 fn named_purposes<'a>(plan: &Plan, event: &Event, tool: Option<&ToolFacts>, purposes: &'a mut Vec<Text>) -> &'a [Text] {
     purposes.clear();
     if !plan.needs.purposes || event.kind != Kind::ToolCall {
@@ -484,12 +484,12 @@ fn named_purposes<'a>(plan: &Plan, event: &Event, tool: Option<&ToolFacts>, purp
     purposes
 }
 
-/// Whether what an event says, the agent or its tools say: a person may name anybody.
+/// Whether the agent or its tools produced the content of an event. A user may mention any person.
 fn is_made_by_agent(kind: &Kind) -> bool {
     matches!(kind, Kind::AssistantMessage | Kind::ToolCall | Kind::ToolResult | Kind::Handoff)
 }
 
-/// A person's identifier as it is compared: e-mail addresses differ in case only by accident.
+/// Returns a person's identifier in the form in which it is compared: e-mail addresses ignore case.
 pub fn person(identifier: &str) -> Cow<'_, str> {
     let identifier = identifier.trim();
     let is_folded = !identifier.contains('@') || !identifier.chars().any(char::is_uppercase);

@@ -1,6 +1,7 @@
-//! Judges events by a policy: labels them, and moves the properties along.
+//! Judges events by a policy: labels them with facts, and advances the properties.
 
 mod bulk;
+pub mod decision;
 pub mod finding;
 pub mod guard;
 mod label;
@@ -8,6 +9,7 @@ mod missing;
 mod monitor_group;
 pub mod observer;
 mod prepare;
+mod prepared;
 mod saved;
 pub mod session;
 mod shared_history;
@@ -26,50 +28,50 @@ use lictor_json::Text;
 use lictor_policy::{History, Policy, Problem, Property};
 use monitor_group::MonitorGroup;
 pub(crate) use monitor_group::{Restart, Violation, Violations};
-pub(crate) use prepare::{Prepared, Provers};
+pub(crate) use prepared::{Prepared, Provers};
 pub(crate) use saved::SavedState;
 pub use saved::{RestoreError, SavedHistories};
 pub use shared_history::HistoryEvent;
 use shared_history::SharedHistories;
 pub use state::{SessionState, ViolationCount};
 
-/// A policy made ready, what was learnt while judging by it, and what is remembered across sessions.
+/// A compiled policy, its caches, and the histories across sessions.
 ///
 /// One judge serves any number of sessions, one event at a time; for another thread, [`fork`](Judge::fork) it.
 #[derive(Debug)]
 pub struct Judge {
     /// The properties that are judged over single sessions.
     group: MonitorGroup,
-    /// The others, and the histories they are judged over.
+    /// The properties judged over more than one session, and their histories.
     shared: SharedHistories,
     labeler: Labeler,
-    /// The facts of the event that was judged last, and the same as the engine reads them; the next one gets the memory.
+    /// The facts of the event judged last, as labels and as the engine reads them. The next event reuses the memory.
     labels: Labels,
     observation: Observation,
     provers: Provers,
-    /// Counts what was labeled, to tell one event from another.
+    /// Counts labeled events, to tell one from another.
     turn: u64,
 }
 
-/// An event as it was labeled, for a session that may take it.
+/// A labeled event, which may become part of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Labeled {
-    /// What it adds to what is remembered of the session.
+    /// What the labeler remembers of it once it is part of the session.
     pub(crate) notes: Notes,
     pub(crate) labels: Labels,
-    /// The same as the engine reads them, and when they were.
+    /// The labels and the time, as the engine reads them.
     pub(crate) observation: Observation,
 }
 
 impl Judge {
-    /// Makes a policy ready. What the loader of policies accepts is never refused.
+    /// Compiles a policy. A policy that the loader accepts is never refused.
     pub fn new(policy: &Policy) -> Result<Judge, Vec<Problem>> {
         Judge::with_limits(policy, CacheLimits::DEFAULT)
     }
 
-    /// The same, with other bounds on what is kept for a property.
+    /// Compiles a policy like [`new`](Judge::new), with other cache limits for each property.
     pub fn with_limits(policy: &Policy, limits: CacheLimits) -> Result<Judge, Vec<Problem>> {
-        let (prepared, mut groups) = Prepared::new(policy, limits)?;
+        let (prepared, mut groups) = prepare::prepare(policy, limits)?;
         let group = groups.remove(&History::Session).unwrap_or_else(|| MonitorGroup::new(limits));
         Ok(Judge::over(Arc::new(prepared), group, SharedHistories::new(groups)))
     }
@@ -86,14 +88,14 @@ impl Judge {
         }
     }
 
-    /// A judge by the same policy, for another thread. Sessions that one judge began, another cannot go on with, and
-    /// what one remembers across sessions, another does not.
+    /// Returns a judge with the same policy for another thread. The two share no sessions and no histories across
+    /// sessions.
     #[must_use]
     pub fn fork(&self) -> Judge {
         Judge::over(Arc::clone(self.prepared()), self.group.clone(), self.shared.fork())
     }
 
-    /// The properties it judges by, in the order of the policy.
+    /// The properties, in the order of the policy.
     pub fn properties(&self) -> &[Arc<Property>] {
         &self.prepared().properties
     }
@@ -111,7 +113,7 @@ impl Judge {
         &mut self.provers
     }
 
-    /// Finds the facts of an event that may become part of a session.
+    /// Labels an event that may become part of a session.
     pub(crate) fn label(&mut self, state: &SessionState, event: &Event) -> Labeled {
         self.turn += 1;
         let mut labels = std::mem::take(&mut self.labels);
@@ -121,12 +123,12 @@ impl Judge {
         Labeled { notes, labels, observation }
     }
 
-    /// Gets memory back that nobody needs any more.
+    /// Takes back buffers for the next event.
     pub(crate) fn recycle(&mut self, labels: Labels, observation: Observation) {
         (self.labels, self.observation) = (labels, observation);
     }
 
-    /// Moves a standing along by an event, and says what that breaks.
+    /// Advances a state by an event, and returns what the event violates.
     pub(crate) fn read(&mut self, standing: &mut TraceState, event: &Labeled) -> Violations {
         let (group, prepared, mut violations) = (&mut self.group, &*self.provers.prepared, Violations::default());
         group.expire(standing, event.observation.time, prepared, &mut violations);
@@ -134,12 +136,12 @@ impl Judge {
         violations
     }
 
-    /// The next moment at which something is due in a session.
+    /// Returns the next deadline of a session.
     pub(crate) fn deadline(&self, state: &SessionState) -> Option<Time> {
         self.group.deadline(&state.standing)
     }
 
-    /// The event that was labeled last, for the histories across sessions; none if no property asks for them.
+    /// Returns the event labeled last, for the histories across sessions; `None` if no property needs them.
     pub(crate) fn history_event(
         &self,
         whose: &Whose,
@@ -159,7 +161,7 @@ impl Judge {
         Some(self.shared.history_event(whose, labels, summary, self.turn))
     }
 
-    /// The properties, by number, of which nobody can tell whether an event breaks them in a session.
+    /// Returns the properties, by number, for which it is unknown whether an event violates them in a session.
     pub(crate) fn doubts(
         &mut self,
         standings: (&TraceState, &TraceState),
@@ -171,8 +173,8 @@ impl Judge {
         self.group.doubts(standings, trail, (&event.labels, event.observation.time), violations, prepared)
     }
 
-    /// What an event would newly break in the histories it belongs to, which stay as they are, and the properties of which
-    /// nobody can tell.
+    /// Returns what an event would newly violate in its histories, and the properties for which that is unknown. The
+    /// histories stay unchanged.
     pub(crate) fn preview_shared(
         &mut self,
         before: &[HistoryEvent],
@@ -184,38 +186,38 @@ impl Judge {
         }
     }
 
-    /// Makes an event part of the histories it belongs to, and says what it broke in them.
+    /// Adds an event to its histories, and returns what it violates there.
     pub(crate) fn commit_shared(&mut self, history_event: HistoryEvent) -> Vec<(usize, Finding)> {
         self.shared.observe(history_event, &mut self.provers)
     }
 
-    /// Lets time pass in all histories that go on across sessions: what was due by then is late.
+    /// Advances the clock of all histories across sessions, and returns the deadlines missed by then.
     pub fn tick_histories(&mut self, now: Time) -> Vec<Finding> {
         let found = self.shared.tick(now, &mut self.provers);
         found.into_iter().map(|(_, finding)| finding).collect()
     }
 
-    /// What is remembered across sessions, as data that outlives the process.
+    /// Returns the histories across sessions as data that survives a restart.
     pub fn save_histories(&self) -> SavedHistories {
         self.shared.save(self.prepared())
     }
 
-    /// The histories across sessions that were looked at or changed since this was last asked, each under a key of its own
-    /// and with its last moments only; none for one that was looked at and does not exist.
+    /// Returns the histories across sessions that were read or changed since the last call, each under its own key and
+    /// with its last moments only. `None` stands for a history that was read and does not exist.
     pub fn take_touched_histories(&mut self) -> Vec<(String, Option<SavedHistories>)> {
         let prepared = Arc::clone(self.prepared());
         self.shared.take_touched(&prepared)
     }
 
-    /// Goes on with what was remembered across sessions, in place of what is known of the same histories. The properties
-    /// must be those it was saved with.
+    /// Restores saved histories across sessions. They replace the present ones of the same key. The policy must have
+    /// the properties they were saved with.
     pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
         let prepared = Arc::clone(self.prepared());
         self.shared.restore(saved, &prepared)
     }
 
-    /// The same of another policy: properties whose formulas are not in it begin here, and histories that no property asks
-    /// for any more are left out.
+    /// Restores histories like [`restore_histories`](Judge::restore_histories), but from another policy. Properties
+    /// whose formulas are new start here; histories that no property needs any more are dropped.
     pub fn migrate_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
         let prepared = Arc::clone(self.prepared());
         self.shared.migrate(saved, &prepared)
@@ -226,12 +228,12 @@ impl Judge {
         self.shared = self.shared.fork();
     }
 
-    /// What must still hold, as a formula and in words.
+    /// Returns what must still hold, as a formula and in words.
     pub(crate) fn residual(&mut self, state: &mut SessionState, property: usize) -> Option<(String, String)> {
         self.group.residual(&mut state.standing, self.monitor(property)?)
     }
 
-    /// The monitor of a property that is judged over sessions.
+    /// Returns the monitor of a property that is judged over sessions.
     fn monitor(&self, property: usize) -> Option<lictor_logic::MonitorId> {
         let prepared = self.prepared();
         (prepared.properties[property].history == History::Session).then(|| prepared.monitors[property])

@@ -1,9 +1,9 @@
-//! Events that are known to be missing: what can still be told behind them.
+//! Missing events, and what can still be decided after them.
 //!
-//! A missing event is a position of which nothing is known. The engine judges it by every way it could have been, so what
-//! is told behind it is so whatever it was. Three sorts of properties are given up instead, and stay inconclusive unless
-//! they were broken before: those with bounds in time, as nobody knows when a missing event was; those whose history goes
-//! beyond the session, as nobody knows whose it was; and the few for which the engine has too many ways to try.
+//! All facts are unknown at a missing event. The engine tries every possibility, so a verdict after it holds in all of
+//! them. Three sorts of properties are lost instead, and stay inconclusive unless they were violated before: properties
+//! with time bounds, because the time of a missing event is unknown; properties judged over more than the session,
+//! because its owner is unknown; and the few for which the engine has too many possibilities to try.
 
 use lictor_logic::Time;
 
@@ -13,12 +13,12 @@ use lictor_json::Text;
 use lictor_policy::History;
 
 impl Judge {
-    /// Makes missing events part of a session; `next` is the time of the event behind them. What they broke, they broke
-    /// whatever they were.
+    /// Adds missing events to a session; `next` is the time of the event after them. Returns what they violate in every
+    /// case.
     pub(crate) fn miss(&mut self, state: &mut SessionState, count: u64, next: Option<Time>) -> Violations {
         let mut violations = Violations::default();
-        // Between two moments that are one, and in a session without times, the moment is known. A clock that nothing has
-        // set stands at the beginning of time.
+        // The time is known if it is the same before and after, or if the session has no times. A clock that was never
+        // set is at the default time.
         let told = |time: Option<Time>| time.filter(|time| *time != Time::default());
         let is_dated = told(state.standing.clock()) == told(next);
         let mut lost: Vec<bool> = match state.lost.take() {
@@ -41,19 +41,19 @@ impl Judge {
         violations
     }
 
-    /// The properties, by number, that are judged over more than a session.
+    /// Returns the properties, by number, that are judged over more than a session.
     pub(crate) fn beyond_sessions(&self) -> impl Iterator<Item = usize> {
         let properties = self.properties().iter().enumerate();
         properties.filter(|(_, property)| property.history != History::Session).map(|(place, _)| place)
     }
 
-    /// The names of the properties of which nothing can be told any more.
+    /// Returns the names of the lost properties.
     pub(super) fn lost_names(&self, state: &SessionState) -> Vec<Text> {
         let properties = self.properties().iter().enumerate();
         properties.filter(|(place, _)| state.is_lost(*place)).map(|(_, property)| property.id.clone()).collect()
     }
 
-    /// The properties of those names, but for those that have only begun.
+    /// Marks the properties with those names as lost, except those that have only begun.
     pub(super) fn lost_places(&self, names: &[Text], begun: &[usize]) -> Option<Box<[bool]>> {
         let properties = self.properties().iter().enumerate();
         let is_lost = |(place, property): (usize, &std::sync::Arc<lictor_policy::Property>)| {
@@ -64,12 +64,12 @@ impl Judge {
 }
 
 impl SessionState {
-    /// Whether nothing can be told of a property any more.
+    /// Whether missing events made a property undecidable.
     pub(crate) fn is_lost(&self, property: usize) -> bool {
         self.lost.as_ref().is_some_and(|lost| lost[property])
     }
 
-    /// Takes out of a ruling what nobody can tell; gives the properties that may be broken.
+    /// Removes the violations of lost properties, and returns those properties: they may be violated.
     pub(crate) fn spare_lost(&self, violations: &mut Violations) -> Vec<usize> {
         let mut spared = Vec::new();
         if self.lost.is_some() {

@@ -1,40 +1,40 @@
-//! Properties that look at the same events: one engine moves them together.
+//! Properties over the same history, advanced together by one engine.
 
 use lictor_logic::{After, CacheLimits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
 use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
 
-use super::prepare::Prepared;
+use super::prepared::Prepared;
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
 use crate::trail::{Doubt, Trail};
 
-/// Properties that look at the same events.
+/// Properties over the same history.
 #[derive(Clone, Debug)]
 pub(crate) struct MonitorGroup {
     watch: MonitorSet,
-    /// The numbers of the facts' names in the watch, by their number in the plan.
+    /// The engine's numbers of the fact names, by their number in the plan.
     names: Vec<Name>,
     /// The properties by the number of their monitor.
     properties: Vec<usize>,
-    /// Some property has a bound in time.
+    /// Whether some property has a time bound.
     is_timed: bool,
     observation: Observation,
 }
 
-/// A property that starts anew, by its number, and for which values.
+/// A property that restarts, by its number, and the values for which it does.
 pub(crate) type Restart = (usize, Vec<Option<Value>>);
 
-/// A property that an event, or the time before it, broke.
+/// A property that an event, or the time before it, violated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Violation {
     /// Its number in the policy.
     pub(crate) property: usize,
     pub(crate) by: DecidedBy,
-    /// For the values of its variables, in their order; none for all values never seen.
+    /// The values of its variables, in order; `None` stands for all values never seen.
     pub(crate) binding: Vec<Option<Value>>,
 }
 
-/// What an event decided.
+/// The result of an event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Violations {
     pub(crate) broken: Vec<Violation>,
@@ -52,14 +52,14 @@ impl MonitorGroup {
         }
     }
 
-    /// Adds the property of that number.
+    /// Adds a property by its number.
     pub(super) fn add(&mut self, property: usize, monitor: Monitor, after: After) -> MonitorId {
         self.is_timed |= monitor.is_timed();
         self.properties.push(property);
         self.watch.add(monitor, after)
     }
 
-    /// Learns the names of the facts that are looked for.
+    /// Registers the fact names of a plan.
     pub(super) fn learn(&mut self, plan: &Plan) {
         self.names = plan.names.iter().map(|name| self.watch.name(name)).collect();
     }
@@ -73,7 +73,7 @@ impl MonitorGroup {
         self.watch.start()
     }
 
-    /// What was due before an event is late by itself, not by the event.
+    /// Reports deadlines before an event: time missed them, not the event.
     pub(crate) fn expire(
         &mut self,
         standing: &mut TraceState,
@@ -87,7 +87,7 @@ impl MonitorGroup {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub(crate) fn tick(
         &mut self,
         standing: &mut TraceState,
@@ -99,12 +99,12 @@ impl MonitorGroup {
         violations.take(decided, DecidedBy::Deadline, &self.properties, prepared);
     }
 
-    /// Makes an event that was labeled ready to be read, once or several times.
+    /// Converts a labeled event for the engine, to be read once or several times.
     pub(crate) fn make_ready(&self, labels: &Labels, time: Option<Time>, observation: &mut Observation) {
         labels.fill(observation, time, &self.names);
     }
 
-    /// Reads an event that was made ready.
+    /// Reads a converted event.
     pub(crate) fn observe(
         &mut self,
         standing: &mut TraceState,
@@ -120,7 +120,7 @@ impl MonitorGroup {
         violations.take(decided, DecidedBy::Event, &self.properties, prepared);
     }
 
-    /// Makes an event ready and reads it.
+    /// Converts an event and reads it.
     pub(crate) fn observe_labels(
         &mut self,
         standing: &mut TraceState,
@@ -135,7 +135,7 @@ impl MonitorGroup {
         self.observation = observation;
     }
 
-    /// Reads events that are missing. Gives the properties, by number, of which nothing can be told behind them.
+    /// Reads missing events. Returns the properties, by number, that are lost by them.
     pub(crate) fn miss(
         &mut self,
         standing: &mut TraceState,
@@ -144,14 +144,14 @@ impl MonitorGroup {
         violations: &mut Violations,
     ) -> Vec<usize> {
         let missed = self.watch.miss(standing, count);
-        // They come between two events, as time does.
+        // Missing events come between two events, as passing time does.
         violations.take(&missed.decided, DecidedBy::Deadline, &self.properties, prepared);
         missed.lost.iter().map(|monitor| self.properties[monitor.index()]).collect()
     }
 
-    /// The properties, by number, of which nobody can tell whether an event behind a trail breaks them.
+    /// Returns the properties, by number, for which it is unknown whether an event after the trail violates them.
     ///
-    /// They stood at `before`, and at `behind` once the event was read.
+    /// `before` is the state before the event, `behind` the state after it.
     pub(crate) fn doubts(
         &mut self,
         (before, behind): (&TraceState, &TraceState),
@@ -198,7 +198,7 @@ impl MonitorGroup {
         self.watch.end(standing, id)
     }
 
-    /// What must still hold, as a formula and in words.
+    /// Returns what must still hold, as a formula and in words.
     pub(super) fn residual(&mut self, standing: &mut TraceState, id: MonitorId) -> Option<(String, String)> {
         let residual = self.watch.residual(standing, id)?;
         Some((residual.to_string(), residual.english()))
@@ -212,13 +212,13 @@ impl MonitorGroup {
         self.watch.restore(saved)
     }
 
-    /// The same of another policy: the properties whose formulas are not in it begin here; beside it, by number, which.
+    /// Restores a snapshot of another policy. Properties whose formulas are new start here; returns their numbers too.
     pub(crate) fn migrate(&mut self, saved: &Snapshot) -> Result<(TraceState, Vec<usize>), SnapshotError> {
         let (standing, begun) = self.watch.migrate(saved)?;
         Ok((standing, begun.iter().map(|monitor| self.properties[monitor.index()]).collect()))
     }
 
-    /// The next moment at which something is due.
+    /// Returns the next deadline.
     pub(crate) fn deadline(&self, standing: &TraceState) -> Option<Time> {
         if self.is_timed { self.watch.deadline(standing) } else { None }
     }

@@ -1,8 +1,8 @@
-//! Observers of what was decided: every decision, finding and notice, in order.
+//! Observers read every decision, finding and notice, in order.
 //!
-//! A [`Feed`] is a bounded buffer that deciders publish to and any number of observers read at their own pace. Publishing
-//! never waits: an observer that is too slow loses the oldest entries and is told how many, so that a page or a collector
-//! can never slow a decision down.
+//! A [`Feed`] is a bounded buffer that deciders publish to and any number of observers read at their own pace.
+//! Publishing never waits: an observer that is too slow loses the oldest entries and gets their number. So a page or a
+//! collector can never slow a decision down.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,19 +25,19 @@ use std::time::Duration;
 
 use lictor_json::Text;
 
+use crate::decision::Decision;
 use crate::finding::Finding;
-use crate::guard::Decision;
 
-/// How many entries a feed holds unless it is told otherwise.
+/// How many entries a feed holds by default.
 const DEFAULT_CAPACITY: usize = 4096;
 
 /// One entry of a feed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Observed {
-    /// What was decided about an event.
+    /// A decision on an event.
     Decision(Box<Decision>),
-    /// A property that was violated without an event: a deadline passed, or a session ended with something owed.
+    /// A violation without an event: a deadline passed, or a session ended with an obligation open.
     Finding(Box<Finding>),
     /// Anything else that operators should know: a policy was reloaded, a session ended.
     Notice {
@@ -76,7 +76,7 @@ struct Buffer {
     /// The number of the first entry of the buffer, from zero.
     first: u64,
     is_closed: bool,
-    /// Whether anybody ever subscribed: without observers nothing is kept.
+    /// Whether an observer ever subscribed: without observers nothing is buffered.
     has_observers: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct FeedReader {
     next: u64,
 }
 
-/// What a reader has not read before, in order.
+/// The entries that a reader has not read yet, in order.
 #[derive(Clone, Debug, Default)]
 pub struct FeedBatch {
     /// How many entries were lost before these.
@@ -126,7 +126,7 @@ impl Feed {
         self.shared.published.notify_all();
     }
 
-    /// Whether anybody has subscribed: what nobody reads need not be made.
+    /// Whether an observer has subscribed. If not, entries need not be built.
     pub fn has_observers(&self) -> bool {
         self.shared.lock().has_observers
     }
@@ -139,7 +139,7 @@ impl Feed {
         FeedReader { shared: Arc::clone(&self.shared), next }
     }
 
-    /// Ends the feed: readers get what is left, and then know that nothing follows.
+    /// Closes the feed: readers get the remaining entries, and then see that it is closed.
     pub fn close(&self) {
         self.shared.lock().is_closed = true;
         self.shared.published.notify_all();
@@ -160,13 +160,13 @@ impl Shared {
 }
 
 impl FeedReader {
-    /// Returns what was published since the last call; it does not wait.
+    /// Returns the entries published since the last call, without waiting.
     pub fn read(&mut self) -> FeedBatch {
         let shared = Arc::clone(&self.shared);
         self.take(&shared.lock())
     }
 
-    /// Waits until something is published, the feed is closed, or the time is over, and returns what there is.
+    /// Waits until something is published, the feed is closed or the timeout passes, and returns the new entries.
     pub fn wait(&mut self, timeout: Duration) -> FeedBatch {
         let shared = Arc::clone(&self.shared);
         let next = self.next;
@@ -176,7 +176,7 @@ impl FeedReader {
         self.take(&buffer)
     }
 
-    /// Hands an observer everything up to the end of the feed. It runs until the feed is closed.
+    /// Passes all entries to an observer, until the feed is closed.
     pub fn drive(&mut self, observer: &mut dyn Observer) {
         loop {
             let FeedBatch { lost, entries, is_closed } = self.wait(Duration::from_secs(60));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_reader_loses_the_oldest_and_is_told() {
+    fn slow_reader_loses_oldest_and_learns_count() {
         let feed = Feed::with_capacity(10);
         let mut reader = feed.subscribe();
         (0..100).for_each(|number| feed.publish(notice(number)));

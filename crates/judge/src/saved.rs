@@ -1,4 +1,4 @@
-//! What is remembered across sessions, as data that outlives the process.
+//! Histories across sessions, as data that survives a restart.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use lictor_logic::Snapshot;
 use serde::{Deserialize, Serialize};
 
-use super::prepare::Prepared;
+use super::prepared::Prepared;
 use super::shared_history::{Kept, SharedHistories, SharedHistory};
 use super::{Judge, SessionState, ViolationCount};
 use crate::label::Owner;
@@ -18,11 +18,10 @@ use lictor_policy::History;
 /// The version of the format that is written.
 const VERSION: u32 = 1;
 
-/// How many moments of a history are saved where it is saved at every event.
+/// How many moments of a history are saved if it is saved at every event.
 const MOST_SAVED: usize = 200;
 
-/// What is remembered across sessions. It holds the facts and the places of events, and content only where the judge was
-/// told to show it.
+/// Histories across sessions. They hold the facts and sources of events, and content only if the judge shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedHistories {
     version: u32,
@@ -37,7 +36,7 @@ struct SavedHistory {
     trail: SavedTrail,
 }
 
-/// Why what was saved cannot be gone on with.
+/// Why saved data cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreError {
     message: String,
@@ -71,8 +70,8 @@ impl SharedHistories {
         SavedHistories { version: VERSION, histories }
     }
 
-    /// The histories that were looked at or changed since this was last asked, each under a key of its own; none for one
-    /// that was looked at and does not exist.
+    /// Returns the histories that were read or changed since the last call, each under its own key; `None` for one that
+    /// was read and does not exist.
     pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<(String, Option<SavedHistories>)> {
         let mut touched = BTreeMap::new();
         for (place, owner) in std::mem::take(&mut self.consulted) {
@@ -98,7 +97,7 @@ impl SharedHistories {
         touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
     }
 
-    /// Takes over what was saved, all or nothing, in place of what is known of the same histories.
+    /// Restores saved histories, all or none. They replace the present ones of the same key.
     pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
         let refuse = |message: String| Err(RestoreError { message });
         saved.check_version()?;
@@ -118,8 +117,8 @@ impl SharedHistories {
         Ok(())
     }
 
-    /// The same of another policy: properties that are not in it begin here, and histories that no property asks for any
-    /// more are left out.
+    /// Restores histories of another policy. New properties start here; histories that no property needs any more are
+    /// dropped.
     pub(super) fn migrate(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
         saved.check_version()?;
         let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
@@ -154,15 +153,15 @@ impl SavedHistories {
     }
 }
 
-/// Where a session stands, as data.
+/// The state of a session, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedState {
     standing: Snapshot,
     context: SavedContext,
     steps: u32,
-    /// The properties that were broken: at which event first, and how often.
+    /// The violated properties: the step of the first violation, and how often.
     counts: Vec<(Text, u32, u32)>,
-    /// The properties of which nothing can be told any more.
+    /// The properties that missing events made undecidable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lost: Vec<Text>,
 }
@@ -197,7 +196,7 @@ impl Judge {
         Ok(SessionState { standing, context: Context::load(&saved.context), steps: saved.steps, counts, lost })
     }
 
-    /// The same of another policy: beside it, by number, the properties that begin here.
+    /// Restores a session state of another policy, and returns the numbers of the properties that start here.
     pub(crate) fn migrate_track(&mut self, saved: &SavedState) -> Result<(SessionState, Vec<usize>), RestoreError> {
         let (standing, begun) = self
             .group

@@ -1,4 +1,4 @@
-//! One session of an agent, judged step by step, with its history at hand for witnesses.
+//! One session of an agent, judged event by event, with its trail kept for witnesses.
 
 mod missing;
 mod saved;
@@ -22,55 +22,54 @@ use lictor_policy::Property;
 
 /// One session of an agent.
 ///
-/// Nothing is judged twice: [`propose`](Session::propose) says what an event would break and changes nothing,
-/// [`commit`](Session::commit) makes it part of the session. A session belongs to the judge that began it.
+/// [`propose`](Session::propose) returns what an event would violate and changes nothing; [`commit`](Session::commit)
+/// makes it part of the session without judging it again. A session belongs to the judge that began it.
 #[derive(Debug)]
 pub struct Session {
     state: SessionState,
     trail: Trail,
     shows_content: bool,
-    /// A second standing of the same trace, so that nothing is copied to propose an event. It is only ever taken out and
-    /// put back.
+    /// A second state of the same trace, so that proposing copies nothing. It is only taken out and put back.
     spare: RefCell<Option<TraceState>>,
     /// Whether events are missing right before the next one.
     is_torn: bool,
-    /// Which state this is: a proposal is good for the state that it was made for.
+    /// The current version: a proposal is valid only for the version it was made for.
     version: Version,
-    /// For a fork, its events as histories across sessions would see them; none for a session that really happens.
+    /// For a fork, its own events as histories across sessions would see them; `None` for a real session.
     hypothesis: Option<Vec<HistoryEvent>>,
 }
 
-/// One state of one session, told from all others by its address.
+/// The identity of one state of one session: its address.
 type Version = Arc<()>;
 
-/// An event that may become part of a session, and what it would violate. It knows the session and the state that it was
-/// made for.
+/// An event that may become part of a session, and what it would violate. It knows the session and the state that it
+/// was made for.
 #[derive(Debug)]
 pub struct Proposal {
     session: Text,
-    /// The state it was made for, and the one that it leads to.
+    /// The version it was made for, and the version it leads to.
     from: Version,
     to: Version,
-    /// Where it was made upon another proposal: the session as it would be then.
+    /// For a proposal made upon another one: the session after that one.
     base: Option<Box<Session>>,
-    /// Where the session would stand.
+    /// The state after the event.
     standing: TraceState,
     labeled: Labeled,
     violations: Violations,
-    /// What is told of the event.
+    /// The event as witnesses describe it.
     summary: EventSummary,
-    /// How many of the findings are of properties that are judged over the session.
+    /// How many of the findings come from properties judged over the session; they are first.
     own: usize,
-    /// The same event for histories across sessions.
+    /// The event for histories across sessions.
     history_event: Option<HistoryEvent>,
-    /// What the event would newly break.
+    /// What the event would newly violate.
     pub findings: Vec<Finding>,
-    /// The properties of which nobody can tell whether the event breaks them.
+    /// The properties for which it is unknown whether the event violates them.
     pub doubts: Vec<Arc<Property>>,
 }
 
 impl Session {
-    /// A session that has just begun.
+    /// Begins a session.
     pub fn new(judge: &mut Judge, name: impl Into<Text>) -> Session {
         Session::at(judge.start(), Trail::of(name.into()), false)
     }
@@ -80,7 +79,7 @@ impl Session {
         Session { state, trail, shows_content, spare, is_torn: false, version, hypothesis: None }
     }
 
-    /// Lets witnesses show what was said and called, shortened. Without it no content leaves the session.
+    /// Lets witnesses show message texts and arguments, shortened. Without it no content leaves the session.
     #[must_use]
     pub fn showing_content(mut self) -> Session {
         self.shows_content = true;
@@ -97,8 +96,8 @@ impl Session {
         self.state.steps
     }
 
-    /// Returns a session that continues from here on its own: what happens in the one is not seen by the other. Events of a
-    /// fork are hypothetical, so histories across sessions never contain them; the fork itself sees them there.
+    /// Returns an independent copy: neither sees the later events of the other. Events of a fork are hypothetical, so
+    /// histories across sessions never contain them; the fork itself sees them there.
     #[must_use]
     pub fn fork(&self) -> Session {
         Session {
@@ -112,7 +111,8 @@ impl Session {
         }
     }
 
-    /// Returns what an event would newly violate. The session, and what is remembered across sessions, stay as they are.
+    /// Returns what an event would newly violate. The session, and what is remembered across sessions, stay as they
+    /// are.
     pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
         let mut standing = self.spare.take().unwrap_or_else(|| self.state.standing.clone());
         let (labeled, step) = (judge.label(&self.state, event), self.state.steps + 1);
@@ -133,7 +133,7 @@ impl Session {
             doubts.append(&mut doubtful);
         }
         if self.is_torn {
-            // Whosever the missing events were, histories across sessions do not know of them.
+            // The missing events may belong to any history across sessions, and none of them contains them.
             doubts.extend(judge.beyond_sessions());
             doubts.retain(|doubt| !findings.iter().any(|finding| finding.property.id == judge.properties()[*doubt].id));
         }
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Returns what an event would newly violate after a proposed one, of which neither becomes part of the session. Both can
+    /// Returns what an event would newly violate after a proposed one. Neither becomes part of the session; both can
     /// still be committed, in their order.
     ///
     /// # Errors
@@ -179,8 +179,8 @@ impl Session {
         Ok(Proposal { base: Some(Box::new(base)), ..next })
     }
 
-    /// Makes a proposed event part of the session, and returns what it violates. Other sessions may have continued since it was
-    /// proposed: histories across sessions are judged as they are now.
+    /// Makes a proposed event part of the session, and returns what it violates. Other sessions may have continued
+    /// since it was proposed: histories across sessions are judged as they are now.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl Session {
         Ok(self.accept(judge, proposal))
     }
 
-    /// Makes an event part of the session that was proposed for its present state.
+    /// Makes an event part of the session. It must have been proposed for the present state.
     pub(crate) fn accept(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
         self.is_torn = false;
         self.version = proposal.to;
@@ -231,7 +231,7 @@ impl Session {
         self.step(judge, event, false).0
     }
 
-    /// Makes an event part of the session; beside what it broke there, the same event for histories across sessions.
+    /// Makes an event part of the session. Returns what it violates there, and the event for histories across sessions.
     fn step(&mut self, judge: &mut Judge, event: &Event, is_wide: bool) -> (Vec<Finding>, Option<HistoryEvent>) {
         self.renew();
         self.is_torn = false;
@@ -253,19 +253,19 @@ impl Session {
         (findings, history_event)
     }
 
-    /// Notes that the session is changed by something that was not proposed.
+    /// Invalidates all proposals, because the session changes by something that was not proposed.
     fn renew(&mut self) {
         *self.spare.get_mut() = None;
         self.version = Version::default();
     }
 
-    /// The next moment at which something is due.
+    /// Returns the next deadline.
     pub fn deadline(&self, judge: &Judge) -> Option<Time> {
         judge.deadline(&self.state)
     }
 
-    /// Lets time pass: what was due by then is late. Histories across sessions have a
-    /// [tick of their own](Judge::tick_histories).
+    /// Advances the clock, and returns the deadlines missed by then. Histories across sessions have a [tick of their
+    /// own](Judge::tick_histories).
     pub fn tick(&mut self, judge: &mut Judge, now: Time) -> Vec<Finding> {
         if self.deadline(judge).is_none_or(|due| due > now) {
             return Vec::new();
@@ -277,18 +277,18 @@ impl Session {
         without_numbers(findings)
     }
 
-    /// Forgets the oldest half of what happened once that is more than so many moments. Verdicts stay as they are; a
-    /// witness goes back no further.
+    /// Forgets the older half of the trail if it has more than `most` moments. Verdicts stay the same; witnesses reach
+    /// back less far.
     pub fn keep(&mut self, most: usize) {
         self.trail.keep(most);
     }
 
-    /// Ends the session: what was owed and never came is found now.
+    /// Ends the session, and returns the obligations it never met.
     pub fn finish(&mut self, judge: &mut Judge) -> Vec<Finding> {
         self.owed(judge)
     }
 
-    /// What would be found if the session ended now: what is owed and has not come yet.
+    /// Returns the open obligations: what would be found if the session ended now.
     pub fn owed(&self, judge: &mut Judge) -> Vec<Finding> {
         let (mut state, mut findings) = (self.state.clone(), Vec::new());
         for property in 0..judge.properties().len() {
@@ -308,7 +308,7 @@ impl Session {
     fn commit_shared(&mut self, judge: &mut Judge, history_event: Option<HistoryEvent>, findings: &mut Vec<Finding>) {
         let Some(history_event) = history_event else { return };
         for (property, finding) in judge.commit_shared(history_event) {
-            // What was late before the event may be another session's doing.
+            // A deadline that had already passed may be of another session.
             if finding.session == *self.name() {
                 self.state.tally(property);
             }
@@ -328,7 +328,7 @@ impl Proposal {
         self.summary.step
     }
 
-    /// Returns a proposal with the same content, to try further ones upon.
+    /// Returns a copy, for further proposals upon it.
     fn copy(&self) -> Proposal {
         Proposal {
             session: self.session.clone(),
@@ -372,7 +372,7 @@ impl fmt::Display for StaleProposal {
 
 impl std::error::Error for StaleProposal {}
 
-/// Findings without the numbers of their properties.
+/// Drops the property numbers of findings.
 fn without_numbers(findings: Vec<(usize, Finding)>) -> Vec<Finding> {
     findings.into_iter().map(|(_, finding)| finding).collect()
 }

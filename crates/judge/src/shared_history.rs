@@ -1,25 +1,25 @@
-//! Histories that go on across sessions: of a person, a principal, an agent, or of all events.
+//! Histories across sessions: of a person, a principal, an agent, or of all events.
 
 use std::collections::{BTreeSet, HashMap};
 
 use lictor_logic::{Time, TraceState};
 
 use super::monitor_group::{MonitorGroup, Violations};
-use super::prepare::{MonitorGroups, Prepared, Provers};
+use super::prepare::MonitorGroups;
+use super::prepared::{Prepared, Provers};
 use crate::finding::Finding;
 use crate::label::{Labels, Owner, Whose};
 use crate::trail::{EventSummary, Later, Trail};
 use lictor_policy::History;
 
-/// How many moments of one history are kept for witnesses. Verdicts do not need them: those are exact however long it
-/// gets.
+/// How many moments of one history are kept for witnesses. Verdicts do not need them: they are exact for any length.
 const MOST_RECORDED: usize = 100_000;
 
-/// The properties with a history beyond the session, and all histories.
+/// The properties judged over more than one session, and all their histories.
 #[derive(Debug, Default)]
 pub(super) struct SharedHistories {
     pub(super) kept: Vec<Kept>,
-    /// The histories that the last decision looked at, by the place of their kind.
+    /// The histories that were read, with the index of their kind.
     pub(super) consulted: Vec<(usize, Owner)>,
 }
 
@@ -28,26 +28,26 @@ pub(super) struct SharedHistories {
 pub(super) struct Kept {
     pub(super) history: History,
     pub(super) group: MonitorGroup,
-    /// Names come from logs: the table's seed is its own, so nobody can make them collide.
+    /// Owner names come from logs: the map has its own random seed, so that logs cannot force collisions.
     pub(super) shared: HashMap<Owner, SharedHistory>,
-    /// How many events are missing that may belong to any of them, known ones and new ones.
+    /// How many missing events may belong to any of these histories, present or future.
     pub(super) missed: u64,
-    /// The properties of which nothing can be told since then.
+    /// The properties that have been undecidable since then.
     pub(super) lost: BTreeSet<usize>,
 }
 
 /// One history.
 #[derive(Clone, Debug)]
 pub(super) struct SharedHistory {
-    /// Whether something happened in it since it was last saved.
+    /// Whether it changed since it was last saved.
     pub(super) is_changed: bool,
     pub(super) standing: TraceState,
-    /// A second standing of the same history, so that nothing is copied to foresee an event.
+    /// A second state of the same history, so that a preview copies nothing.
     spare: Option<TraceState>,
-    /// The second standing while it is ahead: by the event of that turn, which may become part of the history or not.
+    /// The second state while it is ahead by a previewed event, with the turn of that event.
     ahead: Option<(u64, TraceState)>,
     pub(super) trail: Trail,
-    /// How many of the missing events it has taken in.
+    /// How many of the missing events it has processed.
     missed: u64,
 }
 
@@ -57,14 +57,14 @@ impl SharedHistory {
     }
 }
 
-/// An event, as far as histories across sessions need it.
+/// An event with what histories across sessions need of it.
 #[derive(Clone, Debug)]
 pub struct HistoryEvent {
-    /// For each kind of history that is kept, whose it belongs to.
+    /// The owners of its histories, for each kind of history.
     owners: Vec<Vec<Owner>>,
     labels: Labels,
     pub(crate) summary: EventSummary,
-    /// When its event was labeled, counted in events.
+    /// The turn at which its event was labeled.
     turn: u64,
 }
 
@@ -74,7 +74,7 @@ impl SharedHistories {
         SharedHistories { kept: groups.into_iter().map(kept).collect(), consulted: Vec::new() }
     }
 
-    /// The same properties, with nothing remembered.
+    /// Returns the same properties without any history.
     pub(super) fn fork(&self) -> SharedHistories {
         SharedHistories::new(self.kept.iter().map(|kept| (kept.history, kept.group.clone())).collect())
     }
@@ -95,7 +95,7 @@ impl SharedHistories {
         HistoryEvent { owners, labels, summary, turn }
     }
 
-    /// What an event would break, and of what nobody can tell; the histories stay as they are.
+    /// Returns what an event would violate, and the properties for which that is unknown. The histories stay unchanged.
     pub(super) fn preview(
         &mut self,
         history_event: &HistoryEvent,
@@ -137,8 +137,8 @@ impl SharedHistories {
         (findings, doubts)
     }
 
-    /// The same as [`preview`](SharedHistories::preview) after other events that stay hypothetical: the histories are put back
-    /// as they were.
+    /// Previews an event like [`preview`](SharedHistories::preview), after other hypothetical events. The histories are
+    /// restored afterwards.
     pub(super) fn preview_after(
         &mut self,
         before: &[HistoryEvent],
@@ -168,7 +168,7 @@ impl SharedHistories {
         previewed
     }
 
-    /// Adds an event, and says what it broke.
+    /// Adds an event, and returns what it violates.
     pub(super) fn observe(&mut self, history_event: HistoryEvent, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
         let HistoryEvent { owners, labels, summary, turn } = history_event;
@@ -178,7 +178,7 @@ impl SharedHistories {
                     shared.entry(owner).or_insert_with(|| SharedHistory::new(group.start(), Trail::default()));
                 shared_history.is_changed = true;
                 shared_history.take_in(*missed, group, lost, &provers.prepared);
-                // What was foreseen has come: both standings have read it.
+                // If this event was previewed, the second state has read it already.
                 shared_history.spare =
                     shared_history.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
                 let mut violations = rule(group, &mut shared_history.standing, &labels, summary.time, provers);
@@ -192,8 +192,8 @@ impl SharedHistories {
         findings
     }
 
-    /// Notes that events are missing which may belong to any history, or to none that is asked about. As many positions as
-    /// are missing stand for fewer too, but where positions are counted; and when they were is not known at all.
+    /// Notes missing events, which may belong to any history or to none. As many positions as are missing also
+    /// represent fewer, except for properties that count positions. Their times are unknown.
     pub(super) fn miss(&mut self, count: u64, prepared: &Prepared) {
         for kept in &mut self.kept {
             kept.missed = kept.missed.saturating_add(count);
@@ -204,7 +204,7 @@ impl SharedHistories {
         }
     }
 
-    /// Lets time pass in all histories, and says what was late.
+    /// Advances the clock of all histories, and returns the missed deadlines.
     pub(super) fn tick(&mut self, now: Time, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
         for Kept { group, shared, lost, .. } in &mut self.kept {
@@ -228,20 +228,21 @@ impl SharedHistories {
 }
 
 impl SharedHistory {
-    /// Takes in the events that went missing since the last event of this history.
+    /// Processes the events that went missing since the last event of this history.
     fn take_in(&mut self, missed: u64, group: &mut MonitorGroup, lost: &mut BTreeSet<usize>, prepared: &Prepared) {
         if self.missed == missed {
             return;
         }
         (self.spare, self.ahead) = (None, None);
-        // What they broke whatever they were, positions are counted for: those properties are lost.
+        // Their violations are dropped: only properties that count positions can be violated by any missing event, and
+        // those are lost already.
         let given_up = group.miss(&mut self.standing, missed - self.missed, prepared, &mut Violations::default());
         lost.extend(given_up);
         self.missed = missed;
     }
 }
 
-/// What an event decides in a history.
+/// Advances a history by an event, and returns the violations.
 fn rule(
     group: &mut MonitorGroup,
     standing: &mut TraceState,

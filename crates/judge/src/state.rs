@@ -5,21 +5,21 @@ use lictor_logic::TraceState;
 use crate::label::{Context, Notes, Whose};
 use crate::monitor_group::{Violation, Violations};
 
-/// Where a session stands with every property. It keeps no history: for witnesses there is
-/// [`Session`](crate::session::Session).
+/// The state of a session for every property. It keeps no trail: [`Session`](crate::session::Session) does, for
+/// witnesses.
 #[derive(Clone, Debug)]
 pub struct SessionState {
     pub(crate) standing: TraceState,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,
-    /// For each property, at which event it was first broken, and how often.
+    /// For each property, the first violation and their number.
     pub(crate) counts: Vec<ViolationCount>,
-    /// The properties of which nothing can be told any more, where there are any.
+    /// Marks the properties that missing events made undecidable, if there are any.
     pub(crate) lost: Option<Box<[bool]>>,
 }
 
-/// How often a session broke a property.
+/// How often a session violated a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViolationCount {
     /// The step of the first violation, from one; zero for none.
@@ -39,7 +39,7 @@ impl SessionState {
         &self.counts
     }
 
-    /// Counts what an event broke: each property once, for however many values.
+    /// Counts the violations of an event: each property once, for however many values.
     pub(crate) fn count(&mut self, violations: &Violations) {
         for (place, Violation { property, by, .. }) in violations.broken.iter().enumerate() {
             if !violations.broken[..place].iter().any(|other| other.property == *property && other.by == *by) {
@@ -48,7 +48,7 @@ impl SessionState {
         }
     }
 
-    /// Makes an event part of the session whose standing has been moved by it.
+    /// Makes an event part of the session. The trace state must have been advanced by it.
     pub(crate) fn take(&mut self, notes: Notes, violations: &Violations) {
         self.steps += 1;
         self.count(violations);
@@ -60,7 +60,7 @@ impl SessionState {
         self.context.whose()
     }
 
-    /// Counts a property that the last event broke.
+    /// Counts a property that the last event violated.
     pub(crate) fn tally(&mut self, property: usize) {
         let tally = &mut self.counts[property];
         tally.first = if tally.count == 0 { self.steps } else { tally.first };

@@ -1,4 +1,4 @@
-//! What happened in a history, kept for the witnesses of what it broke.
+//! The events of a history, kept for witnesses.
 
 mod doubt;
 mod moments;
@@ -20,35 +20,35 @@ use proof::Case;
 pub use saved::SavedMoments;
 pub(crate) use saved::SavedTrail;
 
-/// What happened in a history: of a session, or of somebody across sessions.
+/// The events of a history: of a session, or of an owner across sessions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     /// The session whose events these are, unless each names its own.
     pub(crate) session: Text,
     moments: Moments,
-    /// Behind which moment a property, for a binding, was last started anew.
+    /// After which moment a property last restarted for a binding.
     resets: HashMap<Restart, usize>,
     /// The names of facts that were unknown at some event.
     unknown: BTreeSet<NameId>,
-    /// Behind which moment properties began that came with a change of the policy.
+    /// After which moment properties began that a policy change added.
     begun: HashMap<usize, usize>,
-    /// How many of the oldest moments are gone.
+    /// How many of the oldest moments were dropped.
     forgotten: usize,
 }
 
-/// What comes behind a trail and is not part of it yet.
+/// What comes after a trail and is not part of it yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Later<'a> {
     Nothing,
     /// Time that passed.
     Time(Time),
-    /// An event; and before it the time that passed, if something was due in it.
+    /// An event, and the time that passed before it if a deadline was in it.
     Event {
         labels: &'a Labels,
         summary: &'a EventSummary,
         was_due: bool,
     },
-    /// So many events of which nothing is known but that they are missing.
+    /// `count` missing events.
     Missing {
         labels: &'a Labels,
         summary: &'a EventSummary,
@@ -56,10 +56,10 @@ pub(crate) enum Later<'a> {
     },
 }
 
-/// What is told of an event.
+/// An event as witnesses describe it.
 #[derive(Clone, Debug)]
 pub(crate) struct EventSummary {
-    /// Its session, where a history has events of several.
+    /// Its session, if the history has events of several.
     pub(crate) session: Option<Text>,
     pub(crate) step: u32,
     pub(crate) kind: Kind,
@@ -70,12 +70,12 @@ pub(crate) struct EventSummary {
 }
 
 impl Trail {
-    /// The trail of a session.
+    /// Returns the empty trail of a session.
     pub(crate) fn of(session: Text) -> Trail {
         Trail { session, ..Trail::default() }
     }
 
-    /// Adds an event, and before it the time that passed if something was due in it. The facts are moved here.
+    /// Adds an event, and before it the time that passed if a deadline was in it. The facts are moved here.
     pub(crate) fn append(&mut self, labels: &mut Labels, summary: EventSummary, violations: &Violations) {
         if let Some(passed) = Later::event(labels, &summary, violations).passed() {
             self.moments.pass(passed);
@@ -90,8 +90,8 @@ impl Trail {
         self.start_anew(&violations.restarts);
     }
 
-    /// Adds so many events that are missing behind a step, and gives the findings of what they broke whatever they were.
-    /// They are told by the event before them.
+    /// Adds `count` missing events after a step, and returns what they violate in every case. The event before them
+    /// represents them.
     pub(crate) fn miss(
         &mut self,
         provers: &mut Provers,
@@ -112,14 +112,14 @@ impl Trail {
         self.moments.add(labels, summary);
     }
 
-    /// What starts anew does not look back behind here.
+    /// Notes restarts here: witnesses do not look back before them.
     fn start_anew(&mut self, restarts: &[Restart]) {
         for restart in restarts {
             self.resets.insert(restart.clone(), self.moments.len());
         }
     }
 
-    /// Forgets the older half once there is more than so much; what can still be proved then is proved from the rest.
+    /// Drops the older half if there are more than `most` moments; witnesses then use the rest.
     pub(crate) fn keep(&mut self, most: usize) {
         if self.moments.len() <= most {
             return;
@@ -133,17 +133,17 @@ impl Trail {
         self.begun.retain(|_, place| *place > 0);
     }
 
-    /// Lets properties begin here, of which nothing before is known.
+    /// Lets properties begin here: earlier moments do not count for them.
     pub(crate) fn begin(&mut self, properties: impl IntoIterator<Item = usize>) {
         self.begun.extend(properties.into_iter().map(|property| (property, self.moments.len())));
     }
 
-    /// How many moments there were, those that are forgotten included.
+    /// How many moments there were, dropped ones included.
     pub(crate) fn len(&self) -> usize {
         self.forgotten + self.moments.len()
     }
 
-    /// The findings of what was broken by what comes behind the trail: the proposed event, the time that passed.
+    /// Returns the findings for what comes after the trail: the proposed event, or the time that passed.
     pub(crate) fn findings(
         &self,
         provers: &mut Provers,
@@ -153,7 +153,7 @@ impl Trail {
         let mut findings: Vec<(usize, Finding)> = Vec::new();
         for broken in broken {
             let finding = self.finding(provers, broken, later);
-            // One event breaks a property once, for however many values.
+            // An event violates a property once, for however many values.
             let same = findings
                 .iter_mut()
                 .find(|(property, other)| *property == broken.property && other.decided == finding.decided);
@@ -168,7 +168,7 @@ impl Trail {
         findings
     }
 
-    /// The finding of one property that was broken.
+    /// Returns the finding for one violation.
     pub(crate) fn finding(&self, provers: &mut Provers, broken: &Violation, later: Later<'_>) -> Finding {
         Case { trail: self, later, broken }.finding(provers)
     }
@@ -182,7 +182,7 @@ impl<'a> Later<'a> {
 }
 
 impl EventSummary {
-    /// What is told of missing events before which there is none.
+    /// Describes missing events before which there is no event.
     fn of_gap(step: u32) -> EventSummary {
         EventSummary {
             session: None,
@@ -202,7 +202,7 @@ impl EventSummary {
     }
 }
 
-/// What was said or called, on one short line.
+/// Returns the event's text or call, on one short line.
 fn content(event: &Event) -> Option<String> {
     const MOST: usize = 160;
     let args = event.args.as_ref().map(|args| match args {

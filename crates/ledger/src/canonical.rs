@@ -128,8 +128,8 @@ fn write_float(float: f64, out: &mut String) {
         out.push('0');
         return;
     }
-    // The shortest digits that give the same double back (to even where two are as near, as ECMAScript has it, which is
-    // why this is not `format!`), and where the decimal point belongs among them.
+    // The shortest digits that parse to the same double, and the position of the decimal point. Of two equally near
+    // ones ECMAScript takes the even one, which `format!` does not.
     let shortest = Number::from_f64(float.abs()).map_or_else(String::new, |number| number.to_string());
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -17,7 +17,7 @@ use crate::tree::Hash;
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) text: String,
-    /// The hash of each.
+    /// The hash of each record.
     pub(crate) leaves: Vec<Hash>,
     /// The time of all its records.
     pub(crate) time: Timestamp,

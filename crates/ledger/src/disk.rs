@@ -1,4 +1,4 @@
-//! The file operations that change something, behind a trait, so that tests can make any of them fail.
+//! The file operations that change something, as a trait, so that tests can make any of them fail.
 //!
 //! Reads use the file system directly: a read that fails changes nothing.
 

@@ -1,4 +1,4 @@
-//! A writer that is killed under load, a few hundred times: every acknowledged record survives. And a full file system.
+//! A writer is killed under load a few hundred times: every acknowledged record survives. Also a full file system.
 //!
 //! This program starts itself as the process that writes: it prints a line for each acknowledged record, and is killed
 //! with SIGKILL. After each kill the ledger is verified as it is, opened, verified again, and searched for every
@@ -21,7 +21,7 @@ use serde_json::json;
 /// How many threads append at the same time.
 const THREADS: u64 = 4;
 
-/// After how many kills a new ledger begins, so that verifying stays quick.
+/// The number of kills after which a new ledger begins, so that verification stays quick.
 const KILLS_PER_LEDGER: u64 = 20;
 
 fn main() {

@@ -60,7 +60,7 @@ pub struct Class {
     pub safety: Option<bool>,
     /// Every satisfaction shows after finitely many positions.
     pub co_safety: Option<bool>,
-    /// Whatever has happened, a definite verdict is still possible.
+    /// A definite verdict is still possible after every trace.
     pub monitorable: Option<bool>,
     /// A definite verdict always comes, after at most so many positions.
     pub bounded: Option<u32>,

@@ -1,10 +1,15 @@
 //! Formulas about data: values that meet at different positions, and aggregates of them.
 //!
-//! `always forall c, u. (pays(c,u) -> exists a, b. (once approves(c,a) & once approves(c,b) & a != b & a != u))` cannot
-//! be followed value by value, because `a` and `b` come from other facts. So each position is queried for the values
-//! that break the formula there. Tables keep the past: they grow by the facts of each position and drop rows that no
-//! query can need again. A query starts from the facts of the position and looks up the rest. Its cost is the size of
-//! the position and of the answer, never the number of rows.
+//! An example is the four-eyes principle: two persons other than the payer must have approved a payment.
+//!
+//! ```text
+//! always forall c, u. (pays(c,u) -> exists a, b. (once approves(c,a) & once approves(c,b) & a != b & a != u & b != u))
+//! ```
+//!
+//! One state for each value cannot decide this, because `a` and `b` come from facts at earlier positions. So each
+//! position is queried for the values that violate the formula there. Tables keep the past: they grow by the facts of
+//! each position and drop rows that no query can need again. A query starts from the facts of the position and looks up
+//! the rows that share values with them. Only a part without shared values scans its whole table.
 //!
 //! [`form`] pushes negations inwards, [`plan`] orders the steps so that every variable has a value before it is
 //! compared, or names the one that has none; [`store`] keeps the [`table`]s; [`solve`] answers queries.
@@ -40,14 +45,14 @@ const MAX_DATA_SLOTS: usize = 64;
 pub(crate) struct DataMonitor {
     /// The facts it asks for.
     pub(crate) names: Vec<Arc<str>>,
-    /// The variables whose values are reported when it is broken, and their slots.
+    /// The variables whose values are reported with a violation, and their slots.
     pub(crate) variables: Vec<Arc<str>>,
     reported: Vec<usize>,
     /// The formula as written.
     pub(crate) sentence: Sentence,
     /// The tables, inner ones before those that use them.
     tables: Vec<TablePlan>,
-    /// The query for the values that break it.
+    /// The query for the values that violate it.
     broken: QueryPlan,
     /// Whether it must read every position, not only those with a fact it asks for.
     pub(crate) sees_all: bool,
@@ -56,9 +61,9 @@ pub(crate) struct DataMonitor {
 /// The effect of a position on a formula about data.
 #[derive(Debug, Default)]
 pub(crate) struct DataOutcome {
-    /// The values for which it is broken here.
+    /// The values for which it is violated here.
     pub(crate) broken: Vec<Vec<Option<Value>>>,
-    /// Whether it is unknown if the formula is broken here.
+    /// Whether it is unknown if the formula is violated here.
     pub(crate) is_unknown: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Missing positions: they happened, and nothing else is known of them.
+//! Missing positions: positions at which all facts are unknown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MAX_MISSING_POSITIONS: u64 = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingOutcome {
-    /// The verdicts that became definite, whatever the positions were.
+    /// The verdicts that became definite, for all facts that the positions may have had.
     pub decided: Vec<Conclusion>,
     /// The monitors that can no longer be followed: the positions have too many possible letters, or may have brought
     /// values that the formula compares. Their state and verdicts are invalid from here on.

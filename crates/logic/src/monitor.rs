@@ -28,8 +28,8 @@ pub struct Monitor {
     pub(crate) shape: Shape,
     /// The letter bit that excuses a position, if every violating position is reported.
     pub(crate) excuse: u64,
-    /// For a formula about data, the part that finds where it is broken; the compiled formula then only follows whether
-    /// it ever was.
+    /// For a formula about data, the part that finds violations; the compiled formula then only follows whether there
+    /// ever was one.
     pub(crate) data: Option<Arc<DataMonitor>>,
     text: String,
     /// The first digits of the hash of the text.
@@ -42,7 +42,7 @@ const FORMULA_HASH_DIGITS: usize = 32;
 /// The name of the fact that excuses a position; no formula and no trace can contain it.
 const EXCUSED_FACT: &str = "(excused)";
 
-/// The name of the fact that a formula about data is broken at a position.
+/// The name of the fact that a formula about data is violated at a position.
 const BROKEN_FACT: &str = "(broken)";
 
 /// How a formula reads positions, computed once because every step needs it.
@@ -224,14 +224,14 @@ impl Monitor {
         self.data.as_ref().map_or(&[], |data| &data.names)
     }
 
-    /// Returns the letter bit for a position that breaks a formula about data.
+    /// Returns the letter bit for a position that violates a formula about data.
     pub(crate) fn broken_bit(&self) -> u64 {
         let is_broken = |probe: &Probe| matches!(probe, Probe::Pattern(pattern) if &*pattern.name == BROKEN_FACT);
         self.compiled.probes.iter().position(is_broken).map_or(0, |bit| 1 << bit)
     }
 
     /// Whether it is about data: it counts, or its values meet across positions. It then has no automaton; a query at
-    /// each position finds the values that break it.
+    /// each position finds the values that violate it.
     pub fn is_about_data(&self) -> bool {
         self.data.is_some()
     }

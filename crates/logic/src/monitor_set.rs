@@ -42,7 +42,7 @@ pub enum After {
     Latch,
     /// Counts the verdict and restarts the formula after the deciding position.
     Reset,
-    /// Reports every position that breaks the formula and keeps the past: for monitors made by [`Monitor::each`]. Any
+    /// Reports every position that violates the formula and keeps the past: for monitors made by [`Monitor::each`]. Any
     /// other monitor latches.
     Each,
 }

@@ -51,7 +51,7 @@ pub(crate) enum NormNode {
     Or(Box<[Norm]>),
     Next(Norm),
     WeakNext(Norm),
-    /// `family` identifies an until of the formula, whatever the memory of its operands.
+    /// `family` identifies an until of the formula, independent of the memory of its operands.
     Until {
         family: u8,
         from: u32,

@@ -236,7 +236,7 @@ pub fn distance(left: &str, right: &str) -> usize {
     last.last().copied().unwrap_or(0)
 }
 
-/// Returns a message in one line, without control characters and of limited length, whatever the user's text brings in.
+/// Returns a message in one line, without control characters and of limited length, for any text of the user.
 fn shorten_message(message: &str) -> String {
     let mut characters: Vec<char> = message.chars().take(MAX_MESSAGE_CHARS + 1).collect();
     if characters.len() > MAX_MESSAGE_CHARS {

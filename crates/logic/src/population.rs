@@ -314,7 +314,7 @@ impl Population {
 
     /// Whether the letters of touched bindings leave each of them unchanged, so that those without a cell need none.
     fn leaves_touched_unchanged(&self, scene: &StepContext<'_>, touches: &[TouchedBinding]) -> bool {
-        // Where values are compared, one that was seen must not be taken for one that was not.
+        // If values are compared, a seen value must not be treated as unseen.
         let is_compared = !scene.monitor.compiled.rigid.is_trivial();
         touches.iter().all(|touch| {
             let may_rest = touch.unknown == 0 && !(touch.cell.is_none() && is_compared);

@@ -7,8 +7,8 @@ use crate::state::Point;
 use crate::trace_state::{ExtendedState, TraceState};
 
 impl MonitorSet {
-    /// Whether a position breaks an unbroken formula under some resolution of the unknown facts. `before` is the state
-    /// of the trace before it, with all deadlines up to its time expired.
+    /// Whether a position violates a formula, not violated before, under some resolution of the unknown facts. `before`
+    /// is the state of the trace before it, with all deadlines up to its time expired.
     ///
     /// ```
     /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
@@ -26,7 +26,7 @@ impl MonitorSet {
     pub fn may_break(&mut self, before: &TraceState, id: MonitorId, facts: &Facts) -> bool {
         let Some(Some(entry)) = self.entries.get_mut(id.index()) else { return false };
         let Some(monitor_state) = before.states.get(id.index()) else { return false };
-        // A formula that is judged by its negation is not broken by a single binding.
+        // A formula that is judged by its negation is not violated by a single binding.
         if entry.monitor.compiled.negated {
             return true;
         }
@@ -45,7 +45,7 @@ impl MonitorSet {
         entry.cache.may_break(skeleton, &point, bits, unknown, time)
     }
 
-    /// Whether it is unknown if the last position breaks a formula about data: it sums a value that is no number, or
+    /// Whether it is unknown if the last position violates a formula about data: it sums a value that is no number, or
     /// depends on unknown facts.
     pub fn is_undetermined(&self, trace_state: &TraceState, id: MonitorId) -> bool {
         let monitor_state =

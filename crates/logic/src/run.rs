@@ -1,7 +1,7 @@
 //! One formula on one trace: the shortest way to use the crate.
 //!
-//! A [`Run`] is a [`MonitorSet`] with one monitor and the state of one trace. Programs with many formulas or many traces
-//! use the set itself: its traces share what the monitors learn.
+//! A [`Run`] is a [`MonitorSet`] with one monitor and the state of one trace. Programs with many formulas or many
+//! traces use the set itself: its traces share what the monitors learn.
 
 use crate::facts::Facts;
 use crate::interval::Time;

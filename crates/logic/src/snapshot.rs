@@ -1,8 +1,8 @@
-//! The state of a trace as data that outlives the process.
+//! The state of a trace as data that survives a restart.
 //!
-//! A snapshot holds residuals, not numbers of states, so any set with the same formulas can restore it, whatever it has
-//! learnt. It names its formulas by short hashes, and a set with other formulas refuses it. Most formulas are untouched
-//! in most traces; of those it holds only the hash.
+//! A snapshot holds residuals, not numbers of states, so any set with the same formulas can restore it, with any cached
+//! transitions. It names its formulas by short hashes, and a set with other formulas refuses it. Most formulas are
+//! untouched in most traces; of those it holds only the hash.
 
 use std::fmt;
 use std::sync::Arc;
@@ -244,7 +244,7 @@ fn save_state(entry: &Entry, monitor_state: &MonitorState) -> Option<SavedState>
                     times: point.times.to_vec(),
                 });
             }
-            // Equal traces give equal snapshots, whatever the order of cells in a table.
+            // Sorted, so that equal traces give equal snapshots.
             saved.sort_by(|a, b| (a.valuation, &a.values).cmp(&(b.valuation, &b.values)));
             SavedState::Bindings { residuals, bindings: saved }
         }

@@ -1,8 +1,8 @@
 //! Witnesses: the few positions and facts that prove a verdict.
 //!
 //! The search starts from the trail of TRAC's Algorithm 1: the positions at which the residual changed. Then it leaves
-//! out every fact that the verdict does not need: the verdict is the same whatever the facts outside of the witness
-//! are. `check.rs` confirms a witness by the definition alone.
+//! out every fact that the verdict does not need: the verdict is the same for all facts outside of the witness.
+//! `check.rs` confirms a witness by the definition alone.
 
 mod engine;
 mod search;
@@ -66,8 +66,8 @@ impl Witness {
         Prover::new(arena, formula)?.find(trace, at_end, &[])
     }
 
-    /// Finds why a formula `G f`, with `f` about the past and the present, fails at the last entry of a trace, whatever
-    /// failed before it: for the given values of its quantified variables, or for any.
+    /// Finds why a formula `G f`, with `f` about the past and the present, fails at the last entry of a trace,
+    /// independent of earlier failures: for the given values of its quantified variables, or for any.
     pub fn find_at_last(
         arena: &Arena,
         formula: Formula,
@@ -102,7 +102,7 @@ impl Prover {
     }
 
     /// Returns a prover for a formula `G f`, with `f` about the past and the present, that fails at the last entry of
-    /// traces, whatever failed before; none for other shapes.
+    /// traces, independent of earlier failures; none for other shapes.
     pub fn each(arena: &Arena, formula: Formula) -> Option<Prover> {
         let mut asked = Arena::new();
         let formula = asked.copy(arena, formula);

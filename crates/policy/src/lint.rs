@@ -1,6 +1,6 @@
 //! Lints: probable mistakes in a policy that can be used.
 //!
-//! Formulas are looked at by the logic: can they hold, can they fail, can they hold together, which events can break
+//! Formulas are looked at by the logic: can they hold, can they fail, can they hold together, which events can violate
 //! them. Names are compared with what the policy lists.
 
 mod formula;

@@ -21,7 +21,7 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// Returns the entries of a mapping, whatever their keys.
+    /// Returns the entries of a mapping, with any keys.
     pub(crate) fn new(entries: &'n [(Key, YamlNode)]) -> Fields<'n> {
         Fields { entries: entries.iter().map(|(key, node)| (key, node)).collect() }
     }

@@ -16,13 +16,13 @@ pub struct Property {
     pub formula: Text,
     /// Where it comes from: law, contract, handbook.
     pub source: Option<Text>,
-    /// What to do instead, in a sentence for the agent that broke it.
+    /// What to do instead, in a sentence for the agent that violated it.
     pub remedy: Option<Text>,
     /// How bad a violation is.
     pub severity: Severity,
-    /// What to do with a step that breaks it.
+    /// The response to a step that violates it.
     pub respond: Response,
-    /// What to do when it is unknown whether a step breaks it.
+    /// The response if it is unknown whether a step violates it.
     pub unknown: Response,
     /// What happens after a violation: it is final, it is counted and the property starts anew, or each is counted.
     pub after: After,
@@ -63,21 +63,21 @@ impl Severity {
     }
 }
 
-/// The response to a step that breaks a property.
+/// The response to a step that violates a property, from the mildest to the strictest.
 // Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Response {
-    /// Let it pass and write it down.
+    /// Let it pass and record it.
     Observe,
     /// Let it pass and notify the operator.
     Warn,
-    /// Tell the model what would be right.
+    /// Let it pass and send the model a correction.
     Steer,
-    /// Take out what offends and judge again.
+    /// Remove the violating parts and judge again.
     Redact,
-    /// Let a person decide.
+    /// Wait for the approval of a person.
     Ask,
-    /// Stop it.
+    /// Block it.
     Block,
 }
 
@@ -103,7 +103,7 @@ pub enum History {
     /// Those of one session.
     #[default]
     Session,
-    /// All that are about one person, in whatever session.
+    /// All that are about one person, in any session.
     Subject,
     /// All on behalf of one principal.
     Principal,

@@ -134,7 +134,7 @@ fn policy_schema_and_loader_refuse_same_shapes() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Returns the words of the schema's enums are those that the loader offers when it is given another one.
+/// The words of the schema's enums must be those that the loader suggests for an unknown word.
 #[test]
 fn policy_schema_and_loader_list_same_words() {
     let schema: Value = serde_json::from_str(crate::SCHEMA).unwrap();
@@ -174,7 +174,7 @@ fn is_event(line: &str) -> bool {
 }
 
 #[test]
-fn event_schema_accepts_what_decoder_accepts() {
+fn event_schema_agrees_with_decoder() {
     let schema = validator(lictor_event::SCHEMA);
     let pages = packs().iter().flat_map(|pack| &pack.pages);
     for line in pages.flat_map(|page| &page.traces).flat_map(|trace| &trace.lines) {
@@ -196,7 +196,7 @@ fn event_schema_accepts_what_decoder_accepts() {
         json!({"kind": "x", "time": 1.5}),
         json!({"kind": "x", "seq": 1.5}),
     ]);
-    // The text of a fact is not a matter of shape.
+    // The schema does not check the text of a fact.
     values.retain(|value| value.get("facts") != Some(&json!([""])) && *value != json!([""]));
     for value in values {
         let line = value.to_string();

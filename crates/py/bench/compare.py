@@ -1,6 +1,6 @@
-"""Measures the package: a step of four properties against others, an audit against the command's, threads.
+"""Measures the package: a step of four properties against other monitors, an audit against the command's, threads.
 
-Run by `cargo xtask bench python`. All is measured in turns in one run, so that the machine cancels out of the ratios.
+Run by `cargo xtask bench python`. All take turns in one run, so that the machine cancels out of the ratios.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ STEPS = [
 
 
 def ratio(name: str, value: float, better: str) -> None:
-    """A line for `cargo xtask bench --check`."""
+    """Prints a line for `cargo xtask bench --check`."""
     print(f"ratio: {name} {value:.4f} {better}")
 
 
 def per_step(observe: Callable[[Any], Any], steps: List[Any]) -> float:
-    """Microseconds for each call."""
+    """Returns the microseconds per call."""
     begin = time.perf_counter()
     for step in steps:
         observe(step)
@@ -50,7 +50,7 @@ def per_step(observe: Callable[[Any], Any], steps: List[Any]) -> float:
 
 
 def agentltl_observe() -> Callable[[str], Any]:
-    """The four properties as agentltl has them: it judges calls of tools, so a step is a call of that name."""
+    """Returns the four properties for agentltl, which judges tool calls: a step is a call of that name."""
     from agentltl import Constraint, Enforcer, Eventually, Globally, Implies, Next, Not, Now
 
     formulas = [

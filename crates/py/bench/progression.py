@@ -1,4 +1,4 @@
-"""Formula progression as textbooks have it, in plain Python: what the package is compared with.
+"""Formula progression as in textbooks, in plain Python; the package is compared with it.
 
 After each position a formula is rewritten into what must hold for the rest of the trace, with simplifying constructors.
 It finds a violation only when the rewritten formula is `false` as it is written.
@@ -38,7 +38,7 @@ def disjunction(parts: FrozenSet[Formula]) -> Formula:
 
 
 def progress(formula: Formula, facts: AbstractSet[str]) -> Formula:
-    """What must hold for the rest, after a position with these facts. Negation stands before facts only."""
+    """Returns what must hold for the rest, after a position with these facts. Only facts are negated."""
     kind = formula[0]
     if kind in ("true", "false"):
         return formula
@@ -78,7 +78,7 @@ class Progression:
         self.formulas = dict(formulas)
 
     def observe(self, facts: AbstractSet[str]) -> str:
-        """Reads a position; the worst verdict."""
+        """Reads a position and returns the worst verdict."""
         for name, formula in self.formulas.items():
             self.formulas[name] = progress(formula, facts)
         left = self.formulas.values()

@@ -16,10 +16,10 @@ def run_my_agent(approved: bool) -> List[Dict[str, Any]]:
     return [*approval, {"kind": "tool_call", "tool": "refund", "args": {"order": "A1"}}]
 
 
-def test_an_approved_refund_complies(assert_compliant: Callable[..., Any]) -> None:
+def test_approved_refund_complies(assert_compliant: Callable[..., Any]) -> None:
     assert_compliant(run_my_agent(approved=True), POLICY)
 
 
-def test_a_refund_nobody_approved_does_not(assert_compliant: Callable[..., Any]) -> None:
+def test_unapproved_refund_does_not_comply(assert_compliant: Callable[..., Any]) -> None:
     with pytest.raises(pytest.fail.Exception, match="missing: approval"):
         assert_compliant(run_my_agent(approved=False), POLICY)

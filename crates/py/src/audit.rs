@@ -1,4 +1,4 @@
-//! Whole logs judged, and what was found.
+//! Audits of whole logs, and their reports.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ use crate::error::Error;
 use crate::policy::Policy;
 use crate::value;
 
-/// What an audit found; made by `lictor.audit`.
+/// The report of an audit; made by `lictor.audit`.
 #[pyclass(module = "lictor._lictor", frozen, name = "NativeReport")]
 #[derive(Debug)]
 pub(crate) struct Report(Found);
 
-/// How an audit is done, as `lictor.audit` says it.
+/// The options of an audit, as `lictor.audit` passes them.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted<'py> {
@@ -79,7 +79,7 @@ pub(crate) fn audit_paths(
     })
 }
 
-/// Judges traces at hand: each a name and its events.
+/// Judges traces in memory: each a name and its events.
 #[pyfunction]
 pub(crate) fn audit_events(
     py: Python<'_>,
@@ -103,7 +103,7 @@ pub(crate) fn audit_events(
 
 #[pymethods]
 impl Report {
-    /// The report in a format: `json`, `jsonl`, `text`, `markdown`, `html`, `sarif` or `junit`.
+    /// Returns the report in a format: `json`, `jsonl`, `text`, `markdown`, `html`, `sarif` or `junit`.
     fn render(&self, py: Python<'_>, format: &str) -> PyResult<String> {
         let mut bytes = Vec::new();
         let Report(found) = self;
@@ -127,7 +127,7 @@ impl Report {
         }
     }
 
-    /// How many findings there are.
+    /// Returns the number of findings.
     fn __len__(&self) -> usize {
         self.0.findings.len()
     }

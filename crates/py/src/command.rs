@@ -4,13 +4,13 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Runs the command with these arguments, the first being its own name; data goes to standard output. Gives the exit code.
+/// Runs the command and returns its exit code. The first argument is its own name; data goes to standard output.
 #[pyfunction]
 pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| lictor_cli::main(arguments, std::io::stdout().lock()))
 }
 
-/// The same, with what it prints as bytes beside the exit code.
+/// Runs the command like [`run_command`], and returns the exit code and the output as bytes.
 #[pyfunction]
 pub(crate) fn command_output(py: Python<'_>, arguments: Vec<OsString>) -> (u8, Vec<u8>) {
     py.detach(|| {

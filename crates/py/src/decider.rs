@@ -1,5 +1,4 @@
-//! Who decides for a guard in Python: a guard that writes nothing down, or a warden that writes down every decision before
-//! it is told.
+//! The engine of a guard in Python: a guard without a log, or a warden that records each decision before it returns it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,30 +13,30 @@ use lictor_store::MemoryStore;
 use lictor_warden::{ContentRetention, DELIVERY, EXCHANGE, Notice, RefusedInput, TimeOutcome, Warden, WardenOptions};
 use serde_json::{Map, Value};
 
-/// How many sessions are held in memory: all, for there is nowhere else.
+/// How many sessions are held in memory: all, because there is no store to evict them to.
 const MOST_SESSIONS: usize = usize::MAX / 2;
 
-/// Who decides.
+/// The part of a guard that decides.
 #[derive(Debug)]
 pub(crate) enum Decider {
     Forgetful(Box<Guard>),
     Writing(Box<Writing>),
-    /// Nothing is decided any more.
+    /// The guard was closed and decides nothing.
     Closed,
 }
 
-/// A warden, and what only concerns those who write.
+/// A warden with a log.
 #[derive(Debug)]
 pub(crate) struct Writing {
     warden: Warden,
-    /// By which the log is verified.
+    /// The public key that verifies the log.
     key: String,
-    /// How many events were decided, by which they are told apart.
+    /// How many events were numbered; the number distinguishes them.
     count: u64,
 }
 
 impl Decider {
-    /// One that writes to the log in a folder, which is created if it is not there.
+    /// Returns a decider that writes to the log in a folder, which is created if it is missing.
     pub(crate) fn writing(
         guard: Guard,
         policy: String,
@@ -62,7 +61,7 @@ impl Decider {
         Ok(Decider::Writing(Box::new(Writing { warden, key, count: 0 })))
     }
 
-    /// The key by which the log is verified; none where nothing is written.
+    /// Returns the key that verifies the log; none without a log.
     pub(crate) fn key(&self) -> Option<String> {
         match self {
             Decider::Writing(writing) => Some(writing.key.clone()),
@@ -79,7 +78,7 @@ impl Decider {
     ) -> Result<Arc<Decision>, String> {
         match self {
             Decider::Forgetful(guard) => {
-                // They tell exchanges and their events apart, which no policy is about.
+                // They only distinguish exchanges and their events; no policy reads them.
                 event.more.remove(DELIVERY);
                 event.more.remove(EXCHANGE);
                 Ok(Arc::new(guard.decide_within(capabilities, event, Some(now))))
@@ -97,7 +96,7 @@ impl Decider {
         }
     }
 
-    /// What would be decided on an event.
+    /// Returns what would be decided on an event; changes nothing.
     pub(crate) fn preview(&mut self, event: &Event) -> Result<Preview, String> {
         match self {
             Decider::Forgetful(guard) => Ok(guard.preview(event)),
@@ -115,7 +114,7 @@ impl Decider {
         }
     }
 
-    /// Writes a record that is no decision, where there is a log.
+    /// Writes a record that is no decision, if there is a log.
     pub(crate) fn note(&mut self, record: Map<String, Value>, now: Time) -> Result<(), String> {
         match self {
             Decider::Writing(writing) => writing.warden.note(record, Some(now)).map_err(|error| error.to_string()),
@@ -123,7 +122,7 @@ impl Decider {
         }
     }
 
-    /// Records that something was refused that is no event, where there is a log.
+    /// Records input that was refused because it is no event, if there is a log.
     pub(crate) fn refuse(&mut self, refused: &RefusedInput, now: Time) -> Result<(), String> {
         match self {
             Decider::Writing(writing) => writing.warden.refuse(refused, Some(now)).map_err(|error| error.to_string()),
@@ -131,7 +130,7 @@ impl Decider {
         }
     }
 
-    /// Lets time pass: what is late, and what waited too long.
+    /// Advances time. Returns the missed deadlines and the expired approvals.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(Vec<Finding>, Vec<Decision>), String> {
         match self {
             Decider::Forgetful(guard) => Ok(guard.tick(now)),
@@ -140,7 +139,7 @@ impl Decider {
         }
     }
 
-    /// What would be found if a session ended here.
+    /// Returns the findings if a session ended here.
     pub(crate) fn owed(&mut self, session: &str) -> Result<Vec<Finding>, String> {
         match self {
             Decider::Forgetful(guard) => Ok(guard.owed(session)),
@@ -149,7 +148,7 @@ impl Decider {
         }
     }
 
-    /// Ends a session: what it owed, and what waited in it.
+    /// Ends a session. Returns its unmet obligations and its pending approvals, which are refused.
     pub(crate) fn finish(&mut self, session: &str, now: Time) -> Result<(Vec<Finding>, Vec<Decision>), String> {
         match self {
             Decider::Forgetful(guard) => Ok(guard.finish(session)),
@@ -160,7 +159,7 @@ impl Decider {
         }
     }
 
-    /// Ends the writing: all sessions end, and the log is signed up to its end. Nothing is decided afterwards.
+    /// Ends all sessions and signs the end of the log. Nothing is decided afterwards.
     pub(crate) fn close(&mut self, now: Time) -> Result<(), String> {
         let Decider::Writing(writing) = std::mem::replace(self, Decider::Closed) else { return Ok(()) };
         let mut warden = writing.warden;

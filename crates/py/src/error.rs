@@ -1,4 +1,4 @@
-//! What goes wrong, as exceptions of `lictor.errors` that say what the command line says.
+//! Errors as exceptions of `lictor.errors`, with the messages of the command line.
 
 use pyo3::prelude::*;
 
@@ -25,7 +25,7 @@ impl Error {
         }
     }
 
-    /// The exception with a message.
+    /// Returns the exception with a message.
     pub(crate) fn with(self, message: impl std::fmt::Display) -> PyErr {
         let text = message.to_string();
         Python::attach(|py| {

@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::error::Error;
 use crate::guard::{GuardCore, to_python};
 
-/// How many bytes of text are held back where text is streamed at once and the policy may change it.
+/// How many bytes of text are held back if text is streamed at once and the policy may change it.
 const HOLD_BACK: usize = 256;
 
 /// One exchange of a session with a model.
@@ -28,16 +28,16 @@ pub(crate) struct Exchange {
     exchange: Mutex<LocalExchange>,
 }
 
-/// The status and the body of an answer that never came from the model.
+/// The status and the body of an answer that is not from the model.
 type ErrorAnswer<'py> = (u16, Bound<'py, PyBytes>);
 
-/// What may be sent, or what is answered instead; and the decisions that changed something.
+/// The body that may be sent, or the answer instead, and the decisions that changed something.
 type JudgedBody<'py> = (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>);
 
-/// What of a stream may be sent, and the decisions that changed something.
+/// The part of a stream that may be sent, and the decisions that changed something.
 type JudgedPiece<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyAny>>);
 
-/// What came of driving an exchange, and the decisions that changed something.
+/// The result of driving an exchange, and the decisions that changed something.
 type DriveResult<T> = (Result<T, ExchangeFailure>, Vec<Arc<Decision>>);
 
 impl Exchange {
@@ -45,7 +45,7 @@ impl Exchange {
         self.api.unwrap_or(Api::Chat)
     }
 
-    /// Drives the exchange with the guard, without the GIL; and gives the decisions that changed something.
+    /// Drives the exchange with the guard, without the GIL. Also returns the decisions that changed something.
     fn drive<T: Send>(
         &self,
         py: Python<'_>,
@@ -90,12 +90,12 @@ impl Exchange {
     }
 }
 
-/// Decisions as Python knows them.
+/// Returns decisions as Python objects.
 fn list<'py>(py: Python<'py>, decisions: &[Arc<Decision>]) -> PyResult<Vec<Bound<'py, PyAny>>> {
     decisions.iter().map(|decision| to_python(py, &decision.line())).collect()
 }
 
-/// An id that no other exchange has: 32 hexadecimal digits.
+/// Returns a random id for an exchange: 32 hexadecimal digits.
 fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let random = RandomState::new().build_hasher().finish();
@@ -123,7 +123,7 @@ impl Exchange {
         Exchange { core, session: session.to_owned(), api, is_harmless, exchange: Mutex::new(exchange) }
     }
 
-    /// Whether there is nothing to judge: lists of models, counts of tokens.
+    /// Whether the request needs no judging: lists of models, counts of tokens.
     #[getter]
     fn is_harmless(&self) -> bool {
         self.is_harmless
@@ -135,7 +135,7 @@ impl Exchange {
         self.api.is_none()
     }
 
-    /// An error in the vendor's own shape.
+    /// Returns an error in the vendor's own format.
     fn error<'py>(&self, py: Python<'py>, status: u16, code: &str, message: &str) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.api().error(status, code, message))
     }
@@ -163,12 +163,12 @@ impl Exchange {
         })
     }
 
-    /// Ends a streamed reply whose connection broke.
+    /// Ends a streamed reply after a disconnect.
     fn cut<'py>(&self, py: Python<'py>) -> PyResult<JudgedPiece<'py>> {
         self.piece(py, |exchange, parts| exchange.end(parts, true))
     }
 
-    /// Takes note that the client reads no further.
+    /// Records that the client stopped reading.
     fn leave<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (_, decisions) = self.drive(py, |exchange, parts| exchange.close(parts));
         list(py, &decisions)

@@ -1,4 +1,4 @@
-//! One position of a trace, as Python says it: a set of facts, or a mapping with facts, unknown facts and a time.
+//! One position of a trace, as given in Python: a set of facts, or a mapping with facts, unknown facts and a time.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use pyo3::types::{PyMapping, PyString};
 use crate::error::Error;
 use crate::value;
 
-/// A fact: a name, or the notation with values, `paid("alice",3)`.
+/// Parses a fact: a name, or a name with values, `paid("alice",3)`.
 pub(crate) fn fact(text: &str) -> PyResult<Fact> {
     match is_plain(text) {
         true => Ok(Fact::new(Arc::<str>::from(text), [])),
@@ -24,7 +24,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The facts of a position.
+/// Returns the facts of a position.
 pub(crate) fn facts(given: &Bound<'_, PyAny>) -> PyResult<Facts> {
     let mut known = Vec::new();
     each_text(given, |text| {
@@ -34,7 +34,7 @@ pub(crate) fn facts(given: &Bound<'_, PyAny>) -> PyResult<Facts> {
     Ok(Facts { known, ..Facts::default() })
 }
 
-/// Takes each text of an iterable that is no text itself.
+/// Calls `take` with each text of an iterable that is no text itself.
 pub(crate) fn each_text(given: &Bound<'_, PyAny>, mut take: impl FnMut(&str) -> PyResult<()>) -> PyResult<()> {
     if given.is_instance_of::<PyString>() {
         let hint = "a position is a set of facts\n  hint: write {\"tool_call\"}, not \"tool_call\"";
@@ -51,7 +51,7 @@ pub(crate) fn each_text(given: &Bound<'_, PyAny>, mut take: impl FnMut(&str) -> 
     Ok(())
 }
 
-/// An entry of a trace: a position, or a tick.
+/// Returns an entry of a trace: a position, or a tick.
 pub(crate) fn moment(given: &Bound<'_, PyAny>) -> PyResult<Moment> {
     let Ok(mapping) = given.cast::<PyMapping>() else { return Ok(Moment::Position(facts(given)?)) };
     let field = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {

@@ -14,8 +14,8 @@ use crate::error::Error;
 
 /// A temporal formula: canonical, printable, parsable, comparable.
 ///
-/// Two formulas are equal if they are written the same after simplifying: operands of `&` and `|` have one order and
-/// stand once, negations do not pile up. Whether two formulas mean the same is asked with `equivalent`.
+/// Two formulas are equal if they are written the same after simplifying: operands of `&` and `|` are sorted, without
+/// duplicates, and double negations are removed. `equivalent` compares the meaning.
 ///
 /// >>> from lictor import Formula, G, F, atom, implies
 /// >>> f = G(implies(atom("tool_call"), F(atom("verified"))))
@@ -35,7 +35,7 @@ pub(crate) struct Formula {
 }
 
 impl Formula {
-    /// The canonical form of a formula of any arena.
+    /// Returns the canonical form of a formula of any arena.
     pub(crate) fn of(arena: &Arena, id: Id) -> PyResult<Formula> {
         let mut clean = Arena::new();
         let id = canonical::canonical(arena, id, &mut clean);
@@ -46,14 +46,14 @@ impl Formula {
         Ok(Formula { arena: clean, id })
     }
 
-    /// The formula of a text.
+    /// Parses a formula.
     pub(crate) fn read(text: &str) -> PyResult<Formula> {
         let mut arena = Arena::new();
         let id = arena.parse(text).map_err(|errors| Error::Formula.with(errors))?;
         Formula::of(&arena, id)
     }
 
-    /// A formula, or the text of one.
+    /// Returns the formula of an argument: a formula, or the text of one.
     pub(crate) fn given(value: &Bound<'_, PyAny>) -> PyResult<Formula> {
         if let Ok(formula) = value.cast::<Formula>() {
             return Ok(formula.get().clone());
@@ -71,7 +71,7 @@ impl Formula {
 
 #[pymethods]
 impl Formula {
-    /// Reads a formula, in words, in ASCII or in symbols. A mistake is a `FormulaError` that shows its place.
+    /// Parses a formula, in words, in ASCII or in symbols. Raises a `FormulaError` that shows the place of a mistake.
     ///
     /// >>> from lictor import Formula
     /// >>> str(Formula.parse("□(a → ◇b)"))
@@ -81,7 +81,7 @@ impl Formula {
         Formula::read(text)
     }
 
-    /// The formula in a spelling: `ascii`, `unicode`, `words`, or `letters` as in textbooks.
+    /// Returns the formula in a spelling: `ascii`, `unicode`, `words`, or `letters` as in textbooks.
     #[pyo3(signature = (spelling = "ascii"))]
     fn show(&self, spelling: &str) -> PyResult<String> {
         let spelling = match spelling {
@@ -97,7 +97,7 @@ impl Formula {
         Ok(self.arena.show(self.id, spelling).to_string())
     }
 
-    /// What it says, in words that a person can act on.
+    /// Returns its meaning in English, in words that a person can act on.
     ///
     /// >>> from lictor import Formula
     /// >>> Formula.parse("G !leak").english() != ""
@@ -180,7 +180,7 @@ impl Formula {
         other.cast::<Formula>().is_ok_and(|other| self.text() == other.get().text())
     }
 
-    /// `a and b` would be `b`, without a word.
+    /// Raises: Python would silently turn `a and b` into `b`.
     fn __bool__(&self) -> PyResult<bool> {
         let message = "a formula is neither true nor false; write `a & b`, `a | b` and `~a`, not `and`, `or` and `not`";
         Err(PyTypeError::new_err(message))

@@ -20,22 +20,22 @@ use crate::policy::Policy;
 use crate::session::{self, findings};
 use crate::value;
 
-/// How often, and for how long, a process that was forked off waits for a lock that may never be given back.
+/// How often, and for how long, a forked process waits for a lock that may never be released.
 const MOST_MOMENTS: u32 = 2_000;
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// What `lictor.Guard` decides with.
+/// The native part of `lictor.Guard`.
 #[pyclass(module = "lictor._lictor", frozen)]
 #[derive(Clone, Debug)]
 pub(crate) struct GuardCore {
     guarding: Arc<Mutex<Guarding>>,
-    /// Who made it. In a process that is forked off no thread writes its log, and nobody gives back what was locked.
+    /// The process that made it. A forked process has no thread that writes the log or releases a held lock.
     process: u32,
     writes: bool,
     changes_texts: bool,
 }
 
-/// A guard, and the sessions of the clients of models that it guards.
+/// A guard, and the sessions of the model clients that it guards.
 #[derive(Debug)]
 pub(crate) struct Guarding {
     decider: Decider,
@@ -51,7 +51,7 @@ impl Guarding {
         Ok(decision)
     }
 
-    /// What an exchange is driven with.
+    /// Returns the parts that drive an exchange.
     pub(crate) fn parts(&mut self) -> LocalParts<'_> {
         (&mut self.sessions, &mut self.decider)
     }
@@ -80,7 +80,7 @@ impl LocalDecider for Decider {
     }
 }
 
-/// The time of this machine.
+/// Returns the time of this machine.
 fn now() -> Time {
     Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
 }
@@ -91,7 +91,7 @@ impl GuardCore {
         self.changes_texts
     }
 
-    /// Waits for its turn; an error in a process that was forked off and cannot have one.
+    /// Locks the guard. Returns an error in a forked process that cannot get the lock.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Guarding>, String> {
         if self.process == std::process::id() {
             return Ok(self.guarding.lock().unwrap_or_else(PoisonError::into_inner));
@@ -109,13 +109,13 @@ impl GuardCore {
     }
 }
 
-/// A decision as Python knows it.
+/// Returns a decision as a Python object.
 pub(crate) fn to_python<'py>(py: Python<'py>, line: &str) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("lictor.decisions")?.getattr("Decision")?;
     class.call_method1("from_dict", (value::loads(py, line)?,))
 }
 
-/// Findings, and decisions, as Python knows them.
+/// Findings and decisions as Python objects.
 type Told<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 
 fn told<'py>(py: Python<'py>, told: Result<(Vec<Finding>, Vec<Decision>), String>) -> PyResult<Told<'py>> {
@@ -155,7 +155,7 @@ impl GuardCore {
         Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts })
     }
 
-    /// The key by which the log is verified.
+    /// Returns the key that verifies the log.
     fn log_key(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| self.lock().ok()?.decider.key())
     }
@@ -167,12 +167,12 @@ impl GuardCore {
         to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line())
     }
 
-    /// Lets time pass up to now: what is late, and what waited too long.
+    /// Advances time to now. Returns the missed deadlines and the expired approvals.
     fn tick<'py>(&self, py: Python<'py>) -> PyResult<Told<'py>> {
         told(py, py.detach(|| self.lock()?.decider.tick(now())))
     }
 
-    /// What would be found if the session ended here.
+    /// Returns the findings if the session ended here.
     fn owed<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Bound<'py, PyList>> {
         let found = py.detach(|| self.lock()?.decider.owed(session));
         findings(py, &found.map_err(|message| Error::Log.with(message))?)
@@ -188,9 +188,9 @@ impl GuardCore {
         told(py, ended)
     }
 
-    /// Ends the writing of the log. Nothing is decided afterwards.
+    /// Closes the log. Nothing is decided afterwards.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        // What another process writes, it closes.
+        // The process that writes a log closes it.
         if self.process != std::process::id() {
             return Ok(());
         }

@@ -1,10 +1,10 @@
-//! The native module of the Python package: the same engine, with a Pythonic face.
+//! The native module of the Python package: the same engine, with a Pythonic interface.
 //!
-//! What is quick to say in Python is said in Python, in `python/lictor`: enums, findings and decisions as data, guards
-//! for tools, adapters for frameworks. Here is what must be fast or holds a state of the engine. Nothing is decided here.
+//! `python/lictor` holds the code that is short in Python: enums, findings and decisions as data, guards for tools,
+//! adapters for frameworks. This crate holds the code that must be fast or keeps engine state. It decides nothing.
 //!
-//! INVARIANT: whatever may take longer than a table look-up runs without Python's lock, and no lock of ours is waited for
-//! while Python's is held.
+//! INVARIANT: code that may take longer than a table look-up runs without the GIL, and no lock of ours is waited for
+//! while the GIL is held.
 
 mod audit;
 mod command;
@@ -23,7 +23,7 @@ mod verdict;
 
 use pyo3::prelude::*;
 
-/// An audit is little else than small texts that one thread makes and another gives back.
+/// An audit allocates small strings on one thread and frees them on another, which this allocator does well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -14,7 +14,7 @@ use crate::{value, verdict};
 /// Follows one trace with one formula.
 ///
 /// A verdict is exact: `VIOLATED` as soon as no continuation can satisfy the formula, `SATISFIED` as soon as all do. A
-/// definite verdict stands.
+/// definite verdict stays.
 ///
 /// >>> from lictor import Monitor, Verdict
 /// >>> monitor = Monitor("G(request -> F answer)")
@@ -33,7 +33,7 @@ pub(crate) struct Monitor {
     following: Mutex<Following>,
 }
 
-/// A formula and where its trace stands.
+/// A formula and the state of its trace.
 #[derive(Clone, Debug)]
 struct Following {
     watch: MonitorSet,
@@ -69,9 +69,9 @@ impl Following {
 }
 
 impl Monitor {
-    /// Does something with the trace. Nothing of Python is touched meanwhile: whatever runs there might want the same lock.
+    /// Calls `act` with the trace locked. It must not call Python: Python code might wait for the same lock.
     fn with<T>(&self, act: impl FnOnce(&mut Following) -> T) -> T {
-        // A step never panics, so there is nothing half done behind a lock.
+        // A step never panics, so a poisoned lock holds no partial step.
         act(&mut self.following.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -85,10 +85,10 @@ impl Monitor {
         Ok(Monitor { formula, following })
     }
 
-    /// Reads a position: a set of facts, or a mapping with `facts`, `unknown` and `time`. Gives the verdict.
+    /// Reads a position: a set of facts, or a mapping with `facts`, `unknown` and `time`. Returns the verdict.
     ///
-    /// A fact is a name or a name with values: `{"tool_call", 'paid("alice",3)'}`. A single step keeps Python's lock, for
-    /// giving it away costs more than the step; `observe_all` gives it away.
+    /// A fact is a name or a name with values: `{"tool_call", 'paid("alice",3)'}`. A single step holds the GIL, because
+    /// releasing it costs more than the step; `observe_all` releases it.
     #[pyo3(signature = (position, time = None))]
     fn observe(
         &self,
@@ -104,7 +104,7 @@ impl Monitor {
         verdict::to_python(py, verdict)
     }
 
-    /// Reads many positions, without Python's lock, and gives the verdict after each.
+    /// Reads many positions, without the GIL, and returns the verdict after each.
     ///
     /// >>> from lictor import Monitor
     /// >>> [str(verdict) for verdict in Monitor("F done").observe_all([set(), {"done"}])]
@@ -116,27 +116,27 @@ impl Monitor {
         verdicts.into_iter().map(|verdict| verdict::to_python(py, verdict)).collect()
     }
 
-    /// Lets time pass: no position up to this moment comes any more. Gives the verdict.
+    /// Advances time: no position up to this time will follow. Returns the verdict.
     fn tick(&self, py: Python<'_>, time: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let now: Time = value::time(time)?;
         let verdict = self.with(|following| following.take(&Moment::Tick(now)));
         verdict::to_python(py, verdict)
     }
 
-    /// What is true of the trace and all its continuations.
+    /// The verdict that holds for all continuations of the trace.
     #[getter]
     fn verdict(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let verdict = self.with(|following| following.watch.verdict(&mut following.standing, following.id));
         verdict::to_python(py, verdict)
     }
 
-    /// The verdict if the trace ended here: what is owed and has not come is a violation. The trace may go on.
+    /// Returns the verdict if the trace ended here: unmet obligations are violations. The trace may continue.
     fn end(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let verdict = self.with(|following| following.watch.end(&mut following.standing, following.id));
         verdict::to_python(py, verdict)
     }
 
-    /// What must still hold, as a formula about the rest of the trace; none if that cannot be written.
+    /// The remaining obligation, as a formula about the rest of the trace; none if that cannot be written.
     #[getter]
     fn residual(&self) -> PyResult<Option<Formula>> {
         let sentence = self.with(|following| following.watch.residual(&mut following.standing, following.id));
@@ -149,19 +149,19 @@ impl Monitor {
         self.formula.clone()
     }
 
-    /// How many positions were read.
+    /// The number of positions read.
     #[getter]
     fn steps(&self) -> u64 {
         self.with(|following| following.standing.positions())
     }
 
-    /// The position that brought the definite verdict, from one; none while it is open.
+    /// The position that decided the verdict, from one; none while it is open.
     #[getter]
     fn decided_at(&self) -> Option<u64> {
         self.with(|following| following.decided_at)
     }
 
-    /// A monitor that stands where this one stands, and goes on by itself.
+    /// Returns an independent monitor in the same state.
     fn copy(&self) -> Monitor {
         Monitor { formula: self.formula.clone(), following: Mutex::new(self.with(|following| following.clone())) }
     }
@@ -171,11 +171,11 @@ impl Monitor {
     }
 }
 
-/// A step of a witness: its number, the facts that were there, those that were not, what had to hold afterwards.
+/// A step of a witness: its number, the present facts, the absent facts, and the obligation after it.
 type Step = (usize, Vec<String>, Vec<String>, String);
 
-/// What the trace as a whole says: the verdict, the live verdict, the deciding position, the steps that prove it and
-/// the values for which it is so.
+/// The result for a whole trace: the verdict, the live verdict, the deciding position, the steps of the witness, and
+/// the binding.
 type Judged<'py> = (Py<PyAny>, Py<PyAny>, Option<u64>, Vec<Step>, Bound<'py, PyTuple>);
 
 /// Judges a whole trace by a formula; see `lictor.evaluate`.

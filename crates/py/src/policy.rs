@@ -1,4 +1,4 @@
-//! Policies, loaded and made ready.
+//! Loaded policies, with a judge.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use pyo3::types::PyString;
 
 use crate::error::Error;
 
-/// What is asked of an agent: facts to look for, properties over them, and what to do when one is broken.
+/// A policy for an agent: facts to look for, properties over them, and what to do when one is broken.
 ///
 /// >>> from lictor import Policy
 /// >>> policy = Policy.parse('''
@@ -31,7 +31,7 @@ use crate::error::Error;
 pub(crate) struct Policy {
     policy: Loadable,
     warnings: Vec<String>,
-    /// The judge that others are forked from; what it learns before they are, they know.
+    /// The judge that others are forked from; forks start with the tables it has learned.
     judge: Mutex<Judge>,
 }
 
@@ -56,17 +56,17 @@ impl Policy {
         })
     }
 
-    /// What was loaded.
+    /// Returns the loaded policy.
     pub(crate) fn policy(&self) -> &Loadable {
         &self.policy
     }
 
-    /// A judge of its own.
+    /// Returns an independent judge for this policy.
     pub(crate) fn judge(&self) -> Judge {
         self.judge.lock().unwrap_or_else(PoisonError::into_inner).fork()
     }
 
-    /// What is wanted of a policy, or of one in a file or of packs by their names.
+    /// Calls `wanted` with the policy of an argument: a policy, a file, or packs by their names.
     pub(crate) fn given<T: Send>(value: &Bound<'_, PyAny>, wanted: impl FnOnce(&Policy) -> T + Send) -> PyResult<T> {
         let py = value.py();
         if let Ok(policy) = value.cast::<Policy>() {
@@ -79,7 +79,7 @@ impl Policy {
     }
 }
 
-/// A path as text.
+/// Returns a path as text; none if the value is no path.
 pub(crate) fn path(value: &Bound<'_, PyAny>) -> Option<String> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow().ok().map(std::borrow::Cow::into_owned),
@@ -91,14 +91,14 @@ pub(crate) fn path(value: &Bound<'_, PyAny>) -> Option<String> {
 impl Policy {
     /// Loads a policy: a file, or packs by their names with commas between them.
     ///
-    /// All that is wrong with it is said at once, by a `PolicyError`.
+    /// Raises a `PolicyError` that lists all mistakes.
     #[staticmethod]
     fn load(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Policy> {
         let Some(source) = path(source) else { return Err(Error::Policy.with("a policy is a path or a text")) };
         Policy::read(py, &source)
     }
 
-    /// Reads the text of a policy; files that it uses are looked for beside `name`.
+    /// Parses the text of a policy; paths in it are relative to the folder of `name`.
     #[staticmethod]
     #[pyo3(signature = (text, name = "<policy>"))]
     fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Policy> {
@@ -117,7 +117,7 @@ impl Policy {
         self.policy.properties.iter().map(|property| property.id.to_string()).collect()
     }
 
-    /// The formula of a property.
+    /// Returns the formula of a property.
     fn formula(&self, property: &str) -> PyResult<crate::formula::Formula> {
         match self.policy.properties.iter().find(|known| known.id == property) {
             Some(found) => crate::formula::Formula::read(&found.formula),
@@ -125,19 +125,19 @@ impl Policy {
         }
     }
 
-    /// What is probably not meant in it, as it was loaded.
+    /// The warnings from loading it.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
     }
 
-    /// What it probably does not mean, found by looking at its formulas: what cannot hold, cannot fail, or contradicts.
+    /// Returns probable mistakes: formulas that cannot hold, cannot fail, or contradict each other.
     fn lint(&self, py: Python<'_>) -> Vec<String> {
         let today = jiff::Zoned::now().date();
         py.detach(|| lint(&self.policy, today).iter().map(ToString::to_string).collect())
     }
 
-    /// A hash of all that it says; the same text gives the same hash.
+    /// A hash of the whole policy; the same text gives the same hash.
     #[getter]
     pub(crate) fn fingerprint(&self) -> String {
         self.policy.fingerprint()

@@ -15,16 +15,16 @@ use crate::error::Error;
 use crate::policy::Policy;
 use crate::{value, verdict};
 
-/// An event of Lictor's own shape, as a mapping.
+/// Returns the event of a mapping in Lictor's own format.
 pub(crate) fn event(given: &Bound<'_, PyAny>) -> PyResult<Event> {
     let record = LogRecord { value: value::to_json(given)?, file: "<python>".into(), line: 1, index: 0 };
     let mut event = record.native_event().map_err(|fault| Error::Event.with(fault.message))?;
-    // Nothing was read from a file, so nothing says where.
+    // The event was not read from a file, so it has no source.
     event.source = lictor::event::Source::default();
     Ok(event)
 }
 
-/// Findings as Python knows them.
+/// Returns findings as Python objects.
 pub(crate) fn findings<'py>(py: Python<'py>, found: &[Finding]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     if !found.is_empty() {
@@ -38,8 +38,8 @@ pub(crate) fn findings<'py>(py: Python<'py>, found: &[Finding]) -> PyResult<Boun
 
 /// One session of an agent, judged step by step by a policy.
 ///
-/// `propose` says what an event would break and changes nothing, `commit` makes it part of the session, `observe` is both
-/// at once. An event is a mapping in Lictor's own shape; `lictor schema event` prints what it may hold.
+/// `propose` returns what an event would break and changes nothing, `commit` makes it part of the session, `observe` is
+/// both at once. An event is a mapping in Lictor's own format; `lictor schema event` prints its fields.
 ///
 /// >>> from lictor import Policy, Session
 /// >>> policy = Policy.parse('''
@@ -62,11 +62,11 @@ pub(crate) fn findings<'py>(py: Python<'py>, found: &[Finding]) -> PyResult<Boun
 /// >>> session.commit(session.propose(refund))
 /// []
 ///
-/// Sessions share nothing, also of what properties remember across sessions: for that there is `Guard`.
+/// Sessions share nothing, not even histories across sessions: use `Guard` for those.
 #[pyclass(module = "lictor", frozen)]
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Tells proposals of one session from those of another.
+    /// Distinguishes proposals of this session from those of another.
     number: u64,
     name: String,
     inner: Mutex<Inner>,
@@ -76,7 +76,7 @@ pub(crate) struct Session {
 struct Inner {
     judge: Judge,
     session: Judged,
-    /// Counts what has changed the session since it began.
+    /// Counts the changes of the session.
     turn: u64,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Proposal {
     proposed: Mutex<Option<Proposed>>,
 }
 
-/// Why a proposal is not committed.
+/// The error for a proposal that is out of date.
 const STALE: &str = "the session has changed since the proposal\n  hint: propose the event again";
 
 #[pymethods]
@@ -102,7 +102,7 @@ impl Proposal {
         self.findings.clone_ref(py)
     }
 
-    /// The properties of which nobody can tell whether the event breaks them.
+    /// The properties for which it is unknown whether the event breaks them.
     #[getter]
     fn doubts(&self) -> Vec<String> {
         self.doubts.clone()
@@ -138,13 +138,13 @@ impl Session {
         &self.name
     }
 
-    /// How many events it has.
+    /// The number of its events.
     #[getter]
     fn steps(&self, py: Python<'_>) -> u32 {
         py.detach(|| self.lock().session.steps())
     }
 
-    /// Says what an event would newly break. The session stays as it is.
+    /// Returns a proposal with what the event would newly break. The session is unchanged.
     fn propose(&self, py: Python<'_>, event: &Bound<'_, PyAny>) -> PyResult<Proposal> {
         let event = self::event(event)?;
         let (proposed, turn) = py.detach(|| {
@@ -156,9 +156,9 @@ impl Session {
         Ok(Proposal { session: self.number, turn, findings, doubts, proposed: Mutex::new(Some(proposed)) })
     }
 
-    /// Makes a proposed event part of the session, and says what it broke.
+    /// Makes a proposed event part of the session, and returns what it broke.
     ///
-    /// A proposal is good once, for the session that made it, as long as nothing else has happened there.
+    /// A proposal can be committed once, to the session that made it, and only while that session is unchanged.
     fn commit<'py>(&self, py: Python<'py>, proposal: &Bound<'py, Proposal>) -> PyResult<Bound<'py, PyList>> {
         let given = proposal.get();
         if given.session != self.number {
@@ -178,7 +178,7 @@ impl Session {
         findings(py, &found.map_err(|message| Error::State.with(message))?)
     }
 
-    /// Makes an event part of the session, and says what it broke.
+    /// Makes an event part of the session, and returns what it broke.
     fn observe<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let event = self::event(event)?;
         let found = py.detach(|| {
@@ -189,10 +189,9 @@ impl Session {
         findings(py, &found)
     }
 
-    /// Makes many events part of the session, in order, and says what they broke.
+    /// Makes many events part of the session, in order, and returns what they broke.
     ///
-    /// The same as one `observe` after the other, but Python's lock is given away once: with many threads that is what
-    /// keeps all cores busy.
+    /// Equals an `observe` for each, but releases the GIL once, so that many threads can use all cores.
     fn observe_all<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let events = events.try_iter()?.map(|event| self::event(&event?)).collect::<PyResult<Vec<Event>>>()?;
         let found: Vec<Finding> = py.detach(|| {
@@ -203,7 +202,7 @@ impl Session {
         findings(py, &found)
     }
 
-    /// Lets time pass: what was due by then is late.
+    /// Advances time, and returns the deadlines missed by then.
     fn tick<'py>(&self, py: Python<'py>, time: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let now = value::time(time)?;
         let found = py.detach(|| {
@@ -214,7 +213,7 @@ impl Session {
         findings(py, &found)
     }
 
-    /// What is owed and never came, as if the session ended here. It may go on all the same.
+    /// Returns the unmet obligations, as if the session ended here. It may continue.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let found = py.detach(|| {
             let inner = &mut *self.lock();
@@ -223,7 +222,7 @@ impl Session {
         findings(py, &found)
     }
 
-    /// How the session stands: verdicts and numbers of steps, and nothing of what was said. With `at_end`, as if it ended
+    /// Returns the verdicts of the session and the numbers of its steps, without content. With `at_end`, as if it ended
     /// here.
     #[pyo3(signature = (*, at_end = false))]
     fn report<'py>(&self, py: Python<'py>, at_end: bool) -> PyResult<Bound<'py, PyDict>> {

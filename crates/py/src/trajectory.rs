@@ -1,7 +1,7 @@
 //! A monitor of named properties over the steps of an agent, with the usual four built in.
 //!
-//! A step is eight flags at most, so it is a number below 256, and what the properties read in each of them is found out
-//! once. A step then costs four table look-ups.
+//! A step has eight flags at most, so it is a number below 256, and the observation for each number is computed once. A
+//! step then costs four table look-ups.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::facts::{each_text, fact};
 use crate::formula::Formula;
 use crate::verdict;
 
-/// What may be said of a step, in the order of the bits.
+/// The flags of a step, in the order of the bits.
 const FLAGS: [&str; 8] = [
     "tool_call",
     "verification_passed",
@@ -28,7 +28,7 @@ const FLAGS: [&str; 8] = [
     "evidence_retrieved",
 ];
 
-/// The properties that are followed if no others are given.
+/// The properties that are used by default.
 const BUILT_IN: [(&str, &str); 4] = [
     ("tool_calls_are_verified", "G(tool_call -> F verification_passed)"),
     ("handoff_is_coherence_checked", "G(handoff -> X coherence_check)"),
@@ -36,7 +36,7 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("fact_claims_are_grounded", "G(fact_claim -> F evidence_retrieved)"),
 ];
 
-/// What happened in one step of an agent; whatever is not said did not happen.
+/// The facts of one step of an agent; omitted ones are false.
 ///
 /// >>> from lictor import StepObservation
 /// >>> StepObservation(tool_call=True, extra={"external_api_call"})
@@ -108,7 +108,7 @@ impl StepObservation {
         self.has(0)
     }
 
-    /// A verifier was content.
+    /// A verification passed.
     #[getter]
     fn verification_passed(&self) -> bool {
         self.has(1)
@@ -132,7 +132,7 @@ impl StepObservation {
         self.has(4)
     }
 
-    /// Something was said to the outside.
+    /// Output was sent to the outside.
     #[getter]
     fn output_emitted(&self) -> bool {
         self.has(5)
@@ -189,14 +189,14 @@ impl StepObservation {
 #[derive(Debug)]
 pub(crate) struct TrajectorySafetyMonitor(Mutex<Trajectory>);
 
-/// The properties, and where they stand.
+/// The properties and their states.
 #[derive(Clone, Debug)]
 struct Trajectory {
     properties: Vec<Named>,
     watch: MonitorSet,
     standing: TraceState,
     flags: [Name; 8],
-    /// What the properties read in each combination of flags that was seen.
+    /// The observation for each combination of flags that occurred.
     read: Vec<Option<Observation>>,
     /// The worst verdict.
     worst: Verdict,
@@ -206,7 +206,7 @@ struct Trajectory {
 #[derive(Clone, Debug)]
 struct Named {
     name: String,
-    /// As textbooks write it.
+    /// In the notation of textbooks.
     formula: String,
     id: MonitorId,
     verdict: Verdict,
@@ -231,12 +231,12 @@ impl Trajectory {
         let worst = Verdict::Satisfied;
         let mut made =
             Trajectory { properties: named, watch, standing, flags, read: vec![None; 256], worst, is_final: false };
-        // What no trace can change is decided before the first step.
+        // Formulas that do not depend on the trace are decided before the first step.
         made.judge(false);
         Ok(made)
     }
 
-    /// The built-in properties before the first step, worked out once.
+    /// Returns the built-in properties before the first step, computed once.
     fn built_in() -> PyResult<Trajectory> {
         static READY: OnceLock<Trajectory> = OnceLock::new();
         if let Some(ready) = READY.get() {
@@ -273,7 +273,7 @@ impl Trajectory {
         }
     }
 
-    /// Reads steps; the worst verdict after them, or none if the trajectory is over.
+    /// Reads steps and returns the worst verdict after them; none if the trajectory is over.
     fn take(&mut self, steps: &[Step]) -> Option<Verdict> {
         if self.is_final {
             return None;
@@ -287,7 +287,7 @@ impl Trajectory {
         Some(self.worst)
     }
 
-    /// Takes up the verdicts as they are now, or as they are if the trace ends here.
+    /// Updates the verdicts to the present ones, or to those at the end of the trace.
     fn judge(&mut self, at_end: bool) {
         let steps = self.standing.positions();
         for property in &mut self.properties {
@@ -308,7 +308,7 @@ impl Trajectory {
     }
 }
 
-/// How a trajectory stands.
+/// The verdicts of a trajectory.
 struct Account {
     properties: Vec<Named>,
     worst: Verdict,
@@ -345,14 +345,13 @@ fn report<'py>(py: Python<'py>, account: &Account) -> PyResult<Bound<'py, PyDict
 }
 
 impl TrajectorySafetyMonitor {
-    /// Does something with the trajectory. Nothing of Python is touched meanwhile: whatever runs there might want the same
-    /// lock.
+    /// Calls `act` with the trajectory locked. It must not call Python: Python code might wait for the same lock.
     fn with<T>(&self, act: impl FnOnce(&mut Trajectory) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A step, read.
+/// A parsed step.
 enum Step {
     Flags(u8),
     Facts(Facts),
@@ -395,13 +394,13 @@ impl TrajectorySafetyMonitor {
         Ok(TrajectorySafetyMonitor(Mutex::new(Trajectory::new(&properties)?)))
     }
 
-    /// Reads one step: a `StepObservation`, or a set of names. Gives the worst verdict of all properties.
+    /// Reads one step: a `StepObservation`, or a set of names. Returns the worst verdict of all properties.
     fn observe(&self, py: Python<'_>, step: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let step = Step::of(step)?;
         told(py, self.with(|trajectory| trajectory.take(std::slice::from_ref(&step))))
     }
 
-    /// Reads many steps, in order, without Python's lock. Gives the worst verdict of all properties.
+    /// Reads many steps, in order, without the GIL. Returns the worst verdict of all properties.
     ///
     /// >>> from lictor import StepObservation, TrajectorySafetyMonitor
     /// >>> steps = [StepObservation(tool_call=True), StepObservation(verification_passed=True)]
@@ -413,14 +412,14 @@ impl TrajectorySafetyMonitor {
         told(py, worst)
     }
 
-    /// How all properties stand now. Definite verdicts stand; what is owed is inconclusive.
+    /// Returns the present verdicts of all properties. Definite verdicts stay; open obligations are inconclusive.
     ///
-    /// It says formulas and the numbers of steps, and nothing of what happened in them.
+    /// The report has formulas and numbers of steps, without content.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, &self.with(|trajectory| trajectory.account()))
     }
 
-    /// Ends the trajectory: what was owed and never came is violated, what never failed is satisfied. Gives the report.
+    /// Ends the trajectory and returns the report: unmet obligations are violated, unbroken properties satisfied.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let account = self.with(|trajectory| {
             if !trajectory.is_final {

@@ -1,4 +1,4 @@
-//! Values of Python as JSON and back, and texts of JSON as Python's own objects.
+//! Conversion of Python values to JSON, and of JSON texts to Python objects.
 
 use lictor::json::{Json, MAX_DEPTH, Number, Object};
 use pyo3::exceptions::PyValueError;
@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, P
 
 use crate::error::Error;
 
-/// A value of Python as JSON; what JSON has no place for is refused with the way that leads there.
+/// Returns a Python value as JSON; an error names the path of a value that JSON cannot express.
 pub(crate) fn to_json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
     convert(value, &mut Vec::new())
 }
@@ -19,7 +19,7 @@ fn convert(value: &Bound<'_, PyAny>, path: &mut Vec<String>) -> PyResult<Json> {
     if value.is_none() {
         Ok(Json::Null)
     } else if let Ok(text) = value.cast::<PyString>() {
-        // A text that is no Unicode, such as a lone surrogate, is no JSON either.
+        // A text that is not valid Unicode, such as a lone surrogate, is not valid JSON either.
         Ok(Json::String(text.to_cow().map_err(|_| refused("a text is not valid Unicode", path))?.as_ref().into()))
     } else if let Ok(truth) = value.cast::<PyBool>() {
         Ok(Json::Bool(truth.is_true()))
@@ -84,12 +84,12 @@ fn refused(message: &str, path: &[String]) -> PyErr {
     }
 }
 
-/// A text of JSON as Python's own objects.
+/// Returns a JSON text as Python objects.
 pub(crate) fn loads<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.getattr("loads")?.call1((text,))
 }
 
-/// A moment: seconds since 1970 as a number, an RFC 3339 text, or a `datetime`.
+/// Parses a time: seconds since 1970 as a number, an RFC 3339 text, or a `datetime`.
 pub(crate) fn time(value: &Bound<'_, PyAny>) -> PyResult<lictor_logic::Time> {
     let nonsense =
         || PyValueError::new_err("a time is seconds since 1970, an RFC 3339 text, or a datetime with a zone");
@@ -106,7 +106,7 @@ pub(crate) fn time(value: &Bound<'_, PyAny>) -> PyResult<lictor_logic::Time> {
         }
     };
     let nanoseconds = seconds * 1e9;
-    // Beyond this, numbers do not fit what times are counted in.
+    // Beyond this, the nanoseconds of a time overflow.
     if !nanoseconds.is_finite() || nanoseconds.abs() >= 9.2e18 {
         return Err(nonsense());
     }

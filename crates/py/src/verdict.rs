@@ -4,10 +4,10 @@ use lictor_logic::Verdict;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// The members by the order of badness.
+/// The members, from the best to the worst.
 static MEMBERS: PyOnceLock<[Py<PyAny>; 3]> = PyOnceLock::new();
 
-/// A verdict as Python knows it.
+/// Returns a verdict as a member of the Python enum.
 pub(crate) fn to_python(py: Python<'_>, verdict: Verdict) -> PyResult<Py<PyAny>> {
     let members = MEMBERS.get_or_try_init(py, || {
         let class = py.import("lictor.verdicts")?.getattr("Verdict")?;

@@ -1,4 +1,4 @@
-"""What the tests share: the examples on the path, and a policy of a shop."""
+"""Shared by the tests: the examples on the path, and a policy of a shop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import lictor
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
-#: The repository, for pages and documents beside it.
+#: The repository, for its pages and for documents next to it.
 ROOT = Path(os.environ.get("LICTOR_ROOT", HERE.parents[2]))
 
 sys.path[:0] = [str(EXAMPLES)]

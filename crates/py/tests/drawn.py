@@ -16,7 +16,7 @@ BACK_BINARY: "list[Callable[[Formula, Formula], Formula]]" = [and_, or_, S, T]
 
 
 def formulas() -> st.SearchStrategy[Formula]:
-    """Formulas over three facts, a handful of operators deep. What looks back does not look ahead below."""
+    """Returns formulas over three facts, a few operators deep. No past operator contains a future operator."""
     leaves = st.sampled_from(NAMES).map(atom)
     back = st.recursive(leaves, lambda smaller: larger(smaller, BACK, BACK_BINARY), max_leaves=3)
     return st.recursive(back, lambda smaller: larger(smaller, UNARY, BINARY), max_leaves=5)
@@ -33,5 +33,5 @@ def larger(
 
 
 def traces() -> st.SearchStrategy["list[Set[str]]"]:
-    """Traces of up to a dozen positions."""
+    """Returns traces of up to a dozen positions."""
     return st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=12)

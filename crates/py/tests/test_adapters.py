@@ -1,4 +1,4 @@
-"""What frameworks do beside the usual: defaults, failures, artifacts, pauses, tools of other kinds."""
+"""Special cases of frameworks: defaults, failures, artifacts, interrupts, tools of other kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import lictor
 
-#: What the tools below were called with.
+#: The arguments of the calls of the tools below.
 RAN: List[Any] = []
 
 POLICY = """
@@ -98,7 +98,7 @@ def test_langgraph_interrupts(guard: lictor.Guard) -> None:
     thread: Any = {"configurable": {"thread_id": "1"}}
     assert "__interrupt__" in agent.invoke(asked("confirm", {"order": "A1"}), thread)
     assert agent.invoke(Command(resume="yes"), thread)["messages"][-1].content == "A1: yes"
-    # Another call is another, whatever its id is, and whoever made one.
+    # A call in another thread is not resumed, even with the same id.
     assert "__interrupt__" not in agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "3"}})
     again = agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "2"}})
     assert "ask-once" in again["messages"][-1].content
@@ -124,15 +124,15 @@ def test_openai_agents_defaults_and_odd_arguments(guard: lictor.Guard) -> None:
 
     assert "no-big-transfers" in invoke("{}") and "no-big-transfers" in invoke("")
     assert invoke('{"amount": 5}') == "moved"
-    # Nobody can tell what these ask for, so a policy about amounts lets none of them through.
+    # The amounts of these are unknown, so a policy about amounts denies all of them.
     for odd in ('{"amount": NaN}', "{amount", "[]"):
         assert "no-big-transfers" in invoke(odd), odd
-    # This one asks for nothing, which the SDK says itself.
+    # The SDK itself refuses this one.
     assert "error" in invoke("null")
     assert RAN == [("x", 5)]
 
 
-def test_openai_agents_tools_that_run_here(guard: lictor.Guard) -> None:
+def test_openai_agents_local_tools_are_refused(guard: lictor.Guard) -> None:
     from agents import LocalShellTool, WebSearchTool
 
     from lictor.adapters.openai_agents import guard_tools
@@ -171,7 +171,7 @@ def test_smolagents_defaults_and_setup(guard: lictor.Guard) -> None:
     assert tool(to="x", amount=5) == "bank" and RAN == [("x", 5)]
 
 
-def test_mcp_defaults_failures_and_what_is_beside(guard: lictor.Guard, shop: lictor.Policy) -> None:
+def test_mcp_defaults_failures_and_metadata(guard: lictor.Guard, shop: lictor.Policy) -> None:
     from mcp.client import Client
     from mcp.server.mcpserver import MCPServer
     from mcp.types import CallToolResult, TextContent

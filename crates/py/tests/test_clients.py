@@ -19,7 +19,7 @@ MAIL = ("send_mail", {"to": "ada@example.org", "body": "Ada, born 1990-05-17"})
 REFUND = ("refund", {"order": "A1"})
 SCRIPT: List[Any] = [[LOOK, MAIL, REFUND]]
 ASK: List[Any] = [{"role": "user", "content": "Where is it?"}]
-#: What must arrive: one call as it was, one without the date, none of the third.
+#: The calls that must arrive: one unchanged, one without the date; the third is denied.
 ALLOWED = [LOOK, ("send_mail", {"to": "ada@example.org", "body": "Ada, born [redacted]"})]
 
 
@@ -39,7 +39,7 @@ def test_chat(shop: Policy) -> None:
         check(*chat_calls(client.chat.completions.create(model="m", messages=ASK).choices[0].message))
 
 
-def test_nothing_goes_over_sockets(shop: Policy) -> None:
+def test_websockets_are_refused(shop: Policy) -> None:
     client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url="http://127.0.0.1:9/v1"))
     for resource in (client.realtime, client.responses):
         with pytest.raises(lictor.StateError, match="WebSocket"):
@@ -117,7 +117,7 @@ def test_responses_async_and_streamed(shop: Policy) -> None:
             check(*response_calls(response))
 
 
-def test_a_vendor_who_keeps_the_history_is_told_why_a_call_was_denied(shop: Policy) -> None:
+def test_denial_is_sent_with_previous_response_id(shop: Policy) -> None:
     with scripted_model([[REFUND], "Well then."]) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
         first = client.responses.create(model="m", input="Pay me back.")
@@ -128,8 +128,8 @@ def test_a_vendor_who_keeps_the_history_is_told_why_a_call_was_denied(shop: Poli
     assert "refunds-are-approved" in answer["output"]
 
 
-def test_what_was_taken_out_stays_out_of_later_requests(shop: Policy) -> None:
-    """A client sends its history again as it was; the model must never see what was taken out of it."""
+def test_redaction_applies_to_later_requests(shop: Policy) -> None:
+    """A client sends its unredacted history again; the model must never see the redacted part."""
     results: List[Any] = [
         {"role": "user", "content": "Who?"},
         {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]},
@@ -145,7 +145,7 @@ def test_what_was_taken_out_stays_out_of_later_requests(shop: Policy) -> None:
         assert request["messages"][2]["content"] == "Ada, born [redacted]"
 
 
-def test_events_of_a_conversation_are_judged_once(shop: Policy) -> None:
+def test_conversation_events_are_judged_once(shop: Policy) -> None:
     policy = Policy.parse("lictor: 1\nname: p\nproperties: [{id: once, formula: 'G(user_message -> !Y O user_message)', respond: steer}]")
     told: List[lictor.Decision] = []
     guard = Guard(policy, on_decision=told.append)
@@ -158,7 +158,7 @@ def test_events_of_a_conversation_are_judged_once(shop: Policy) -> None:
     assert told == []
 
 
-def test_a_blocked_message_of_a_person_is_not_sent() -> None:
+def test_blocked_user_message_is_not_sent() -> None:
     rules = "lictor: 1\nname: p\nfacts:\n  pin: {on: user_message, where: {text: /PIN/}}\nproperties:\n  - {id: no-pins, formula: 'always not pin', respond: block}\n"
     guard = Guard(Policy.parse(rules))
     with scripted_model(["Fine."]) as model:
@@ -170,7 +170,7 @@ def test_a_blocked_message_of_a_person_is_not_sent() -> None:
     assert [request["messages"][0]["content"] for request in model.requests] == ["Hello."]
 
 
-def test_nothing_unknown_passes(shop: Policy) -> None:
+def test_unknown_requests_are_refused(shop: Policy) -> None:
     with scripted_model([]) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))
         with pytest.raises(openai.PermissionDeniedError, match="not known to the guard"):
@@ -181,7 +181,7 @@ def test_nothing_unknown_passes(shop: Policy) -> None:
     assert model.requests == []
 
 
-def test_proxies_and_hooks_of_the_client_stay(shop: Policy) -> None:
+def test_client_keeps_its_proxies_and_hooks(shop: Policy) -> None:
     http = __import__("httpx2")
     seen: List[str] = []
     with scripted_model(SCRIPT) as model:
@@ -189,7 +189,7 @@ def test_proxies_and_hooks_of_the_client_stay(shop: Policy) -> None:
             mounts={"http://nowhere.example": http.HTTPTransport(proxy=model.url)},
             event_hooks={"request": [lambda request: seen.append(str(request.url))]},
         )
-        # Nobody is there but the proxy, which is the model itself.
+        # Only the proxy exists, which is the model itself.
         client = openai.OpenAI(api_key="x", base_url="http://nowhere.example/v1", http_client=own, max_retries=0)
         message = Guard(shop).wrap(client).chat.completions.create(model="m", messages=ASK).choices[0].message
         check(*chat_calls(message))
@@ -201,7 +201,7 @@ def test_other_clients_are_refused(shop: Policy) -> None:
         Guard(shop).wrap(object())
 
 
-def test_text_flows_if_it_is_not_held(shop: Policy) -> None:
+def test_text_streams_at_once_without_hold_text(shop: Policy) -> None:
     with scripted_model(["a b c d"]) as model:
         client = Guard(shop, hold_text=False).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
         pieces = [

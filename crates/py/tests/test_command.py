@@ -17,7 +17,7 @@ from lictor import Formula, Monitor, evaluate
 
 from drawn import NAMES
 
-#: The other way to the engine: the program that cargo builds, or the command of the wheel.
+#: The command to compare with: the program that cargo builds, or the command of the wheel.
 COMMAND = os.environ.get("LICTOR_COMMAND")
 LICTOR = [COMMAND] if COMMAND else [sys.executable, "-m", "lictor"]
 PAIRS = int(os.environ.get("LICTOR_PYTHON_PAIRS", "10000"))
@@ -28,14 +28,14 @@ def run(*arguments: str, **options: object) -> "subprocess.CompletedProcess[str]
     return subprocess.run([*LICTOR, *arguments], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
 
 
-def test_the_command_is_there() -> None:
+def test_command_is_installed() -> None:
     script = Path(sys.executable).parent / "lictor"
     assert subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout.startswith("lictor ")
     assert subprocess.run([script, "eval", "G(", "-"], capture_output=True, check=False).returncode == 2
     assert subprocess.run([script, "nonsense"], capture_output=True, check=False).returncode == 2
 
 
-def test_exceptions_say_what_the_command_says() -> None:
+def test_exceptions_match_the_command() -> None:
     said = run("explain", "G(a -> ").stderr
     with pytest.raises(lictor.FormulaError) as error:
         Formula.parse("G(a -> ")
@@ -44,7 +44,7 @@ def test_exceptions_say_what_the_command_says() -> None:
 
 
 def draw(chance: random.Random, depth: int, ahead: bool = True) -> str:
-    """A formula as somebody may write it, with nothing simplified. What looks back does not look ahead below."""
+    """Returns a random formula, not simplified. No past operator contains a future operator."""
     if depth == 0 or chance.random() < 0.15:
         return chance.choice([*NAMES, *NAMES, "true", "false"])
     if chance.random() < 0.5:
@@ -56,8 +56,8 @@ def draw(chance: random.Random, depth: int, ahead: bool = True) -> str:
     return f"({draw(chance, depth - 1, below)} {operator} {draw(chance, depth - 1, below)})"
 
 
-def test_random_verdicts_equal_the_command_lines(tmp_path: Path) -> None:
-    """The verdict after every position, what it would be if the trace ended there, and the verdict at the end."""
+def test_random_verdicts_match_the_command(tmp_path: Path) -> None:
+    """Compares the verdict after every position, the verdict if the trace ended there, and the verdict at the end."""
     seed = int(os.environ.get("LICTOR_SEED", "20260501"))
     chance = random.Random(seed)
     definite = 0

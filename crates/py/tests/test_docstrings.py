@@ -18,7 +18,7 @@ MODULES = ["lictor._lictor"] + [
 
 
 def documented() -> Iterator[Tuple[str, str]]:
-    """Every object of the package with an example in its docstring."""
+    """Yields every object of the package with an example in its docstring."""
     for name in MODULES:
         module = importlib.import_module(name)
         places: list[Tuple[str, Any]] = [(name, module)]
@@ -41,19 +41,19 @@ def is_ours(value: Any, module: str) -> bool:
 EXAMPLES = dict(documented())
 
 
-def test_there_are_examples() -> None:
+def test_docstrings_have_examples() -> None:
     assert len(EXAMPLES) > 20
     assert {"lictor._lictor.Session", "lictor._lictor.Formula", "lictor.report.audit"} <= set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_the_example_runs(name: str) -> None:
+def test_docstring_example_runs(name: str) -> None:
     module = importlib.import_module(name if name in MODULES else ".".join(name.split(".")[:2]))
     example = doctest.DocTestParser().get_doctest(EXAMPLES[name], dict(vars(module)), name, name, 0)
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example)
     assert result.attempted > 0 and result.failed == 0
 
 
-def test_everything_public_says_what_it_is() -> None:
+def test_public_names_have_docstrings() -> None:
     silent = [name for name in lictor.__all__ if not (inspect.getdoc(getattr(lictor, name)) or "").strip()]
     assert silent == []

@@ -27,8 +27,8 @@ def test_constructors_simplify() -> None:
     assert U(true_(), a) == F(a)
 
 
-def test_what_asks_for_a_position_stays() -> None:
-    # Something must happen for `F true` and `X true`: `true` would be wrong of traces that are over.
+def test_simplifying_keeps_demand_for_a_position() -> None:
+    # `F true` and `X true` ask for a position, so they are false at the end of a trace; `true` is not.
     assert F(true_()) != true_() and X(true_()) != true_() and G(false_()) != false_()
 
 
@@ -39,7 +39,7 @@ def test_operators_of_python() -> None:
     assert len({a & b, b & a}) == 1
 
 
-def test_and_or_and_not_of_python_are_refused() -> None:
+def test_python_boolean_operators_are_refused() -> None:
     with pytest.raises(TypeError, match="a & b"):
         G(a and b)
     with pytest.raises(TypeError, match="a & b"):
@@ -70,7 +70,7 @@ def test_strange_names_and_values() -> None:
         atom("a", object())
 
 
-def test_mistakes_say_what_the_command_line_says() -> None:
+def test_parse_errors_match_the_command_line() -> None:
     with pytest.raises(FormulaError) as error:
         Formula.parse("alwyas (a -> b)")
     assert "hint: did you mean `always`?" in str(error.value)
@@ -94,7 +94,7 @@ def test_meaning_is_compared() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(formulas())
-def test_what_is_printed_parses_to_the_same_formula(f: Formula) -> None:
+def test_printed_formula_parses_to_itself(f: Formula) -> None:
     for spelling in ("ascii", "unicode", "words", "letters"):
         assert Formula.parse(f.show(spelling)) == f
     assert pickle.loads(pickle.dumps(f)) == f
@@ -104,6 +104,6 @@ def test_what_is_printed_parses_to_the_same_formula(f: Formula) -> None:
 @settings(max_examples=200, deadline=None)
 @given(formulas(), traces())
 def test_simplifying_changes_no_verdict(f: Formula, trace: list[set[str]]) -> None:
-    # What is not simplified: the text goes to the command line as it was drawn.
+    # `evaluate` gets this text unsimplified.
     doubled = f"!(!({f.show('words')}) | false) & true"
     assert evaluate(doubled, trace).verdict == evaluate(f, trace).verdict

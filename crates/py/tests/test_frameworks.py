@@ -54,7 +54,7 @@ def test_langchain_awaited(shop: lictor.Policy) -> None:
     assert module.ENTERED == ENTERED
 
 
-def test_a_command_of_langgraph_that_cannot_be_rewritten_is_withheld(shop: lictor.Policy) -> None:
+def test_langgraph_command_is_withheld_if_not_rewritable(shop: lictor.Policy) -> None:
     from langchain_core.tools import tool
     from langgraph.types import Command
 
@@ -82,7 +82,7 @@ def test_openai_agents() -> None:
     assert module.ENTERED == ENTERED
 
 
-def test_openai_agents_with_arguments_that_are_no_json(shop: lictor.Policy) -> None:
+def test_openai_agents_with_invalid_json_arguments(shop: lictor.Policy) -> None:
     from lictor.adapters.openai_agents import guard_tool
 
     module = example("openai_agents_agent")

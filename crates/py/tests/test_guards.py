@@ -1,4 +1,4 @@
-"""Guards: decisions, the decorator, persons who are asked."""
+"""Guards: decisions, the decorator, approvals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ properties:
 """
 
 
-def test_the_decorator_decides_first(shop: Policy) -> None:
+def test_decorator_decides_before_the_call(shop: Policy) -> None:
     guard, entered = Guard(shop), []
 
     @guard.tool
@@ -72,7 +72,7 @@ def test_async_tools(shop: Policy) -> None:
     assert asyncio.run(run()) == "born [redacted] A2" and entered == ["A2"]
 
 
-def test_a_tool_that_fails_is_an_event_and_fails(shop: Policy) -> None:
+def test_failed_tool_is_an_event(shop: Policy) -> None:
     guard = Guard(Policy.parse("lictor: 1\nname: p\nproperties: [{id: f, formula: 'G !tool_failed', respond: warn}]"))
 
     @guard.tool
@@ -89,7 +89,7 @@ def test_a_tool_that_fails_is_an_event_and_fails(shop: Policy) -> None:
     assert [decision.action for decision in told] == [Action.STEER]
 
 
-def test_a_person_is_asked() -> None:
+def test_ask_calls_approve_or_denies() -> None:
     policy = Policy.parse(ASK)
     asked: List[lictor.Decision] = []
 
@@ -109,7 +109,7 @@ def test_a_person_is_asked() -> None:
         Guard(policy, approve=lambda _: False).call("delete", {}, delete)
 
 
-def test_steering_goes_on_and_is_told() -> None:
+def test_steered_call_runs_and_is_reported() -> None:
     told: List[lictor.Decision] = []
     guard = Guard(Policy.parse(ASK), on_decision=told.append)
     assert guard.call("slow", {}, lambda: 1) == 1
@@ -131,7 +131,7 @@ def test_only_true_approves() -> None:
         Guard(policy, approve=3)  # type: ignore[arg-type]
 
 
-def test_what_a_tool_yields_is_judged_before_any_of_it_goes_on(shop: Policy) -> None:
+def test_yielded_values_are_judged_as_a_whole(shop: Policy) -> None:
     guard = Guard(shop)
     secret = "Ada, born 1990-05-17"
 
@@ -155,7 +155,7 @@ def test_what_a_tool_yields_is_judged_before_any_of_it_goes_on(shop: Policy) -> 
             yield secret
 
 
-def test_an_exception_says_what_the_policy_leaves_of_it(shop: Policy) -> None:
+def test_exception_of_tool_is_redacted(shop: Policy) -> None:
     guard = Guard(shop)
 
     def fails(text: str) -> None:
@@ -168,10 +168,10 @@ def test_an_exception_says_what_the_policy_leaves_of_it(shop: Policy) -> None:
     assert "1990" not in str(error.value) and error.value.__suppress_context__
 
 
-def test_an_event_says_its_session(shop: Policy) -> None:
+def test_event_names_its_session(shop: Policy) -> None:
     guard, refund = Guard(shop), {"kind": "tool_call", "tool": "refund"}
     guard.decide({"kind": "approval", "session": "B2"})
-    assert not guard.decide(refund).goes_on and guard.decide(refund, "B2").goes_on
+    assert not guard.decide(refund).takes_effect and guard.decide(refund, "B2").takes_effect
     with pytest.raises(lictor.EventError, match="session"):
         guard.decide({"kind": "approval", "session": "B2"}, "C3")
     for wrong in (None, "x", 3, ["kind"]):
@@ -200,7 +200,7 @@ def test_tasks_have_the_session_of_their_context(shop: Policy) -> None:
             if approved:
                 guard.decide({"kind": "approval"})
             await asyncio.sleep(0)
-            return guard.decide({"kind": "tool_call", "tool": "refund"}).goes_on
+            return guard.decide({"kind": "tool_call", "tool": "refund"}).takes_effect
 
     async def run() -> List[bool]:
         return list(await asyncio.gather(*(one(f"s{number}", number % 3 == 0) for number in range(30))))
@@ -208,7 +208,7 @@ def test_tasks_have_the_session_of_their_context(shop: Policy) -> None:
     assert asyncio.run(run()) == [number % 3 == 0 for number in range(30)]
 
 
-def test_tools_by_place_only_are_refused_loudly(shop: Policy) -> None:
+def test_positional_only_tools_are_refused(shop: Policy) -> None:
     guard = Guard(shop)
 
     @guard.tool
@@ -219,7 +219,7 @@ def test_tools_by_place_only_are_refused_loudly(shop: Policy) -> None:
         strange(1, 2)
 
 
-def test_results_that_are_objects_pass_as_they_are(shop: Policy) -> None:
+def test_unchanged_result_is_the_same_object(shop: Policy) -> None:
     @dataclass
     class Thing:
         name: str
@@ -228,7 +228,7 @@ def test_results_that_are_objects_pass_as_they_are(shop: Policy) -> None:
     assert Guard(shop).call("make", {}, lambda: thing) is thing
 
 
-def test_results_that_json_has_no_place_for_are_judged_by_what_they_show(shop: Policy) -> None:
+def test_non_json_results_are_judged_as_text(shop: Policy) -> None:
     guard = Guard(shop)
     for odd in (float("nan"), 2**200, {(1, 2): "x"}, "\ud800", [float("inf")], {"n": -(2**70)}):
         assert guard.call("make", {"odd": odd}, lambda odd: odd) is odd
@@ -236,7 +236,7 @@ def test_results_that_json_has_no_place_for_are_judged_by_what_they_show(shop: P
     assert "1990" not in str(shown)
 
 
-def test_long_numbers_are_told_apart() -> None:
+def test_long_integers_stay_distinct() -> None:
     rules = """
 lictor: 1
 name: p
@@ -253,7 +253,7 @@ properties:
     assert guard.call("refund", {"order": 1234567890123456789}, lambda order: order) == 1234567890123456789
 
 
-def test_whose_method_it_is_is_no_argument(shop: Policy) -> None:
+def test_self_and_cls_are_not_arguments(shop: Policy) -> None:
     guard = Guard(shop)
 
     @dataclass
@@ -279,7 +279,7 @@ def test_whose_method_it_is_is_no_argument(shop: Policy) -> None:
     assert post(self="born 1990-05-17") == ["born [redacted]"]
 
 
-def test_denials_can_be_sent_elsewhere(shop: Policy) -> None:
+def test_denied_can_be_pickled(shop: Policy) -> None:
     with pytest.raises(Denied) as raised:
         Guard(shop).call("refund", {}, lambda: None)
     again = pickle.loads(pickle.dumps(raised.value))
@@ -297,7 +297,7 @@ def test_all_exceptions_of_a_group_are_judged(shop: Policy) -> None:
         Guard(shop).call("make", {}, fails)
 
 
-def test_names_are_asked_for(shop: Policy) -> None:
+def test_tool_and_session_need_names(shop: Policy) -> None:
     guard = Guard(shop)
     with pytest.raises(TypeError, match="name=…"):
         guard.tool(functools.partial(print))

@@ -1,4 +1,4 @@
-"""Guards with a log: nothing goes on that is not written down, and the log verifies."""
+"""Guards with a log: a step without a record does not happen, and the log verifies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lictor import Denied, Guard, LogError, Policy, StateError
 SHOP = Path(__file__).resolve().parent.parent / "examples" / "shop.yaml"
 CALL = {"kind": "tool_call", "tool": "look_up"}
 ASK: List[Any] = [{"role": "user", "content": "Where is it?"}]
-#: A process that may write so many bytes to a file, and a guard in it.
+#: A process with a limited file size, with a guard in it.
 LIMITED = """
 import resource, sys, lictor
 guard = lictor.Guard(sys.argv[1], log=sys.argv[2])
@@ -39,7 +39,7 @@ for number in range(1000):
 
 
 def verified(log: Path, key: Optional[str] = None) -> List[Dict[str, Any]]:
-    """The records of a log that the command finds nothing wrong with; those of its author."""
+    """Returns the bodies of the records of a log, which must verify."""
     lines = [line for file in sorted((log / "records").iterdir()) for line in file.read_text().splitlines()]
     records = [json.loads(line) for line in lines]
     run = [sys.executable, "-m", "lictor", "verify", str(log), "--key", key or records[0]["notice"]["key"]]
@@ -48,7 +48,7 @@ def verified(log: Path, key: Optional[str] = None) -> List[Dict[str, Any]]:
     return [record["body"] for record in records if "body" in record]
 
 
-def test_every_decision_is_in_a_log_that_verifies(shop: Policy, tmp_path: Path) -> None:
+def test_log_holds_every_decision_and_verifies(shop: Policy, tmp_path: Path) -> None:
     with Guard(shop, log=tmp_path / "log") as guard:
         assert guard.call("look_up", {"order": "A1"}, lambda order: order) == "A1"
         with pytest.raises(Denied):
@@ -66,16 +66,16 @@ def test_every_decision_is_in_a_log_that_verifies(shop: Policy, tmp_path: Path) 
         guard.decide(CALL)
 
 
-def test_a_log_goes_on_with_the_next_guard(shop: Policy, tmp_path: Path) -> None:
+def test_log_continues_with_next_guard(shop: Policy, tmp_path: Path) -> None:
     for _ in range(3):
         with Guard(shop, log=tmp_path / "log") as guard, guard.session("the same"):
-            # The same call by the same name is another call.
+            # A call with the same id is a new call.
             assert guard.call("look_up", {"order": "A1"}, lambda order: order, id="call-1") == "A1"
             assert guard.call("look_up", {"order": "A1"}, lambda order: order, id="call-1") == "A1"
     assert len(verified(tmp_path / "log")) == 15
 
 
-def test_nothing_of_what_was_said_is_in_the_log(shop: Policy, tmp_path: Path) -> None:
+def test_log_holds_no_plain_content(shop: Policy, tmp_path: Path) -> None:
     for keep_content in (False, True):
         log = tmp_path / str(keep_content)
         with Guard(shop, log=log, keep_content=keep_content) as guard:
@@ -87,31 +87,31 @@ def test_nothing_of_what_was_said_is_in_the_log(shop: Policy, tmp_path: Path) ->
         Guard(shop, keep_content=True)
 
 
-def test_what_cannot_be_written_does_not_go_on(tmp_path: Path) -> None:
+def test_unwritten_decision_stops_the_call(tmp_path: Path) -> None:
     run = [sys.executable, "-c", LIMITED, str(SHOP), str(tmp_path / "log"), "20000"]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     number, entered, error = done.stdout.split()
     assert error == "LogError" and 0 < int(number) < 1000
-    # The call that could not be written was not entered; a result that could not be was not given on.
+    # A call without a record was not entered; a result without a record was not returned.
     assert int(entered) in (int(number), int(number) + 1)
     records = [record for record in verified(tmp_path / "log") if record.get("kind") == "tool_call"]
     assert len(records) >= int(entered)
 
 
-def test_a_log_has_one_writer(shop: Policy, tmp_path: Path) -> None:
+def test_log_has_one_writer(shop: Policy, tmp_path: Path) -> None:
     with Guard(shop, log=tmp_path / "log"):
         with pytest.raises(LogError):
             Guard(shop, log=tmp_path / "log")
     Guard(shop, log=tmp_path / "log").close()
 
 
-def test_a_log_that_is_a_file_is_refused(shop: Policy, tmp_path: Path) -> None:
+def test_log_at_a_file_is_refused(shop: Policy, tmp_path: Path) -> None:
     (tmp_path / "log").write_text("something else")
     with pytest.raises(LogError):
         Guard(shop, log=tmp_path / "log")
 
 
-def test_a_process_that_is_forked_off_decides_nothing(shop: Policy, tmp_path: Path) -> None:
+def test_forked_process_decides_nothing(shop: Policy, tmp_path: Path) -> None:
     guard = Guard(shop, log=tmp_path / "log")
     child = os.fork()
     if child == 0:
@@ -123,12 +123,12 @@ def test_a_process_that_is_forked_off_decides_nothing(shop: Policy, tmp_path: Pa
             os._exit(0 if "forking" in str(error) else 2)
     _, status = os.waitpid(child, 0)
     assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
-    assert guard.decide(CALL).goes_on
+    assert guard.decide(CALL).takes_effect
     guard.close()
     assert [record["type"] for record in verified(tmp_path / "log")] == ["decision", "ended"]
 
 
-def test_a_fork_while_others_decide_does_not_hang(shop: Policy, tmp_path: Path) -> None:
+def test_fork_during_decisions_does_not_hang(shop: Policy, tmp_path: Path) -> None:
     guard = Guard(shop, log=tmp_path / "log")
     is_over = threading.Event()
 
@@ -157,7 +157,7 @@ def test_a_fork_while_others_decide_does_not_hang(shop: Policy, tmp_path: Path) 
     verified(tmp_path / "log")
 
 
-def test_sessions_end_with_the_guard_and_owe_what_they_owe(tmp_path: Path) -> None:
+def test_closing_guard_ends_sessions_with_findings(tmp_path: Path) -> None:
     policy = Policy.parse("""
 lictor: 1
 name: duties
@@ -169,7 +169,7 @@ properties: [{id: answered, formula: 'always (user_message implies eventually as
     assert [record["type"] for record in verified(tmp_path / "log")] == ["decision", "ended", "late"] * 2
 
 
-def test_a_log_that_nobody_closes_is_closed_at_the_end(tmp_path: Path) -> None:
+def test_unclosed_log_is_closed_at_exit(tmp_path: Path) -> None:
     script = f"import lictor, sys; guard = lictor.Guard(sys.argv[1], log=sys.argv[2]); guard.decide({CALL!r})"
     subprocess.run([sys.executable, "-c", script, str(SHOP), str(tmp_path / "log")], check=True)
     assert len(verified(tmp_path / "log")) == 2
@@ -192,7 +192,7 @@ def test_threads_write_one_log(shop: Policy, tmp_path: Path) -> None:
     assert len(verified(tmp_path / "log")) == 168
 
 
-def test_clients_get_an_error_of_their_vendor_when_nothing_can_be_written(shop: Policy, tmp_path: Path) -> None:
+def test_unwritten_request_raises_the_vendor_error(shop: Policy, tmp_path: Path) -> None:
     with scripted_model(["Never asked for."]) as model:
         guard = Guard(shop, log=tmp_path / "log")
         chat = guard.wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))
@@ -206,13 +206,13 @@ def test_clients_get_an_error_of_their_vendor_when_nothing_can_be_written(shop: 
 
 
 @pytest.mark.parametrize("streams", [False, True])
-def test_nothing_of_a_reply_leaves_when_it_cannot_be_written(shop: Policy, tmp_path: Path, streams: bool) -> None:
+def test_unwritten_reply_is_withheld(shop: Policy, tmp_path: Path, streams: bool) -> None:
     secret = "nobody may read this"
     with scripted_model([secret]) as model:
         guard = Guard(shop, log=tmp_path / "log")
         client = guard.wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1", max_retries=0))
         answer = model.next
-        # While the model thinks, the log ends.
+        # The log is closed before the model replies.
         model.next = lambda request: (guard.close(), answer(request))[1]  # type: ignore[method-assign, func-returns-value]
         said: List[str] = []
         with pytest.raises(openai.APIError) as error:
@@ -223,8 +223,8 @@ def test_nothing_of_a_reply_leaves_when_it_cannot_be_written(shop: Policy, tmp_p
     assert [record.get("kind") for record in verified(tmp_path / "log")] == ["user_message", None]
 
 
-def test_a_guard_without_a_log_may_be_closed_too(shop: Policy) -> None:
+def test_guard_without_log_can_be_closed(shop: Policy) -> None:
     with Guard(shop) as guard:
-        assert guard.decide(CALL).goes_on
+        assert guard.decide(CALL).takes_effect
     with pytest.raises(LogError, match="closed"):
         guard.decide(CALL)

@@ -1,4 +1,4 @@
-"""The pages of the documentation show the files as they are."""
+"""The pages of the documentation show the example files unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGES = ["tools", "openai", "anthropic", "langchain", "openai-agents", "smolagen
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_shows_the_file_that_runs(root: Path, page: str) -> None:
+def test_page_shows_the_example_file(root: Path, page: str) -> None:
     text = (root / "docs" / "python" / f"{page}.md").read_text(encoding="utf-8")
     shown = re.findall(r"`(crates/py/examples/\w+\.py)`:\n\n```python\n(.*?)```", text, re.DOTALL)
     assert len(shown) == 1

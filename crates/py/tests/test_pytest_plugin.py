@@ -29,7 +29,7 @@ def test_imported():
 """
 
 
-def test_a_failure_shows_the_witness(pytester: pytest.Pytester) -> None:
+def test_failure_shows_the_witness(pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", policy=POLICY)
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess()

@@ -1,4 +1,4 @@
-"""The scenes of `lictor-exchange`, by a guarded transport: the same files as the gateway and the native driver play."""
+"""The scenes of `lictor-exchange` with a guarded transport: the same files that the gateway and the native driver play."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ http = importlib.import_module(next(name for name in MODULES if name.startswith(
 
 
 class Network:
-    """A model that does what a turn says."""
+    """A model that plays a turn of a scene."""
 
     def __init__(self) -> None:
         self.turn: Dict[str, Any] = {}

@@ -16,7 +16,7 @@ from lictor import Decided, EventError, Policy, PolicyError, Session, Severity, 
 REFUND: Dict[str, Any] = {"kind": "tool_call", "tool": "refund", "args": {"order": "A1"}}
 
 
-def test_a_proposal_changes_nothing_and_a_commit_does(shop: Policy) -> None:
+def test_only_commit_changes_the_session(shop: Policy) -> None:
     session = Session(shop, "s1")
     proposal = session.propose(REFUND)
     assert [finding.property for finding in proposal.findings] == ["refunds-are-approved"]
@@ -30,7 +30,7 @@ def test_a_proposal_changes_nothing_and_a_commit_does(shop: Policy) -> None:
     assert report["violations"] == ["refunds-are-approved"]
 
 
-def test_a_proposal_is_good_once_for_its_session_and_at_its_time(shop: Policy) -> None:
+def test_stale_or_foreign_proposal_is_refused(shop: Policy) -> None:
     session, other = Session(shop), Session(shop)
     proposal = session.propose({"kind": "approval"})
     with pytest.raises(StateError, match="another session"):
@@ -44,7 +44,7 @@ def test_a_proposal_is_good_once_for_its_session_and_at_its_time(shop: Policy) -
         session.commit(late)
 
 
-def test_what_is_owed_is_found_at_the_end() -> None:
+def test_open_obligation_is_found_at_end() -> None:
     policy = Policy.parse("lictor: 1\nname: p\nproperties: [{id: answered, formula: always (user_message -> F assistant_message)}]")
     session = Session(policy)
     assert session.observe({"kind": "user_message", "text": "hello"}) == []
@@ -54,7 +54,7 @@ def test_what_is_owed_is_found_at_the_end() -> None:
     assert session.report()["verdict"] == "inconclusive"
 
 
-def test_time_passes() -> None:
+def test_tick_reports_missed_deadline() -> None:
     text = "lictor: 1\nname: p\nproperties: [{id: soon, formula: 'always (tool_call -> eventually[0,30s] tool_result)'}]"
     session = Session(Policy.parse(text))
     session.observe({"kind": "tool_call", "tool": "t", "time": "2026-05-01T10:00:00Z"})
@@ -63,7 +63,7 @@ def test_time_passes() -> None:
         session.tick(datetime(2026, 5, 1))
 
 
-def test_mistakes_are_all_said_at_once_and_at_their_place() -> None:
+def test_policy_errors_name_their_place() -> None:
     with pytest.raises(PolicyError) as error:
         Policy.parse("lictor: 1\nname: p\nproperties:\n  - {id: a, formula: 'G (', serverity: high}\n", "p.yaml")
     assert "p.yaml:4" in str(error.value) and "did you mean `severity`" in str(error.value)
@@ -82,7 +82,7 @@ def test_mistakes_are_all_said_at_once_and_at_their_place() -> None:
         ({"kind": "tool_call", "args": {3: 4}}, "key"),
     ],
 )
-def test_what_is_no_event_is_refused(shop: Policy, event: Dict[Any, Any], message: str) -> None:
+def test_invalid_events_are_refused(shop: Policy, event: Dict[Any, Any], message: str) -> None:
     with pytest.raises(EventError, match=message):
         Session(shop).observe(event)
 
@@ -97,7 +97,7 @@ def test_deep_values_are_refused_and_not_followed(shop: Policy) -> None:
         deep = deep.pop()
 
 
-def test_an_audit_of_events_and_of_files_is_the_same(shop: Policy, tmp_path: Path) -> None:
+def test_audit_of_events_equals_audit_of_files(shop: Policy, tmp_path: Path) -> None:
     events = [{"kind": "user_message", "text": "hi"}, REFUND]
     (tmp_path / "trace").write_text("".join(json.dumps(event) + "\n" for event in events))
     told, read = audit(events, shop), audit(tmp_path / "trace", shop)
@@ -109,7 +109,7 @@ def test_an_audit_of_events_and_of_files_is_the_same(shop: Policy, tmp_path: Pat
     assert known.violations == [] and known.totals["known"] == 1
 
 
-def test_a_report_is_an_object_a_dict_json_and_a_page(shop: Policy) -> None:
+def test_report_renders_in_all_formats(shop: Policy) -> None:
     report = audit([REFUND], shop)
     assert report.to_dict() == json.loads(report.to_json())
     assert report.verdict is Verdict.VIOLATED and not report.is_compliant
@@ -121,7 +121,7 @@ def test_a_report_is_an_object_a_dict_json_and_a_page(shop: Policy) -> None:
         report.render("docx")
 
 
-def test_a_log_that_cannot_be_read_is_no_silent_pass(shop: Policy, tmp_path: Path) -> None:
+def test_unreadable_log_is_not_compliant(shop: Policy, tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"kind":"user_message"}\n{"kind": \n')
     report = audit(tmp_path / "log.jsonl", shop)
     assert len(report.faults) == 1 and not report.is_compliant
@@ -138,7 +138,7 @@ def test_check_and_explain() -> None:
     assert any("never" in problem for problem in lictor.check(Policy.parse(text))["problems"])
 
 
-def test_many_events_at_once_are_the_same_as_one_by_one(shop: Policy) -> None:
+def test_observe_all_equals_repeated_observe(shop: Policy) -> None:
     events = [{"kind": "user_message"}, REFUND, {"kind": "approval"}, REFUND]
     one, many = Session(shop), Session(shop)
     found = [finding for event in events for finding in one.observe(event)]
@@ -147,8 +147,8 @@ def test_many_events_at_once_are_the_same_as_one_by_one(shop: Policy) -> None:
     assert many.observe_all([]) == []
 
 
-def test_a_hundred_threads_share_nothing(shop: Policy) -> None:
-    """Each has a monitor and a session of its own; every second one breaks something, and only it hears of it."""
+def test_hundred_threads_share_nothing(shop: Policy) -> None:
+    """Each has its own monitor and session; every second one breaks a property, and only that one reports it."""
     outcomes: List[Any] = [None] * 100
     barrier = threading.Barrier(100)
 
@@ -174,7 +174,7 @@ def test_a_hundred_threads_share_nothing(shop: Policy) -> None:
         assert outcome == expected
 
 
-def test_one_session_may_be_used_by_many_threads(shop: Policy) -> None:
+def test_session_is_thread_safe(shop: Policy) -> None:
     session = Session(shop)
     work = [threading.Thread(target=lambda: [session.observe({"kind": "user_message"}) for _ in range(50)]) for _ in range(20)]
     for thread in work:

@@ -1,4 +1,4 @@
-"""The monitor of trajectories, against the document that describes its shape."""
+"""The trajectory monitor, compared with the document that describes its interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import lictor
 from lictor import G, StateError, StepObservation, TrajectorySafetyMonitor, Verdict, atom, not_
 
 
-def test_the_four_properties() -> None:
+def test_built_in_properties() -> None:
     specs = TrajectorySafetyMonitor().report()["specs"]
     assert {spec["name"]: spec["formula"] for spec in specs} == {
         "tool_calls_are_verified": "G(tool_call → F verification_passed)",
@@ -29,7 +29,7 @@ def observed(*steps: Dict[str, Any]) -> TrajectorySafetyMonitor:
     return monitor
 
 
-def test_a_violation_is_told_at_once_and_stands() -> None:
+def test_violation_is_reported_at_once_and_stays() -> None:
     monitor = observed({"tool_call": True}, {"injection_detected": True, "output_emitted": True}, {})
     report = monitor.report()
     assert list(report) == ["verdict", "steps", "specs", "violations"]
@@ -46,7 +46,7 @@ def test_a_violation_is_told_at_once_and_stands() -> None:
     assert report["violations"] == ["no_output_after_injection"]
 
 
-def test_the_worst_verdict_counts() -> None:
+def test_worst_verdict_counts() -> None:
     monitor = TrajectorySafetyMonitor({"done": "F done", "open": "G !bad"})
     assert monitor.observe({"done"}) is Verdict.INCONCLUSIVE
     assert [spec["verdict"] for spec in monitor.report()["specs"]] == ["satisfied", "inconclusive"]
@@ -54,7 +54,7 @@ def test_the_worst_verdict_counts() -> None:
     assert TrajectorySafetyMonitor({"done": "F done"}).observe({"done"}) is Verdict.SATISFIED
 
 
-def test_what_is_owed_at_the_end_is_violated() -> None:
+def test_finalize_violates_open_obligations() -> None:
     monitor = observed({"tool_call": True}, {})
     assert monitor.report()["verdict"] == "inconclusive"
     final = monitor.finalize()
@@ -66,7 +66,7 @@ def test_what_is_owed_at_the_end_is_violated() -> None:
     assert TrajectorySafetyMonitor().finalize()["verdict"] == "satisfied"
 
 
-def test_a_handoff_is_checked_on_the_very_next_step() -> None:
+def test_handoff_is_checked_on_next_step() -> None:
     assert observed({"handoff": True}, {"coherence_check": True}).report()["violations"] == []
     late = observed({"handoff": True}, {}, {"coherence_check": True}).report()
     assert late["violations"] == ["handoff_is_coherence_checked"]
@@ -74,14 +74,14 @@ def test_a_handoff_is_checked_on_the_very_next_step() -> None:
 
 
 def test_verdicts_are_exact_where_rewriting_is_not() -> None:
-    # Each half can still hold, both together cannot: nothing that is yet to come matters.
+    # Each half can still hold, but not both: the verdict does not depend on the future.
     monitor = TrajectorySafetyMonitor({"impossible": "F a & G !a", "certain": "F a | G !a"})
     assert [spec["verdict"] for spec in monitor.report()["specs"]] == ["violated", "satisfied"]
     monitor = TrajectorySafetyMonitor({"trap": "G(start -> (X G a & X F !a))"})
     assert monitor.observe({"start"}) is Verdict.VIOLATED
 
 
-def test_raw_names_and_observations_are_the_same() -> None:
+def test_fact_names_equal_observations() -> None:
     by_flags, by_names = TrajectorySafetyMonitor(), TrajectorySafetyMonitor()
     for step in (StepObservation(tool_call=True, fact_claim=True), StepObservation(evidence_retrieved=True)):
         assert by_flags.observe(step) == by_names.observe(step.facts)
@@ -90,7 +90,7 @@ def test_raw_names_and_observations_are_the_same() -> None:
         TrajectorySafetyMonitor().observe("tool_call")
 
 
-def test_a_step_that_looks_at_its_own_monitor_does_not_stand_in_its_way() -> None:
+def test_step_reading_its_monitor_does_not_deadlock() -> None:
     monitor = TrajectorySafetyMonitor({"never": "G !bad"})
 
     def facts() -> Iterator[str]:
@@ -109,7 +109,7 @@ def test_observations_are_values() -> None:
     assert monitor.observe(step) is Verdict.VIOLATED
 
 
-def test_many_steps_at_once_are_the_same_as_one_by_one() -> None:
+def test_observe_all_equals_repeated_observe() -> None:
     steps = [StepObservation(tool_call=True), StepObservation(extra={"x"}), StepObservation(verification_passed=True)]
     one, many = TrajectorySafetyMonitor(), TrajectorySafetyMonitor()
     verdicts = [one.observe(step) for step in steps]
@@ -126,7 +126,7 @@ def test_monitors_never_share_state() -> None:
 
 
 def blocks(document: Path) -> List[str]:
-    """The pieces of code in the document: from an import to the next line that is prose."""
+    """Returns the code blocks of the document: from an import to the next line of prose."""
     lines = document.read_text(encoding="utf-8").splitlines()
     found: List[str] = []
     code: List[str] = []
@@ -141,7 +141,7 @@ def blocks(document: Path) -> List[str]:
     return found
 
 
-def test_the_documents_own_examples_run_with_other_imports(root: Path) -> None:
+def test_document_examples_run_with_our_imports(root: Path) -> None:
     documents = [path for path in (root.parent / "shared" / "seeds").glob("003*")] if (root.parent / "shared").exists() else []
     if not documents:
         pytest.skip("SKIPPED: ../shared is not here, so the document's own examples do not run")

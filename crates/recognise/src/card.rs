@@ -4,8 +4,8 @@ use super::bytes::is_alnum;
 use super::check::is_card_number;
 use super::groups::Groups;
 
-/// Returns the end of the card number that these groups start with, by its check digit and grouping: whole, in fours, as
-/// on a card of another length, or digit by digit.
+/// Returns the end of the card number that these groups start with, by its check digit and grouping: whole, in fours,
+/// as on a card of another length, or digit by digit.
 pub(super) fn find_card(bytes: &[u8], groups: &Groups) -> Option<usize> {
     const SHAPES: &[&[usize]] = &[
         &[4, 4, 4, 4],

@@ -34,11 +34,11 @@ pub(super) enum Cue {
     Account,
     /// An IBAN.
     Iban,
-    /// An id that a state gives, whatever its shape.
+    /// A government id of any shape.
     Document,
-    /// An id that a state gives, of nine digits.
+    /// A government id of nine digits.
     NineDigits,
-    /// An id that a state gives, of eleven or twelve digits.
+    /// A government id of eleven or twelve digits.
     ElevenDigits,
     /// Perhaps an id that a state gives: the word before it and the check digits decide.
     Number,

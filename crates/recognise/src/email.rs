@@ -126,8 +126,8 @@ fn find_spaced(bytes: &[u8], sign: usize) -> Option<Mailbox> {
     (!local.is_empty()).then(|| Mailbox { range: start..domain.end, name: join_name(&local, &domain.name) })
 }
 
-/// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no others
-/// do: some scripts put no blank before an address.
+/// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no
+/// others do: some scripts put no blank before an address.
 fn find_local_start(bytes: &[u8], end: usize) -> usize {
     let start = run_start(bytes, end, MAX_LOCAL_BYTES, is_local);
     let start = match start < end {

@@ -16,8 +16,8 @@ pub(super) struct Gap {
 /// How many bytes may be between a cue and its value.
 const MAX_GAP_BYTES: usize = 48;
 
-/// Skips marks, small words and words of the filler classes after a cue, up to where a value may start; skips at most so
-/// many unknown words.
+/// Skips marks, small words and words of the filler classes after a cue, up to where a value may start; skips at most
+/// so many unknown words.
 pub(super) fn skip_gap(bytes: &[u8], start: usize, fillers: u16, mut unknown_words: usize) -> Gap {
     let mut gap = Gap { end: start, is_marked: false, is_assigned: false };
     while gap.end < bytes.len() && gap.end - start < MAX_GAP_BYTES {

@@ -32,7 +32,7 @@ struct PhraseGroup {
 /// A phrase and what it announces.
 pub(super) struct LexiconEntry {
     phrase: Box<[u8]>,
-    /// What it announces.
+    /// The data that it announces.
     pub(super) cue: Cue,
 }
 

@@ -1,4 +1,5 @@
-//! Words that the lexicon cannot hold: other scripts, and words that start with a digit or have fewer than three letters.
+//! Words that the lexicon cannot hold: other scripts, and words that start with a digit or have fewer than three
+//! letters.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -12,8 +13,8 @@ pub(super) struct LooseWords {
 }
 
 impl LooseWords {
-    /// Returns an automaton of these words; none if there are none. A word is found in lower case, in capitals, and with
-    /// one capital.
+    /// Returns an automaton of these words; none if there are none. A word is found in lower case, in capitals, and
+    /// with one capital.
     pub(super) fn new<'a>(words: impl Iterator<Item = (&'a str, Cue)>) -> Result<Option<LooseWords>, String> {
         let mut spellings = Vec::new();
         let mut cues = Vec::new();

@@ -18,7 +18,7 @@ pub(super) const BIRTH: u16 = 1 << 2;
 pub(super) const PHONE: u16 = 1 << 3;
 /// May be between a word for an order and the id.
 pub(super) const ORDER: u16 = 1 << 4;
-/// Makes a street whatever its case.
+/// Makes a street in any case.
 pub(super) const STREET: u16 = 1 << 5;
 /// Makes a street if it is a name.
 pub(super) const STREET_NAME: u16 = 1 << 6;

@@ -1,8 +1,8 @@
 //! A store in a folder of the local disk: one SQLite database with a write-ahead log.
 //!
 //! Saves that wait at the same time share one transaction and one sync of the disk (see [`GroupCommit`]). A commit is
-//! durable when it returns: every commit syncs the log. Several processes may open the
-//! same folder; SQLite lets one of them write at a time and all of them read.
+//! durable when it returns: every commit syncs the log. Several processes may open the same folder; SQLite lets one of
+//! them write at a time and all of them read.
 //!
 //! INVARIANT: memory does not grow with the stored data; each connection has a page cache of fixed size.
 

@@ -1,7 +1,7 @@
 //! Exports a policy to other engines, so that they can check our reading of it.
 //!
-//! The export holds the properties over the facts of events, and the facts of each trace. Each language has its limits: a
-//! property beyond them is left out with the reason, never changed in meaning.
+//! The export holds the properties over the facts of events, and the facts of each trace. Each language has its limits:
+//! a property beyond them is left out with the reason, never changed in meaning.
 
 pub mod dogwood;
 mod facts;

@@ -1,39 +1,39 @@
-//! Why an event could not be decided.
+//! The errors of a warden.
 
 use std::fmt;
 
 use lictor_judge::RestoreError;
 use lictor_store::StoreError;
 
-/// Why an event could not be decided. It did not go on, and nobody may let it.
+/// Why an event could not be decided. It must not be forwarded.
 #[derive(Debug)]
 pub enum WardenError {
     /// The state of sessions cannot be read or written.
     Store(StoreError),
     /// The record cannot be written.
     Ledger(lictor_ledger::LedgerError),
-    /// What was kept of a session does not fit the policy.
+    /// The stored state of a session does not fit the policy.
     Restore {
-        /// Under which key it is kept.
+        /// Its key in the store.
         key: String,
-        /// What is wrong.
+        /// The reason.
         error: RestoreError,
     },
-    /// A session began by another policy, and goes on by no other.
+    /// A session began with another policy, and continues with no other.
     PolicyChanged {
         /// The session.
         session: String,
     },
-    /// What was kept cannot be understood.
+    /// A stored value cannot be read.
     Damaged {
-        /// Under which key it is kept.
+        /// Its key in the store.
         key: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The thread that decides has died.
     Broken,
-    /// Others decide on the same session all the time, and this one never got its turn.
+    /// Too many concurrent updates of the session: every attempt conflicted with another process.
     Crowded {
         /// The session.
         session: String,

@@ -1,8 +1,8 @@
-//! A warden at which many ask at once, and which keeps time.
+//! A warden for concurrent callers, which also lets time pass.
 //!
-//! Where a decision is durable only once a disk or a server has confirmed it, the warden has a [thread of its own](queue),
-//! and what it costs to be durable is paid once for all who wait. Where nothing is waited for, it is [asked
-//! directly](direct): to wake a thread would take longer than to decide. Either way deadlines fire by themselves.
+//! If a decision is durable only after a disk or a server has confirmed it, the warden has a [thread of its
+//! own](queue), which commits all waiting decisions together. Otherwise callers [call it directly](direct): to wake a
+//! thread would take longer than to decide. In both modes deadlines fire without an event.
 
 mod direct;
 mod queue;
@@ -23,29 +23,29 @@ use crate::warden::{Notice, RefusedInput, Warden, WardenAnswer};
 use direct::Direct;
 use queue::{Asked, Question, Queue};
 
-/// How often time passes.
+/// The interval between two ticks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Where many ask one warden. Cheap to clone; it is closed by [`close`](WardenHandle::close).
+/// A handle that many callers share. Cheap to clone; [`close`](WardenHandle::close) closes it.
 #[derive(Clone)]
 pub struct WardenHandle {
     mode: Mode,
     thread: Arc<Mutex<Option<Worker>>>,
 }
 
-/// How the warden is asked.
+/// How callers reach the warden.
 #[derive(Clone)]
 enum Mode {
     Queue(Queue),
     Direct(Arc<Direct>),
 }
 
-/// The thread of a handle; it returns whether all was written at the end.
+/// The thread of a handle; it returns whether everything was written at the end.
 type Worker = JoinHandle<Result<(), WardenError>>;
 
 type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 
-/// What was decided, and the version under which it was saved.
+/// The decisions, and the version of their save.
 type Decided = (Vec<WardenAnswer>, Option<u64>);
 
 impl fmt::Debug for WardenHandle {
@@ -55,7 +55,7 @@ impl fmt::Debug for WardenHandle {
 }
 
 impl WardenHandle {
-    /// Opens a handle. `clock` says what time it is; `on_notice` is called with what time brings about, on the thread of the handle.
+    /// Opens a handle. `clock` returns the time; `on_notice` is called with each notice, on the thread of the handle.
     pub fn open(
         warden: Warden,
         clock: impl Fn() -> Time + Send + Sync + 'static,
@@ -73,8 +73,8 @@ impl WardenHandle {
         Ok(WardenHandle { mode, thread: Arc::new(Mutex::new(Some(thread))) })
     }
 
-    /// Decides on events in their order. `then` is called when all of it is durable, on any thread; it is not called if the
-    /// handle is closed.
+    /// Decides on events in their order. `then` is called when all decisions are durable, on any thread; it is not
+    /// called if the handle is closed.
     pub fn decide(
         &self,
         events: Vec<Event>,
@@ -100,7 +100,7 @@ impl WardenHandle {
         }
     }
 
-    /// Writes down something that is no event and does not go on.
+    /// Records refused input that is no event.
     pub fn refuse(&self, refused: RefusedInput, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Refuse(refused, Box::new(then))),
@@ -108,7 +108,7 @@ impl WardenHandle {
         }
     }
 
-    /// Writes down [something that is no decision](Warden::note).
+    /// Writes [a record that is no decision](Warden::note).
     pub fn note(&self, body: Map<String, Json>, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Note(body, Box::new(then))),
@@ -116,7 +116,7 @@ impl WardenHandle {
         }
     }
 
-    /// Says [what would be decided](Warden::preview) about an event.
+    /// Returns [the decision that an event would get](Warden::preview).
     pub fn preview(&self, event: Event, then: impl FnOnce(Result<Preview, Arc<WardenError>>) + Send + 'static) {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Preview(Box::new(event), Box::new(then))),
@@ -124,7 +124,7 @@ impl WardenHandle {
         }
     }
 
-    /// Goes on [by another policy](Warden::change_policy); what was asked before is decided by the old one.
+    /// Continues [with another policy](Warden::change_policy). Earlier questions are decided by the old one.
     pub fn change_policy(
         &self,
         guard: Guard,
@@ -139,7 +139,7 @@ impl WardenHandle {
         }
     }
 
-    /// Answers what was asked before, and ends the writing.
+    /// Answers the earlier questions, and closes the warden.
     pub fn close(self) -> Result<(), WardenError> {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Close),

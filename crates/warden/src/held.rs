@@ -1,4 +1,4 @@
-//! The sessions that are in memory; all others are in the store and cost nothing.
+//! The sessions that are in memory; all others are only in the store.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::kept::{self, KeptPart, KeptSession};
 use crate::record::{Outgoing, random_name};
 use crate::warden::{Warden, WardenAnswer};
 
-/// How many events of a session are remembered by what they are known by.
+/// How many answers of a session are kept, for duplicate events.
 pub(crate) const MAX_ANSWERED: usize = 64;
 
 /// A session that is in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// Under which version its state stands in the store.
+    /// The version of its state in the store.
     pub(crate) version: Option<u64>,
-    /// What records know it by: a random name, from its first event to its end. A session that begins anew under the same
+    /// Its name in records: a random one, from its first event to its end. A session that begins again under the same
     /// name is another run.
     pub(crate) run: String,
     pub(crate) saves: u64,
@@ -31,16 +31,16 @@ pub(crate) struct Held {
     pub(crate) lag: Option<i64>,
     pub(crate) used: Option<Time>,
     pub(crate) due: Option<Time>,
-    /// The parts of its trail that stand in the store: their numbers and versions.
+    /// The parts of its trail in the store: their numbers and versions.
     pub(crate) parts: Vec<(u64, u64)>,
-    /// What events are known by, and what was said about them; the last `fresh` are not saved yet.
+    /// The names of events, and their answers; the last `fresh` are not saved yet.
     pub(crate) answered: Vec<(String, PastAnswer)>,
     pub(crate) fresh: usize,
-    /// When it was last asked for, counted in events.
+    /// When it was last used, as a value of [`Warden::turn`].
     pub(crate) turn: u64,
 }
 
-/// A decision that may be asked for again: as it is, or as the line that is stored.
+/// An earlier decision, for a duplicate of its event: the decision itself, or its stored line.
 #[derive(Clone, Debug)]
 pub(crate) enum PastAnswer {
     Decision(Arc<Decision>),
@@ -48,7 +48,7 @@ pub(crate) enum PastAnswer {
 }
 
 impl PastAnswer {
-    /// The answer to the event when it is delivered again.
+    /// Returns the answer to a duplicate of the event.
     pub(crate) fn answer(self, event: Event, judge: &Judge) -> WardenAnswer {
         let (decision, stored) = match self {
             PastAnswer::Decision(decision) => (decision, None),
@@ -57,7 +57,7 @@ impl PastAnswer {
         WardenAnswer { decision, is_duplicate: true, owed: Vec::new(), stored }
     }
 
-    /// The line that is stored.
+    /// Returns the line that is stored.
     pub(crate) fn line(&self) -> String {
         match self {
             PastAnswer::Decision(decision) => decision.line(),
@@ -67,20 +67,20 @@ impl PastAnswer {
 }
 
 impl Held {
-    /// Remembers what was decided about an event of this name.
+    /// Keeps the decision on an event of this name.
     pub(crate) fn answer(&mut self, name: String, decision: Arc<Decision>) {
         self.answered.push((name, PastAnswer::Decision(decision)));
         self.fresh += 1;
     }
 
-    /// Notes that whoever asked was answered. What is known by its id alone is another event when it comes again: models
-    /// count their calls anew, and do the same thing twice.
+    /// Forgets the answers by id, since the caller has them now. The same id is then another event: models reuse the
+    /// ids of their calls, and make the same call twice.
     pub(crate) fn acknowledge(&mut self) {
         self.answered.retain(|(name, _)| !is_by_id(name));
     }
 
-    /// What was said before about an event of this name. What is known by its id is said once: who asks again asks about
-    /// another.
+    /// Returns the earlier answer to an event of this name. An answer by id is returned once: the next event of the
+    /// same id is another one.
     pub(crate) fn answered(&mut self, name: Option<&str>) -> Option<PastAnswer> {
         let name = name?;
         let place = self.answered.iter().position(|(known, _)| known == name)?;
@@ -99,7 +99,7 @@ impl Held {
 }
 
 impl Warden {
-    /// Brings a session into memory.
+    /// Loads a session into memory.
     pub(crate) fn hold(&mut self, session: &str) -> Result<(), WardenError> {
         let turn = self.turn;
         if let Some(held) = self.held.get_mut(session) {
@@ -112,7 +112,7 @@ impl Warden {
             let mut last: KeptSession = kept::read(&stored.value, &key)?;
             let mut happened = Vec::new();
             for (key, part) in self.store.scan(&kept::parts(session))? {
-                // Only about what was saved last nobody may have been answered.
+                // Only the events of the last save may be without an answer.
                 held.acknowledge();
                 let number = key.rsplit('/').next().and_then(|number| u64::from_str_radix(number, 16).ok());
                 held.parts.push((number.unwrap_or_default(), part.version));
@@ -120,7 +120,7 @@ impl Warden {
                 held.answered.extend(answered.into_iter().map(|(name, line)| (name, PastAnswer::Line(line))));
                 happened.push(moments);
             }
-            // What this process has saved, it has answered, unless something went wrong.
+            // This process has answered the events that it saved, unless an error came between.
             if last.by == self.name && !self.unsure.contains(session) {
                 held.acknowledge();
             }
@@ -148,7 +148,7 @@ impl Warden {
         Ok(())
     }
 
-    /// Forgets what is known of sessions and of histories: the store knows better.
+    /// Evicts sessions, and loads the histories again: the store has the newer state.
     pub(crate) fn evict<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
         for session in sessions {
             self.guard.release(session);
@@ -158,15 +158,15 @@ impl Warden {
         self.load_histories()
     }
 
-    /// Forgets everything, after something failed at a place that nobody knows: what is in memory may be half done. What
-    /// is in the store and not in the ledger is written.
+    /// Evicts everything after a panic, which may have left the state in memory incomplete. Records that are in the
+    /// store but not in the ledger are written.
     pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
         let all: Vec<String> = self.held.keys().cloned().collect();
         self.evict(&all)?;
         self.unsure.extend(all);
         self.unwritten.clear();
         self.written.clear();
-        // What the ledger was handed is in it, or will never be: nothing is written twice.
+        // After this, a record that the ledger got is in it, or never will be: no record is written twice.
         if let Some(ledger) = &self.ledger
             && ledger.checkpoint().is_err()
         {
@@ -176,13 +176,13 @@ impl Warden {
         self.catch_up()
     }
 
-    /// Brings the histories across sessions into memory, as the store knows them.
+    /// Loads the histories across sessions from the store.
     pub(crate) fn load_histories(&mut self) -> Result<(), WardenError> {
         self.histories.clear();
         self.guard.judge_mut().clear_histories();
         for (key, stored) in self.store.scan("history/")? {
             let saved: SavedHistories = kept::read(&stored.value, &key)?;
-            // The same policy goes on; another goes on with the properties that are the same.
+            // Properties that are the same in both policies continue.
             let restored = self.guard.judge_mut().migrate_histories(&saved);
             restored.map_err(|error| WardenError::Restore { key: key.clone(), error })?;
             self.histories.insert(key, stored.version);
@@ -190,7 +190,7 @@ impl Warden {
         Ok(())
     }
 
-    /// Leaves the sessions that were idle longest to the store.
+    /// Evicts the sessions that were idle longest.
     pub(crate) fn make_room(&mut self) {
         let most = self.options.most_sessions.max(1);
         if self.held.len() <= most + most / 8 {
@@ -210,7 +210,7 @@ pub(crate) fn is_by_id(name: &str) -> bool {
     name.starts_with('=')
 }
 
-/// Takes out of an event with which exchange it came.
+/// Removes and returns the exchange of an event.
 pub(crate) fn take_exchange(event: &mut Event) -> Option<String> {
     let exchange = event.more.get(EXCHANGE)?.as_str()?;
     let is_id = exchange.len() == 32 && exchange.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -219,9 +219,9 @@ pub(crate) fn take_exchange(event: &mut Event) -> Option<String> {
     Some(exchange)
 }
 
-/// What makes an event the same as another of its session: its number there, how it was delivered, or its id and kind, and
-/// all that it says.
-/// An id that comes again with something else is another event; whoever sends it must not get the old answer.
+/// Returns the name by which a duplicate of an event is found in its session: its number, its delivery number, or its
+/// kind and id, together with a hash of its content. The same id with other content is another event, and must not get
+/// the old answer.
 pub(crate) fn name_of(event: &Event) -> Option<String> {
     let name = match (event.seq, event.more.get(DELIVERY).and_then(Json::as_str), &event.id) {
         (Some(seq), _, _) => format!("#{seq}"),
@@ -229,7 +229,7 @@ pub(crate) fn name_of(event: &Event) -> Option<String> {
         (None, None, Some(id)) => format!("={}/{id}", event.kind),
         (None, None, None) => return None,
     };
-    // Half of it is enough to tell the events of a session apart.
+    // Half of the hash is enough to distinguish the events of a session.
     let print =
         content_hash::hash_event(event).iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
     Some(format!("{name} {print:032x}"))

@@ -1,11 +1,11 @@
-//! What is kept under which key.
+//! The keys of the store, and their values.
 //!
 //! | key | holds |
 //! |---|---|
-//! | `session/NAME/state` | where a session stands |
-//! | `session/NAME/trail/N` | what happened from one save to the next, and what was answered |
-//! | `history/KEY` | where a history across sessions stands |
-//! | `due/TIME/NAME` | when a session must be looked at although nothing happens in it |
+//! | `session/NAME/state` | the state of a session, without its trail |
+//! | `session/NAME/trail/N` | the moments and the answers from one save to the next |
+//! | `history/KEY` | the state of a history across sessions |
+//! | `due/TIME/NAME` | a session that has a deadline or a timeout at this time |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
 use lictor_judge::guard::{SavedGuardSession, SavedMoments};
@@ -16,22 +16,22 @@ use sha2::{Digest, Sha256};
 
 use crate::error::WardenError;
 
-/// All keys that say when a session is due begin so.
+/// The prefix of the keys of sessions that are due.
 pub(crate) const DUE: &str = "due/";
 
-/// Whether a key is one of those above, rather than one that somebody else saves along.
+/// Whether a key is one of those above, rather than one of the [extra changes](crate::ExtraChanges).
 pub(crate) fn is_own(key: &str) -> bool {
     ["session/", "history/", DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// Where a session stands: all of it but what happened, which is kept in parts so that a save costs what it adds.
+/// The state of a session without its trail, which is kept in parts so that a save costs only what it adds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptSession {
-    /// The fingerprint of the policy it is judged by.
+    /// The fingerprint of its policy.
     pub(crate) policy: String,
-    /// What records know it by.
+    /// Its name in records.
     pub(crate) run: String,
-    /// Which process saved it.
+    /// The name of the process that saved it.
     pub(crate) by: String,
     /// How often it was saved.
     pub(crate) saves: u64,
@@ -39,27 +39,27 @@ pub(crate) struct KeptSession {
     pub(crate) decided: u64,
     /// How many moments its parts have together.
     pub(crate) moments: usize,
-    /// By how much the clock of its events is behind ours.
+    /// By how much the clock of its events is behind ours, in nanoseconds.
     pub(crate) lag: Option<i64>,
     /// When it was last used.
     pub(crate) used: Option<Time>,
-    /// Under which time it stands among those that are due.
+    /// The time of its `due` key.
     pub(crate) due: Option<Time>,
     pub(crate) session: SavedGuardSession,
 }
 
-/// What happened in a session from one save to the next.
+/// A part of a session's trail, from one save to the next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptPart {
-    /// What events are known by, and what was said about them: an event that is sent twice is decided once.
+    /// The names of events, and their answers: a duplicate event is decided once.
     pub(crate) answered: Vec<(String, String)>,
     pub(crate) moments: SavedMoments,
 }
 
-/// Longer names are known by their hash.
+/// Longer names are replaced by their hash.
 const LONGEST_NAME: usize = 200;
 
-/// Names may hold anything and be of any length; no two of them become the same part of a key.
+/// Returns a name as a part of a key. Names may have any characters and any length; different names stay different.
 fn escaped(name: &str) -> String {
     if name.len() > LONGEST_NAME {
         let hash = Sha256::digest(name.as_bytes());
@@ -79,7 +79,7 @@ pub(crate) fn state(session: &str) -> String {
     format!("session/{}/state", escaped(session))
 }
 
-/// Numbers are written so that the order of the keys is theirs.
+/// Returns the key of a part of the trail. Keys sort by number.
 pub(crate) fn part(session: &str, number: u64) -> String {
     format!("session/{}/trail/{number:016x}", escaped(session))
 }
@@ -92,7 +92,7 @@ pub(crate) fn history(key: &str) -> String {
     format!("history/{}", escaped(key))
 }
 
-/// Those of one ledger, by its first key: several processes with a ledger each may share a store.
+/// Returns the prefix of one ledger's outbox, by its first key: processes with a ledger each may share a store.
 pub(crate) fn outboxes(ledger: &str) -> String {
     format!("outbox/{}/", escaped(ledger))
 }
@@ -101,12 +101,12 @@ pub(crate) fn outbox(outboxes: &str, session: &str, number: u64, place: usize, i
     format!("{outboxes}{}/{number:016x}-{place:04x}-{id}", escaped(session))
 }
 
-/// What stands under it is the name of the session.
+/// Returns the key of a session that is due; its value is the name of the session.
 pub(crate) fn due(time: Time, session: &str) -> String {
     format!("{DUE}{:016x}/{}", time.0.max(0), escaped(session))
 }
 
-/// When a session is due, by the key that says so.
+/// Returns the time of a `due` key.
 pub(crate) fn due_time(key: &str) -> Option<Time> {
     let (time, _) = key.strip_prefix(DUE)?.split_once('/')?;
     Some(Time(i64::from_str_radix(time, 16).ok()?))

@@ -1,13 +1,12 @@
-//! A guard whose sessions outlive the process, and whose every decision is written down before it takes effect.
+//! A guard whose sessions survive restarts, and whose every decision is recorded before it takes effect.
 //!
-//! A decision is made in memory, by [`lictor_judge::guard::Guard`]. Before anybody is told of it, the state it leads to is
-//! saved, together with the record that is still to be written, and the record is appended to the ledger and durable. A
-//! crash at any moment therefore leaves one of two things: the event was never decided, or it was, and its record is
-//! written when the process comes back. Every event that was decided has exactly one record.
+//! A [`lictor_judge::guard::Guard`] decides in memory. Before the warden answers, it saves the new state together with
+//! the record, and appends the record durably to the ledger. After a crash at any moment, either the event was never
+//! decided, or its record is written at the next start. Every decided event has exactly one record.
 //!
 //! ```text
 //!  event ──▶ load the session ──▶ decide ──▶ save state and record ──▶ append to the ledger ──▶ decision
-//!                  ▲                               │ somebody else was faster
+//!                  ▲                               │ conflict: another process was faster
 //!                  └───────────────────────────────┘
 //! ```
 

@@ -10,7 +10,7 @@ use crate::warden::Warden;
 /// How far back the ledger is searched for records that were written just before a crash.
 const RECENT: u64 = 100_000;
 
-/// A record that is still to be written, and where it stands in the store.
+/// A record that is not in the ledger yet, and its key and version in the store.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) key: String,
@@ -19,8 +19,8 @@ pub(crate) struct Waiting {
 }
 
 impl Warden {
-    /// Writes records to the ledger; when they are durable there, the next save takes them out of the store. Those that
-    /// could not be written are tried again before anything else is decided.
+    /// Writes records to the ledger; once they are durable there, the next save deletes them from the store. Failed
+    /// writes are retried before anything else is decided.
     pub(crate) fn write(&mut self, outgoing: Vec<Waiting>) -> Result<(), WardenError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let keep = self.options.keep;
@@ -39,7 +39,7 @@ impl Warden {
         failure.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Writes what the ledger failed to write before.
+    /// Retries the records that the ledger failed to write.
     pub(crate) fn flush_outbox(&mut self) -> Result<(), WardenError> {
         if self.unwritten.is_empty() {
             return Ok(());
@@ -51,7 +51,7 @@ impl Warden {
         self.write(rest)
     }
 
-    /// Writes the records that a crash kept from the ledger, and no record twice.
+    /// Writes the records that are in the store but not in the ledger after a crash; no record is written twice.
     pub(crate) fn catch_up(&mut self) -> Result<(), WardenError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let mut waiting = Vec::new();

@@ -1,8 +1,8 @@
-//! What the ledger keeps of a decision.
+//! The records of decisions in the ledger.
 //!
-//! The body can be read by everybody who has the log and can never be taken back, so there is nothing of a person in it:
-//! what was decided, by which properties, under which policy. What was said, and for which values a property was broken,
-//! is the payload: committed to, or sealed, under the keys of the persons concerned.
+//! The body is public to all readers of the log and permanent, so it has no personal data: the decision, its properties
+//! and the policy. The payload holds the event, and the values for which a property was violated: committed to, or
+//! sealed, under the keys of the persons concerned.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -18,22 +18,22 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::warden::RefusedInput;
 
-/// Content that is longer is committed to instead of kept, and longer names of tools are cut off: a record has an end, and one
-/// that can never be written would be waited for by everybody.
+/// Longer content is committed to instead of kept, and longer names of tools are cut off: records have a size limit,
+/// and one that can never be written would block all decisions.
 const MOST_CONTENT: usize = 8 * 1024 * 1024;
 const LONGEST_TOOL: usize = 1_000;
 
-/// What is kept of what was said.
+/// What the ledger keeps of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContentRetention {
-    /// A commitment: whoever has the event can show that it is the one.
+    /// A commitment: the owner of the event can prove that it is the recorded one.
     #[default]
     Commitment,
     /// The event and the decision themselves, sealed, until a person in it is erased.
     Content,
 }
 
-/// A record that is still to be written: it waits in the store until the ledger has it.
+/// A record that is not in the ledger yet; it waits in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outgoing {
     id: String,
@@ -43,7 +43,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// The record of the decision number `number` of the run of its session.
+    /// Returns the record of decision `number` of a run.
     pub(crate) fn decision(
         decision: &Decision,
         policy: &str,
@@ -59,38 +59,38 @@ impl Outgoing {
         Outgoing::of(body, subjects, payload)
     }
 
-    /// Says that the event told a time that nobody can believe.
+    /// Notes that the time of the event is implausible.
     pub(crate) fn note_clock(&mut self, is_strange: bool) {
         if is_strange {
             self.body.insert("clock".into(), json!("anomaly"));
         }
     }
 
-    /// Says which run of a session it is about, and nothing of the session's name.
+    /// Notes the run, which does not reveal the session's name.
     pub(crate) fn note_run(&mut self, run: &str) {
         self.body.insert("run".into(), json!(run));
     }
 
-    /// Says with which exchange the event came.
+    /// Notes the exchange of the event.
     pub(crate) fn note_exchange(&mut self, exchange: Option<&str>) {
         if let Some(exchange) = exchange {
             self.body.insert("exchange".into(), json!(exchange));
         }
     }
 
-    /// Leaves out what would name a person.
+    /// Withholds a member that would name a person.
     pub(crate) fn withhold(&mut self, member: &str) {
         self.body.insert(member.to_owned(), json!("[withheld]"));
     }
 
-    /// Says that nobody was kept from anything.
+    /// Notes shadow mode: the decision was not enforced.
     pub(crate) fn note_watching(&mut self, watches: bool) {
         if watches {
             self.body.insert("shadow".into(), json!(true));
         }
     }
 
-    /// The record of something that was due and did not happen.
+    /// Returns the record of a missed deadline.
     pub(crate) fn late(
         finding: &Finding,
         persons: Vec<String>,
@@ -108,7 +108,7 @@ impl Outgoing {
         body.insert("decided".into(), json!(decided));
         body.insert("policy".into(), json!(policy));
         add_time(&mut body, now);
-        // The values it is about may be persons.
+        // The values of its binding may be persons.
         let values = finding.binding.iter().filter_map(|(_, value)| match value {
             Value::Text(text) => Some(text.to_string()),
             _ => None,
@@ -117,7 +117,7 @@ impl Outgoing {
         Outgoing::of(body, subjects.into_iter().collect(), late_line(finding))
     }
 
-    /// The record of a session that goes on by another policy, with the properties that began there.
+    /// Returns the record of a session that continues with another policy, with the properties that began there.
     pub(crate) fn migrated(from: &str, policy: &str, begun: &[Text]) -> Outgoing {
         let mut body = Map::new();
         body.insert("type".into(), json!("migrated"));
@@ -127,7 +127,7 @@ impl Outgoing {
         Outgoing::of(body, Vec::new(), String::new())
     }
 
-    /// The record of a session that is over.
+    /// Returns the record of a session that has ended.
     pub(crate) fn ended(cause: &str, policy: &str) -> Outgoing {
         let mut body = Map::new();
         body.insert("type".into(), json!("ended"));
@@ -137,13 +137,13 @@ impl Outgoing {
     }
 
     fn of(mut body: Map<String, Json>, subjects: Vec<String>, payload: String) -> Outgoing {
-        // Not made of the session or the event, of which a record must not tell more than it has to.
+        // Not derived from the session or the event, since a record must not reveal more of them than it has to.
         let id = random_name();
         body.insert("id".into(), json!(id));
         Outgoing { id, body, subjects, payload }
     }
 
-    /// By which the record is found in the ledger.
+    /// Returns the id by which the record is found in the ledger.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }
@@ -163,13 +163,13 @@ impl Outgoing {
     }
 }
 
-/// A name that tells nothing and that nothing else has.
+/// Returns a random name.
 pub(crate) fn random_name() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())
 }
 
-/// The record of something that is no event: that it was refused, and a commitment to it.
+/// Returns the record of refused input that is no event, with a commitment to it.
 pub(crate) fn refusal(refused: &RefusedInput, policy: &str, now: Option<lictor_logic::Time>) -> Draft {
     let mut body = Map::new();
     body.insert("type".into(), json!("decision"));
@@ -183,7 +183,7 @@ pub(crate) fn refusal(refused: &RefusedInput, policy: &str, now: Option<lictor_l
     Draft { body, subjects: Vec::new(), payload: Some(Payload::Committed(refused.bytes.clone())) }
 }
 
-/// The record of something that is no decision.
+/// Returns a record that is no decision.
 pub(crate) fn note(mut body: Map<String, Json>, now: Option<lictor_logic::Time>) -> Draft {
     add_time(&mut body, now);
     Draft { body, subjects: Vec::new(), payload: None }

@@ -1,4 +1,4 @@
-//! Saves where decisions lead, together with the records that are still to be written.
+//! Saves the state after decisions, together with the records that are not in the ledger yet.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +11,26 @@ use crate::outbox::Waiting;
 use crate::record::Outgoing;
 use crate::warden::Warden;
 
-/// How many parts the trail of a session may have before they are made one; more where the trail is long.
+/// How many parts the trail of a session may have before they are merged; more if the trail is long.
 const MOST_PARTS: usize = 256;
 
 /// A record, and the session that it is about; none for a history across sessions.
 pub(crate) type Drafted = (Option<String>, Outgoing);
 
-/// What became of a session in the changes that are saved.
+/// The values of a session that take effect once its changes are saved.
 struct Saved {
     session: String,
     saves: u64,
     moments: usize,
     due: Option<Time>,
-    /// Whether the parts before the one that was added are gone.
+    /// Whether the earlier parts were merged into the new one.
     is_joined: bool,
 }
 
 impl Warden {
-    /// Saves the sessions that were decided on, those that ended, the histories that this touched, and what somebody else
-    /// wants saved along with it. Nothing is changed if somebody else was faster. Gives the records that are to be written
-    /// now, and the version of what was saved.
+    /// Saves the sessions that were decided on, deletes those that ended, and saves the touched histories and the extra
+    /// changes, all or nothing. Fails on a conflict with another process. Returns the records to write now, and the
+    /// version of the save.
     pub(crate) fn save(
         &mut self,
         sessions: &BTreeSet<String>,
@@ -46,7 +46,7 @@ impl Warden {
         for session in ended {
             self.ending_of(session, &mut changes)?;
         }
-        // Histories that were only looked at are saved as well: a decision stands only if they are still as they were.
+        // Histories that were only read are saved as well: a decision is valid only if their versions are unchanged.
         let touched = self.guard.judge_mut().take_touched_histories();
         for (name, history) in &touched {
             let key = kept::history(name);
@@ -83,7 +83,7 @@ impl Warden {
                 return Err(error.into());
             }
         };
-        // What was announced of a session is announced again if nothing was saved, also of one that others held.
+        // Only now: if the save fails, the announced records belong to the next one.
         self.announced.clear();
         for (name, history) in touched {
             if history.is_some() {
@@ -99,10 +99,10 @@ impl Warden {
         Ok((outgoing, Some(version)))
     }
 
-    /// The changes that save a session; none if it is not here.
+    /// Adds the changes that save a session; none if it is not in memory.
     fn changes_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<Option<Saved>, WardenError> {
         let Some(held) = self.held.get(session) else { return Ok(None) };
-        // A trail of many small parts takes long to load, so they are made one now and then.
+        // A trail of many small parts is slow to load, so they are merged now and then.
         let is_joined = held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
         let from = if is_joined { 0 } else { held.moments };
         let Some((mut stands, moments)) = self.guard.save(session, from) else { return Ok(None) };
@@ -138,7 +138,7 @@ impl Warden {
         Ok(Some(Saved { session: session.to_owned(), saves, moments, due, is_joined }))
     }
 
-    /// The changes that take a session out of the store.
+    /// Adds the changes that delete a session from the store.
     fn ending_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<(), WardenError> {
         let Some(held) = self.held.get(session) else { return Ok(()) };
         if let Some(version) = held.version {
@@ -164,13 +164,13 @@ impl Warden {
         Ok(stored.map(|stored| Change::delete(key, ExpectedVersion::Version(stored.version))))
     }
 
-    /// When a session must be looked at although nothing happens in it.
+    /// Returns when the next deadline or timeout of a session is.
     fn due(&self, session: &str) -> Option<Time> {
         let held = self.held.get(session)?;
         let (lag, used) = (held.lag?, held.used?);
         let (deadline, waits) = self.guard.due(session);
         let deadline = deadline.map(|due| Time(due.0.saturating_add(lag)));
-        // What waits may still be answered in the very moment in which its time is over.
+        // An approval may still be answered at the very moment of its timeout.
         let waits = waits.map(|until| Time(until.0.saturating_add(1)));
         let idle = self.options.idle.map(|idle| used.plus(idle));
         [deadline, waits, idle].into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! What comes about without an event: time passes, and sessions end.
+//! Deadlines, approval timeouts and ends of sessions, which need no event.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::record::Outgoing;
 use crate::saving::Drafted;
 use crate::warden::{MAX_ATTEMPTS, Notice, TimeOutcome, Warden};
 
-/// How many sessions are looked at in one go when time has passed.
+/// How many due sessions are handled in one save.
 const MOST_DUE: usize = 256;
 
 impl Warden {
-    /// Lets time pass in all sessions, also in those that are only in the store, and in the histories across them. What
-    /// was due and did not happen is saved, written down and told; what waited for a person too long is refused; sessions
-    /// that were idle too long are over.
+    /// Lets time pass in all sessions, including those only in the store, and in the histories across them. Missed
+    /// deadlines are saved, recorded and reported. Approvals that timed out are refused. Sessions that were idle too
+    /// long end.
     pub fn tick(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
         self.flush_outbox()?;
         let mut notices = self.tick_histories(now)?;
@@ -40,7 +40,7 @@ impl Warden {
             }
             match self.pass_time(&due, now, None) {
                 Ok(mut found) => notices.append(&mut found),
-                // Somebody else looks after them.
+                // Another process handles them.
                 Err(WardenError::Store(StoreError::Conflict { .. })) => {
                     self.evict(&due)?;
                     return Ok(notices);
@@ -54,8 +54,8 @@ impl Warden {
         }
     }
 
-    /// Ends a session: what it owes is told and written down, what waits for a person is refused, and nothing of it is kept.
-    /// An event of the same name begins another.
+    /// Ends a session: its unmet obligations are reported and recorded, its pending approvals are refused, and its
+    /// state is deleted. A later event of the same name begins another session.
     pub fn finish(&mut self, session: &str, now: Time) -> Result<Vec<Notice>, WardenError> {
         self.flush_outbox()?;
         let all = BTreeSet::from([session.to_owned()]);
@@ -77,7 +77,7 @@ impl Warden {
         Err(WardenError::Crowded { session: session.to_owned() })
     }
 
-    /// Lets time pass in sessions. They are over if `cause` says why; otherwise those are that were idle too long.
+    /// Lets time pass in sessions. With a `cause`, all of them end; otherwise only those that were idle too long.
     fn pass_time(
         &mut self,
         due: &BTreeSet<String>,
@@ -87,7 +87,7 @@ impl Warden {
         let (mut notices, mut records, mut ended) = (Vec::new(), Vec::new(), BTreeSet::new());
         for session in due {
             match self.hold(session) {
-                // It waits for the policy that it began with, and nobody else waits for it.
+                // It waits for the policy that it began with, and must not hold up the others.
                 Err(WardenError::PolicyChanged { .. }) if cause.is_none() => continue,
                 held => held?,
             }
@@ -124,13 +124,13 @@ impl Warden {
         let notices = self.late(None, late, Some(now), &mut records);
         match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
             Ok((outgoing, _)) => self.write(outgoing).map(|()| notices),
-            // Somebody else was faster, and tells it.
+            // Another process was faster, and reports it.
             Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
             Err(error) => Err(error),
         }
     }
 
-    /// What was late in a session, or in a history across sessions; told and to be written down.
+    /// Returns the notices of missed deadlines in a session, or in a history across sessions, and adds their records.
     pub(crate) fn late(
         &self,
         session: Option<&str>,

@@ -1,4 +1,4 @@
-//! Decides, saves, writes down, and only then answers.
+//! Decides, saves, records, and only then answers.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,124 +17,123 @@ use crate::kept;
 use crate::outbox::Waiting;
 use crate::record::{self, ContentRetention, Outgoing};
 
-/// How often a session is tried that somebody else decides on at the same time.
+/// How often a decision is tried while other processes decide on the same session.
 pub(crate) const MAX_ATTEMPTS: usize = 100;
 
-/// How a warden works.
+/// The settings of a warden.
 #[derive(Clone, Debug)]
 pub struct WardenOptions {
-    /// What the ledger keeps of what was said.
+    /// What the ledger keeps of events.
     pub keep: ContentRetention,
-    /// How many sessions are held in memory; those that were idle longest are left to the store.
+    /// How many sessions are held in memory; those that were idle longest are evicted.
     pub most_sessions: usize,
     /// The fingerprint of the policy, for the records.
     pub policy: String,
-    /// After which time without an event a session is over; none if it goes on for ever.
+    /// The timeout after which a session without an event ends; none if it never ends.
     pub idle: Option<Span>,
-    /// How far the time that an event tells may be from ours. Beyond it, ours counts and the record says so; none if
-    /// events are always believed.
+    /// How far the time of an event may be from ours. Beyond it, our time is used and the record notes it; none if the
+    /// time of an event is always used.
     pub skew: Option<Span>,
-    /// Whether sessions go on when the policy has changed, with the properties whose formulas are the same. If not, they go
-    /// on only by the policy they began with: for those whom the policy is to hold and who could change it.
+    /// Whether sessions continue after a policy change, with the properties whose formulas are the same. If not, they
+    /// continue only with the policy that they began with: for agents that could edit their own policy.
     pub migrates: bool,
-    /// Whether whoever asks only watches, and lets go on whatever is decided: the records say so.
+    /// Whether the caller only observes and forwards everything (shadow mode): the records note it.
     pub watches: bool,
 }
 
-/// A guard whose sessions outlive the process, and whose every decision is written down before it takes effect.
+/// A guard whose sessions survive restarts, and whose every decision is recorded before it takes effect.
 pub struct Warden {
     pub(crate) guard: Guard,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) options: WardenOptions,
     pub(crate) held: HashMap<String, Held>,
-    /// The versions of the histories across sessions, as far as they are known here.
+    /// The versions of the loaded histories across sessions.
     pub(crate) histories: HashMap<String, u64>,
-    /// By how much the clock of the events, whatever their session, is behind ours.
+    /// By how much the clock of the events of all sessions is behind ours, in nanoseconds.
     pub(crate) lag: Option<i64>,
-    /// Records that go with the next save of their session.
+    /// Records for the next save.
     pub(crate) announced: Vec<(String, Outgoing)>,
-    /// Records that the ledger has, with the versions under which they still stand in the store.
+    /// Records that the ledger has, by their keys and versions in the store, where they are still to be deleted.
     pub(crate) written: Vec<(String, u64)>,
-    /// Records that the ledger failed to write: nobody is answered before they are written.
+    /// Records that the ledger failed to write: no answer is given before they are written.
     pub(crate) unwritten: Vec<Waiting>,
-    /// By which a session says that this process saved it.
+    /// The random name of this process, in the sessions that it saves.
     pub(crate) name: String,
-    /// Sessions in which something may be saved about which nobody was answered.
+    /// Sessions with saved events that may be without an answer.
     pub(crate) unsure: HashSet<String>,
-    /// With what the keys begin under which records of this ledger wait in the store.
+    /// The prefix of the keys of this ledger's waiting records in the store.
     pub(crate) outboxes: String,
-    /// Counts events, to tell which session was idle longest.
+    /// Counts uses of sessions, to find the ones that were idle longest.
     pub(crate) turn: u64,
 }
 
-/// What was decided about an event, and whether it was decided before.
+/// The decision on an event, and whether it was decided before.
 #[derive(Debug)]
 pub struct WardenAnswer {
     /// The decision.
     pub decision: Arc<Decision>,
-    /// Whether the same event was decided before, and this is the decision of then.
+    /// Whether the event is a duplicate, and this is the earlier decision.
     pub is_duplicate: bool,
-    /// What the end of the session left undone, if the event was its end.
+    /// The unmet obligations of the session, if the event was its end.
     pub owed: Vec<Notice>,
     /// The line of a decision that was read back from the store.
     pub(crate) stored: Option<String>,
 }
 
 impl WardenAnswer {
-    /// The decision as a line of JSON; of a duplicate, the same line as before.
+    /// Returns the decision as a line of JSON; for a duplicate, the same line as before.
     pub fn line(&self) -> String {
         self.stored.clone().unwrap_or_else(|| self.decision.line())
     }
 
-    /// Whether the event was decided now and is forwarded as it is.
+    /// Whether the event is no duplicate and is forwarded unchanged.
     pub fn is_forwarded(&self) -> bool {
         !self.is_duplicate && self.decision.action == Action::Forward
     }
 }
 
-/// Something that is no event and does not go on.
+/// Refused input that is no event.
 #[derive(Clone, Debug, Default)]
 pub struct RefusedInput {
-    /// Why not: a code that says nothing of what it was.
+    /// The reason: a code that reveals nothing of the content.
     pub reason: String,
-    /// It, as it was given: the record commits to it.
+    /// The input as it came: the record commits to it.
     pub bytes: Vec<u8>,
-    /// The exchange in which it came.
+    /// The exchange that it came with.
     pub exchange: Option<String>,
 }
 
 impl RefusedInput {
-    /// Something that came by itself.
+    /// Creates refused input that belongs to no exchange.
     pub fn new(reason: &str, bytes: &[u8]) -> RefusedInput {
         RefusedInput { reason: reason.to_owned(), bytes: bytes.to_vec(), exchange: None }
     }
 }
 
-/// What else is saved together with decisions, once it is known what they are: all of it is, or nothing. It may be asked
-/// several times, and is for keys that are none of the warden's own. Where it loses against somebody else, nothing is decided
-/// and the conflict is told.
+/// Returns extra changes to save atomically with decisions. It may be called several times, and must not use the
+/// warden's own keys. If one of its keys conflicts, nothing is decided and the conflict is returned.
 pub type ExtraChanges<'a> = dyn Fn(&[WardenAnswer]) -> Vec<Change> + 'a;
 
-/// Something that time brought about, not an event.
+/// Something that happened because time passed, without an event.
 #[derive(Debug)]
 pub struct Notice {
-    /// It, as a line of JSON.
+    /// The notice as a line of JSON.
     pub line: String,
-    /// What it is.
+    /// The missed deadline or the settled approval.
     pub news: TimeOutcome,
 }
 
-/// What time brought about.
+/// The outcome of passing time.
 #[derive(Debug)]
 pub enum TimeOutcome {
-    /// Something was due and did not happen.
+    /// A deadline was missed.
     Late(Box<Finding>),
-    /// Something waited for a person for too long.
+    /// An approval timed out.
     Settled(Box<Decision>),
 }
 
-/// A record on its way to the ledger that does not wait in the store.
+/// A record that the ledger is writing and that is not in the store.
 #[derive(Debug)]
 pub(crate) struct Begun {
     draft: Draft,
@@ -148,7 +147,7 @@ impl std::fmt::Debug for Warden {
 }
 
 impl Warden {
-    /// Goes on with what a store keeps. Records that a crash kept from the ledger are written first.
+    /// Opens a warden on a store. Records that a crash kept from the ledger are written first.
     pub fn open(
         guard: Guard,
         store: Arc<dyn Store>,
@@ -158,7 +157,7 @@ impl Warden {
         Warden::open_sharing(guard, store, ledger.map(Arc::new), options)
     }
 
-    /// The same with a ledger that others write to as well.
+    /// [`open`](Warden::open) with a shared ledger.
     pub fn open_sharing(
         guard: Guard,
         store: Arc<dyn Store>,
@@ -190,14 +189,14 @@ impl Warden {
         Ok(warden)
     }
 
-    /// Decides on an event: the answer may take effect. An event that was decided before is answered as it was then: one
-    /// that says its `seq`, and one that says its `id` as long as nobody was answered about the session since, as after a
-    /// crash. An event that does not say when it was happened `now`.
+    /// Decides on an event; once this returns, the decision may take effect. A duplicate gets the earlier decision.
+    /// Duplicates are known by their `seq`; by their `id` only until a decision on the session was answered, as after a
+    /// crash. An event without a time gets `now`.
     pub fn decide(&mut self, event: &Event, now: Option<Time>) -> Result<WardenAnswer, WardenError> {
         self.decide_within(Capabilities::default(), event, now)
     }
 
-    /// The same for somebody who cannot do everything about the event.
+    /// [`decide`](Warden::decide) for a caller with limited capabilities.
     pub fn decide_within(
         &mut self,
         means: Capabilities,
@@ -210,14 +209,13 @@ impl Warden {
             .ok_or_else(|| WardenError::Crowded { session: event.session.clone().unwrap_or_default().to_string() })
     }
 
-    /// Decides on events in their order, saves and writes down all of them together, and answers. What it costs to be
-    /// durable is paid once.
+    /// Decides on events in their order, with one save and one commit of the ledger for all of them.
     pub fn decide_all(&mut self, events: &[Event], now: Option<Time>) -> Result<Vec<WardenAnswer>, WardenError> {
         Ok(self.decide_with_extra(events, &|_| Vec::new(), now)?.0)
     }
 
-    /// [`decide_all`](Warden::decide_all) that saves [extra changes](ExtraChanges) together with the decisions. Also returns
-    /// the version of the save, if there was one.
+    /// [`decide_all`](Warden::decide_all) that saves [extra changes](ExtraChanges) together with the decisions. Also
+    /// returns the version of the save, if there was one.
     pub fn decide_with_extra(
         &mut self,
         events: &[Event],
@@ -242,9 +240,9 @@ impl Warden {
                     self.make_room();
                     return Ok(answers);
                 }
-                // Somebody else was faster: what was decided here is void, and decided again as things are now.
+                // Another process was faster: the decisions are void, and made again on the new state.
                 Err(WardenError::Store(StoreError::Conflict { key })) if kept::is_own(&key) => self.evict(&sessions)?,
-                // It is saved and will be written down before anything else is decided.
+                // The decisions are saved; their records will be written before anything else is decided.
                 Err(error @ WardenError::Ledger(_)) => {
                     self.unsure.extend(sessions);
                     return Err(error);
@@ -289,7 +287,7 @@ impl Warden {
             let Some(held) = self.held.get_mut(&session) else { continue };
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
-                // A clock never goes back: an event that comes late does not make what is due wait.
+                // A clock never goes back: a late event does not postpone deadlines.
                 let lag = now.0.saturating_sub(time.0);
                 held.lag = Some(held.lag.map_or(lag, |known| known.min(lag)));
                 self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
@@ -297,7 +295,7 @@ impl Warden {
             let is_end = event.kind == Kind::SessionEnd;
             let decision = Arc::new(self.guard.decide_within(means, event, now));
             match (name, self.held.get_mut(&session)) {
-                // Two deliveries before the first answer are two events.
+                // Two events of the same id in one batch are two events.
                 (Some(name), Some(_)) if held::is_by_id(&name) => {
                     by_id.push((session.clone(), name, Arc::clone(&decision)));
                 }
@@ -311,7 +309,7 @@ impl Warden {
                     records.push((Some(session.clone()), record));
                 }
             }
-            let is_end = is_end && decision.action.goes_on();
+            let is_end = is_end && decision.action.takes_effect();
             let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
             let owed = self.late(Some(&session), owed, now, &mut records);
             answers.push(WardenAnswer { decision, is_duplicate: false, owed, stored: None });
@@ -335,7 +333,7 @@ impl Warden {
         Ok((answers, version))
     }
 
-    /// Counts a decision on a session, and makes its record if there is a ledger.
+    /// Counts a decision on a session, and returns its record if there is a ledger.
     pub(crate) fn outgoing(&mut self, session: &str, decision: &Decision, now: Option<Time>) -> Option<Outgoing> {
         let number = self.held.get_mut(session).map_or(0, |held| {
             held.decided += 1;
@@ -346,14 +344,14 @@ impl Warden {
         let mut record = Outgoing::decision(decision, &self.options.policy, number, persons, now);
         record.note_watching(self.options.watches);
         for (member, text) in [("kind", Some(decision.event.kind.name())), ("tool", decision.event.tool.as_deref())] {
-            if text.is_some_and(|text| self.guard.names_somebody(text)) {
+            if text.is_some_and(|text| self.guard.names_person(text)) {
                 record.withhold(member);
             }
         }
         Some(record)
     }
 
-    /// When an event was: when it says, unless that is too far from our time; and whether it is.
+    /// Returns the time of an event, or ours if that is too far away; and whether it is.
     fn time_of(&self, event: &Event, now: Option<Time>) -> (Option<Time>, bool) {
         match (event.time, now, self.options.skew) {
             (Some(told), Some(now), Some(skew)) if told.0.abs_diff(now.0) > skew.0 => (Some(now), true),
@@ -361,47 +359,47 @@ impl Warden {
         }
     }
 
-    /// What is still owed in a session, as it stands: nothing ends, and nothing is written.
+    /// Returns the unmet obligations of a session. The session does not end, and nothing is recorded.
     pub fn owed(&mut self, session: &str) -> Result<Vec<Finding>, WardenError> {
         self.hold(session)?;
         Ok(self.guard.owed(session))
     }
 
-    /// Whether something in a session waits for a person by this id.
+    /// Whether the approval with this id is pending in a session.
     pub fn waits(&mut self, session: &str, id: &str) -> Result<bool, WardenError> {
         self.hold(session)?;
         Ok(self.guard.waits(session, id))
     }
 
-    /// Writes down something that is no event and does not go on, as it was given.
+    /// Records refused input that is no event.
     pub fn refuse(&mut self, refused: &RefusedInput, now: Option<Time>) -> Result<(), WardenError> {
         self.append(self.refusal(refused, now))
     }
 
-    /// The record of something that is refused, by the policy in force.
+    /// Returns the record of refused input, under the active policy.
     pub(crate) fn refusal(&self, refused: &RefusedInput, now: Option<Time>) -> Draft {
         record::refusal(refused, &self.options.policy, now)
     }
 
-    /// Writes down something that is neither an event nor refused: what crossed a wire, what an operator did. The body is
-    /// read by everybody who has the ledger, so there must be nothing of a person in it.
+    /// Writes a record that is neither a decision nor a refusal, as of an exchange or an operator's action. The body is
+    /// public to all readers of the ledger, so it must not have personal data.
     pub fn note(&mut self, body: Map<String, Json>, now: Option<Time>) -> Result<(), WardenError> {
         self.append(record::note(body, now))
     }
 
-    /// Appends a record that does not wait in the store. A ledger that failed before is taken up again once.
+    /// Appends a record that is not in the store. If the ledger fails, it is recovered and the record retried once.
     fn append(&mut self, draft: Draft) -> Result<(), WardenError> {
         let begun = self.begin(draft);
         self.end(begun)
     }
 
-    /// Hands a record to the ledger without waiting for it, so that it is durable along with what comes behind it.
+    /// Appends a record to the ledger without waiting, so that it is committed together with the records after it.
     pub(crate) fn begin(&self, draft: Draft) -> Begun {
         let ticket = self.ledger.as_ref().map(|ledger| ledger.append(draft.clone()));
         Begun { draft, ticket }
     }
 
-    /// Waits for a record that was handed to the ledger.
+    /// Waits until a record is durable.
     pub(crate) fn end(&mut self, begun: Begun) -> Result<(), WardenError> {
         let (Some(ticket), Some(ledger)) = (begun.ticket, self.ledger.clone()) else { return Ok(()) };
         if ticket.and_then(Ticket::wait).is_ok() {
@@ -413,14 +411,14 @@ impl Warden {
         Ok(())
     }
 
-    /// What would be decided about an event if it came now. Nothing is decided, saved or written down.
+    /// Returns the decision that an event would get now. Nothing is saved or recorded.
     pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
         self.hold(&session_of(event))?;
         Ok(self.guard.preview(event))
     }
 
-    /// Goes on by another policy. Every session goes on with the properties that are in both, by their formulas; the
-    /// others begin with its next event, and the record says which.
+    /// Continues with another policy. In every session the properties with the same formula continue; the others begin
+    /// with its next event, and the record names them.
     pub fn change_policy(&mut self, guard: Guard, fingerprint: String) -> Result<(), WardenError> {
         if fingerprint == self.options.policy {
             return Ok(());
@@ -432,7 +430,7 @@ impl Warden {
         self.load_histories()
     }
 
-    /// Ends the writing: what is durable is signed for, unless others still write to the ledger.
+    /// Flushes all records and closes the ledger, which signs them; a shared ledger stays open.
     pub fn close(mut self) -> Result<(), WardenError> {
         self.flush_outbox()?;
         let written = std::mem::take(&mut self.written);
@@ -452,12 +450,12 @@ impl Warden {
         self.ledger.is_some() || self.store.waits()
     }
 
-    /// How many sessions are held in memory.
+    /// Returns how many sessions are held in memory.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// The names of the sessions that are held in memory.
+    /// Returns the names of the sessions that are held in memory.
     pub fn names(&self) -> Vec<String> {
         self.held.keys().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! What somebody else saves along with decisions: together with them, or neither.
+//! Extra changes are saved together with the decisions, or neither is saved.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -85,7 +85,7 @@ fn extra_changes_conflict_decides_nothing() {
 #[test]
 fn conflict_of_one_request_spares_its_batch() {
     let folder = tempfile::tempdir().unwrap();
-    // A desk on a thread of its own, and one that is asked directly.
+    // A handle with a thread of its own, and a direct one.
     let stores: [Arc<dyn Store>; 2] =
         [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
     stores.iter().for_each(come_too_late);
@@ -126,7 +126,7 @@ fn panic_fails_one_request_and_discards_its_state() {
             receiver.recv()
         };
         assert!(ask(|_| panic!("on purpose")).is_err(), "it is not answered");
-        // Had the first been half decided, this would be the second payment.
+        // If the first had left state in memory, this would be the second payment.
         assert_eq!(ask(|_| Vec::new()).unwrap(), [Action::Forward]);
         desk.close().unwrap();
     }

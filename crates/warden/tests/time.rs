@@ -1,4 +1,4 @@
-//! Time passes although nothing happens: deadlines fire, what waits expires, sessions end, policies change.
+//! Time passes without events: deadlines fire, approvals expire, sessions end, policies change.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -98,7 +98,7 @@ fn deadline_fires_for_evicted_session_without_event() {
     first.decide(&event(r#"{"session":"t","kind":"user_message","text":"hi"}"#), Some(at(5))).unwrap();
     assert!(first.tick(at(9)).unwrap().is_empty(), "there is time until the tenth second");
     drop(first);
-    // Another process, which has never heard of the sessions.
+    // Another process, without the sessions in memory.
     let mut second = warden(&store, None, None);
     let notices = second.tick(at(12)).unwrap();
     assert_eq!(late(&notices), [("s".to_owned(), "answer".to_owned())]);
@@ -112,7 +112,7 @@ fn deadline_fires_for_evicted_session_without_event() {
     assert_eq!(late(&second.tick(at(16)).unwrap()), [("t".to_owned(), "answer".to_owned())]);
 }
 
-/// What is owed across sessions is owed by none of them, also not by the one without a name.
+/// A deadline of a shared history belongs to no session, not even to the one without a name.
 #[test]
 fn shared_history_deadline_is_recorded_without_session() {
     let (store, folder): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), TempDir::new().unwrap());
@@ -136,7 +136,7 @@ fn shared_history_deadline_is_recorded_without_session() {
     assert_eq!(runs, [("decision".into(), true), ("late".into(), false)]);
 }
 
-/// Events of a recorded log are years old. Their clock goes on from there, at the speed of ours.
+/// Events of a recorded log are years old. Their clock continues from there, at the speed of ours.
 #[test]
 fn event_times_set_the_session_clock() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -204,7 +204,7 @@ fn session_end_reports_owed_findings() {
     warden.decide(&event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#), Some(at(0))).unwrap();
     let end = event(r#"{"session":"s","kind":"session_end"}"#);
     assert_eq!(late(&warden.decide(&end, Some(at(1))).unwrap().owed), [("s".to_owned(), "settle".to_owned())]);
-    // Whoever takes it up again does not escape what happened before.
+    // A session that continues after its end keeps its history.
     let again = event(r#"{"session":"s","kind":"tool_call","tool":"pay","args":{}}"#);
     assert_eq!(warden.decide(&again, Some(at(2))).unwrap().decision.action, Action::Block);
 }
@@ -224,7 +224,7 @@ fn policy_change_keeps_properties_with_same_formula() {
     );
     let (guard, policy) = guard(&changed);
     warden.change_policy(guard, policy.clone()).unwrap();
-    // What was paid before the change counts; what was read before does not, for nobody looked.
+    // The payment before the change counts, since its property was active; the reading before it does not.
     assert_eq!(warden.decide(&pay, Some(at(2))).unwrap().decision.action, Action::Block);
     assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.action, Action::Forward);
     assert_eq!(warden.decide(&read, Some(at(4))).unwrap().decision.action, Action::Block);
@@ -260,7 +260,7 @@ fn session_with_old_policy_does_not_stop_ticks() {
 }
 
 #[test]
-fn a_session_of_many_events_stays_small() {
+fn long_session_trail_stays_small() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(folder.path()).unwrap());
     let mut warden = warden(&store, None, None);
@@ -279,7 +279,7 @@ fn a_session_of_many_events_stays_small() {
 #[test]
 fn handle_answers_concurrent_requests_and_ticks() {
     let folder = tempfile::tempdir().unwrap();
-    // A desk on a thread of its own, and one that is asked directly.
+    // A handle with a thread of its own, and a direct one.
     let stores: [Arc<dyn Store>; 2] =
         [Arc::new(EmbeddedStore::open(folder.path()).unwrap()), Arc::new(MemoryStore::new())];
     stores.iter().for_each(answer_many_at_once);
@@ -325,7 +325,7 @@ fn answer_many_at_once(store: &Arc<dyn Store>) {
     desk.close().unwrap();
 }
 
-/// A clock that is broken, or lies: what it says is not believed, and that is written down.
+/// A wrong clock: the time of the event is not used, and the record notes it.
 #[test]
 fn event_time_beyond_skew_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -343,7 +343,7 @@ fn event_time_beyond_skew_is_replaced() {
     let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger(&folder)), options).unwrap();
     let asked = event(r#"{"session":"s","kind":"user_message","text":"hi"}"#);
     warden.decide(&asked, Some(at(0))).unwrap();
-    // From the year 2100: whoever believed it would find the answer late by decades.
+    // From the year 2100: with this time, the answer would be decades late.
     let answered = event(r#"{"session":"s","time":"2100-01-01T00:00:00Z","kind":"assistant_message","text":"hi"}"#);
     assert!(warden.decide(&answered, Some(at(5))).unwrap().decision.objections.is_empty());
     // Before the year 1970, and from a minute ago.
@@ -376,7 +376,7 @@ fn sessions_may_have_any_name() {
             let mut pay = event(r#"{"kind":"tool_call","tool":"pay","args":{}}"#);
             pay.session = Some(name.as_str().into());
             let action = warden.decide(&pay, Some(at(round))).unwrap().decision.action;
-            // Each pays once: no two names are one session, and none is forgotten.
+            // Each pays once: different names are different sessions, and all are kept.
             assert_eq!(
                 action,
                 if round == 0 { Action::Forward } else { Action::Block },

@@ -1,4 +1,4 @@
-//! Whatever happens between two events, sessions go on as if nothing had, and every decision has one record.
+//! Sessions survive restarts, evictions and failures between two events, and every decision has one record.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -77,7 +77,7 @@ fn lines() -> impl Strategy<Value = String> {
     })
 }
 
-/// What a guard that nothing ever happens to says.
+/// Returns the decisions of a guard without restarts or failures.
 fn undisturbed(events: &[Event]) -> Vec<String> {
     let mut guard = guard();
     events.iter().map(|event| guard.decide(event, None).line()).collect()
@@ -87,7 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_warden_that_comes_back_goes_on(lines in lines()) {
+    fn sessions_survive_warden_restarts(lines in lines()) {
         let events = events(&lines);
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let mut said = Vec::new();
@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(said, undisturbed(&events));
     }
 
-    /// However events are put together, each is decided behind the one before it.
+    /// However events are batched, each is decided after the one before it.
     #[test]
     fn batch_decides_like_single_events(lines in lines(), sizes in prop::collection::vec(1..7usize, 20)) {
         let events = events(&lines);
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn idle_sessions_are_left_to_the_store(lines in lines()) {
+    fn idle_sessions_are_evicted(lines in lines()) {
         let events = events(&lines);
         let mut warden = Warden::open(guard(), Arc::new(MemoryStore::new()), None, options()).unwrap();
         let said: Vec<String> = events.iter().map(|event| warden.decide(event, None).unwrap().line()).collect();
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(said, undisturbed(&events));
     }
 
-    /// A store that fails at some moment, as if the process had died there: whoever was not answered asks again.
+    /// The store fails once, as if the process had died there; the caller retries events without an answer.
     #[test]
     fn every_decision_has_one_record(lines in lines(), fails in 1..30usize) {
         let events = events(&lines);
@@ -177,7 +177,7 @@ proptest! {
     }
 }
 
-/// A store that fails once, before or behind the moment in which it saves.
+/// A store that fails twice in a row: once before it saves, and once after.
 struct Failing {
     inner: Arc<MemoryStore>,
     left: AtomicUsize,
@@ -225,7 +225,7 @@ fn duplicate_event_is_decided_once() {
     assert_eq!(warden.decide(pay, None).unwrap().line(), first.line(), "also behind a crash");
 }
 
-/// Models count their calls anew: an id alone makes an event the same only where nobody can have been answered.
+/// Models reuse the ids of their calls: an event of the same id is a duplicate only if the first had no answer.
 #[test]
 fn repeated_id_is_duplicate_only_after_crash() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -249,7 +249,7 @@ fn repeated_id_is_duplicate_only_after_crash() {
     assert!(!warden.decide(&read, None).unwrap().is_duplicate, "it was answered now");
     assert_eq!(action(&warden.decide(&pay, None).unwrap()), Some(Action::Block));
     assert!(!warden.decide(&read, None).unwrap().is_duplicate, "somebody was answered since");
-    // Of several that were saved together each is said once, in their order.
+    // Each of several answers that were saved together is returned once, in order.
     let said: Vec<String> = warden
         .decide_all(&[pay.clone(), read.clone(), pay.clone()], None)
         .unwrap()
@@ -262,7 +262,7 @@ fn repeated_id_is_duplicate_only_after_crash() {
     let lines: Vec<String> = again.iter().map(|it| it.line()).collect();
     assert_eq!(lines[..3], said);
     assert!(again[..3].iter().all(|it| it.is_duplicate) && !again[3].is_duplicate);
-    // A session that was left to the store for lack of room was answered all the same.
+    // A session that was evicted has been answered.
     for session in ["x", "y", "z", "w"] {
         warden
             .decide(&events(&format!(r#"{{"session":"{session}","kind":"user_message","text":"hi"}}"#))[0], None)

@@ -76,8 +76,8 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
         })
         .collect();
     let events = rego::events(&lines.join("\n"))?;
-    let mut beside_dogwood = dogwood::Both::new(workload.policy, &events)?;
-    let mut beside_rego = rego::Both::new(workload.policy)?;
+    let mut beside_dogwood = dogwood::DogwoodComparison::new(workload.policy, &events)?;
+    let mut beside_rego = rego::RegoComparison::new(workload.policy)?;
     let (ours, few) = (beside_rego.ours(&events), &events[..FEW]);
     if beside_rego.ours(few) != beside_rego.theirs(few)? || ours != beside_dogwood.theirs(&events)? {
         return Err("the engines do not agree".into());

@@ -25,7 +25,7 @@ pub const FOLDERS: [&str; 6] = [
 
 /// A case: a policy with its schemas, and logs with the decisions on them.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct DogwoodCase {
     /// The folder it is in, and its name.
     pub name: String,
     given: PolicyFiles,
@@ -75,7 +75,7 @@ fn platform() -> Result<String, String> {
 }
 
 /// All cases that Dogwood passes.
-pub fn cases() -> Result<Vec<Case>, String> {
+pub fn cases() -> Result<Vec<DogwoodCase>, String> {
     let tests = sources()?.join("tests");
     let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
     let usual_events = read(tests.join("fixtures/request_response.dwschema"))?;
@@ -97,7 +97,7 @@ fn folders(root: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) -> Result<Case, String> {
+fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) -> Result<DogwoodCase, String> {
     let source = |file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         Some(PolicyText::new(&format!("{name}/{file}"), &text))
@@ -118,10 +118,10 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
     };
     let macros = given.macros.iter().chain(&given.policies);
     let is_temporal = macros.clone().any(|file| file.body().contains("temporal"));
-    Ok(Case { name, given, logs, is_temporal, event_schema, action_schema })
+    Ok(DogwoodCase { name, given, logs, is_temporal, event_schema, action_schema })
 }
 
-impl Case {
+impl DogwoodCase {
     /// Carries the case over, judges its logs and compares.
     pub fn run(&self) -> Outcome {
         let imported = match ImportedPolicy::new("dogwood", &self.given) {

@@ -2,7 +2,7 @@
 //!
 //! A report of ten thousand sessions stays small that way, and a difference between two reports is a difference of
 //! lines. Inside strings the characters that some readers take for a line break are written as escapes, and for a page
-//! also those that could end a script or deceive who reads the source.
+//! also those that could end a script or deceive a reader of the source.
 
 use std::io::{self, BufWriter, Write};
 
@@ -52,7 +52,7 @@ impl JsonLayout {
     fn close_bracket<W: Write + ?Sized>(&mut self, out: &mut W, bracket: u8) -> io::Result<()> {
         let has_line = self.has_elements && self.depth <= self.levels;
         self.depth = self.depth.saturating_sub(1);
-        // Whatever ended is an element of what is still open.
+        // The value that ended is an element of the enclosing one.
         self.has_elements = true;
         if has_line {
             self.break_line(out)?;

@@ -1,8 +1,8 @@
 //! A report as JUnit XML, for build servers.
 //!
 //! Readers of JUnit show a tree of suites with their failures on top, so a property is a suite, and each session that
-//! breaks it is a failed test with the witness as its text. A session all of whose findings are accepted is skipped.
-//! The sessions that break nothing are one passed test for each property, named alike in every run: a test for each
+//! violates it is a failed test with the witness as its text. A session all of whose findings are accepted is skipped.
+//! The sessions without violations are one passed test for each property, named alike in every run: a test for each
 //! would be hundreds of thousands. Files that could not be read whole are errors in a suite of their own.
 
 use std::io::{self, BufWriter, Write};
@@ -161,7 +161,7 @@ fn property_suite<'a>(
     TestSuite { name: &property.id, properties, cases }
 }
 
-/// Returns one session that breaks a property.
+/// Returns one session that violates a property.
 fn session_case(property: &Property, findings: &[&Finding]) -> Option<TestCase> {
     let open: Vec<&Finding> = findings.iter().copied().filter(|finding| finding.suppressed.is_none()).collect();
     let shown = open.first().or(findings.first())?;

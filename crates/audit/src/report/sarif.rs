@@ -135,7 +135,7 @@ struct SarifResults<'a> {
 
 impl Serialize for SarifResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Where one result tells its suppressions, the others must say that they have none.
+        // If one result lists its suppressions, the others must say that they have none.
         let tells = self.report.findings.iter().any(|finding| finding.suppressed.is_some());
         serializer.collect_seq(self.report.findings.iter().map(|finding| self.result_object(finding, tells)))
     }
@@ -286,7 +286,7 @@ fn end_sentence(text: &str) -> String {
     }
 }
 
-/// Escapes a text for a reader of SARIF, to whom `[words](target)` would be a link.
+/// Escapes a text for SARIF, where `[words](target)` would be a link.
 fn escape_links(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(escape_hidden).collect();
     lines.join("\n").replace("](", "] (")

@@ -1,6 +1,6 @@
 //! A report for a terminal, in the manner of a compiler's diagnostics.
 //!
-//! A finding says what happened, which property that breaks and where, shows the events that prove it with their
+//! A finding says what happened, which property that violates and where, shows the events that prove it with their
 //! numbers in the margin, and closes with what was owed, what to do instead, and the property's source. Findings of one
 //! event that differ only in their values are shown once. Color only repeats the words.
 

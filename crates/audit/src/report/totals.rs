@@ -9,7 +9,7 @@ use super::{Report, SessionReport};
 use lictor_judge::finding::Finding;
 use lictor_policy::{Property, Severity};
 
-/// Returns the totals.
+/// The totals of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Files that were read.

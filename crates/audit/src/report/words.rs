@@ -58,8 +58,8 @@ pub(super) fn describe_occasion(finding: &Finding) -> String {
     }
 }
 
-/// Describes what happened, for the headline of a finding: `tool_call send_email breaks`. No content: only the kind of the
-/// deciding event and its tool.
+/// Describes what happened, for the headline of a finding: `tool_call send_email breaks`. It names only the kind of the
+/// deciding event and its tool, no content.
 pub(super) fn describe_cause(finding: &Finding) -> String {
     let event = describe_event(finding.kind.name(), finding.tool.as_deref());
     match finding.decided {

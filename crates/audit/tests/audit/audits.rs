@@ -1,4 +1,4 @@
-//! Whole audits: what they find depends on the logs and the policy, and on nothing else.
+//! Whole audits: the findings depend on the logs and the policy alone.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -119,7 +119,7 @@ proptest! {
         let (mut one, mut other) = (Session::new(&mut judge, "s"), Session::new(&mut judge, "s"));
         for event in &events {
             let proposal = one.propose(&mut judge, event);
-            // What was not committed never was.
+            // A proposal that is not committed changes nothing.
             let again = one.propose(&mut judge, event);
             prop_assert_eq!(prints(&proposal.findings), prints(&again.findings));
             let committed = one.commit(&mut judge, again).unwrap();
@@ -160,7 +160,7 @@ fn baseline_findings_are_not_reported_again() {
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
     let again = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
     assert_eq!((again.findings.len(), again.known), (0, 3));
-    // One more payment is one more finding, whatever precedes it.
+    // One more payment is one more finding, independent of the events before it.
     let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
     let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();

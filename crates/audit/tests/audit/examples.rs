@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Material that is not ours to copy lies beside the workspace; none where it is absent, said aloud.
+/// Material that we may not copy is beside the workspace; returns `None`, with a message, if it is missing.
 #[expect(clippy::print_stderr, reason = "a test that skips says so")]
 fn shared(path: &str) -> Option<PathBuf> {
     let path = root().join("../shared").join(path);

@@ -1,4 +1,4 @@
-//! Every event is decided before it takes effect, and what is stopped leaves no trace.
+//! Every event is decided before it takes effect, and a blocked event is not in the trace.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -277,7 +277,7 @@ properties:
     assert_described(&late_line(&late[0]));
 }
 
-/// Lines of calls and messages, some of which break something.
+/// Lines of calls and messages, some of which violate something.
 fn lines() -> impl Strategy<Value = String> {
     let line = (0..9usize, 0..3usize).prop_map(|(what, session)| {
         let what = match what {
@@ -299,15 +299,16 @@ fn lines() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// The accepted trace is what went on, as it went on: judged by itself it breaks nothing that would have stopped it.
+    /// The accepted trace holds the forwarded events as they were forwarded. Judged by itself it violates nothing that
+    /// would have been blocked.
     #[test]
     fn blocked_event_leaves_accepted_trace_unchanged(lines in lines()) {
         let mut guard = guard(RULES);
         let mut accepted: Vec<(String, Event)> = Vec::new();
         for decision in decisions(&mut guard, &lines) {
             for decision in std::iter::once(&decision).chain(&decision.settled) {
-                prop_assert_eq!(decision.step.is_some(), decision.action.goes_on());
-                if decision.action.goes_on() {
+                prop_assert_eq!(decision.step.is_some(), decision.action.takes_effect());
+                if decision.action.takes_effect() {
                     let event = decision.rewritten.as_deref().unwrap_or(&decision.event).clone();
                     let name = event.session.clone().unwrap_or_default().to_string();
                     let before = accepted.iter().filter(|(session, _)| *session == name).count();
@@ -364,7 +365,7 @@ proptest! {
         }
     }
 
-    /// What was redacted needs no redaction.
+    /// A redacted event needs no further redaction.
     #[test]
     fn redaction_is_idempotent(lines in lines()) {
         for decision in decisions(&mut guard(RULES), &lines) {
@@ -511,7 +512,7 @@ fn redaction_covers_person_in_object_key() {
     assert!(!rewritten.contains("dana") && rewritten.contains(r#""x":1"#), "{rewritten}");
     let message = decided[1].message.as_ref().unwrap();
     assert!(!message.contains("dana") && message.contains("somebody"), "{message}");
-    // As many as there are, each member stays one of its own.
+    // However many members there are, none is lost by a duplicate name.
     let keys: Vec<String> = (0..2_000).map(|number| format!("\"d{number}@example.com\":{number}")).collect();
     let subjects: Vec<String> = (0..2_000).map(|number| format!("\"d{number}@example.com\"")).collect();
     let lines = format!(
@@ -524,7 +525,8 @@ fn redaction_covers_person_in_object_key() {
     assert_eq!(rewritten.result.as_ref().unwrap().as_object().unwrap().len(), 2_000);
 }
 
-/// Of a value whose duty an event meets nothing is in doubt, although others would break theirs by it.
+/// An event that meets the obligation of one value leaves nothing unknown for it, although other values would be
+/// violated.
 #[test]
 fn fulfilled_duty_is_not_unknown() {
     let mut guard = guard(
@@ -561,7 +563,7 @@ fn approval_answers_one_call_only() {
         let again = decisions(&mut guard, &pay(id, 1));
         assert!(!handles.contains(&again[0].approval_id.as_deref().unwrap()) || !id.is_empty());
     }
-    // A model may call its call as we would.
+    // The model may choose the id that we would generate.
     let asked = decisions(&mut guard(policy), &(pay("\"id\":\"ask-1\",", 900_000) + &pay("", 900)));
     assert_ne!(asked[0].approval_id, asked[1].approval_id);
 }

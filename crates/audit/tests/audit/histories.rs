@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 const KINDS: [&str; 4] = ["subject", "principal", "agent", "global"];
 
-/// A rule that must be asked first, a sum, a deadline, and one that starts anew.
+/// A required earlier event, a sum, a deadline, and a property that restarts.
 fn policy(history: &str) -> String {
     format!(
         r#"
@@ -51,7 +51,7 @@ fn judge(history: &str) -> Judge {
     MADE.with_borrow_mut(|made| made.entry(history.to_owned()).or_insert_with(make).fork())
 }
 
-/// An event in a session; every one names its owners, so that who owns it does not depend on the session.
+/// An event in a session. Each names its owners, so that they do not depend on the session.
 #[derive(Clone, Debug)]
 struct Step {
     session: usize,
@@ -92,7 +92,7 @@ fn events(lines: &[String]) -> Vec<Event> {
     events
 }
 
-/// Which property was broken, decided by what, at which line.
+/// The violated property, what decided it, and the line.
 type Broken = BTreeSet<(String, String, u32)>;
 
 fn told<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Broken {

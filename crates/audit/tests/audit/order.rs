@@ -1,5 +1,5 @@
-//! Numbered events: whatever order they come in, the verdict is that of the sorted session; and where some are missing, it
-//! is the one that every way they could have been agrees on.
+//! Numbered events: the verdict does not depend on the order in which they come. If some are missing, it is the verdict
+//! that all possible missing events agree on.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -55,7 +55,7 @@ fn options(window: usize, threads: usize, chunk: usize) -> AuditOptions {
     }
 }
 
-/// What a report says of sessions and findings, but for lines, which are where they are.
+/// Returns the sessions and findings of a report, without line numbers.
 fn told(report: &Report) -> String {
     let mut text = String::new();
     let mut sessions: Vec<_> = report.sessions.iter().collect();
@@ -280,7 +280,8 @@ fn gap_makes_only_dependent_properties_inconclusive() {
     let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
     let verdicts = outcomes(&report, 0);
     let of = |id: &str| verdicts.iter().find(|(name, _)| name == id).unwrap().1;
-    // The missing events may have approved the payment, erased somebody, called tools; an answer came whatever they were.
+    // The missing events may have approved the payment, erased a person's data or called tools. The answer is there in
+    // every case.
     assert_eq!(of("approved"), Verdict::Inconclusive);
     assert_eq!(of("forgotten"), Verdict::Inconclusive);
     assert_eq!(of("few"), Verdict::Inconclusive);
@@ -386,7 +387,7 @@ fn early_live_event_gets_response_for_unknown() {
                 format!("{}{}", decision.action.name(), gap.unwrap_or_default())
             })
             .collect();
-        // The approval may be missing, and then it is there; what comes late is decided on as it comes. Histories across
+        // First the approval may be missing, then it comes. A late event is decided when it arrives. Histories across
         // sessions are in doubt after a gap until an event is forwarded.
         let expected =
             ["forward", "block missing 2-3", "steer", "forward", "forward late 3-3", "steer missing 7-8", "forward"];

@@ -1,4 +1,4 @@
-//! Clocks that do not agree: a verdict that is definite is the one by whatever the clocks were wrong by.
+//! Clocks that do not agree: a definite verdict holds for all clock errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
 //! Places the boxes and arrows of a small graph, from left to right.
 //!
-//! After Sugiyama, Tagawa and Toda (1981): boxes stand in columns by their distance from the first one; between two
+//! After Sugiyama, Tagawa and Toda (1981): boxes are in columns by their distance from the first one; between two
 //! columns of boxes lies a column of labels, so that no label covers anything; an arrow that passes a column has a
 //! place of its own there. The order in a column follows the neighbors, and heights are the least-squares fit to the
 //! neighbors' heights that keeps the order.

@@ -260,7 +260,7 @@ fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
     lines
 }
 
-/// Text inside of an element.
+/// Escapes a text for use inside an element.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! Times to the nanosecond, and faults at their exact place.
+//! Times are exact to the nanosecond, and faults have their exact place.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn time(json: &str) -> Option<i64> {
     }
 }
 
-/// The places of everything that is wrong with a line.
+/// Returns the places of all faults of a line.
 fn places(line: &str) -> Vec<String> {
     match read(line).pop() {
         Some(TraceLine::Bad(complaints)) => {

@@ -1,4 +1,4 @@
-//! A guard that is killed at any moment continues as if nothing had happened; unanswered events are sent again.
+//! A guard that is killed at any moment continues without loss; the client retries unanswered events.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -39,7 +39,7 @@ fn spawn_guard(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// A small generator of its own.
+/// Returns the next number of a small random generator.
 fn next_random(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 33

@@ -38,7 +38,7 @@ struct Project {
     has_keeper: bool,
 }
 
-/// What a hook answered.
+/// The answer of a hook.
 #[derive(Debug)]
 struct Answer {
     exit: Option<i32>,
@@ -68,7 +68,7 @@ impl Project {
         command
     }
 
-    /// What a client passes, with what is the same in all its questions.
+    /// Returns the input of a hook call, including the fields that every call has.
     fn input(&self, hook: &str, more: Value) -> Value {
         let mut input = json!({
             "session_id": "s1",
@@ -104,12 +104,12 @@ impl Project {
 
     fn ask_with(&self, arguments: &[&str], input: &str) -> Answer {
         let mut child = self.command(arguments).spawn().unwrap();
-        // A hook that gives up early need not read all of it.
+        // A hook that fails early may not read all of it.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap().into()
     }
 
-    /// What the ledger holds.
+    /// Returns the records of the ledger.
     fn records(&self) -> Vec<Value> {
         let log = self.path().join(".lictor/log");
         let shown = lictor(&["log", "show", log.to_str().unwrap(), "--format", "jsonl"]);
@@ -117,7 +117,7 @@ impl Project {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// How many decisions the ledger holds; it must verify.
+    /// Returns how many decisions the ledger holds; it must verify.
     fn decisions(&self) -> usize {
         let log = self.path().join(".lictor/log");
         let log = log.to_str().unwrap();
@@ -139,7 +139,7 @@ impl From<Output> for Answer {
 }
 
 impl Answer {
-    /// What was printed, for an answer that the client reads.
+    /// Returns the JSON output, which the client reads.
     fn json(&self) -> Value {
         assert_eq!(self.exit, Some(0), "{self:?}");
         serde_json::from_str(&self.output).unwrap_or_else(|_| panic!("{self:?}"))
@@ -154,7 +154,7 @@ impl Answer {
         self.json()["hookSpecificOutput"].clone()
     }
 
-    /// Whether a call is not carried out, for a reason.
+    /// Whether the call is denied with a reason.
     fn is_denied(&self) -> bool {
         let said = self.specific();
         said["permissionDecision"] == "deny" && !said["permissionDecisionReason"].as_str().unwrap().trim().is_empty()
@@ -165,7 +165,7 @@ fn lictor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lictor")).args(arguments).output().unwrap()
 }
 
-/// A reference that is not part of the project.
+/// Returns a reference file that is not part of the project, if it exists.
 fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/formats").join(name);
     if path.exists() {

@@ -11,14 +11,14 @@ fn lictor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lictor")).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a command prints that ends well.
+/// Returns the output of a command that must succeed.
 fn good(arguments: &[&str]) -> String {
     let output = lictor(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A ledger with three records besides the first, and its key.
+/// Creates a ledger with three records besides the first, and returns its key.
 fn ledger(log: &Path) -> String {
     let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
     let ledger = Ledger::open(log, LedgerOptions::new(jiff::Timestamp::now)).unwrap();
@@ -154,8 +154,8 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-/// A ledger in several files, of the decisions on two sessions: `a` approves a payment at its third event, which is the
-/// record 3, and pays at record 6; `b` begins at record 7.
+/// Creates a ledger in several files with the decisions on two sessions: `a` approves a payment at its third event,
+/// which is record 3, and pays at record 6; `b` begins at record 7.
 fn decisions(log: &Path) -> String {
     let key = good(&["log", "create", log.to_str().unwrap(), "--origin", "example.com/agents"]);
     let options = LedgerOptions::new(jiff::Timestamp::now).segment_bytes(900);

@@ -23,7 +23,7 @@ properties:
   - {id: resources, says: No addresses from resources., formula: 'always !(retrieval & carries("email"))', respond: redact}
 "#;
 
-/// A folder with a policy, where servers write down what was entered.
+/// A folder with a policy, where servers record which tools were entered.
 struct Place {
     folder: TempDir,
 }
@@ -56,13 +56,13 @@ impl Place {
         words.into_iter().map(str::to_owned).chain(["--log".to_owned(), file("log")]).collect()
     }
 
-    /// What was entered, one line a tool.
+    /// Returns the names of the entered tools.
     fn entered(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.path().join("entered")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// A program with the place where servers write.
+    /// Returns the command of a program, with the path that servers write to.
     fn program(&self, words: &[String]) -> Command {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env("ENTERED", self.path().join("entered"));
@@ -94,7 +94,7 @@ impl Place {
         (Running(child), url)
     }
 
-    /// What the records of the ledger say, and that it verifies.
+    /// Returns the bodies of the ledger's records; it must verify.
     fn records(&self) -> Vec<Value> {
         let log = self.path().join("log").display().to_string();
         let run = |arguments: &[&str]| Command::new(env!("CARGO_BIN_EXE_lictor")).args(arguments).output().unwrap();
@@ -120,7 +120,7 @@ fn check_outcomes(outcomes: &Value, place: &Place) {
     assert_eq!(outcomes["resource"], "of [redacted]");
     assert!(!failed("change"), "{outcomes}");
     assert!(failed("changed") && text("changed").contains("asi04"), "{outcomes}");
-    // What was not allowed was never entered.
+    // Denied calls were never entered.
     let entered = place.entered();
     assert_eq!(entered, ["weather", "send hello [redacted]", "find", "delete x", "change", "address"]);
     let records = place.records();

@@ -54,7 +54,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A golden file with what its commands bring now.
+/// Returns a golden file with the present output of its commands.
 fn replayed(golden: &str) -> String {
     let mut text_now = String::new();
     let mut in_head = true;

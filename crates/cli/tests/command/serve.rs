@@ -22,13 +22,13 @@ fn refused(folder: &std::path::Path, args: &[&str], key: Option<&str>) -> String
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// What `deploy/` holds is taken by those who are to take it.
+/// `lictor check` and systemd accept the files of `deploy/`.
 #[test]
 fn deploy_files_are_valid() {
     let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let checked = lictor(&deploy, &["check", "lictor.yaml"]).output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
-    // systemd wants the program to be there.
+    // systemd checks that the program exists.
     let unit = std::fs::read_to_string(deploy.join("lictor.service")).unwrap();
     let (installed, built) = ("/usr/local/bin/lictor", env!("CARGO_BIN_EXE_lictor"));
     assert!(unit.contains(installed));
@@ -40,7 +40,7 @@ fn deploy_files_are_valid() {
             let said = String::from_utf8_lossy(&verified.stderr);
             assert!(verified.status.success() && !said.contains("lictor.service"), "{said}");
         }
-        // Past the test harness, which would keep it to itself.
+        // Not with `eprintln!`, which the test harness would capture.
         Err(error) => {
             let message = format!("\nSKIPPED: systemd-analyze cannot be run, so the unit is not verified: {error}\n");
             std::io::stderr().write_all(message.as_bytes()).unwrap();
@@ -88,7 +88,7 @@ fn check_reports_gateway_section_errors() {
     assert!(said.contains("2 errors"), "{said}");
 }
 
-/// A gateway that runs; ended when dropped.
+/// A running gateway, which is stopped when this is dropped.
 struct Running {
     child: Child,
     lines: BufReader<ChildStderr>,

@@ -1,7 +1,7 @@
 //! Transcripts of HTTP: requests and responses one after the other, as text.
 //!
-//! A message begins with its request line or status line and continues to the next one, whatever length its headers
-//! claim: transcripts are edited by hand. Of the headers only the content type counts.
+//! A message begins with its request line or status line and continues to the next one. Content-Length is ignored:
+//! transcripts are edited by hand. Of the headers only the content type counts.
 
 use std::ops::Range;
 

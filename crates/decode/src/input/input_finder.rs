@@ -20,7 +20,7 @@ const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
 
 /// Returns the inputs that paths name, in the order of the paths and sorted within a directory.
 ///
-/// A file is read whatever its name. From a directory and the ones below it the logs are read: not hidden, and named
+/// A named file is always read. From a directory and the ones below it only logs are read: not hidden, and named
 /// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.txt` or `.log`, each also as `.gz` or `.zst`. `*`, `?` and
 /// `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
 /// temporary file. A file that is named twice is read once.

@@ -67,7 +67,7 @@ pub(super) fn detect_layout(bytes: &[u8], enough: bool) -> Option<Layout> {
         let is_list = first[0] == b'[' && matches!(element, Some(b'{' | b'[' | b']'));
         return Some(if is_list && second.is_none() { Layout::Values } else { Layout::JsonLines });
     }
-    // A first line that breaks off, where no line can break, before one that is whole.
+    // A truncated first line before a whole one.
     let breaks = !matches!(first.last(), Some(b'[' | b'{' | b',' | b':'));
     match second {
         Some(second) if breaks && second.at_margin && second.is_whole_object()? => Some(Layout::JsonLines),

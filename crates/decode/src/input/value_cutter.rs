@@ -1,8 +1,8 @@
 //! JSON values that span lines: documents, and the elements of a list.
 //!
 //! The scanner looks at brackets and strings only; the JSON reader judges the rest. It recovers after damage: a string
-//! ends with its line at the latest, and a bracket at the very beginning of a line, where JSON allows none, begins a new
-//! record.
+//! ends with its line at the latest, and a bracket at the very beginning of a line, where JSON allows none, begins a
+//! new record.
 
 use memchr::memchr3;
 

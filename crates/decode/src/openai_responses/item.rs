@@ -92,7 +92,7 @@ fn read_approval_request(item: &Json) -> Event {
 fn read_approval(item: &Json) -> Event {
     let kind = match item.get("approve").and_then(Json::as_bool) {
         Some(true) => Kind::Approval,
-        // Whatever is not a yes is a no.
+        // Anything but a yes is a no.
         _ => Kind::Denial,
     };
     let mut event = Event::new(kind);

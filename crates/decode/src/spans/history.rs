@@ -135,8 +135,8 @@ impl History {
         place
     }
 
-    /// Emits the answer to a call. A repeated answer only adds content that the first one lacked: many tools record that
-    /// they answered, and only the next input has the content.
+    /// Emits the answer to a call. A repeated answer only adds content that the first one lacked: many tools record
+    /// that they answered, and only the next input has the content.
     pub(super) fn take_answer(&mut self, place: usize, mut event: Event, events: &mut Vec<Event>) {
         let call = &mut self.calls[place];
         match call.answer {
@@ -230,7 +230,8 @@ impl History {
         }
     }
 
-    /// Completes a call of a tool's span with what the model's request has: the id, and the arguments if they are missing.
+    /// Completes a call of a tool's span with what the model's request has: the id, and the arguments if they are
+    /// missing.
     fn complete_call(&mut self, place: usize, event: Event, events: &mut [Event]) {
         let (exact, alike) = (self.hash_exact(&event), self.hash_alike(&event));
         let call = &mut self.calls[place];

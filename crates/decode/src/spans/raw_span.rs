@@ -206,8 +206,8 @@ fn first_time(object: &Object, keys: &[&str]) -> Option<Time> {
     })
 }
 
-/// Returns a number as a time in nanoseconds if its key names the unit, or if it is too large for any other. Zero is how
-/// protobuf leaves a time out.
+/// Returns a number as a time in nanoseconds if its key names the unit, or if it is too large for any other. Zero is
+/// how protobuf leaves a time out.
 fn read_nanoseconds(key: &str, value: i64) -> Option<Time> {
     let is_named = key.ends_with("Nano") || key.ends_with("_nano");
     (value > 0 && (is_named || value > 100_000_000_000_000_000)).then_some(Time(value))

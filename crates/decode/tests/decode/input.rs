@@ -1,4 +1,4 @@
-//! Bytes and paths are read as records, whatever the bytes are.
+//! Any bytes and paths are read as records.
 //!
 //! | file | result |
 //! |---|---|

@@ -51,7 +51,7 @@ pub(crate) fn lines(decoded: &DecodedEvents) -> String {
     text
 }
 
-/// An event in a line: its kind, and whatever it has.
+/// An event in a line: its kind, and its other fields.
 pub(crate) fn line(event: &Event) -> String {
     let mut line = event.kind.to_string();
     let mut field = |name: &str, value: Option<String>| {

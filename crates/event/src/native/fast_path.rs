@@ -1,7 +1,7 @@
 //! The fast path for well-formed lines: read straight into their event.
 //!
-//! Nearly all lines are. Any other, be it only for a `null` or an escape in a key, is left to the full decoder, which
-//! reports the mistake or returns the same event.
+//! Nearly all lines are well formed. Any other line, even with just a `null` or an escape in a key, goes to the full
+//! decoder, which reports the mistake or returns the same event.
 
 use crate::{Arguments, Event, Kind, parse_time};
 use lictor_json::{Json, MemberReader, Object};
@@ -23,7 +23,7 @@ pub(super) fn read_session(text: &str) -> Option<&str> {
 /// How many members without a field the fast path reads.
 const MAX_OTHER_MEMBERS: usize = 32;
 
-/// Reads a line into an empty event. On none the line needs the full decoder, and the event must not be used.
+/// Reads a line into an empty event. On `None` the line needs the full decoder, and the event must not be used.
 pub(super) fn read_event(text: &str, event: &mut Event) -> Option<()> {
     let mut line = MemberReader::open(text)?;
     let mut seen: u32 = 0;

@@ -197,7 +197,7 @@ fn arguments_in_string_are_parsed_once() {
     assert_eq!(from(r#""{\"a\":1}""#), Arguments::Value(Json::from(r#"{"a":1}"#)));
 }
 
-/// What the other reader makes of the same value; floats may differ in their last bit.
+/// Whether the other reader gives the same value; floats may differ in their last bit.
 fn same(ours: &Json, theirs: &serde_json::Value) -> bool {
     match (ours, theirs) {
         (Json::Null, serde_json::Value::Null) => true,

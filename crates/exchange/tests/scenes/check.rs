@@ -1,10 +1,10 @@
-//! Scenes as data: what they say, and whether what was seen is as they say.
+//! Reads the scenes, and compares a turn with its expectations.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) upstream: Option<String>,
@@ -13,7 +13,7 @@ pub(crate) struct Seen {
     pub(crate) client: String,
 }
 
-/// All scenes of a folder, by their names.
+/// Returns all scenes of a folder, with their names.
 pub(crate) fn scenes(folder: &Path) -> Vec<(String, Value)> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let name = |file: &Path| file.file_stem().unwrap().to_string_lossy().into_owned();
@@ -28,18 +28,18 @@ pub(crate) fn strings(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap())
 }
 
-/// The policy of a scene.
+/// Returns the policy of a scene.
 pub(crate) fn policy(scene: &Value) -> String {
     strings(&scene["policy"]).collect::<Vec<_>>().join("\n")
 }
 
-/// The id of the approval that the client was told.
+/// Returns the approval id that the client got.
 pub(crate) fn approval_id(seen: &Seen) -> &str {
     let (_, rest) = seen.client.split_once("Approval id: ").unwrap();
     rest.split_once(". Make").unwrap().0
 }
 
-/// Complains about what is not as the scene says.
+/// Compares a turn's result with its expectations; the error names the first difference.
 pub(crate) fn check(turn: &Value, seen: &Seen) -> Result<(), String> {
     let expect = |is_true: bool, what: &str| if is_true { Ok(()) } else { Err(format!("{what}\n{seen:#?}")) };
     expect(seen.status == turn["status"].as_u64().unwrap_or(200), "status")?;

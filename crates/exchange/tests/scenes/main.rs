@@ -1,4 +1,4 @@
-//! The scenes in `scenes/`, driven by a guard within the process. The gateway and the Python package run the same files.
+//! The scenes in `scenes/`, driven by a guard in this process. The gateway and the Python package run the same files.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -69,7 +69,7 @@ impl Scene {
         client
     }
 
-    /// Answers the approval whose id the client was told.
+    /// Answers the approval whose id the client got.
     fn answer(&mut self, seen: &Seen, answer: &str) {
         let id = approval_id(seen);
         let mut event = Event::new(if answer == "approve" { Kind::Approval } else { Kind::Denial });

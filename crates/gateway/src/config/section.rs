@@ -1,4 +1,4 @@
-//! The section `gateway:` of a policy file, read strictly: what is not known is refused, all of it at once.
+//! The section `gateway:` of a policy file, read strictly: unknown keys are errors, and all errors are reported.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use lictor_json::{Json, Object};
 use super::{Config, GatewayLimits};
 use crate::identity::{EVERYBODY, KeyHash};
 
-/// What is wrong with a section, one sentence for each mistake.
+/// The errors of a section, one sentence each.
 pub type ConfigErrors = Vec<String>;
 
 const KEYS: [&str; 12] = [
@@ -29,7 +29,7 @@ const KEYS: [&str; 12] = [
 ];
 
 impl Config {
-    /// Takes over what a section says, in place of what is here.
+    /// Replaces the settings that a section has.
     pub fn take_over(&mut self, section: &Json) -> Result<(), ConfigErrors> {
         let mut reading = Reading { mistakes: Vec::new() };
         match section.as_object() {
@@ -132,7 +132,7 @@ impl Reading {
         })
     }
 
-    /// Keys by their hashes. A key in the clear is a mistake: configurations are copied, and shown, and kept.
+    /// Reads hashes of keys. A key in plain text is an error: configurations are copied, shown and archived.
     fn keys(&mut self, place: &str, value: &Json) -> Vec<KeyHash> {
         let mut keys = Vec::new();
         for text in self.texts(place, value) {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_says_everything() {
+    fn config_section_is_read() {
         let key = KeyHash::of("k");
         let text = format!(
             r#"{{"listen":"0.0.0.0:80","upstream":"https://a.example/x","tenants":{{"acme":["{key}"]}},"shadow":true,

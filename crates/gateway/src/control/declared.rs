@@ -1,8 +1,7 @@
-//! What the application declares on a person's behalf, from its own ledger of consents: never what somebody claims in a
-//! chat.
+//! Declarations of the application about persons, from its own records of consents. Claims in a chat are none.
 //!
-//! A declaration that names a session becomes an event of that session. One that names none becomes an event of the
-//! tenant's own session of declarations: it counts for properties whose history is that of a person, and for no others.
+//! A declaration with a session becomes an event of that session. One without becomes an event of the tenant's own
+//! session of declarations: only properties over the history of a person see it.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use crate::identity::{Caller, EVERYBODY, KeyHash, Origin};
 /// Members that say which session an event belongs to.
 const WHERE: [&str; 4] = ["tenant", "session", "key", "session_name"];
 
-/// A person gave, refused or withdrew consent.
+/// Declares that a person gave, refused or withdrew consent.
 pub(super) async fn consent(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     super::text(body, "subject")?;
     if body.get("granted").and_then(Json::as_bool).is_none() {
@@ -34,9 +33,9 @@ pub(super) async fn consent(gateway: &Arc<Gateway>, body: &Json) -> Result<Respo
     declare(gateway, "consent", body).await
 }
 
-/// A person is to be forgotten: a fact for the policy, and the end of their key in the ledger.
+/// Declares an erasure: an event for the policy, and the destruction of the person's key in the ledger.
 pub(super) async fn erasure(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
-    // The ledger knows persons as they are compared.
+    // The ledger names persons in their normalized form.
     let subject = person(super::text(body, "subject")?).into_owned();
     only(body, &["subject", "id", "by"])?;
     let answer = declare(gateway, "erasure", body).await?;
@@ -51,7 +50,7 @@ pub(super) async fn erasure(gateway: &Arc<Gateway>, body: &Json) -> Result<Respo
     }
 }
 
-/// Any other event that the application vouches for: a handoff, a retrieval, a kind of its own.
+/// Declares any other event of the application: a handoff, a retrieval, a kind of its own.
 pub(super) async fn event(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
     let kind = super::text(body, "kind")?.to_owned();
     declare(gateway, &kind, body).await
@@ -97,10 +96,10 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
     let decisions = gateway.judges.decide(tenant, vec![event]).await?;
     let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
     let said = json!({"decision": decision.action.name(), "message": decision.message, "session_name": session});
-    Ok(error_response::value(if decision.action.goes_on() { 200 } else { 409 }, &said))
+    Ok(error_response::value(if decision.action.takes_effect() { 200 } else { 409 }, &said))
 }
 
-/// The session that a declaration is about.
+/// Returns the session of a declaration.
 fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, ErrorResponse> {
     if let Some(name) = body.text("session_name") {
         let is_name = name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -121,7 +120,7 @@ fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, Error
     Ok(gateway.namer.name(&caller, Origin::Header, id))
 }
 
-/// An event as a line of Lictor's own format.
+/// Reads an event in Lictor's own format.
 fn read_event(value: Json) -> Option<Event> {
     LogRecord { value, file: "-".into(), line: 0, index: 0 }.stored_event().ok()
 }

@@ -1,4 +1,4 @@
-//! Drives an exchange over HTTP: each step that [`lictor_exchange`] asks for is done here.
+//! Drives an exchange over HTTP: performs each step of [`lictor_exchange`].
 //!
 //! Sessions are in the store, decisions come from the warden of the tenant, the model is the upstream.
 
@@ -35,16 +35,16 @@ use crate::telemetry::{Outcome, Span};
 use crate::upstream;
 use crate::waiting::Waiting;
 
-/// How often a call that waits is looked up, for answers that another gateway was given.
+/// How often a pending approval is looked up, since another gateway may get the answer.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How many bytes of a stream are judged and written together at most.
 const MAX_JOINED_BYTES: usize = 16 << 10;
 
-/// Where in a body an application may name the session.
+/// The metadata keys of a body by which an application may name the session.
 const SESSION_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
 
-/// What an exchange with a model has under its hands.
+/// The state of the driver of one exchange.
 #[derive(Default)]
 struct Driver {
     session: String,
@@ -57,7 +57,7 @@ struct Driver {
     /// The end of the stream, if it arrived together with bytes.
     stream_end: Option<StepResult>,
     counts: ExchangeCounts,
-    /// How the exchange ends by a failure that is not the client's.
+    /// How the exchange ends because of a failed step.
     outcome: Option<Outcome>,
 }
 
@@ -94,7 +94,7 @@ impl HttpExchange {
         }
     }
 
-    /// Does a step.
+    /// Performs a step.
     async fn perform(&mut self, driver: &mut Driver, step: ExchangeStep) -> Result<StepResult, Stop> {
         if !matches!(step, ExchangeStep::Load { .. } | ExchangeStep::Decide(_) | ExchangeStep::Save(_)) {
             driver.turn = None;
@@ -158,11 +158,11 @@ impl HttpExchange {
         if end == ExchangeEnd::ClientGone {
             return Err(Stop::Gone);
         }
-        // An answer that is dropped without its end breaks off for the client, too.
+        // Pieces that are dropped without an end break the client's connection, too.
         let Some(pieces) = self.pieces.take().filter(|_| end != ExchangeEnd::Cut) else { return Ok(()) };
         match pieces.end().await {
             Err(_) if end == ExchangeEnd::Truncated => Err(Stop::Gone),
-            // A client that has all of it may be gone by now.
+            // A client that has the whole answer may have disconnected.
             _ => Ok(()),
         }
     }
@@ -177,7 +177,7 @@ impl HttpExchange {
         driver.counts = counts;
     }
 
-    /// The body of the request, decompressed.
+    /// Reads the body of the request, decompressed.
     async fn read_request(&mut self, body: Incoming) -> Result<Bytes, Stop> {
         let limits = self.gateway.config.limits;
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
@@ -246,7 +246,7 @@ impl HttpExchange {
                 gateway.sessions.load_fresh(tenant, session).await?;
                 return Ok(StepResult::Conflict);
             }
-            // A retry finds things as they were.
+            // The memory is rolled back, so that a retry finds the same state.
             Err(unavailable) => {
                 InFlight::look_up(gateway, &self.account).await?;
                 gateway.sessions.roll_back(tenant, session, &driver.memory).await?;
@@ -262,7 +262,7 @@ impl HttpExchange {
         Ok(StepResult::Decided { decisions: decided.decisions, is_next })
     }
 
-    /// The kinds and ids of events, for spans.
+    /// Returns the kinds and ids of events, for spans.
     fn about(&self, events: &[Event]) -> Vec<(String, Option<String>)> {
         let about = |event: &Event| (event.kind.name().to_owned(), event.id.as_ref().map(ToString::to_string));
         match self.gateway.spans.are_wanted() {
@@ -309,7 +309,7 @@ impl HttpExchange {
         let until = Instant::now() + self.gateway.config.limits.approval;
         for id in ids {
             while Instant::now() < until {
-                // A grant is not for a client that has gone: it may send the request again.
+                // The grant is kept for the retry of a client that has disconnected.
                 if self.is_gone() {
                     return Err(Stop::Gone);
                 }
@@ -334,7 +334,7 @@ impl HttpExchange {
         let streams = header("content-type").trim().to_ascii_lowercase().starts_with("text/event-stream");
         let is_packed = !matches!(header("content-encoding").trim(), "" | "identity");
         if !head.status.is_success() {
-            // An error of the upstream, in its own words: it holds nothing that an agent says or does.
+            // An error of the upstream has nothing that an agent says or does, so it is forwarded unchanged.
             let bytes = self.read_reply(&head, body).await?;
             self.send_body(head.status, &head.headers, bytes)?;
             self.account.ends(Outcome::UpstreamError, None);
@@ -366,7 +366,7 @@ impl HttpExchange {
         Ok(StepResult::Reply(bytes))
     }
 
-    /// The body of a reply, decompressed.
+    /// Reads the body of a reply, decompressed.
     async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<Bytes, Stop> {
         let limits = self.gateway.config.limits;
         let reading = body::read(body, limits.body, limits.answer);
@@ -395,7 +395,7 @@ impl HttpExchange {
         Err(Stop::Tell(outcome, ErrorResponse::new(502, code, message)))
     }
 
-    /// The next bytes of the stream.
+    /// Reads the next bytes of the stream.
     async fn read_stream(&self, driver: &mut Driver) -> Result<StepResult, Stop> {
         if let Some(end) = driver.stream_end.take() {
             return Ok(end);
@@ -423,7 +423,7 @@ impl HttpExchange {
     async fn send_piece(&self, bytes: Bytes) -> Result<StepResult, Stop> {
         let Some(pieces) = &self.pieces else { return Err(Stop::Gone) };
         let counted = bytes.clone();
-        // A client that reads nothing for too long counts as gone.
+        // A client that reads nothing until the timeout counts as disconnected.
         match tokio::time::timeout(self.gateway.config.limits.write, pieces.send(bytes)).await {
             Ok(Ok(())) => self.account.sent_down(&counted),
             Ok(Err(_)) | Err(_) => return Err(Stop::Gone),
@@ -432,8 +432,8 @@ impl HttpExchange {
     }
 }
 
-/// Appends frames that have arrived already, so that they are judged and written together. Returns the end of the stream if
-/// that has arrived, too.
+/// Appends frames that have arrived already, so that they are judged and written together. Returns the end of the
+/// stream if that has arrived, too.
 async fn join_ready(body: &mut Incoming, bytes: &mut Bytes) -> Option<StepResult> {
     let mut joined: Option<BytesMut> = None;
     let mut end = None;
@@ -461,7 +461,7 @@ async fn join_ready(body: &mut Incoming, bytes: &mut Bytes) -> Option<StepResult
     end
 }
 
-/// Why the exchange stops, and how it ends by that.
+/// Returns the reason to stop, with the outcome.
 fn stop(driver: &mut Driver, failure: ExchangeFailure) -> Stop {
     let outcome = match failure.end {
         ExchangeEnd::Refused => Outcome::Refused,

@@ -1,7 +1,7 @@
-//! Where a body in chunks ends, told byte by byte.
+//! Finds the end of a chunked body.
 //!
-//! Nothing is decoded here: whoever reads the connection does that. This only finds the end as strictly as the head was
-//! read, so that what follows is taken for the next request by both.
+//! The HTTP library decodes the chunks. This module only finds their end, as strictly as heads are checked, so that
+//! both agree on where the next request begins.
 
 use super::head::{BARE_LINE_END, Fault};
 
@@ -9,20 +9,20 @@ use super::head::{BARE_LINE_END, Fault};
 const MOST_LINE: usize = 1024;
 const MOST_TRAILERS: usize = 8 << 10;
 
-/// How far a body in chunks has been read.
+/// The position in a chunked body.
 #[derive(Clone, Debug)]
 pub(super) enum Chunks {
-    /// In the line with a size: the size so far, how many digits, how many bytes, whether digits are over.
+    /// In the line with a size: the size so far, the number of digits and of bytes, whether an extension has begun.
     Size { size: u64, digits: u8, bytes: usize, extended: bool },
-    /// Behind the carriage return of that line.
+    /// After the carriage return of that line.
     SizeEnd(u64),
-    /// In the bytes of a chunk.
+    /// In the data of a chunk, with so many bytes left.
     Data(u64),
-    /// Behind them: a line end is missing, of which so much has come.
+    /// After the data, before its line end; whether the carriage return was read.
     DataEnd(bool),
     /// In the trailers: bytes so far, bytes of this line, whether a carriage return was last.
     Trailers { bytes: usize, line: usize, returned: bool },
-    /// Behind the last byte.
+    /// After the last byte.
     Done,
 }
 
@@ -34,13 +34,13 @@ impl Chunks {
         SIZE
     }
 
-    /// Reads on, and says how many of the bytes belong to the body.
+    /// Reads bytes, and returns how many of them belong to the body.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         let mut place = 0;
         while let Some(&byte) = bytes.get(place) {
             match self {
                 Chunks::Done => break,
-                // The bytes of a chunk are many: taken at once.
+                // The data of a chunk is skipped at once, since it may be long.
                 Chunks::Data(left) => {
                     let here = (bytes.len() - place).min(usize::try_from(*left).unwrap_or(usize::MAX));
                     *left -= here as u64;
@@ -103,7 +103,7 @@ impl Chunks {
 mod tests {
     use super::*;
 
-    /// The length of the body, however it is cut; none if it does not end.
+    /// Returns the length of the body, read whole and byte by byte; none if it does not end.
     fn length(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
         let whole = {
             let mut chunks = Chunks::new();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_found_at_every_cut() {
+    fn chunked_body_end_is_found_at_every_split() {
         for (body, rest) in [
             ("0\r\n\r\n", "GET /"),
             ("5\r\nhello\r\n0\r\n\r\n", ""),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_line_ends_are_strict() {
+    fn chunk_sizes_and_line_ends_are_strict() {
         for body in [
             "\r\n",
             "5\nhello",

@@ -1,15 +1,15 @@
-//! The head of an HTTP/1 request, checked before anything else looks at it.
+//! Checks the head of an HTTP/1 request before the HTTP library sees it.
 //!
-//! Two readers that understand a head differently are how a request is smuggled past the one that judges. So whatever
-//! leaves room for two readings is refused here, although the standard would let us guess: two lengths, a length beside
-//! an encoding, line ends that are not CRLF, names with a space before the colon, lines that go on in the next.
+//! If two readers understand a head differently, a request can be smuggled past the gateway. So ambiguous heads are
+//! refused here, even where the standard allows a guess: two lengths, a length together with a transfer encoding, line
+//! ends other than CRLF, names with a space before the colon, folded lines.
 
 /// How the body of a request is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// There is none, or it has so many bytes.
+    /// By its length; zero without a body.
     Length(u64),
-    /// It comes in chunks.
+    /// By chunks.
     Chunked,
 }
 
@@ -18,9 +18,9 @@ pub(super) enum Framing {
 pub(crate) struct Fault {
     /// The status of the answer.
     pub(crate) status: u16,
-    /// A word for programs.
+    /// The code for programs.
     pub(crate) code: &'static str,
-    /// A sentence for people.
+    /// The message for people.
     pub(crate) message: &'static str,
 }
 
@@ -40,13 +40,13 @@ pub(super) const MOST_BYTES: usize = 64 << 10;
 /// The most header fields.
 const MOST_FIELDS: usize = 100;
 
-/// The head did not end within the bound.
+/// The head is over the limit.
 pub(super) const TOO_LARGE: Fault = Fault::large("http.head_too_large", "request header section is too large");
 
-/// What every line must end with.
+/// A line does not end with CRLF.
 pub(super) const BARE_LINE_END: Fault = Fault::new("http.line_end", "invalid line terminator: lines end with CRLF");
 
-/// Checks a head, up to and with its empty line, and says how the body is delimited.
+/// Checks a head, including its empty line, and returns how the body is delimited.
 pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
     let mut lines = Lines { rest: head };
     let is_old = request_line(lines.next().unwrap_or(Ok(&[]))?)?;
@@ -68,7 +68,7 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
             }
             b"content-length" => lengths.push(value),
             b"transfer-encoding" => encodings.push(value),
-            // An offer that may be passed over, which clients in Java make with every request; it goes no further.
+            // An offer that may be ignored; Java clients make it with every request. It is not forwarded.
             b"upgrade" if value.eq_ignore_ascii_case(b"h2c") => {}
             b"upgrade" => return Err(Fault::new("http.upgrade", "Upgrade is not supported")),
             _ => {}
@@ -90,7 +90,7 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
     }
 }
 
-/// Lines without their ends; an error where an end is not CRLF.
+/// Iterates over lines without their ends; an error if an end is not CRLF.
 struct Lines<'a> {
     rest: &'a [u8],
 }
@@ -112,7 +112,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Checks the first line; says whether it is of HTTP/1.0.
+/// Checks the request line; returns whether it is of HTTP/1.0.
 fn request_line(line: &[u8]) -> Result<bool, Fault> {
     let fault = Fault::new("http.request_line", "invalid request line: not `METHOD target HTTP/1.1`");
     let mut parts = line.split(|byte| *byte == b' ');
@@ -128,14 +128,14 @@ fn request_line(line: &[u8]) -> Result<bool, Fault> {
         b"HTTP/1.0" => true,
         _ => return Err(fault),
     };
-    // A target with an authority asks for a proxy that goes anywhere; this one goes to one place.
+    // A target with an authority is for a forward proxy; this is a reverse proxy with one upstream.
     match target.first() {
         Some(b'/') => Ok(is_old),
         _ => Err(Fault::new("http.target", "invalid request target: use a path that begins with `/`")),
     }
 }
 
-/// The name and the value of a field.
+/// Returns the name and the value of a field.
 fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
     if line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
         return Err(Fault::new("http.folded_line", "obsolete line folding in a header field"));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn ambiguous_json_is_refused() {
+    fn ambiguous_framing_is_refused() {
         let of = |fields: &str| code(&format!("POST /v1 HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
         for (fields, wanted) in [
             ("", "length"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn first_lines_and_hosts() {
+    fn request_line_and_host_are_strict() {
         for (head, wanted) in [
             ("GET / HTTP/1.1\r\n\r\n", "http.host"),
             ("GET / HTTP/1.0\r\n\r\n", "length"),

@@ -1,9 +1,9 @@
-//! A connection on which every request is checked before the HTTP library sees a byte of it.
+//! A connection that checks every request head before the HTTP library sees it.
 //!
-//! The library is right about most things and lenient about some. So heads are gathered here until they are whole, and
-//! checked; bodies are followed to their ends, to know where the next head begins. A head that is refused never reaches
-//! the library: in its place comes a request for a path that nobody can guess, by which the refusal is answered in its
-//! turn, behind the answers to what came before it, and then the connection ends.
+//! The library is lenient in some points. So this stream buffers a head until it is complete, and checks it; it follows
+//! bodies to their ends, to know where the next head begins. A refused head never reaches the library. In its place the
+//! library gets a request for a secret random path, so that the refusal is answered in order, after the earlier
+//! requests. Then the connection is closed.
 
 use std::io;
 use std::pin::Pin;
@@ -18,27 +18,27 @@ use tokio::time::{Instant, Sleep};
 use super::chunks::Chunks;
 use super::head::{self, BARE_LINE_END, Fault, Framing};
 
-/// How long a connection may keep us waiting.
+/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// For a head that has begun.
     pub(super) head: Duration,
     /// Between requests.
     pub(super) idle: Duration,
-    /// For a peer that does not take what is written.
+    /// For a peer that reads nothing.
     pub(super) write: Duration,
 }
 
-/// What is known about a connection beside its bytes.
+/// The state that a connection shares with the service that answers its requests.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     refused: Arc<Mutex<Option<Fault>>>,
-    /// How many requests are being answered: meanwhile nobody is idle.
+    /// How many requests are being answered: meanwhile the connection is not idle.
     answering: Arc<AtomicUsize>,
     path: Arc<str>,
 }
 
-/// As long as this lives, a request is being answered.
+/// A guard that counts a request as being answered until it is dropped.
 #[derive(Debug)]
 pub(super) struct Answering(Arc<AtomicUsize>);
 
@@ -49,7 +49,7 @@ impl Drop for Answering {
 }
 
 impl Gate {
-    /// A gate with a path that nobody can guess.
+    /// Creates a gate with a random path.
     pub(super) fn new() -> io::Result<Gate> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -57,13 +57,13 @@ impl Gate {
         Ok(Gate { refused: Arc::default(), answering: Arc::default(), path: path.into() })
     }
 
-    /// Says that a request is being answered.
+    /// Counts a request as being answered.
     pub(super) fn answering(&self) -> Answering {
         self.answering.fetch_add(1, Ordering::Relaxed);
         Answering(Arc::clone(&self.answering))
     }
 
-    /// Why the request for this path was refused, if it stands for one that was.
+    /// Returns the fault of a refused request, if this path is the one that replaces it.
     pub(super) fn refusal(&self, path: &str) -> Option<Fault> {
         let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.filter(|_| path == &*self.path)
@@ -75,39 +75,39 @@ impl Gate {
     }
 }
 
-/// How many bytes behind a refusal are read and dropped, and for how long: a peer that is still sending would otherwise
+/// How many bytes after a refusal are read and dropped, and for how long: a peer that is still sending would otherwise
 /// lose the answer.
 const MOST_DROPPED: usize = 4 << 20;
 const DROPPING: Duration = Duration::from_secs(1);
 
-/// Where in a request the connection is.
+/// The position of the connection in a request.
 #[derive(Debug)]
 enum Phase {
     /// Before or in a head.
     Head,
-    /// In a body of which so many bytes are missing.
+    /// In a body, with so many bytes left.
     Length(u64),
-    /// In a body in chunks.
+    /// In a chunked body.
     Chunked(Chunks),
-    /// In a protocol that delimits its requests itself.
+    /// In HTTP/2, which frames its requests itself.
     Open,
-    /// Behind a head that was refused: nothing more is heard.
+    /// After a refused head: no more input is read.
     Refused,
-    /// Within a body that was refused.
+    /// In a body with invalid chunks.
     Broken,
 }
 
-/// A connection with a gate.
+/// A connection whose heads are checked.
 #[derive(Debug)]
 pub(super) struct StrictStream<T> {
     inner: T,
     gate: Gate,
     phase: Phase,
-    /// Bytes that came and were not looked at yet, or belong to a head that is not whole.
+    /// Received bytes that are not checked yet, or belong to an incomplete head.
     raw: Vec<u8>,
     /// How much of `raw` was searched for the end of the head.
     searched: usize,
-    /// Checked bytes that the library did not take yet.
+    /// Checked bytes that the library has not read yet.
     ready: Vec<u8>,
     taken: usize,
     patience: Patience,
@@ -119,7 +119,7 @@ pub(super) struct StrictStream<T> {
 }
 
 impl<T> StrictStream<T> {
-    /// A connection from which some bytes were read already.
+    /// Creates a strict stream; `begun` has the bytes that were read already.
     pub(super) fn new(inner: T, begun: Vec<u8>, gate: Gate, patience: Patience) -> StrictStream<T> {
         let waiting = Box::pin(tokio::time::sleep(patience.head));
         let (phase, ready) = (Phase::Head, Vec::new());
@@ -142,7 +142,7 @@ impl<T> StrictStream<T> {
         vetted
     }
 
-    /// A connection of a protocol that delimits its requests itself: only writing is timed.
+    /// Creates a stream for HTTP/2, which frames its requests itself: only writes have a timeout.
     pub(super) fn open(inner: T, begun: Vec<u8>, gate: Gate, patience: Patience) -> StrictStream<T> {
         let mut vetted = StrictStream::new(inner, Vec::new(), gate, patience);
         vetted.phase = Phase::Open;
@@ -150,7 +150,7 @@ impl<T> StrictStream<T> {
         vetted
     }
 
-    /// Moves what can be judged from the raw bytes to the ready ones.
+    /// Moves checked bytes from `raw` to `ready`.
     fn look(&mut self) {
         loop {
             match &mut self.phase {
@@ -196,7 +196,7 @@ impl<T> StrictStream<T> {
                         }
                         self.phase = Phase::Head;
                     }
-                    // The request is under way: its reader is told that the body broke off.
+                    // The library has the head already: its reader gets an error within the body.
                     Err(_) => self.phase = Phase::Broken,
                 },
             }
@@ -207,9 +207,9 @@ impl<T> StrictStream<T> {
         }
     }
 
-    /// The length of the head and how its body is delimited, once it is whole.
+    /// Returns the length of the head and the framing of its body, once the head is complete.
     fn whole_head(&mut self) -> Result<Option<(usize, Framing)>, Fault> {
-        // One empty line before a request is forgiven: old clients send it behind a body.
+        // One empty line before a request is accepted: old clients send it after a body.
         if self.searched == 0 && self.raw.starts_with(b"\r\n") {
             self.raw.drain(..2);
         }
@@ -238,7 +238,7 @@ impl<T> StrictStream<T> {
         self.ready.extend(self.raw.drain(..length));
     }
 
-    /// How long the next byte may take; none while a body is read, which has a clock of its own.
+    /// Returns the timeout for the next byte; none while a body is read, which has its own.
     fn limit(&self) -> Option<Duration> {
         match self.phase {
             Phase::Head if self.gate.answering.load(Ordering::Relaxed) > 0 => None,
@@ -259,7 +259,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
                 buffer.put_slice(ready.get(..length).unwrap_or_default());
                 this.taken += length;
                 if this.taken == this.ready.len() {
-                    // A connection that waits holds nothing.
+                    // An idle connection keeps no buffer.
                     this.ready = Vec::new();
                     this.taken = 0;
                 }
@@ -271,7 +271,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
             if matches!(this.phase, Phase::Broken) {
                 return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
             }
-            // The end of what is heard would be taken for that of the peer. It is we who end this, with an answer.
+            // The end of input would look like a disconnect of the peer. The answer closes the connection instead.
             if matches!(this.phase, Phase::Refused) {
                 return Poll::Pending;
             }
@@ -300,11 +300,11 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
 }
 
 impl<T: AsyncWrite + Unpin> StrictStream<T> {
-    /// A write that waits too long fails: a peer that takes nothing holds nothing.
+    /// Fails a write after the timeout, so that a peer that reads nothing keeps no memory.
     fn timed<R>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if polled.is_ready() {
             self.writing = None;
-            // Whoever is answered slowly is not idle meanwhile.
+            // A connection is not idle while its answer is written.
             if let Some(limit) = self.limit() {
                 self.waiting.as_mut().reset(Instant::now() + limit);
             }
@@ -318,7 +318,7 @@ impl<T: AsyncWrite + Unpin> StrictStream<T> {
 }
 
 impl<T: AsyncRead + Unpin> StrictStream<T> {
-    /// Reads what a refused peer still sends, so that it gets to read the answer.
+    /// Reads and drops the rest of a refused peer's input, so that the peer can read the answer.
     fn drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut space = [0u8; 16 << 10];
         while self.dropped < MOST_DROPPED {

@@ -1,16 +1,16 @@
-//! Memories as they were last seen, so that most exchanges read nothing from the store.
+//! A cache of memories, so that most exchanges read nothing from the store.
 
 use std::collections::HashMap;
 
 use super::StoredMemory;
 
-/// How many bytes are cached, by a rough count; beyond that all are evicted.
+/// How many bytes are cached, roughly; beyond that all entries are evicted.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What an entry takes beside its memory.
+/// The bytes of an entry besides its memory.
 const OVERHEAD: usize = 512;
 
-/// Memories as they were last seen, by the names of their sessions.
+/// Memories by the names of their sessions.
 #[derive(Debug, Default)]
 pub(super) struct MemoryCache {
     by_name: HashMap<String, StoredMemory>,
@@ -40,7 +40,7 @@ impl MemoryCache {
     }
 }
 
-/// The memory itself, and its bytes as they are stored.
+/// Returns the rough size of an entry: the memory, and its stored bytes.
 fn weight(memory: &StoredMemory) -> usize {
     OVERHEAD + memory.bytes.len() * 2
 }

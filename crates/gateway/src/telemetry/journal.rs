@@ -1,4 +1,4 @@
-//! The log of operation: one JSON object a line, written by a thread of its own.
+//! The journal: one JSON object a line, written by a thread of its own.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use serde_json::{Map, Value, json};
 
 use super::Metrics;
 
-/// Lines that may wait for the thread.
+/// How many lines are buffered.
 const WAITING: usize = 4096;
 
-/// Where lines of the log go.
+/// A sender of lines for the journal.
 #[derive(Clone, Debug)]
 pub struct Journal {
     sender: Option<SyncSender<String>>,
 }
 
 impl Journal {
-    /// A log that nobody keeps.
+    /// Returns a journal that drops all lines.
     pub fn silent() -> Journal {
         Journal { sender: None }
     }
 
-    /// A log that is written there. What cannot be written is lost: nothing waits for it.
+    /// Returns a journal that writes to `out`. Lines that cannot be written are lost.
     pub fn new(mut out: impl Write + Send + 'static) -> Journal {
         let (sender, receiver) = sync_channel::<String>(WAITING);
         let spawned = std::thread::Builder::new().name("journal".into()).spawn(move || {
@@ -35,12 +35,12 @@ impl Journal {
         Journal { sender: spawned.is_ok().then_some(sender) }
     }
 
-    /// Whether anybody keeps it.
+    /// Whether the journal is written.
     pub(crate) fn is_kept(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// Writes a line: what happened, with the time before it.
+    /// Writes a line with the time, the name of the event and more members.
     pub(crate) fn say(&self, metrics: &Arc<Metrics>, what: &str, more: Value) {
         let Some(sender) = &self.sender else { return };
         let mut line = Map::new();

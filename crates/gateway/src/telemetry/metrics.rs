@@ -1,4 +1,4 @@
-//! Figures, in the text format of Prometheus.
+//! Metrics, in the text format of Prometheus.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,23 +10,23 @@ use lictor_wire::Api;
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The client has all of it.
+    /// The client has the whole answer.
     Done,
-    /// It was refused, by the policy or because it could not be read.
+    /// The policy refused it, or it could not be read.
     Refused,
     /// The upstream answered with an error.
     UpstreamError,
     /// The upstream gave no answer.
     UpstreamGone,
-    /// The upstream broke off within its answer.
+    /// The upstream disconnected within its answer.
     Truncated,
-    /// The client went away.
+    /// The client disconnected.
     ClientGone,
-    /// Nothing could be written down, so nothing went on.
+    /// Nothing could be recorded, so nothing was forwarded.
     AuditUnavailable,
     /// The gateway itself failed.
     Failed,
-    /// There was no room for it.
+    /// Too many exchanges were in flight.
     Busy,
 }
 
@@ -60,40 +60,40 @@ impl Outcome {
 
 const ACTIONS: [Action; 5] = [Action::Forward, Action::Steer, Action::Redact, Action::Ask, Action::Block];
 
-/// The upper bounds of the classes that decisions are counted in, in microseconds.
+/// The upper bounds of the histogram's buckets, in microseconds.
 const CLASSES: [u64; 12] = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 1_000_000, 10_000_000];
 
-/// Counts of everything since the gateway began.
+/// The counters since the start of the gateway.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// By interface, the unjudged ones last, and by how they ended.
+    /// By API, the unjudged ones last, and by outcome.
     exchanges: [[AtomicU64; Outcome::ALL.len()]; Api::ALL.len() + 1],
     decisions: [AtomicU64; ACTIONS.len()],
     waits: [AtomicU64; CLASSES.len() + 1],
     waited: AtomicU64,
-    /// Exchanges under way.
+    /// Exchanges in flight.
     pub(crate) in_flight: AtomicU64,
-    /// Exchanges that are over and whose record cannot be written yet.
+    /// Finished exchanges whose record cannot be written yet.
     pub(crate) unwritten: AtomicU64,
-    /// Connections that are open.
+    /// Open connections.
     pub(crate) connections: AtomicU64,
-    /// Requests that were refused before they were requests.
+    /// Requests that were refused for their head.
     pub(crate) malformed: AtomicU64,
     /// Bytes from clients, and to them.
     pub(crate) bytes_in: AtomicU64,
     pub(crate) bytes_out: AtomicU64,
-    /// Sessions that began: many from one client may be an attempt to leave a history behind.
+    /// Sessions that began: many from one client may be an attempt to escape a history.
     pub(crate) sessions_begun: AtomicU64,
-    /// Histories that came back other than they were.
+    /// Histories that clients sent back changed.
     pub(crate) histories_changed: AtomicU64,
-    /// Exchanges that ended by a failure of the gateway itself.
+    /// Exchanges that ended with a panic.
     pub(crate) panics: AtomicU64,
-    /// Events that went on although the policy would have stopped them: the gateway only watches.
+    /// Events that were forwarded against the policy, in shadow mode.
     pub(crate) unchecked: AtomicU64,
-    /// Policies that were loaded, and that were refused, while running.
+    /// Policies that were reloaded, and that were refused.
     pub(crate) reloads: AtomicU64,
     pub(crate) reloads_refused: AtomicU64,
-    /// Lines and spans that nobody took in time.
+    /// Lines and spans that were dropped.
     pub(crate) telemetry_dropped: AtomicU64,
 }
 
@@ -112,7 +112,7 @@ impl Metrics {
         }
     }
 
-    /// How long an exchange waited for decisions.
+    /// Counts how long an exchange waited for decisions.
     pub(crate) fn waited(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let class = CLASSES.iter().position(|bound| micros <= *bound).unwrap_or(CLASSES.len());
@@ -122,7 +122,7 @@ impl Metrics {
         self.waited.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// All of it as text.
+    /// Returns all metrics as text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {

@@ -1,7 +1,7 @@
-//! Spans of decisions for OpenTelemetry, by the vocabulary that its group on generative AI proposes for guardrails.
+//! Spans of decisions for OpenTelemetry, with the semantic conventions proposed for guardrails of generative AI.
 //!
-//! They are sent as JSON over HTTP to a collector, some at a time. A collector that is slow or gone costs spans and
-//! nothing else.
+//! They are sent in batches to a collector, as JSON over HTTP. If the collector is slow or unreachable, spans are
+//! dropped; no exchange waits.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,30 +17,30 @@ use tokio::sync::mpsc;
 use super::Metrics;
 use crate::upstream::Upstream;
 
-/// Spans that may wait, and how many go at once.
+/// How many spans are buffered, and how many are sent at once.
 const WAITING: usize = 2048;
 const AT_ONCE: usize = 256;
 
 /// One decision.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
-    /// The trace of the request, if it said one: trace id and parent.
+    /// The trace of the request, if it has one: trace id and parent.
     pub(crate) parent: Option<(String, String)>,
-    /// From when to when, in nanoseconds since 1970.
+    /// Start and end, in nanoseconds since 1970.
     pub(crate) from: i64,
     pub(crate) to: i64,
-    /// Whether it is about what goes to the model, rather than what comes from it.
+    /// Whether the event is of the request, rather than of the reply.
     pub(crate) is_input: bool,
     pub(crate) kind: String,
     pub(crate) id: Option<String>,
     pub(crate) action: Action,
-    /// The properties that stood against it.
+    /// The properties that objected.
     pub(crate) properties: Vec<String>,
     pub(crate) policy: String,
     pub(crate) session: String,
 }
 
-/// Where spans go.
+/// A sender of spans.
 #[derive(Clone, Debug)]
 pub(crate) struct Spans {
     sender: Option<mpsc::Sender<Span>>,
@@ -48,7 +48,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// Spans for a collector, or for nobody.
+    /// Creates a sender for a collector; without one, spans are not collected.
     pub(crate) fn new(collector: Option<&Uri>, upstream: &Upstream, metrics: &Arc<Metrics>) -> Spans {
         let sender = collector.map(|collector| {
             let (sender, receiver) = mpsc::channel(WAITING);
@@ -58,7 +58,7 @@ impl Spans {
         Spans { sender, metrics: Arc::clone(metrics) }
     }
 
-    /// Whether anybody wants spans.
+    /// Whether there is a collector.
     pub(crate) fn are_wanted(&self) -> bool {
         self.sender.is_some()
     }
@@ -86,7 +86,7 @@ async fn send(mut receiver: mpsc::Receiver<Span>, collector: Uri, upstream: Upst
     }
 }
 
-/// The spans as an export request.
+/// Returns the spans as an export request.
 fn document(spans: &[Span]) -> Value {
     let spans: Vec<Value> = spans.iter().map(span).collect();
     json!({"resourceSpans": [{

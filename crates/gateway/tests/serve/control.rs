@@ -1,4 +1,4 @@
-//! Consents, erasures and answers of persons; another policy while running.
+//! Consents, erasures and approvals; policy reloads.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -104,7 +104,7 @@ async fn control_endpoints_require_key_and_name_errors() {
     world.end().await;
 }
 
-/// The id of the only thing that waits.
+/// Returns the id of the only pending approval.
 async fn waiting(world: &World) -> Value {
     let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
     assert_eq!(listed["waiting"].as_array().unwrap().len(), 1, "{listed}");
@@ -135,7 +135,7 @@ async fn approved_call_passes_when_made_again() {
     assert_eq!(of_type(&records, "carried_out").len(), 1);
     let decisions = of_type(&records, "decision");
     assert_eq!(decisions.iter().filter(|record| record["settles"] == true).count(), 1);
-    // All are of one run, and the records of exchanges say what was decided in each.
+    // All are of one run, and the records of exchanges count their decisions.
     assert!(decisions.iter().all(|record| record["run"].is_string() && record["run"] == decisions[0]["run"]));
     for exchange in of_type(&records, "exchange") {
         let own = decisions.iter().filter(|record| record["exchange"] == exchange["exchange"]).count();
@@ -144,7 +144,7 @@ async fn approved_call_passes_when_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_may_wait_within_its_exchange() {
+async fn approval_can_be_answered_within_exchange() {
     for allow in [true, false] {
         let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
         let mut patient = plan(&model, POLICY);
@@ -201,7 +201,7 @@ async fn policy_reload_keeps_sessions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_storm_of_reloads_changes_no_verdict() {
+async fn frequent_reloads_change_no_verdict() {
     let model = saying(vec![call("c", "pay", json!({})), call("d", "shout", json!({}))]).await;
     let text = Arc::new(Mutex::new(POLICY.to_owned()));
     let current = Arc::clone(&text);
@@ -233,9 +233,9 @@ async fn a_storm_of_reloads_changes_no_verdict() {
     Arc::into_inner(world).unwrap().end().await;
 }
 
-/// Neither a request nor words that have half left can be kept until a person has answered.
+/// Requests and half-sent texts cannot wait for a reviewer.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_about_what_cannot_wait() {
+async fn ask_blocks_events_that_cannot_wait() {
     let policy = "lictor: 1\nname: p\nproperties:\n  - {id: ask, formula: 'always !user_message', respond: ask}\n";
     let model = saying(vec![text("Hello.")]).await;
     let world = plan(&model, policy).start().await;
@@ -268,7 +268,7 @@ async fn approvals_cover_all_calls_and_skip_gone_clients() {
         got = world.post(path(Api::Chat), "s", &body) => panic!("nobody has answered: {}", got.text()),
         all = waiting() => all,
     };
-    // The client has gone by now.
+    // The client has disconnected by now.
     quiet(&world).await;
     for item in all.as_array().unwrap() {
         let target = format!("/lictor/approvals/{}", item["id"].as_str().unwrap());

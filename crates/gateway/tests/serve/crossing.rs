@@ -1,4 +1,4 @@
-//! What crosses, in all three interfaces, streamed and not.
+//! Forwarding and enforcement in all three APIs, streamed and not.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -34,12 +34,12 @@ const ALL: [(Api, bool); 6] = [
     (Api::Messages, true),
 ];
 
-/// A model that says the same each time, in the shape that is asked for.
+/// Starts a model that gives the same reply each time, in the API of the request.
 pub(crate) async fn saying(said: Vec<Say>) -> Model {
     Model::start(move |seen| told(seen, &said)).await
 }
 
-/// What a model says, in the shape that a request asks for.
+/// Returns the model's reply in the API of the request.
 pub(crate) fn told(seen: &Seen, said: &[Say]) -> Play {
     let api = Api::ALL.into_iter().find(|api| seen.path.contains(path(*api).trim_start_matches("/v1"))).unwrap();
     match seen.json()["stream"] == json!(true) {
@@ -81,7 +81,7 @@ async fn unchanged_exchange_is_forwarded_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_answer_crosses_byte_for_byte() {
+async fn large_answer_is_forwarded_byte_for_byte() {
     let said = vec![text(&"many words ".repeat(60_000)), call("c1", "look", json!({}))];
     let model = saying(said.clone()).await;
     let world = plan(&model, NOTHING).start().await;
@@ -123,7 +123,7 @@ async fn parallel_calls_are_judged_one_by_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn arguments_that_offend_are_taken_out() {
+async fn call_arguments_are_redacted() {
     for (api, streams) in ALL {
         let model = saying(vec![call("c1", "note", json!({"diagnosis": "asthma", "text": "ok"}))]).await;
         let world = plan(&model, POLICY).start().await;
@@ -147,7 +147,7 @@ async fn streamed_text_is_masked_across_chunks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn histories_that_are_sent_again_are_judged_once() {
+async fn resent_history_is_judged_once() {
     for (api, streams) in ALL {
         let model = Model::start(|seen| {
             let is_first = !seen.json().to_string().contains("look around");
@@ -246,7 +246,7 @@ async fn upstream_errors_pass_and_unknown_replies_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_text_that_is_stopped_is_replaced() {
+async fn blocked_text_is_replaced() {
     let policy = r#"
 lictor: 1
 name: polite
@@ -317,7 +317,7 @@ async fn denied_calls_are_answered_in_kept_history() {
             assert!(input[0]["output"].as_str().unwrap().contains("no-drop"), "{round}");
             assert_eq!(input.as_array().unwrap().len(), 3);
         }
-        // So does one whose client only says a text.
+        // So does a request with a text as its input.
         next["input"] = json!("and then?");
         let got = world.post(path(Api::Responses), "s", &next).await;
         assert_eq!(got.status, 200, "{}", got.text());
@@ -330,7 +330,7 @@ async fn denied_calls_are_answered_in_kept_history() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_way_around_leads_past_what_is_judged() {
+async fn path_variants_cannot_bypass_judging() {
     let model = saying(vec![call("c1", "drop", json!({}))]).await;
     let mut open = plan(&model, POLICY);
     open.config.forward = vec!["/v1/files*".to_owned()];
@@ -411,7 +411,7 @@ async fn denied_call_answers_repeat_until_upstream_success() {
     world.end().await;
 }
 
-/// A call that the vendor will make is stopped where it is asked about: the next that is seen of it is its result.
+/// A vendor's call is stopped at the vendor's question: the call itself is never seen, only its result.
 #[tokio::test(flavor = "multi_thread")]
 async fn vendor_call_is_previewed_before_approval() {
     for (tool, is_asked) in [("drop", false), ("look", true)] {
@@ -429,7 +429,7 @@ async fn vendor_call_is_previewed_before_approval() {
     }
 }
 
-/// Two exchanges of one session at the same time: what the one makes forgotten, the other still knows.
+/// Two concurrent exchanges of one session: an alteration that one evicts, the other keeps.
 #[tokio::test(flavor = "multi_thread")]
 async fn redaction_survives_concurrent_exchange() {
     let model = Model::start(|seen| match seen.json()["stream"] == json!(true) {
@@ -460,9 +460,9 @@ async fn redaction_survives_concurrent_exchange() {
     world.end().await;
 }
 
-/// What the model is to be told about an answer without words, it is told with other words.
+/// A note about a result without text is attached to another text.
 #[tokio::test(flavor = "multi_thread")]
-async fn advice_about_a_picture_is_not_lost() {
+async fn steer_note_about_picture_is_not_lost() {
     let policy = "lictor: 1\nname: p\nproperties:\n  - {id: careful, formula: 'always !tool_result(\"look\")', respond: steer}\n";
     let api = Api::Messages;
     let model = saying(vec![text("Well.")]).await;

@@ -1,4 +1,4 @@
-//! What happens when somebody fails: the model, the client, the disk.
+//! Failures of the model, the client and the disk.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::crossing::{NOTHING, POLICY, saying, told};
 use crate::vendor::{Say, call, hear_stream, path, reply, request, stream, text};
 use crate::world::{Ends, Model, Play, Seen, World, of_type, plan, records};
 
-/// The only record of an exchange, once it is written.
+/// Returns the only record of an exchange, once it is written.
 async fn exchange(world: World) -> Value {
     let records = world.end().await;
     let exchanges = of_type(&records, "exchange");
@@ -26,7 +26,7 @@ async fn exchange(world: World) -> Value {
     exchanges[0].clone()
 }
 
-/// Waits until no exchange is under way: all records are written.
+/// Waits until no exchange is in flight: all records are written.
 pub(crate) async fn quiet(world: &World) {
     for _ in 0..500 {
         if world.figure("lictor_exchanges_under_way").await == 0 {
@@ -105,7 +105,7 @@ async fn client_disconnect_ends_exchange_with_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_are_bounded_packed_or_not() {
+async fn body_limits_cover_compressed_bodies() {
     let model = saying(vec![text("hi")]).await;
     let mut bounded = plan(&model, NOTHING);
     bounded.config.limits.body = 100_000;
@@ -150,7 +150,7 @@ async fn ledger_failure_stops_forwarding() {
     let got = world.post(path(Api::Messages), "s", &request(Api::Messages, "hi", false)).await;
     assert_eq!(got.status, 200);
     quiet(&world).await;
-    // The folder of the ledger is gone: nothing can be written there any more.
+    // The folder of the ledger is gone: nothing can be created there.
     let (log, away) = (world.log.clone(), world.log.with_extension("away"));
     std::fs::rename(&log, &away).unwrap();
     std::fs::write(&log, "in the way").unwrap();
@@ -162,7 +162,7 @@ async fn ledger_failure_stops_forwarding() {
     }
     std::fs::remove_file(&log).unwrap();
     std::fs::rename(&away, &log).unwrap();
-    // An open file can be written to wherever its folder is; what must hold is that nothing goes on without a record.
+    // An open file can still be written after its folder moved. The invariant: nothing is forwarded without a record.
     let reached = model.seen().len() - before;
     let refused = statuses.iter().filter(|(status, code)| *status == 503 && code == "audit.unavailable").count();
     assert_eq!(reached + refused, 3, "{statuses:?}");
@@ -174,7 +174,7 @@ async fn ledger_failure_stops_forwarding() {
     assert_eq!(forwarded, before + reached);
 }
 
-/// What the model says to the request of a number.
+/// Returns the model's reply to a request, by its number.
 fn say(number: usize) -> Vec<Say> {
     match number % 4 {
         0 => vec![text(&"word ".repeat(number % 50))],
@@ -228,7 +228,7 @@ async fn exchange_record_covers_every_byte() {
     assert_eq!((sum("got"), sum("sent_down")), (got_bytes, got_bytes));
 }
 
-/// A disk on which nothing more fits while it is full.
+/// A disk that refuses writes while it is full.
 #[derive(Clone, Debug, Default)]
 struct Fills {
     is_full: Arc<AtomicBool>,
@@ -284,7 +284,7 @@ impl DiskFile for FillsFile {
 async fn unrecorded_decision_is_made_again_on_retry() {
     let disk = Fills::default();
     let (fills, is_armed) = (disk.clone(), AtomicBool::new(true));
-    // While the model thinks about the second question, the disk fills up, once.
+    // While the model answers the second question, the disk fills up, once.
     let model = Model::start(move |seen| {
         if seen.json()["messages"].as_array().unwrap().len() == 3 && is_armed.swap(false, Ordering::SeqCst) {
             fills.is_full.store(true, Ordering::SeqCst);
@@ -314,7 +314,7 @@ async fn unrecorded_decision_is_made_again_on_retry() {
     assert_eq!(ask(&["hi", "there", "again", "there", "bye"]).await.0, 200);
     quiet(&world).await;
     assert_eq!(world.ready_as(200).await, 200);
-    // The answer that nobody got is not part of the history which the client sends.
+    // The answer that the client did not get is not part of the history that it sends.
     assert_eq!(world.figure("lictor_histories_changed_total").await, 0);
     let records = world.end().await;
     let questions = of_type(&records, "decision").iter().filter(|record| record["kind"] == "user_message").count();

@@ -1,7 +1,7 @@
-//! Agents of all makes, changed in nothing but their base URL: asynchronous clients, OpenAI's Agents SDK, LangGraph.
+//! Agents of several frameworks with only their base URL changed: asynchronous clients, OpenAI's Agents SDK, LangGraph.
 //!
-//! The model goes on by what the history says, so that nobody has to tell it where it is. Each agent is run with the model
-//! alone first: what it would have done is what must not happen.
+//! The model finds its next step from the history of the request. Each agent first runs with the model alone, to show
+//! the calls that the gateway must prevent.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use crate::libraries::{python, run, script};
 use crate::vendor::{call, text};
 use crate::world::{Model, Seen, of_type, plan};
 
-/// A model that takes three steps and then says that it is done; how far it is, it knows from the answers of tools.
+/// Starts a model that takes three steps and then a final text. It counts the tool results to find its step.
 async fn model() -> Model {
     Model::start(|seen: &Seen| {
         let step = answers(&seen.json());
@@ -22,7 +22,7 @@ async fn model() -> Model {
             2 => call("c3", "drop", json!({"x": 1})),
             _ => text("Done."),
         };
-        // A library may take two replies of one id for the same.
+        // A library may treat two replies of one id as the same.
         let mut play = told(seen, &[said]);
         for piece in &mut play.pieces {
             let text = std::str::from_utf8(piece).unwrap();
@@ -33,7 +33,7 @@ async fn model() -> Model {
     .await
 }
 
-/// How many answers of tools a request holds, in whichever interface.
+/// Returns how many tool results a request has, in any API.
 fn answers(body: &Value) -> usize {
     let items = body["messages"].as_array().or(body["input"].as_array()).unwrap();
     let parts = items.iter().filter_map(|item| item["content"].as_array()).flatten();
@@ -41,7 +41,7 @@ fn answers(body: &Value) -> usize {
     items.iter().filter(is_answer).count() + parts.filter(|part| part["type"] == "tool_result").count()
 }
 
-/// Runs an agent without and with the gateway, which must change what the policy wants changed and nothing else.
+/// Runs an agent without and with the gateway, which must enforce the policy and change nothing else.
 async fn is_held_to_the_policy(name: &str, runs: usize) {
     let Some(python) = python() else { return };
     let model = model().await;
@@ -71,16 +71,16 @@ async fn is_held_to_the_policy(name: &str, runs: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn asynchronous_clients_are_held_to_the_policy() {
+async fn policy_is_enforced_for_asynchronous_clients() {
     is_held_to_the_policy("asynchronous.py", 6).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agents_sdk_is_held_to_the_policy() {
+async fn policy_is_enforced_for_agents_sdk() {
     is_held_to_the_policy("openai_agents.py", 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn langgraph_is_held_to_the_policy() {
+async fn policy_is_enforced_for_langgraph() {
     is_held_to_the_policy("langgraph_agent.py", 4).await;
 }

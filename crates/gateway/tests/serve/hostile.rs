@@ -1,5 +1,4 @@
-//! What clients and models may say to get past: texts that readers read differently, numbers that are rounded, names that
-//! only look like others, identifiers in disguise.
+//! Attempts to bypass the policy: ambiguous texts, rounded numbers, lookalike names, disguised identifiers.
 
 use hyper::Method;
 use lictor_gateway::KeyHash;
@@ -44,7 +43,7 @@ async fn ambiguous_bodies_are_refused() {
         assert!(got.code().starts_with(code), "{what}: {}", got.code());
     }
     assert!(model.seen().is_empty(), "nothing of it reached the model");
-    // A character that is only unusual is kept as it is.
+    // An unusual but valid character is kept.
     let odd = with(r#""\u0000""#);
     assert_eq!(world.ask(Method::POST, path(Api::Chat), &[], odd.clone()).await.status, 200);
     assert_eq!(model.seen().pop().unwrap().body, odd);
@@ -64,14 +63,14 @@ properties:
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_keep_spelling_and_compare_exactly() {
-    // As a float both accounts are the same.
+    // As floats, both accounts are equal.
     for (account, passes) in [("9007199254740992", true), ("9007199254740993", false)] {
         for api in Api::ALL {
             for streams in [false, true] {
                 let args = format!(r#"{{"account":{account},"n":18446744073709551617,"z":-0,"e":1.50e+3}}"#);
                 let written = [args.clone(), args.replace('"', "\\\"")];
                 let model = Model::start(move |_| {
-                    // The arguments as they stand, whoever writes JSON for the rest.
+                    // The arguments verbatim, without another JSON encoding.
                     let said = [call("c1", "fetch", json!("ARGUMENTS"))];
                     let fill = |text: String| {
                         let text = text.replace(r#""\"ARGUMENTS\"""#, &format!("\"{}\"", written[1]));
@@ -105,12 +104,12 @@ properties:
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_look_like_others_are_others() {
-    // With a letter of another script, a character that is drawn as nothing, another case, a blank, a byte of nothing.
+async fn lookalike_tool_names_are_distinct() {
+    // With a letter of another script, an invisible character, another case, a blank, a NUL.
     let like_look = ["l\u{043e}ok", "lo\u{200b}ok", "Look", "look ", "look\u{0}", "\u{ff4c}ook", "loo\u{212a}"];
     let like_drop = ["dr\u{043e}p", "dro\u{200b}p", "Drop", "drop ", "drop\u{0}", "\u{ff44}rop"];
     let listed = like_look.into_iter().map(|name| (LISTED, name, false));
-    // Who forbids a name forbids that name; a client has no tool of a name that only looks like it.
+    // A policy forbids the exact name; the client has no tool of a lookalike name.
     let forbidden = like_drop.into_iter().map(|name| (POLICY, name, true));
     for (policy, name, passes) in listed.chain(forbidden).chain([(LISTED, "look", true), (POLICY, "drop", false)]) {
         for streams in [false, true] {
@@ -160,7 +159,7 @@ async fn erased_subject_is_recognized_by_pseudonym() {
             let heard = if streams { hear_stream(Api::Chat, &got.body) } else { hear(Api::Chat, &got.body) };
             assert_eq!(heard.calls.is_empty(), disguise != bob, "{disguise:?}: {heard:?}");
         }
-        // Nor is the model told of them by a tool.
+        // Nor does the model learn of them from a tool.
         let mut items = vec![json!({"role": "user", "content": "hi"})];
         items.extend(said_items(Api::Chat, &[call("c2", "look", json!({}))]));
         items.push(result_item(Api::Chat, "c2", &format!("found {disguise} here")));
@@ -176,9 +175,9 @@ async fn erased_subject_is_recognized_by_pseudonym() {
     }
 }
 
-/// What the reference says is not caught. Where one of these is caught one day, the reference is to say so.
+/// The gaps that the reference documents. If one of them is closed, change the reference too.
 #[tokio::test(flavor = "multi_thread")]
-async fn known_ways_past_are_still_open() {
+async fn documented_gaps_are_still_open() {
     let secret = "The patient has diabetes.";
     let thinking = reply(Api::Chat, &[text("Fine.")])
         .replace("\"content\":\"Fine.\"", &format!("\"content\":\"Fine.\",\"reasoning_content\":\"{secret}\""));

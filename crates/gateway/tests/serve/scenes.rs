@@ -12,7 +12,7 @@ use crate::world::{Ends, Model, Play, World, plan};
 
 const SESSION: &str = "s";
 
-/// What the model does in a turn.
+/// Returns the model's script of a turn.
 fn script(turn: &Value) -> Play {
     if !turn["stream"].is_array() {
         return Play::json(turn["reply"].to_string());
@@ -41,7 +41,7 @@ async fn play(world: &World, model: &Model, turn: &Value) -> Seen {
     Seen { upstream: upstream(), status: got.status.into(), code: got.code().to_owned(), client: got.text().to_owned() }
 }
 
-/// Answers the only approval that waits.
+/// Answers the pending approval.
 async fn answer(world: &World, seen: &Seen, answer: &str) {
     let target = format!("/lictor/approvals/{}", approval_id(seen));
     let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": answer == "approve"})).await;

@@ -1,4 +1,4 @@
-//! The shop's agent once more, with the vendors' own libraries between it and the gateway.
+//! The shop's agent with the vendors' own client libraries.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use crate::world::plan;
 
 const LOG: &str = "consent-bypass.jsonl";
 
-/// Runs the agent with the model alone, and with the gateway before it.
+/// Runs the agent with the model alone, and through the gateway.
 async fn both(command: impl Fn() -> Command) -> (Vec<Value>, Vec<Value>) {
     let turns: Vec<Value> = turns(LOG).iter().map(|(user, steps)| json!([user, steps.len()])).collect();
     let given =
@@ -49,7 +49,7 @@ async fn python_agent_continues_after_denial() {
 async fn javascript_agent_continues_after_denial() {
     let Some(folder) = node() else { return };
     let copied = folder.join("agent.mjs");
-    // Modules are looked for beside the script.
+    // Node looks for modules beside the script.
     std::fs::copy(script("agent.mjs"), &copied).unwrap();
     let command = || {
         let mut command = Command::new("node");

@@ -1,4 +1,4 @@
-//! Which requests belong together: tenants apart, sessions that go on elsewhere and later.
+//! Sessions: their ids, their tenants, and their continuation after a restart.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::crossing::{NOTHING, POLICY, saying};
 use crate::vendor::{call, hear, path, request, text};
 use crate::world::{World, of_type, plan};
 
-/// How many calls come through if the model pays once more.
+/// Returns how many calls reach the client when the model pays once more.
 async fn pays(world: &World, key: &str, session: Option<&str>, body_session: Option<&str>) -> usize {
     let mut body = request(Api::Chat, "pay", false);
     if let Some(id) = body_session {
@@ -48,7 +48,7 @@ async fn sessions_are_separate_between_tenants() {
     assert_eq!(from, ["body", "header", "header", "header", "header", "header"]);
 }
 
-/// Where nothing is kept, decisions wait for nothing and are made at once; they are the same.
+/// Without a durable store and a ledger, decisions are made directly; they must be the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn decisions_work_without_ledger_under_concurrency() {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
@@ -103,7 +103,7 @@ properties:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn odd_ids_are_as_good_as_any() {
+async fn session_ids_may_be_long_or_unprintable() {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let world = plan(&model, POLICY).start().await;
     let long = "x".repeat(10_240);
@@ -117,7 +117,7 @@ async fn odd_ids_are_as_good_as_any() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_go_on_when_the_gateway_comes_back() {
+async fn sessions_survive_gateway_restart() {
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let mut first = plan(&model, POLICY);
     first.keeps = true;
@@ -135,7 +135,7 @@ async fn sessions_go_on_when_the_gateway_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credentials_that_are_not_listed_may_be_refused() {
+async fn unlisted_credentials_can_be_refused() {
     let model = saying(vec![text("hi")]).await;
     let mut closed = plan(&model, NOTHING);
     closed.config.tenants = BTreeMap::from([(KeyHash::of("a"), "a".to_owned())]);
@@ -175,7 +175,7 @@ async fn shadow_mode_forwards_everything_and_records_decisions() {
 async fn new_message_with_same_text_is_judged_again() {
     let model = saying(vec![text("there")]).await;
     let world = plan(&model, POLICY).start().await;
-    // Nobody sends the history along, so every other request begins it anew, word for word as before.
+    // The client sends no history, so a request may begin the same conversation again, word for word.
     for said in ["one", "one", "one", "two", "one", "two", "one", "two"] {
         let got = world.post(path(Api::Chat), "s", &request(Api::Chat, said, false)).await;
         assert_eq!(got.status, 200, "{}", got.text());
@@ -188,9 +188,9 @@ async fn new_message_with_same_text_is_judged_again() {
     assert_eq!(counted, decided.len() as u64, "each decision has its record");
 }
 
-/// Two credentials: the upstream may believe the one, and the gateway the other.
+/// Two credentials: the upstream may use the one, and the gateway the other.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_credentials_are_one_too_many() {
+async fn two_different_credentials_are_refused() {
     let model = saying(vec![text("Hello.")]).await;
     let world = plan(&model, POLICY).start().await;
     for (headers, status) in [

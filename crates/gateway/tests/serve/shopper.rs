@@ -1,4 +1,4 @@
-//! The shop's agent as a live loop: without Lictor the marketing mail is sent, with it it is not.
+//! The shop's agent as a live loop: the marketing mail is sent without Lictor, and blocked with it.
 //!
 //! The dialogues are those of the example; a scripted model plays the agent's side of them, and the agent carries out
 //! every call that reaches it.
@@ -16,7 +16,7 @@ pub(crate) fn example(name: &str) -> String {
     std::fs::read_to_string(format!("{}/../../examples/shopper/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The turns of a dialogue: what the user says, and what the model then says and does, step by step.
+/// Returns the turns of a dialogue: the user's text, and the model's steps after it.
 pub(crate) fn turns(log: &str) -> Vec<(String, Vec<Say>)> {
     let mut turns: Vec<(String, Vec<Say>)> = Vec::new();
     for line in example(log).lines() {
@@ -35,7 +35,7 @@ pub(crate) fn turns(log: &str) -> Vec<(String, Vec<Say>)> {
     turns
 }
 
-/// A model that goes on where the history of the request stops: as many of its steps as there are answers to it.
+/// Starts a model that continues after the history of the request: the tool results count its steps.
 pub(crate) async fn model(log: &str) -> Model {
     let turns = turns(log);
     Model::start(move |seen: &Seen| {
@@ -47,7 +47,7 @@ pub(crate) async fn model(log: &str) -> Model {
     .await
 }
 
-/// Runs the dialogue; the tools that were carried out, in order.
+/// Runs the dialogue. Returns the tools that the agent executed, in order.
 async fn run(ask: impl AsyncFn(&[(&str, &str)], String) -> Vec<u8>, api: Api, streams: bool, log: &str) -> Vec<String> {
     let (mut items, mut done): (Vec<Value>, Vec<String>) = (Vec::new(), Vec::new());
     for (turn, (user, steps)) in turns(log).into_iter().enumerate() {
@@ -75,7 +75,7 @@ async fn run(ask: impl AsyncFn(&[(&str, &str)], String) -> Vec<u8>, api: Api, st
     done
 }
 
-/// Runs the dialogue with whatever answers at an address.
+/// Runs the dialogue with the server at an address.
 async fn at(address: SocketAddr, api: Api, streams: bool, log: &str) -> Vec<String> {
     let ask = async |headers: &[(&str, &str)], body: String| {
         let got = ask_at(address, Method::POST, path(api), headers, body).await;

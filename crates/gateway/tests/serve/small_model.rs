@@ -1,4 +1,4 @@
-//! A model that is real, though small, behind a server of llama.cpp: what it does is its own, and is judged all the same.
+//! A real, small model on a server of llama.cpp: its calls are not scripted.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -49,14 +49,14 @@ async fn small_model_calls_are_judged() {
     let told = run(command, json!({"address": format!("http://{}", world.address)})).await;
     assert_eq!(told.len(), 12, "three interfaces, streamed and not, two questions each");
     let records = world.end().await;
-    // Whatever came: no forbidden call arrived, and each that arrived was decided on, as was each that did not.
+    // Whatever the model did, no forbidden call arrived, and every call was decided on.
     let arrived: Vec<&Value> = told.iter().flat_map(|line| line["calls"].as_array().unwrap()).collect();
     assert!(arrived.iter().all(|call| call[0] == "get_weather"), "{arrived:?}");
     let decided = |tool: &str, action: &str| {
         let calls = of_type(&records, "decision").into_iter().filter(|it| it["kind"] == "tool_call");
         calls.filter(|it| it["tool"] == tool && it["action"] == action).count()
     };
-    // The worked turns of each history by chat hold two calls.
+    // Each chat history has two calls in its example turns.
     let worked = 2 * told.iter().filter(|line| line["api"] == "chat").count();
     assert_eq!(decided("get_weather", "forward"), arrived.len() + worked, "{told:#?}");
     assert_eq!(decided("delete_file", "forward"), 0);
@@ -64,7 +64,7 @@ async fn small_model_calls_are_judged() {
         let (calls, said) = (line["calls"].as_array().unwrap(), line["said"].as_str().unwrap_or_default());
         let is_odd = line["api"] == "responses" && line["stream"] == true;
         match (is_odd, line["wanted"] == "delete_file") {
-            // This server does not say at which place of the output an item stands: what nobody can place is refused.
+            // This server omits the output index of items, so its stream is refused.
             (true, _) => assert!(calls.is_empty() && said.starts_with("stream.shape: "), "{line}"),
             (false, true) => assert!(calls.is_empty() && said.contains("keep-files"), "{line}"),
             (false, false) => assert_eq!(calls.len(), 1, "{line}"),
@@ -74,6 +74,6 @@ async fn small_model_calls_are_judged() {
     let exchanges = of_type(&records, "exchange");
     assert_eq!(exchanges.len(), told.len());
     let ended = |outcome: &str| exchanges.iter().filter(|record| record["outcome"] == outcome).count();
-    // A library may hang up as soon as it has read the last event.
+    // A library may disconnect as soon as it has read the last event.
     assert_eq!((ended("done") + ended("client_gone"), ended("refused")), (10, 2), "{exchanges:#?}");
 }

@@ -1,4 +1,4 @@
-//! Requests that two readers could read differently, by hand on a socket.
+//! Ambiguous requests, written directly to a socket.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::crossing::{NOTHING, saying};
 use crate::vendor::{path, request, text};
 use crate::world::{Model, Play, World, of_type, plan};
 
-/// Sends bytes and reads until the gateway ends the connection, or is silent for a while.
+/// Sends bytes and reads until the gateway closes the connection, or sends nothing for a while.
 async fn talk(world: &World, sent: &[u8]) -> (String, bool) {
-    // Long enough for a machine that has other things to do.
+    // Long enough for a busy machine.
     talk_for(world, sent, Duration::from_secs(2)).await
 }
 
 async fn talk_for(world: &World, sent: &[u8], patience: Duration) -> (String, bool) {
     let mut stream = TcpStream::connect(world.address).await.unwrap();
-    // A gateway that ended the connection early takes no more bytes.
+    // The write fails if the gateway has closed the connection early.
     let _ = stream.write_all(sent).await;
     let mut heard = Vec::new();
     let mut chunk = [0u8; 4096];
@@ -95,7 +95,7 @@ async fn ambiguous_requests_are_refused_before_forwarding() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_chunks_ends_the_request() {
+async fn invalid_chunks_end_the_request() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
     let body = request(Api::Chat, "hi", false).to_string();
@@ -114,7 +114,7 @@ async fn what_is_wrong_with_chunks_ends_the_request() {
         assert!(is_over && !heard.contains("200 OK"), "{chunks:?}: {heard}");
     }
     assert!(model.seen().is_empty());
-    // What is merely unusual goes on, without what belongs to the connection.
+    // Unusual but valid chunks are forwarded, without trailers and hop-by-hop fields.
     let chunks = format!("{:x};ext=\"1\"\r\n{body}\r\n0\r\nAuthorization: Bearer evil\r\n\r\n", body.len());
     let (heard, _) = talk(&world, format!("{head}{chunks}").as_bytes()).await;
     assert_eq!(statuses(&heard), ["200"], "{heard}");
@@ -141,7 +141,7 @@ async fn pipelined_requests_are_answered_in_order() {
         sent.extend_from_slice(head.as_bytes());
         sent.extend_from_slice(body.as_bytes());
     }
-    // Behind them one that is refused: it is answered last, and nothing follows it.
+    // After them a refused request: it is answered last, and the connection is closed.
     sent.extend_from_slice(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\nGET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n");
     let (heard, is_over) = talk_for(&world, &sent, Duration::from_secs(60)).await;
     let answered = statuses(&heard);
@@ -176,7 +176,7 @@ async fn slow_clients_time_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connection_that_reads_nothing_is_closed() {
-    // More than the system takes for somebody who does not read.
+    // More than the system buffers for a client that reads nothing.
     let model = Model::start(|_| {
         let delta = json!({"index": 0, "delta": {"content": "word ".repeat(13 << 10)}, "finish_reason": null});
         let chunk =
@@ -203,7 +203,7 @@ async fn connection_that_reads_nothing_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_second_version_of_http_is_spoken_too() {
+async fn http2_requests_are_served() {
     use http_body_util::{BodyExt, Full};
     use hyper_util::rt::{TokioExecutor, TokioIo};
     let model = saying(vec![text("hi")]).await;

@@ -1,9 +1,9 @@
-//! What models say and clients hear, in the shapes of the vendors.
+//! Requests and replies in the APIs of the vendors.
 
 use lictor_wire::Api;
 use serde_json::{Value, json};
 
-/// Something a model says or does.
+/// An item of a model's reply.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Say {
     Text(String),
@@ -18,7 +18,7 @@ pub(crate) fn call(id: &str, tool: &str, args: Value) -> Say {
     Say::Call { id: id.to_owned(), tool: tool.to_owned(), args }
 }
 
-/// The path of an interface.
+/// Returns the path of an API.
 pub(crate) fn path(api: Api) -> &'static str {
     match api {
         Api::Chat => "/v1/chat/completions",
@@ -27,12 +27,12 @@ pub(crate) fn path(api: Api) -> &'static str {
     }
 }
 
-/// A request with one message of a user, and one more field that nobody knows.
+/// Returns a request with one message of a user, and an unknown field.
 pub(crate) fn request(api: Api, said: &str, streams: bool) -> Value {
     history(api, &[json!({"role": "user", "content": said})], streams)
 }
 
-/// A request with a history, in the vendor's own items.
+/// Returns a request with a history, in the vendor's own items.
 pub(crate) fn history(api: Api, items: &[Value], streams: bool) -> Value {
     let mut body = match api {
         Api::Chat => json!({"model": "m", "messages": items, "x_unknown": {"kept": [1, 2.50]}}),
@@ -45,7 +45,7 @@ pub(crate) fn history(api: Api, items: &[Value], streams: bool) -> Value {
     body
 }
 
-/// What a model said and did, as the client sends it back.
+/// Returns a model's reply as the client sends it back.
 pub(crate) fn said_items(api: Api, said: &[Say]) -> Vec<Value> {
     match api {
         Api::Chat => vec![chat_message(said)],
@@ -54,7 +54,7 @@ pub(crate) fn said_items(api: Api, said: &[Say]) -> Vec<Value> {
     }
 }
 
-/// The answer of a tool, as the client sends it.
+/// Returns a tool result as the client sends it.
 pub(crate) fn result_item(api: Api, id: &str, text: &str) -> Value {
     match api {
         Api::Chat => json!({"role": "tool", "tool_call_id": id, "content": text}),
@@ -111,7 +111,7 @@ fn has_calls(said: &[Say]) -> bool {
     said.iter().any(|say| matches!(say, Say::Call { .. }))
 }
 
-/// A whole reply.
+/// Returns a whole reply.
 pub(crate) fn reply(api: Api, said: &[Say]) -> String {
     let value = match api {
         Api::Chat => json!({
@@ -132,13 +132,13 @@ pub(crate) fn reply(api: Api, said: &[Say]) -> String {
     value.to_string()
 }
 
-/// A text cut into pieces of a few characters.
+/// Splits a text into pieces of `size` characters.
 fn cut(text: &str, size: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(size.max(1)).map(|piece| piece.iter().collect()).collect()
 }
 
-/// A streamed reply, one element for each event; texts and arguments come in pieces of `size` characters.
+/// Returns a streamed reply, one element for each event; texts and arguments come in pieces of `size` characters.
 pub(crate) fn stream(api: Api, said: &[Say], size: usize) -> Vec<String> {
     match api {
         Api::Chat => chat_stream(said, size),
@@ -255,7 +255,7 @@ fn responses_stream(said: &[Say], size: usize) -> Vec<String> {
         .collect()
 }
 
-/// What a client hears.
+/// A reply as the client reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Heard {
     pub(crate) text: String,
@@ -263,7 +263,7 @@ pub(crate) struct Heard {
     pub(crate) calls: Vec<(String, String, Value)>,
 }
 
-/// What a client hears of a whole reply.
+/// Reads a whole reply.
 pub(crate) fn hear(api: Api, body: &[u8]) -> Heard {
     let value: Value = serde_json::from_slice(body).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(body)));
     let mut heard = Heard::default();
@@ -312,7 +312,7 @@ fn heard_call(id: &Value, name: &Value, args: &str) -> (String, String, Value) {
     (id.as_str().unwrap().to_owned(), name.as_str().unwrap().to_owned(), args)
 }
 
-/// What a client hears of a stream, put together from its pieces alone.
+/// Reads a stream, only from its deltas.
 pub(crate) fn hear_stream(api: Api, body: &[u8]) -> Heard {
     let text = std::str::from_utf8(body).unwrap();
     let mut heard = Heard::default();

@@ -1,4 +1,4 @@
-//! A scripted model, a gateway before it, and a client, on loopback.
+//! A scripted model, a gateway and a client, on loopback.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// A request that the model got.
+/// A request that the model received.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) method: Method,
@@ -39,7 +39,7 @@ impl Seen {
     }
 }
 
-/// What the model does.
+/// The model's scripted answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Play {
     pub(crate) status: u16,
@@ -49,13 +49,13 @@ pub(crate) struct Play {
     pub(crate) ends: Ends,
 }
 
-/// How the model ends.
+/// How the model's answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
     Whole,
-    /// The connection is cut behind the pieces.
+    /// The connection is cut after the pieces.
     Cut,
-    /// Nothing more comes, and nothing ends.
+    /// Nothing more comes, and the connection stays open.
     Silent,
 }
 
@@ -176,7 +176,7 @@ impl Body for Pieces {
 /// The control key of all gateways here.
 pub(crate) const CONTROL: &str = "the control key of tests";
 
-/// A gateway that runs.
+/// A running gateway.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) reloader: Reloader,
@@ -186,16 +186,16 @@ pub(crate) struct World {
     folder: Arc<tempfile::TempDir>,
 }
 
-/// How a gateway is made.
+/// The settings of a gateway.
 pub(crate) struct Plan {
     pub(crate) config: Config,
     pub(crate) policy: String,
     pub(crate) source: Option<PolicySource>,
     pub(crate) keeps: bool,
-    /// Whether there is a ledger, and on what.
+    /// Whether there is a ledger, and its disk.
     pub(crate) records: bool,
     pub(crate) disk: Arc<dyn Disk>,
-    /// A store that others use too.
+    /// A store that is shared with another gateway.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) idle: Option<lictor_logic::Span>,
     pub(crate) folder: Arc<tempfile::TempDir>,
@@ -205,12 +205,12 @@ pub(crate) fn policy(text: &str) -> Policy {
     Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy
 }
 
-/// A plan of a gateway to this model.
+/// Returns the plan of a gateway to this model.
 pub(crate) fn plan(model: &Model, policy: &str) -> Plan {
     plan_to(&format!("http://{}", model.address), policy)
 }
 
-/// A plan of a gateway to whatever answers at this address.
+/// Returns the plan of a gateway to the server at this address.
 pub(crate) fn plan_to(upstream: &str, policy: &str) -> Plan {
     let mut config = Config::new(upstream.parse().unwrap());
     config.listen = "127.0.0.1:0".parse().unwrap();
@@ -264,13 +264,13 @@ impl Plan {
     }
 }
 
-/// What a client got.
+/// The answer that a client got.
 #[derive(Clone, Debug)]
 pub(crate) struct Got {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// Whether the body came to its end.
+    /// Whether the body is complete.
     pub(crate) is_whole: bool,
 }
 
@@ -289,7 +289,7 @@ impl Got {
 }
 
 impl World {
-    /// Asks the gateway.
+    /// Sends a request to the gateway.
     pub(crate) async fn ask(
         &self,
         method: Method,
@@ -306,13 +306,13 @@ impl World {
         self.ask(Method::POST, path, &headers, body.to_string()).await
     }
 
-    /// Asks an endpoint of the gateway itself.
+    /// Sends a request to a control endpoint.
     pub(crate) async fn control(&self, method: Method, path: &str, body: &Value) -> Got {
         let bearer = format!("Bearer {CONTROL}");
         self.ask(method, path, &[("authorization", &bearer)], body.to_string()).await
     }
 
-    /// The status of its readiness, once it is this one or enough time has passed.
+    /// Returns the status of its readiness, once it is the wanted one or after a timeout.
     pub(crate) async fn ready_as(&self, wanted: u16) -> u16 {
         let mut status = 0;
         for _ in 0..250 {
@@ -325,20 +325,20 @@ impl World {
         status
     }
 
-    /// A figure of the gateway.
+    /// Returns a metric of the gateway.
     pub(crate) async fn figure(&self, name: &str) -> u64 {
         let got = self.ask(Method::GET, "/lictor/metrics", &[], "").await;
         let line = got.text().lines().find(|line| line.starts_with(&format!("{name} "))).map(str::to_owned);
         line.unwrap_or_else(|| panic!("{name}")).rsplit(' ').next().unwrap().parse().unwrap()
     }
 
-    /// Ends the gateway, verifies its ledger, and gives the bodies of all records.
+    /// Stops the gateway, verifies its ledger, and returns the bodies of all records.
     pub(crate) async fn end(mut self) -> Vec<Value> {
         self.stop().await;
         records(&self.log)
     }
 
-    /// Ends the gateway and gives its folder, to begin another with.
+    /// Stops the gateway and returns its folder, for the next one.
     pub(crate) async fn stop(&mut self) -> Arc<tempfile::TempDir> {
         drop(self.stop.take());
         if let Some(running) = self.running.take() {
@@ -348,7 +348,7 @@ impl World {
     }
 }
 
-/// Asks whatever answers at an address.
+/// Sends a request to the server at an address.
 pub(crate) async fn ask_at(
     address: SocketAddr,
     method: Method,
@@ -377,7 +377,7 @@ pub(crate) async fn ask_at(
     Got { status: head.status.as_u16(), headers: head.headers, body: bytes.into(), is_whole }
 }
 
-/// Verifies a ledger and gives the bodies of all records.
+/// Verifies a ledger and returns the bodies of all records.
 pub(crate) fn records(log: &std::path::Path) -> Vec<Value> {
     let reader = Reader::open(log);
     verify(log, &reader.first_key().unwrap()).unwrap();
@@ -385,7 +385,7 @@ pub(crate) fn records(log: &std::path::Path) -> Vec<Value> {
     bodies.flatten().map(|body| serde_json::to_value(body).unwrap()).collect()
 }
 
-/// The records of a type.
+/// Returns the records of a type.
 pub(crate) fn of_type<'a>(records: &'a [Value], sort: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["type"] == sort).collect()
 }

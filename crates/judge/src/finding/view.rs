@@ -27,7 +27,7 @@ pub struct FindingView<'a> {
     fingerprint: &'a str,
 }
 
-/// An event of a witness. Content is there only if the user asked for it.
+/// An event of a witness, with content only if the user asked for it.
 #[derive(Debug, Serialize)]
 struct ProofView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ struct ProofView<'a> {
 }
 
 impl Finding {
-    /// The finding as a JSON object, in the shape that reports have.
+    /// Returns the finding as a JSON object, in the shape that reports have.
     pub fn to_json(&self) -> String {
         // Text keys and no maps with other ones: this cannot fail.
         serde_json::to_string(&FindingView::of(self)).unwrap_or_default()
@@ -91,8 +91,8 @@ impl<'a> ProofView<'a> {
     }
 }
 
-/// The values of each name: a finding for several values binds a name several times, and an object with a key twice
-/// would be read differently by different readers.
+/// Returns the values of each name. A finding for several values binds a name several times, and readers treat
+/// duplicate keys differently.
 pub fn values(binding: &[(Text, Value)]) -> Vec<(&str, Vec<&Value>)> {
     let mut names: Vec<(&str, Vec<&Value>)> = Vec::new();
     for (name, value) in binding {
@@ -104,7 +104,7 @@ pub fn values(binding: &[(Text, Value)]) -> Vec<(&str, Vec<&Value>)> {
     names
 }
 
-/// Pairs as one object, in their order.
+/// Serializes pairs as one object, in their order.
 pub fn as_object<K: Serialize, V: Serialize, S: Serializer>(
     pairs: &[(K, V)],
     serializer: S,

@@ -1,5 +1,5 @@
-//! What the model is told: which property, why, and what would be right. Not of whom: a step may be stopped because nobody
-//! may be told of that person any more. And not what was said, if that is what goes no further.
+//! The message for the model: which property, why, and what would be right. It names no persons, because a step may be
+//! blocked to protect one. It does not quote content that is withheld.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use lictor_event::Kind;
 use lictor_json::Json;
 use lictor_policy::Response;
 
-/// What the model is told about a step that does not simply go on, and that is about these persons.
+/// Returns the message for the model about a step that is not simply forwarded. It names none of these persons.
 pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
     let quoted = |person: &String| Value::Text(person.as_str().into()).to_string();
     let unnamed_what = |redaction: &Redaction| match persons.iter().any(|person| *person == redaction.what) {
@@ -56,24 +56,24 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
     lines.join("\n")
 }
 
-/// What goes no further, and that those who are told why do not know: whoever makes a call knows it.
+/// Returns the content that the model must not see. The model knows its own calls, so those are not withheld.
 fn withheld(decision: &Decision) -> String {
     let event = &decision.event;
     if event.kind == Kind::ToolCall || !matches!(decision.action, Action::Block | Action::Redact) {
         return String::new();
     }
     let (text, result) = (event.text.as_deref().unwrap_or_default(), event.result.as_ref().map(Json::to_string));
-    // As facts quote it, too.
+    // Also in the form in which facts quote it.
     format!("{text}\n{}\n{}", Value::text(text), result.unwrap_or_default())
 }
 
-/// Whether a text says what a fact quotes.
+/// Whether a text contains what a fact quotes.
 fn says(text: &str, quoted: &str) -> bool {
     let inside = quoted.trim_matches('"');
     !inside.is_empty() && text.contains(inside)
 }
 
-/// A fact in which what is hidden says something else.
+/// Returns a fact with its hidden quoted values replaced.
 fn unnamed(fact: &str, hidden: impl Fn(&str) -> Option<&'static str>) -> String {
     let (mut text, mut rest) = (String::with_capacity(fact.len()), fact);
     while let Some(begin) = rest.find('"') {
@@ -92,7 +92,8 @@ fn unnamed(fact: &str, hidden: impl Fn(&str) -> Option<&'static str>) -> String 
     text + rest
 }
 
-/// Whether a text names one of the persons among other things. Names as short as a syllable are in too many texts.
+/// Whether a text contains the name of one of these persons. Names of up to three bytes are ignored: they are in too
+/// many texts.
 fn names_one(text: &str, persons: &[String]) -> bool {
     let text = text.to_lowercase();
     persons.iter().any(|person| person.len() > 3 && text.contains(&person.to_lowercase()))
@@ -108,7 +109,7 @@ fn blocked(decision: &Decision, without: &[String]) -> String {
     }
 }
 
-/// A text with a full stop behind it.
+/// Returns the text with a full stop at its end.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }

@@ -1,4 +1,4 @@
-//! Numbered events as they come: nothing waits for what is missing, and nothing is taken back for what comes late.
+//! Numbered events. The guard does not wait for missing events, and does not undo decisions for late ones.
 
 use lictor_logic::Time;
 
@@ -8,8 +8,8 @@ use lictor_event::order::{Gap, GapCause};
 use lictor_json::Text;
 
 impl Guard {
-    /// Makes events that are known to be missing part of a session, as events of which nothing is known; `next` is the time
-    /// of the event behind them. What depends on them is answered as each property answers what is unknown.
+    /// Adds missing events to a session, as events with unknown facts; `next` is the time of the event after them.
+    /// Where a property depends on them, its `unknown` response applies.
     pub fn miss(&mut self, name: &str, count: u64, next: Option<Time>) {
         let Guard { decider, sessions, .. } = self;
         let guarded = sessions.entry(Text::new(name)).or_insert_with_key(|name| Box::new(decider.begin(name)));
@@ -18,8 +18,8 @@ impl Guard {
 }
 
 impl Decider {
-    /// Notes the number of an event. Those that are missing before it become part of the trace as events of which nothing
-    /// is known. One that comes late is decided on as it comes.
+    /// Notes the number of an event. Missing events before it become part of the trace with unknown facts. A late event
+    /// is decided when it arrives.
     pub(super) fn number(&mut self, guarded: &mut Guarded, event: &Event) -> Option<Gap> {
         let number = event.seq?;
         let next = guarded.next.unwrap_or_else(|| number.clamp(0, 1));

@@ -1,4 +1,4 @@
-//! Events that wait for a person.
+//! Events that wait for approval.
 
 use lictor_logic::Time;
 
@@ -7,13 +7,13 @@ use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_policy::Response;
 
-/// An event that waits for a person.
+/// An event that waits for approval.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
-    /// By which a person answers: the event's own id, or one made up.
+    /// The approval id: the event's own id, or a generated one.
     pub(super) id: Text,
     pub(super) event: Event,
-    /// The properties that a person is asked about.
+    /// The properties that the reviewer is asked to waive.
     pub(super) asked: Vec<Text>,
     pub(super) until: Option<Time>,
 }
@@ -24,11 +24,11 @@ impl Pending {
         Pending { id, event: event.clone(), asked: asks.map(|it| it.property.id.clone()).collect(), until }
     }
 
-    /// The decision that stops it after all.
+    /// Returns the decision that refuses it.
     pub(super) fn refused(self, reason: Refusal) -> Decision {
         let mut decision = Decision::on(self.event, Vec::new());
         decision.action = Action::Block;
-        // Who denied it is no matter for the model.
+        // The model does not need to know who denied it.
         decision.message = Some(match &reason {
             Refusal::Denied(_) => "This step was not allowed: a person denied it.".to_owned(),
             reason => format!("This step was not allowed: {reason}."),
@@ -40,13 +40,13 @@ impl Pending {
 }
 
 impl Guarded {
-    /// Whether something waits by this id.
+    /// Whether an event waits under this approval id.
     pub(super) fn waits(&self, id: &str) -> bool {
         self.pending.iter().any(|pending| pending.id == id)
     }
 
-    /// By which a person answers about an event: its own id, unless something else waits by that, or one made up. No two
-    /// events are given the same one that was made up.
+    /// Returns the approval id for an event: its own id if that is free, or a generated one. Generated ids are unique
+    /// in the session.
     pub(super) fn handle(&mut self, event: &Event) -> Text {
         if let Some(id) = event.id.as_ref().filter(|id| !self.waits(id)) {
             return id.clone();
@@ -61,7 +61,8 @@ impl Guarded {
         }
     }
 
-    /// Takes out what an approval or a denial is about: by its id, and if it names none, all there is if that is one.
+    /// Takes out the pending event that an approval or a denial answers: by its id, or without an id the only one
+    /// pending.
     pub(super) fn answered(&mut self, answer: &Event) -> Option<Pending> {
         debug_assert!(matches!(answer.kind, Kind::Approval | Kind::Denial));
         let place = match &answer.id {

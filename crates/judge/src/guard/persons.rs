@@ -1,4 +1,4 @@
-//! Whom an event, or what was decided about it, is about.
+//! The persons that an event, a decision or a finding is about.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use lictor_event::{Arguments, Event};
 use lictor_recognise::{Recognised, Recogniser};
 
 impl Guard {
-    /// The persons that a decision tells of: those of its event, those on whose behalf it was, and those that witnesses name.
+    /// Returns the persons in a decision: those of its event, its principal, and those that witnesses name.
     pub fn persons(&self, decision: &Decision) -> Vec<String> {
         self.decider.persons(decision)
     }
 
-    /// The persons that a finding tells of.
+    /// Returns the persons that a finding names.
     pub fn persons_of(&self, finding: &Finding) -> Vec<String> {
         let mut told = Told::new(&self.decider);
         told.finding(finding);
@@ -24,7 +24,7 @@ impl Guard {
     }
 
     /// Whether a text names a person, as far as persons are recognised.
-    pub fn names_somebody(&self, text: &str) -> bool {
+    pub fn names_person(&self, text: &str) -> bool {
         let mut found = Recognised::default();
         self.decider.recogniser().text(text, &mut found);
         !found.subjects.is_empty()
@@ -48,7 +48,7 @@ impl Decider {
     }
 }
 
-/// What is told of whom.
+/// Collects the persons that are named.
 struct Told<'a> {
     recogniser: &'a Recogniser,
     found: Recognised,
@@ -86,7 +86,7 @@ impl<'a> Told<'a> {
             let texts = proof.present.iter().chain(&proof.absent).chain(&proof.content);
             texts.for_each(|text| self.recogniser.text(text, &mut self.found));
             for fact in proof.present.iter().chain(&proof.absent).filter_map(|fact| Fact::parse(fact).ok()) {
-                // These facts begin with a person, as somebody has named them.
+                // The first value of these facts is a person, as the log named them.
                 let is_personal =
                     matches!(&*fact.name, "discloses" | "consent" | "explicit_consent" | "withdraws" | "erasure");
                 if let (true, Some(Value::Text(first))) = (is_personal, fact.values.first()) {
@@ -98,7 +98,7 @@ impl<'a> Told<'a> {
 
     fn persons(mut self) -> Vec<String> {
         self.given.extend(self.found.subjects.iter().map(ToString::to_string));
-        // Stands for whoever it may be.
+        // Stands for an unknown person.
         self.given.remove("*");
         self.given.remove("");
         self.given.into_iter().collect()

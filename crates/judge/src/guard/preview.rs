@@ -1,7 +1,7 @@
-//! What would be decided about a text that is still being said.
+//! Previews the decision on a text that is still streaming.
 //!
-//! A model speaks word by word, and whoever listens should not wait for the end. So a text can be looked at before it is
-//! whole: nothing is decided by that, nothing becomes part of the trace. The whole text is decided on when it is there.
+//! A client should not have to wait for the whole text. So a partial text can be judged: this decides nothing, and adds
+//! nothing to the trace. The whole text is decided when it is complete.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use lictor_event::Event;
 use lictor_json::Text;
 use lictor_policy::Response;
 
-/// What would be decided about an event.
+/// The decision that an event would get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The strongest response that would be asked for.
+    /// The strictest response that properties would demand.
     pub response: Response,
-    /// The places in its text that would be masked, in order and apart from each other.
+    /// The ranges of its text that would be masked, in order and without overlap.
     pub masks: Vec<Range<usize>>,
-    /// What the model would be told, if the event would be stopped or wait.
+    /// The message for the model, if the event would be blocked or wait.
     pub message: Option<String>,
-    /// The properties that ask for more than a warning.
+    /// The properties that demand more than a warning.
     pub properties: Vec<Text>,
 }
 
 impl Guard {
-    /// What would be decided about an event if it came now. Nothing changes.
+    /// Returns the decision that an event would get now. Nothing changes.
     pub fn preview(&mut self, event: &Event) -> Preview {
         let mut event = event.clone();
         self.annotators.annotate(std::slice::from_mut(&mut event));

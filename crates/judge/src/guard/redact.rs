@@ -1,34 +1,18 @@
-//! Takes out of an event what offends, and nothing else.
+//! Removes the violating parts of an event, and nothing else.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
 use std::ops::Range;
 
 use lictor_logic::{Fact, Value};
 
-use super::{Cause, Objection};
+use crate::decision::{Cause, Objection, Redaction};
 use crate::label::person;
 use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
 use lictor_recognise::{Recognised, Recogniser};
 
-/// Something that was taken out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redaction {
-    /// Where: `text`, `args.customer.dob`, `result.0.note`.
-    pub path: Text,
-    /// What: a category of personal data, a person, or an argument by its name.
-    pub what: Text,
-}
-
-impl fmt::Display for Redaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.path, self.what)
-    }
-}
-
-/// What must not stay in an event.
+/// What must be removed from an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Offence {
     categories: BTreeSet<Text>,
@@ -37,7 +21,7 @@ pub(super) struct Offence {
 }
 
 impl Offence {
-    /// What the witnesses of properties that ask for it say of the event itself.
+    /// Collects what the witnesses of the properties with `redact` say about the event itself.
     pub(super) fn of(objections: &[Objection]) -> Offence {
         let mut offence = Offence::default();
         for objection in objections.iter().filter(|objection| objection.response == Response::Redact) {
@@ -56,7 +40,7 @@ impl Offence {
         offence
     }
 
-    /// The event without what offends, and what that was; the event as it is if nothing could be found in it.
+    /// Returns the event without the violating parts, and those parts. If none are found, the event is unchanged.
     pub(super) fn redact(&self, recogniser: &Recogniser, event: &Event) -> (Event, Vec<Redaction>) {
         let mut event = event.clone();
         let mut walk = Walk { offence: self, recogniser, path: Vec::new(), done: Vec::new() };
@@ -76,7 +60,7 @@ impl Offence {
             walk.at("result", |walk| walk.value(result, ""));
         }
         let done = walk.done;
-        // What the log says of the event is true of it no longer.
+        // The log's annotations are no longer true of the event.
         let is_gone = |name: &Text| done.iter().any(|redaction| redaction.what == *name);
         if let Some(categories) = &mut event.categories {
             categories.retain(|category| !is_gone(category));
@@ -87,7 +71,7 @@ impl Offence {
         (event, done)
     }
 
-    /// Where in a text something offends, and what it is, in the order of the places.
+    /// Returns the ranges of a text that must be removed and why, in order.
     pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
         let mut places: Vec<(Range<usize>, Text)> = Vec::new();
         for span in recogniser.spans(text) {
@@ -103,7 +87,7 @@ impl Offence {
         }
         for person in &self.persons {
             let lower = text.to_lowercase();
-            // Where lower case has other lengths, places would be wrong.
+            // If lower case changes lengths, the ranges would be wrong.
             if lower.len() == text.len() {
                 let found = lower.match_indices(person.as_str()).map(|(place, found)| place..place + found.len());
                 places.extend(found.map(|range| (range, person.clone())));
@@ -114,7 +98,7 @@ impl Offence {
     }
 }
 
-/// A way through an event.
+/// One traversal of an event.
 struct Walk<'a> {
     offence: &'a Offence,
     recogniser: &'a Recogniser,
@@ -158,7 +142,7 @@ impl Walk<'_> {
                 let mut kept: Vec<(Text, Json)> = Vec::new();
                 let mut names = Names::default();
                 for (member, mut value) in std::mem::replace(object, Object::new()).into_members() {
-                    // What is said of the member does not name whom its key named.
+                    // The path of the redaction must not contain a person that the key named.
                     let masked = self.text(&member);
                     self.path.push(masked.clone().unwrap_or_else(|| member.clone()));
                     if let Some(what) = self.forbidden(&member, key, &value) {
@@ -175,7 +159,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a whole member of an object is taken out for: its key says what it is.
+    /// Returns why a whole member of an object must be removed: its key says what it is.
     fn forbidden(&self, member: &Text, parent: &str, value: &Json) -> Option<Text> {
         let argument = self.path.get(1..).map(|path| Text::from(path.join("."))).unwrap_or_default();
         if self.path.first().is_some_and(|root| root == "args") && self.offence.arguments.contains(&argument) {
@@ -189,7 +173,7 @@ impl Walk<'_> {
         (self.offence.categories.contains(category) && found.categories.contains(category)).then(|| category.clone())
     }
 
-    /// A text with what offends masked; none if nothing does.
+    /// Returns the text with its violating parts masked; `None` if there are none.
     fn text(&mut self, text: &Text) -> Option<Text> {
         let masks = self.offence.places(self.recogniser, text);
         if masks.is_empty() {
@@ -209,16 +193,16 @@ impl Walk<'_> {
     }
 }
 
-/// The names of members, once one of them was masked: no two are the same.
+/// The names of an object's members once one was masked, kept unique.
 #[derive(Default)]
 struct Names {
     taken: Option<HashSet<Text>>,
-    /// How often each mask was given a number.
+    /// How many members got each mask with a number.
     counts: HashMap<Text, usize>,
 }
 
 impl Names {
-    /// The name of a member behind those that are kept.
+    /// Returns a unique name for the next member.
     fn own(&mut self, masked: Option<Text>, member: Text, kept: &[(Text, Json)]) -> Text {
         if masked.is_none() && self.taken.is_none() {
             return member;

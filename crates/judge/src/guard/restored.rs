@@ -1,4 +1,4 @@
-//! A decision read back from its line, for an event that is delivered twice.
+//! Reads a decision back from its line, for an event that is delivered twice.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const RESPONSES: [Response; 6] =
 
 impl Decision {
     /// Reads back the [line](Decision::line) of a decision on an event. Witnesses and gaps are in the line only, and
-    /// objections of properties that the policy does not have any more are left out. A line that cannot be read is a block.
+    /// objections of removed properties are dropped. A line that cannot be read is a block.
     pub fn from_line(line: &str, event: Event, judge: &Judge) -> Decision {
         json::parse_str(line).map_or_else(
             |_| Decision { action: Action::Block, ..Decision::on(event.clone(), Vec::new()) },
@@ -57,7 +57,7 @@ fn read_event(value: &Json) -> Option<Event> {
     LogRecord { value: value.clone(), file: "-".into(), line: 0, index: 0 }.stored_event().ok()
 }
 
-/// What a line says of the event that it is about.
+/// Returns the event as far as a line describes it.
 fn summary(line: &Json) -> Event {
     let text = |key: &str| line.text(key).map(Into::into);
     let mut event = Event::new(Kind::named(line.text("kind").unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! What a guard knows of a session, as data that outlives the process.
+//! The guard's state of a session, as data that survives a restart.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use lictor_event::record::LogRecord;
 use lictor_event::{Event, Source};
 use lictor_json::{self as json, Text};
 
-/// A session and what waits in it, as data.
+/// A session and its pending events, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedGuardSession {
     session: SavedSession,
     pending: Vec<SavedPending>,
-    /// The number of the next event, where events are numbered.
+    /// The number of the next event, if events are numbered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<i64>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -33,7 +33,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedPending {
     id: Text,
-    /// The event as a line of Lictor's own format, and where it was read.
+    /// The event as a line of Lictor's own format, and its source.
     event: String,
     source: (Arc<str>, u32, u32),
     asked: Vec<Text>,
@@ -41,15 +41,14 @@ struct SavedPending {
 }
 
 impl SavedGuardSession {
-    /// Takes out what happened, to be kept apart from where the session stands: the one only grows, the other changes
-    /// with every event.
+    /// Takes out the moments, to store them apart from the state: moments are only appended, the state changes with
+    /// every event.
     #[must_use]
     pub fn take_moments(&mut self) -> SavedMoments {
         self.session.take_moments()
     }
 
-    /// Puts back what happened, in the parts in which it was saved, when there were so many moments in all. `false` if
-    /// some of them are missing.
+    /// Puts the saved parts of the moments back; `total` is how many there were. `false` if some are missing.
     #[must_use]
     pub fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
         self.session.put_moments(parts, total)
@@ -57,8 +56,8 @@ impl SavedGuardSession {
 }
 
 impl Guard {
-    /// A session as data, with what happened from a moment on; none if it is not here. Beside it, how many moments it
-    /// has had, from which on the next save may go.
+    /// Returns a session as data, with its moments from `from` on; `None` if the guard does not have it. The number is
+    /// where the next save may start.
     pub fn save(&self, name: &str, from: usize) -> Option<(SavedGuardSession, usize)> {
         let guarded = self.sessions.get(name)?;
         let pending = guarded.pending.iter().map(|pending| {
@@ -77,13 +76,13 @@ impl Guard {
         Some((saved, guarded.session.moments()))
     }
 
-    /// Goes on with a session, in place of what is known of it here.
+    /// Restores a session, and replaces the guard's present one.
     pub fn restore(&mut self, saved: &SavedGuardSession) -> Result<(), RestoreError> {
         let session = Session::restore(&mut self.decider.judge, &saved.session)?;
         self.take_over(session, saved)
     }
 
-    /// Goes on with a session that was judged by another policy, and names the properties that [begin
+    /// Restores a session that was judged by another policy, and returns the properties that [start
     /// here](Session::migrate).
     pub fn migrate(&mut self, saved: &SavedGuardSession) -> Result<Vec<Text>, RestoreError> {
         let (session, begun) = Session::migrate(&mut self.decider.judge, &saved.session)?;
@@ -107,13 +106,13 @@ impl Guard {
         Ok(())
     }
 
-    /// Forgets a session that is kept elsewhere: it costs no memory until it is restored.
+    /// Evicts a session that is stored elsewhere: it costs no memory until it is restored.
     pub fn release(&mut self, name: &str) {
         self.sessions.remove(name);
     }
 }
 
-/// The event of a line of Lictor's own format.
+/// Parses an event from a line of Lictor's own format.
 fn event(text: &str) -> Option<Event> {
     let value = json::parse_str(text).ok()?;
     LogRecord { value, file: "-".into(), line: 0, index: 0 }.stored_event().ok()

@@ -1,4 +1,4 @@
-//! A decision as JSON: one line for whoever drives the guard, and the record that is kept.
+//! A decision as JSON: one line for the caller, and the record that is kept.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -81,14 +81,14 @@ struct LateView<'a> {
     finding: FindingView<'a>,
 }
 
-/// What was late, as a line of JSON: something was due and no event has met it.
+/// Returns a missed deadline as a line of JSON.
 pub fn late_line(finding: &Finding) -> String {
     let view = LateView { lictor: VERSION, sort: "late", session: &finding.session, finding: FindingView::of(finding) };
     serde_json::to_string(&view).unwrap_or_default()
 }
 
 impl Decision {
-    /// The decision as a line of JSON. It holds nothing of what was said but the rewritten event, which goes on.
+    /// Returns the decision as a line of JSON. It contains no content except the rewritten event, which is forwarded.
     pub fn line(&self) -> String {
         // Text keys and no maps with other ones: this cannot fail.
         serde_json::to_string(&DecisionView::of(self)).unwrap_or_default()

@@ -10,7 +10,7 @@ use lictor_policy::expression::{self, Evaluation, EvaluationScope, Expression, M
 use lictor_policy::glob::Glob;
 use lictor_policy::{FactCase, FactDefinition, FactPattern, Problem};
 
-/// How many facts one event may give by one definition; a list in a log may be as long as it likes.
+/// How many facts one definition may give for one event; a list in a log may have any length.
 const MOST_ELEMENTS: usize = 10_000;
 
 /// One way in which a fact comes to hold, compiled.
@@ -22,7 +22,7 @@ pub(crate) struct CasePlan {
     when: Option<Expression>,
     each: Option<Expression>,
     values: Vec<Source>,
-    /// Somebody must answer: the label that says yes, and the one that says no.
+    /// For a question to a labeler: the label for yes, and the label for no.
     ask: Option<(Text, Text)>,
 }
 
@@ -38,7 +38,7 @@ enum Source {
     },
 }
 
-/// What became of a value.
+/// The result of computing a value.
 enum Found {
     Value(Value),
     Absent,
@@ -98,7 +98,7 @@ impl CasePlan {
             || self.tests.iter().any(|test| test.reads(root))
     }
 
-    /// Adds the fact to an event's, as often as it holds.
+    /// Adds the fact to the labels, as often as it holds.
     pub(super) fn label(&self, scope: &EvaluationScope<'_>, labels: &mut Labels) {
         if let Some((yes, no)) = &self.ask {
             // A yes is among the labels, and those are facts already.
@@ -142,7 +142,7 @@ impl CasePlan {
         for source in &self.values {
             values.push(match source.find(scope) {
                 Found::Value(value) => Some(value),
-                // Without all its values it is not that fact.
+                // A fact needs all its values.
                 Found::Absent => return,
                 Found::Unknown => {
                     is_unknown = true;
@@ -164,7 +164,8 @@ impl Source {
         match self {
             Source::Expression(expression) => match expression.evaluate(scope) {
                 Evaluation::Value(expression::CelValue::Null) => Found::Absent,
-                // Something is there, and no fact can have it: whoever wraps a number in a list does not get past a limit.
+                // The value exists but cannot be in a fact. It is unknown, not absent: wrapping a number in a list must
+                // not evade a limit.
                 Evaluation::Value(value) => value.to_fact_value().map_or(Found::Unknown, Found::Value),
                 Evaluation::Absent => Found::Absent,
                 Evaluation::Unknown(_) => Found::Unknown,

@@ -1,6 +1,6 @@
-//! What a tool does to the world, guessed from its name where the policy does not say.
+//! The effects of a tool, guessed from its name if the policy does not state them.
 
-/// Verbs and what tools named after them do.
+/// Verbs, and the effects of tools named after them.
 const VERBS: &[(&[&str], &[&str])] = &[
     (
         &[
@@ -93,7 +93,7 @@ const VERBS: &[(&[&str], &[&str])] = &[
     (&["download", "curl", "http", "request", "navigate", "webfetch", "websearch"], &["network"]),
 ];
 
-/// What a tool of that name probably does: by the first word of its name that is a known verb.
+/// Returns the probable effects of a tool: by the first word of its name that is a known verb.
 pub(super) fn effects_of(tool: &str) -> &'static [&'static str] {
     for word in words(tool) {
         if let Some((_, effects)) = VERBS.iter().find(|(verbs, _)| verbs.contains(&word.as_str())) {
@@ -103,7 +103,8 @@ pub(super) fn effects_of(tool: &str) -> &'static [&'static str] {
     &[]
 }
 
-/// The words of a name in snake, kebab, dotted or camel case, in lower case; and the whole name, for `WebFetch`.
+/// Returns the words of a name in snake, kebab, dotted or camel case, in lower case; and the whole name, for
+/// `WebFetch`.
 fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! The facts of one event, in a buffer that is filled again and again; or those of many events, one behind the other.
+//! The facts of one event, in a reused buffer; or those of many events in sequence.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) struct Labels {
     /// Each fact's name, and where its values end.
     facts: Vec<(NameId, u32)>,
     values: Vec<Value>,
-    /// What could not be told.
+    /// The unknown facts.
     pub(crate) unknown: Vec<(NameId, Vec<Option<Value>>)>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// The same place when what stood before another is gone.
+    /// Returns this place after everything before `gone` was removed.
     pub(crate) fn behind(self, gone: Mark) -> Mark {
         Mark { facts: self.facts - gone.facts, unknown: self.unknown - gone.unknown }
     }
@@ -45,7 +45,7 @@ impl Labels {
         self.facts.push((name, self.values.len() as u32));
     }
 
-    /// Adds a fact, if it is asked for.
+    /// Adds a fact, if some property asks for it.
     #[inline]
     pub(crate) fn add(&mut self, name: Option<NameId>, values: &[Value]) {
         if let Some(name) = name {
@@ -53,7 +53,7 @@ impl Labels {
         }
     }
 
-    /// Says that a fact may hold; none among the values stands for any.
+    /// Adds an unknown fact; `None` among the values stands for any value.
     pub(crate) fn doubt(&mut self, name: NameId, values: Vec<Option<Value>>) {
         self.unknown.push((name, values));
     }
@@ -73,12 +73,12 @@ impl Labels {
         })
     }
 
-    /// The place behind all that is here.
+    /// Returns the place after all facts.
     pub(crate) fn end(&self) -> Mark {
         Mark { facts: self.facts.len() as u32, unknown: self.unknown.len() as u32 }
     }
 
-    /// Adds the facts of another event behind those that are here, and leaves none there.
+    /// Moves the facts of another event to the end.
     pub(crate) fn append(&mut self, other: &mut Labels) {
         let before = self.values.len() as u32;
         self.facts.extend(other.facts.drain(..).map(|(name, end)| (name, before + end)));
@@ -86,7 +86,7 @@ impl Labels {
         self.unknown.append(&mut other.unknown);
     }
 
-    /// Forgets what stands before a place.
+    /// Drops the facts before a place.
     pub(crate) fn forget(&mut self, until: Mark) {
         let gone = until.facts.checked_sub(1).map_or(0, |last| self.facts[last as usize].1);
         self.values.drain(..gone as usize);
@@ -95,7 +95,7 @@ impl Labels {
         self.unknown.drain(..until.unknown as usize);
     }
 
-    /// The facts of those names alone.
+    /// Returns the facts with those names only.
     pub(crate) fn only(&self, is_asked: impl Fn(NameId) -> bool) -> Labels {
         let mut asked = Labels::default();
         self.iter().filter(|(name, _)| is_asked(*name)).for_each(|(name, values)| asked.push(name, values));
@@ -103,14 +103,14 @@ impl Labels {
         asked
     }
 
-    /// Marks the names that hold.
+    /// Marks the names of the facts that hold.
     pub(crate) fn mark(&self, held: &mut [bool]) {
         for (name, _) in &self.facts {
             held[*name as usize] = true;
         }
     }
 
-    /// As the engine reads them fastest; nothing may be unknown.
+    /// Fills an observation, the engine's fastest input; nothing may be unknown.
     pub(crate) fn fill(&self, observation: &mut Observation, time: Option<Time>, names: &[Name]) {
         observation.clear();
         observation.time = time;
@@ -119,12 +119,12 @@ impl Labels {
         }
     }
 
-    /// As a value of their own.
+    /// Returns the facts as an owned value.
     pub(crate) fn facts(&self, time: Option<Time>, names: &[Arc<str>]) -> Facts {
         self.facts_between(Mark::default(), self.end(), time, names, |_| true)
     }
 
-    /// The facts of those names between two places, as a value of their own.
+    /// Returns the facts with those names between two places, as an owned value.
     pub(crate) fn facts_between(
         &self,
         from: Mark,

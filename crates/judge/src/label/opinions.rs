@@ -1,4 +1,4 @@
-//! Who says what about the facts of one event, and what follows from it.
+//! What the log and labelers say about the facts of one event, and which facts result.
 
 use indexmap::IndexMap;
 use lictor_event::Says;
@@ -11,7 +11,7 @@ use super::facts::{Labels, NameId};
 #[derive(Debug, Default)]
 pub(super) struct Opinions(IndexMap<(NameId, Vec<Value>), Opinion, FxBuildHasher>);
 
-/// Whether anybody says yes, and whether anybody says no.
+/// Whether any source says yes, and whether any says no.
 #[derive(Clone, Copy, Debug, Default)]
 struct Opinion {
     yes: bool,
@@ -19,15 +19,15 @@ struct Opinion {
 }
 
 impl Opinions {
-    /// Adds what somebody says about a fact.
+    /// Adds what one source says about a fact.
     pub(super) fn add(&mut self, name: NameId, values: &[Value], says: Says) {
         let opinion = self.0.entry((name, values.to_vec())).or_default();
         opinion.yes |= says == Says::Yes;
         opinion.no |= says == Says::No;
     }
 
-    /// Labels an event: a yes makes a fact hold and a no absent. Both together leave it unknown, and so does a fact about
-    /// which every labeler is unclear or failed.
+    /// Labels an event: a yes makes a fact hold and a no absent. A fact is unknown if sources contradict each other, or
+    /// if every labeler was unclear or failed.
     pub(super) fn label(self, labels: &mut Labels) {
         for ((name, values), Opinion { yes, no }) in self.0 {
             match (yes, no) {

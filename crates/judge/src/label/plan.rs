@@ -26,12 +26,12 @@ pub(crate) struct Plan {
     pub(crate) tools: Vec<ToolPlan>,
     pub(crate) recogniser: Recogniser,
     pub(crate) cases: Vec<CasePlan>,
-    /// The ways facts come to hold at messages, which are most of what is neither a call nor its answer.
+    /// The definitions that apply to messages, the most frequent events after calls and results.
     pub(crate) at_message: Messages,
     pub(crate) needs: Needs,
 }
 
-/// The ways facts come to hold at events of some kinds that have no tool.
+/// The definitions that apply to events of some kinds without a tool.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     user: Vec<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// None for events of other kinds.
+    /// Returns the definitions for a kind; `None` for other kinds.
     pub(crate) fn of(&self, kind: &Kind) -> Option<&[u32]> {
         match kind {
             Kind::UserMessage => Some(&self.user),
@@ -120,7 +120,7 @@ impl Plan {
         })?;
         let mut cases = Vec::new();
         for definition in &policy.facts {
-            // Facts that nobody asks for are not looked for.
+            // Skip facts that no property asks for.
             let Some(name) = ids.get(&definition.name).copied() else { continue };
             for case in &definition.cases {
                 cases.push(CasePlan::new(name, definition, case, &tables)?);
@@ -165,7 +165,7 @@ impl Plan {
         self.ids.get(name).copied()
     }
 
-    /// The ways facts come to hold at events of a kind and tool.
+    /// Returns the definitions that apply to events of a kind and tool.
     pub(crate) fn cases_at(&self, kind: &Kind, tool: Option<&str>) -> Vec<u32> {
         let cases = self.cases.iter().enumerate().filter(|(_, case)| case.is_at(kind, tool));
         cases.map(|(place, _)| place as u32).collect()

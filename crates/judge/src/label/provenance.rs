@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use lictor_event::Kind;
 
-/// How much of a session is remembered; what was said beyond it is unknown.
+/// How many bytes of a session are remembered; later sayings are unknown.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What was said in a session, and by whom.
+/// The sayings of a session, and their speakers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sayings {
     /// Everything said, in lower case.
@@ -16,7 +16,7 @@ pub(crate) struct Sayings {
     /// Where each saying ends, and whose it is.
     ends: Vec<(usize, Who)>,
     is_full: bool,
-    /// Where the text ends that was said before events were missing.
+    /// The end of the text that was said before the first missing events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     missing_from: Option<usize>,
 }
@@ -27,7 +27,7 @@ pub(crate) enum Who {
     User,
     Tool,
     System,
-    /// The model itself, or nobody before.
+    /// The model itself, if no other source said it before.
     Model,
 }
 
@@ -41,7 +41,7 @@ impl Who {
         }
     }
 
-    /// Who speaks in events of a kind.
+    /// Returns who speaks in events of a kind.
     pub(crate) fn speaks(kind: &Kind) -> Option<Who> {
         match kind {
             Kind::UserMessage => Some(Who::User),
@@ -71,12 +71,12 @@ impl Sayings {
         self.ends.push((self.text.len(), who));
     }
 
-    /// Notes that something may have been said here that is not known.
+    /// Notes missing events, in which anything may have been said.
     pub(crate) fn miss(&mut self) {
         self.missing_from.get_or_insert(self.text.len());
     }
 
-    /// Who said a value first, as a word of its own; none if that was forgotten.
+    /// Returns who said a value first, as a whole word; `None` if that is not remembered.
     pub(crate) fn first(&self, value: &str) -> Option<Who> {
         let value = value.trim().to_lowercase();
         if value.is_empty() {
@@ -95,7 +95,7 @@ impl Sayings {
         (!self.is_full && self.missing_from.is_none()).then_some(Who::Model)
     }
 
-    /// Does no letter or digit touch the piece from outside? `package1` is not said by `package10`.
+    /// Whether no letter or digit adjoins the range: `package10` does not contain the word `package1`.
     fn is_word(&self, from: usize, to: usize) -> bool {
         let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
         let (Some(before), Some(within), Some(after)) =

@@ -10,7 +10,7 @@ use super::plan::Plan;
 use lictor_event::Kind;
 use lictor_json::Text;
 
-/// How many names of tools are remembered; a log may make up as many as it likes.
+/// How many tool names are cached; a log may contain any number.
 const MOST: usize = 10_000;
 
 /// What a policy knows about a tool.
@@ -19,7 +19,7 @@ pub(crate) struct ToolFacts {
     pub(crate) name: Value,
     pub(crate) purposes: Vec<Text>,
     pub(crate) effects: Vec<Value>,
-    /// The ways facts come to hold at calls of it, and at its answers.
+    /// The definitions that apply to its calls, and to its results.
     pub(crate) at_call: Vec<u32>,
     pub(crate) at_result: Vec<u32>,
 }

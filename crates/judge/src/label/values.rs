@@ -5,10 +5,10 @@ use rustc_hash::FxHashMap;
 
 use lictor_json::{Json, Number, Text};
 
-/// How many texts are kept as values; a log may hold as many as it likes.
+/// How many texts are cached as values; a log may contain any number.
 const MOST: usize = 50_000;
 
-/// Texts that were made values already.
+/// The cached texts with their values.
 #[derive(Debug, Default)]
 pub(super) struct Values(FxHashMap<Text, Value>);
 
@@ -26,7 +26,7 @@ impl Values {
     }
 }
 
-/// Calls a function for each scalar in a value, with the keys that lead to it; elements of a list go by its name.
+/// Calls a function for each scalar in a value, with its path. Elements of a list have the path of the list.
 pub(super) fn each_scalar(value: &Json, path: &mut String, each: &mut dyn FnMut(&str, &Json)) {
     match value {
         Json::Object(object) => {
@@ -53,13 +53,13 @@ pub(super) fn value_of(value: &Json) -> Option<Value> {
         Json::Bool(value) => Some(Value::Bool(*value)),
         Json::Number(Number::Integer(value)) => Some(Value::Integer(*value)),
         Json::Number(Number::Float(value)) => Value::number(*value),
-        // Beyond what the engine counts exactly; as a text it is still equal to itself alone.
+        // The engine has no exact number for it; as a text it is still equal only to itself.
         Json::Number(wide) => Some(Value::text(wide.to_string())),
         Json::Null | Json::Array(_) | Json::Object(_) => None,
     }
 }
 
-/// A scalar as somebody would have said it.
+/// Returns a scalar as a speaker would write it.
 pub(super) fn plain_text(value: &Json) -> String {
     match value {
         Json::String(text) => text.to_string(),

@@ -7,7 +7,7 @@ use lictor_policy::History;
 
 /// The persons, the principal and the agent that a session named last.
 ///
-/// Most events of a session name nobody: they belong to whom the session spoke of before.
+/// Most events name no person, principal or agent: they belong to those named most recently.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Whose {
     subjects: Vec<Text>,
@@ -16,7 +16,7 @@ pub(crate) struct Whose {
 }
 
 impl Whose {
-    /// Takes note of whom an event names.
+    /// Notes the persons, the principal and the agent that an event names.
     pub(super) fn note(&mut self, event: &Event, subjects: &[Text]) {
         if !subjects.is_empty() {
             self.subjects.clear();
@@ -32,8 +32,8 @@ impl Whose {
         }
     }
 
-    /// Whose histories of a kind the event belongs to. Where the session named nobody, it has a history of its own: no
-    /// event goes unjudged.
+    /// Returns the owners of an event's histories of a kind. If the session named none, it has a history of its own, so
+    /// that every event is judged.
     pub(crate) fn histories(&self, history: History, session: &Text) -> Vec<Owner> {
         let one = |name: &Option<Text>| match name {
             Some(name) => vec![Owner::Named(name.clone())],
@@ -50,20 +50,20 @@ impl Whose {
     }
 }
 
-/// Whose history it is.
+/// The owner of a history.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Owner {
     /// A person's, a principal's or an agent's.
     Named(Text),
-    /// Of a session that named nobody.
+    /// A session that named no owner.
     Session(Text),
     /// The one history of all events.
     Everybody,
 }
 
 impl Owner {
-    /// A key for one history of a kind, different from that of every other.
+    /// Returns the key of a history, different from every other.
     pub(crate) fn key(&self, history: History) -> String {
         match self {
             Owner::Named(name) => format!("{history:?}/of/{name}"),

@@ -1,4 +1,4 @@
-//! Events of a session that are known to be missing.
+//! Missing events of a session.
 
 use lictor_logic::Time;
 
@@ -7,12 +7,12 @@ use crate::Judge;
 use crate::finding::Finding;
 use crate::label::{Labels, NameId};
 
-/// How many missing events a trail keeps at a time: enough for witnesses, and verdicts do not need it.
+/// How many missing events a trail keeps of each gap: enough for witnesses, and verdicts do not need them.
 const MOST_KEPT: u64 = 64;
 
 impl Session {
-    /// Makes missing events part of the session: positions of which nothing is known. `next` is the time of the event
-    /// behind them. What is found, they broke whatever they were.
+    /// Adds missing events, at which all facts are unknown; `next` is the time of the event after them. Returns what
+    /// they violate in every case.
     pub fn miss(&mut self, judge: &mut Judge, count: u64, next: Option<Time>) -> Vec<Finding> {
         self.renew();
         self.is_torn = true;

@@ -1,4 +1,4 @@
-//! A session as data that outlives the process.
+//! A session as data that survives a restart.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use lictor_json::Text;
 /// The version of the format that is written.
 const VERSION: u32 = 1;
 
-/// A session as data: where it stands, and what happened from some moment on. It holds facts and places of events;
-/// what was said only as far as properties ask who said something first, and where witnesses show content.
+/// A session as data: its state, and its moments from some point on. It holds the facts and sources of events. It holds
+/// content only if properties ask who said something first, or if witnesses show content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedSession {
     version: u32,
@@ -25,12 +25,12 @@ pub struct SavedSession {
 }
 
 impl SavedSession {
-    /// Takes out what happened.
+    /// Takes out the moments.
     pub(crate) fn take_moments(&mut self) -> SavedMoments {
         self.trail.take_moments()
     }
 
-    /// Puts back what happened in all parts, when there were so many moments in all. `false` if some are missing.
+    /// Puts the saved parts back; `total` is how many moments there were. `false` if some are missing.
     pub(crate) fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
         self.trail.put_moments(parts, total)
     }
@@ -49,7 +49,7 @@ impl Session {
         self.trail.len()
     }
 
-    /// The session as data, with what happened from a moment on.
+    /// Returns the session as data, with its moments from `from` on.
     pub fn save(&self, judge: &Judge, from: usize) -> SavedSession {
         SavedSession {
             version: VERSION,
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Goes on with a session. The policy must be the one it was saved with.
+    /// Restores a session. The policy must be the one it was saved with.
     pub fn restore(judge: &mut Judge, saved: &SavedSession) -> Result<Session, RestoreError> {
         saved.check_version()?;
         let state = judge.restore_track(&saved.state)?;
@@ -69,8 +69,8 @@ impl Session {
         Ok(Session { is_torn: saved.is_torn, ..Session::at(state, trail, saved.shows_content) })
     }
 
-    /// Goes on with a session that was judged by another policy. Properties whose formulas are in both go on where they
-    /// stand; the others begin here, and are named.
+    /// Restores a session that was judged by another policy. Properties with the same formula continue; the others
+    /// start here, and are returned by name.
     pub fn migrate(judge: &mut Judge, saved: &SavedSession) -> Result<(Session, Vec<Text>), RestoreError> {
         saved.check_version()?;
         let (state, begun) = judge.migrate_track(&saved.state)?;

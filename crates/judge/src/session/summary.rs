@@ -1,4 +1,4 @@
-//! How a session stands: verdicts and step numbers, and nothing of what was said.
+//! The summary of a session: verdicts and step numbers, and no content.
 
 use lictor_logic::Verdict;
 
@@ -6,39 +6,39 @@ use super::Session;
 use crate::Judge;
 use lictor_json::Text;
 
-/// How a session stands.
+/// The summary of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSummary {
     /// The worst verdict of all properties: violated before inconclusive before satisfied.
     pub verdict: Verdict,
     /// How many events there were.
     pub steps: u32,
-    /// How each property stands.
+    /// The summary of each property.
     pub properties: Vec<PropertySummary>,
-    /// The names of the properties that are broken.
+    /// The names of the violated properties.
     pub violations: Vec<Text>,
 }
 
-/// How a property stands in a session.
+/// The summary of a property in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertySummary {
     /// Its name.
     pub id: Text,
     /// Its verdict.
     pub verdict: Verdict,
-    /// While it is open what must still hold, else the formula itself.
+    /// What must still hold while the property is open, else its formula.
     pub formula: String,
-    /// The first event that broke it, from one.
+    /// The step of the first violation, from one.
     pub violated_at_step: Option<u32>,
 }
 
 impl Session {
-    /// How the session stands now. Live verdicts only: what is owed is inconclusive.
+    /// Returns the summary now. An open obligation is inconclusive.
     pub fn report(&mut self, judge: &mut Judge) -> SessionSummary {
         self.summary(judge, false)
     }
 
-    /// How the session stands if it ends here: what is owed is violated.
+    /// Returns the summary if the session ended here. An open obligation is violated.
     pub fn report_at_end(&mut self, judge: &mut Judge) -> SessionSummary {
         self.summary(judge, true)
     }

@@ -1,4 +1,4 @@
-//! Properties that nobody can tell about: facts that were unknown may or may not have broken them.
+//! Properties whose verdict is unknown because of unknown facts.
 
 use lictor_logic::{Ending, Facts, Moment, Time, Word, evaluate};
 
@@ -6,18 +6,18 @@ use super::Trail;
 use crate::Prepared;
 use crate::label::Labels;
 
-/// How many events are looked at to find out. It is done by the definition of the logic, which is slow, and only where
-/// facts were unknown; beyond that, what may depend on them is taken to be unknown.
+/// How many events are examined. This uses the definition of the logic, which is slow, and only after unknown facts. In
+/// longer trails, everything that may depend on unknown facts is unknown.
 const MOST_EVENTS: usize = 500;
 
-/// Whether it can be told if a property holds at an event.
+/// Whether it is unknown if a property holds at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// It can.
+    /// It is known.
     None,
-    /// It cannot.
+    /// It is unknown.
     Some,
-    /// It looks ahead, so that what was unknown before lives on in what is still open: the engine knows in which ways.
+    /// The property looks ahead, so that earlier unknown facts affect what is still open: ask the engine.
     Ahead,
 }
 
@@ -27,8 +27,7 @@ impl Trail {
         !self.unknown.is_empty() || !labels.unknown.is_empty()
     }
 
-    /// Whether it can be told if a property, by its number, holds at an event behind the trail, in spite of facts that are
-    /// unknown there or were before.
+    /// Returns whether unknown facts, now or before, leave it unknown if a property holds at an event after the trail.
     pub(crate) fn doubt(&self, prepared: &Prepared, property: usize, labels: &Labels, time: Option<Time>) -> Doubt {
         let asked = prepared.asked(property);
         let is_asked = |name| asked.contains(&name);

@@ -1,5 +1,5 @@
-//! Moments one behind the other, with all their facts in one place: a session that goes on for long should not cost an
-//! allocation for each fact of each event.
+//! Moments in sequence, with all their facts in one buffer: a long session should not cost an allocation for each fact
+//! of each event.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use lictor_logic::{Moment, Time};
 use super::{EventSummary, Later};
 use crate::label::{Labels, Mark, NameId};
 
-/// What happened, in its order.
+/// The moments of a trail, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moments {
     slots: Vec<Slot>,
@@ -24,7 +24,7 @@ struct Slot {
     end: Mark,
 }
 
-/// What a moment was.
+/// The kind of a moment.
 #[derive(Clone, Debug)]
 enum What {
     Event(EventSummary),
@@ -46,7 +46,7 @@ impl Moments {
         self.slots.push(Slot { what: What::Event(summary), end: self.labels.end() });
     }
 
-    /// Forgets the oldest.
+    /// Drops the oldest moments.
     pub(crate) fn forget(&mut self, gone: usize) {
         let mark = self.start(gone);
         self.labels.forget(mark);
@@ -54,7 +54,7 @@ impl Moments {
         self.slots.iter_mut().for_each(|slot| slot.end = slot.end.behind(mark));
     }
 
-    /// The event that a moment was; none for passing time.
+    /// Returns the event of a moment; `None` for passing time.
     pub(crate) fn summary(&self, place: usize) -> Option<&EventSummary> {
         match &self.slots.get(place)?.what {
             What::Event(summary) => Some(summary),
@@ -67,7 +67,7 @@ impl Moments {
         (0..self.len()).rev().find_map(|place| self.summary(place))
     }
 
-    /// A moment as the engine reads it, with the facts of some names.
+    /// Returns a moment as the engine reads it, with the facts of some names.
     pub(crate) fn moment(&self, place: usize, names: &[Arc<str>], is_asked: impl Fn(NameId) -> bool) -> Moment {
         let Slot { what, end } = &self.slots[place];
         match what {
@@ -79,7 +79,7 @@ impl Moments {
         }
     }
 
-    /// The same of several.
+    /// Returns several moments like [`moment`](Moments::moment).
     pub(crate) fn some<'a>(
         &'a self,
         places: Range<usize>,
@@ -95,7 +95,7 @@ impl Moments {
 }
 
 impl<'a> Later<'a> {
-    /// What passes or happens, in order, as the engine reads it, with the facts of some names.
+    /// Returns the moments in order as the engine reads them, with the facts of some names.
     pub(super) fn moments(self, names: &[Arc<str>], is_asked: impl Fn(NameId) -> bool) -> Vec<Moment> {
         match self {
             Later::Nothing => Vec::new(),
@@ -112,7 +112,7 @@ impl<'a> Later<'a> {
         }
     }
 
-    /// The time that passed before an event, where something was due in it.
+    /// Returns the time that passed before an event, if a deadline was in it.
     pub(super) fn passed(self) -> Option<Time> {
         match self {
             Later::Event { summary, was_due: true, .. } => summary.time.map(|time| Time(time.0.saturating_sub(1))),

@@ -1,4 +1,4 @@
-//! Why a property is broken: the finding with its witness.
+//! Builds the finding of a violated property with its witness.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,14 +37,14 @@ impl Case<'_> {
         let (names, asked) = (&prepared.plan.names, prepared.asked(self.broken.property));
         let is_asked = |name| asked.contains(&name);
         let mut later = self.later.moments(names, is_asked);
-        // A deadline is decided by the time that passed, not by the event behind it.
+        // Passing time decides a deadline, not the event after it.
         if self.broken.by == DecidedBy::Deadline {
             later.truncate(1);
         }
         let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
         let at_end = self.broken.by == DecidedBy::End;
         let witness = provers.of(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
-        // What passed before the event behind the trail is a moment without an event.
+        // The time before the event after the trail is a moment without an event.
         let event = recorded + usize::from(self.later.passed().is_some());
         let summary = |entry: usize| match from + entry {
             place if place >= event => self.later.summary(),
@@ -99,8 +99,8 @@ impl Case<'_> {
     }
 }
 
-/// The same witness with what is missing everywhere told once: of a sum, the events that add to it are what one wants to
-/// read, and not the stretches between them at which nothing was added.
+/// Shortens a witness by naming facts that are missing everywhere only once: for a sum, only the events that add to it
+/// are of interest.
 fn gathered(mut proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
     const MANY: usize = 3;
     let Some(last) = proofs.last() else { return proofs };
@@ -112,7 +112,7 @@ fn gathered(mut proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
         let steps: Vec<u32> = proofs.iter().filter(|proof| is_missing(proof)).map(|proof| proof.step).collect();
         let stretches = steps.windows(2).filter(|pair| pair[0] + 1 < pair[1]).count() + 1;
         let (Some(first), Some(end)) = (steps.first().copied(), steps.last().copied()) else { continue };
-        // Where it is not missing, it holds: then "all other steps" says the same as the list.
+        // Where it is not missing it holds, so "all other steps" means the same as the list.
         let holds = |proof: &WitnessEvent| proof.present.iter().any(|held| held.split('(').next() == Some(name));
         let within = proofs.iter().filter(|proof| (first..=end).contains(&proof.step));
         let told = within.filter(|proof| is_missing(proof) || holds(proof)).count();
@@ -128,11 +128,11 @@ fn gathered(mut proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
     proofs
 }
 
-/// The same witness with stretches told as one: where a fact was missing at event after event and nothing else matters,
-/// the last of them says since when.
+/// Shortens a witness by merging stretches: if a fact is missing at event after event and nothing else matters, the
+/// last event names the first.
 fn condensed(proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
     let mut told: Vec<WitnessEvent> = Vec::new();
-    // For each missing fact of the last event told, since which event it is missing.
+    // For each missing fact of the last event kept, since which event it is missing.
     let mut since: Vec<(String, u32)> = Vec::new();
     for mut proof in proofs {
         let mut still = Vec::new();

@@ -1,4 +1,4 @@
-//! A trail as data that outlives the process.
+//! A trail as data that survives a restart.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use lictor_json::Text;
 pub(crate) struct SavedTrail {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     moments: Vec<SavedMoment>,
-    /// Behind which moment a property, by its name, was last started anew for a binding.
+    /// After which moment a property, by its name, last restarted for a binding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     resets: Vec<(Text, Vec<Option<Value>>, usize)>,
-    /// Behind which moment a property, by its name, began.
+    /// After which moment a property, by its name, began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     begun: Vec<(Text, usize)>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -50,33 +50,33 @@ struct SavedEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<String>,
     facts: Vec<Fact>,
-    /// Facts that nobody could tell; none among the values stands for any.
+    /// Unknown facts; `None` among the values stands for any value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unknown: Vec<(Arc<str>, Vec<Option<Value>>)>,
 }
 
-/// What happened in a session from one save to the next.
+/// The moments of a session from one save to the next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SavedMoments(Vec<SavedMoment>);
 
 impl SavedTrail {
-    /// Takes out what happened.
+    /// Takes out the moments.
     pub(crate) fn take_moments(&mut self) -> SavedMoments {
         SavedMoments(std::mem::take(&mut self.moments))
     }
 
-    /// Puts back what happened in all parts, when there were so many moments in all. `false` if some are missing.
+    /// Puts the saved parts back; `total` is how many moments there were. `false` if some are missing.
     pub(crate) fn put_moments(&mut self, parts: impl IntoIterator<Item = SavedMoments>, total: usize) -> bool {
         self.moments = parts.into_iter().flat_map(|part| part.0).collect();
-        // What was forgotten since it was saved is here still, in front.
+        // Moments dropped since the save are still here, in front.
         let surplus = self.moments.len().checked_sub(total.saturating_sub(self.forgotten));
         surplus.map(|surplus| self.moments.drain(..surplus)).is_some()
     }
 }
 
 impl Trail {
-    /// From a moment on, by its number; what was saved before is [put before it](SavedTrail::put_moments).
+    /// Saves the moments from a number on; earlier parts are [put before them](SavedTrail::put_moments).
     pub(crate) fn save(&self, prepared: &Prepared, from: usize) -> SavedTrail {
         let mut resets: Vec<_> = self.resets.iter().collect();
         resets.sort_unstable();
@@ -98,7 +98,7 @@ impl Trail {
         }
     }
 
-    /// The last moments only, for what is saved again and again; witnesses then go back no further.
+    /// Saves the last moments only, for data that is saved often; witnesses then reach back less far.
     pub(crate) fn save_last(&self, prepared: &Prepared, most: usize) -> SavedTrail {
         let gone = self.moments.len().saturating_sub(most);
         let mut saved = self.save(prepared, self.forgotten + gone);
@@ -108,7 +108,7 @@ impl Trail {
         saved
     }
 
-    /// What is said of properties that the policy does not have is left out.
+    /// Loads a trail. Entries of properties that the policy does not have are dropped.
     pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Trail {
         let mut trail = Trail::of(session);
         saved.moments.iter().for_each(|moment| trail.restore(moment, &prepared.plan));
@@ -153,7 +153,7 @@ impl Trail {
         }))
     }
 
-    /// Adds a moment. Facts that the policy does not ask for are left out: no property of it looks at them.
+    /// Adds a moment. Facts that the policy does not ask for are dropped: no property uses them.
     fn restore(&mut self, moment: &SavedMoment, plan: &Plan) {
         let event = match moment {
             SavedMoment::Tick(now) => return self.moments.pass(*now),

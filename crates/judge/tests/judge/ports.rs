@@ -42,7 +42,7 @@ fn payment() -> Event {
     Event { tool: Some("pay".into()), id: Some("c1".into()), ..Event::new(Kind::ToolCall) }
 }
 
-/// What is decided about a payment after a message with these answers.
+/// Returns the action on a payment after a message with these answers.
 fn decided_after(answers: Vec<Answer>) -> Action {
     let mut guard = guard();
     guard.decide(message(answers), None);
@@ -68,7 +68,7 @@ fn contradicting_answers_leave_a_fact_unknown() {
     assert_eq!(guard.decide(payment(), None).action, Action::Ask);
 }
 
-/// Says yes about every message that mentions a threat, unless it is broken.
+/// Says yes about every message that mentions a threat; fails if `is_broken`.
 struct Keyword {
     is_broken: bool,
 }

@@ -1,4 +1,4 @@
-//! Proposals change nothing, whatever becomes of them: a session is what was committed to it.
+//! Proposals change nothing: a session contains only what was committed to it.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use lictor_logic::Time;
 use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
-/// Past and future, values, sums over a window, deadlines, what starts anew, and histories across sessions.
+/// Past and future, values, sums over a window, deadlines, restarts, and histories across sessions.
 const POLICY: &str = r#"
 lictor: 1
 name: rules
@@ -115,7 +115,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A chain of proposals finds what a session finds that really makes the steps, and changes nothing on the way.
+    /// Checks that a chain of proposals finds the same as a session that commits the steps, and changes nothing.
     #[test]
     fn proposal_upon_proposals_equals_committed_steps(
         script in prop::collection::vec((0..6usize, 1..5i64), 2..12),
@@ -147,7 +147,7 @@ proptest! {
             chain.push(proposal);
         }
         prop_assert_eq!(session.steps() as usize, before);
-        // Committed in their order they are the same steps; any other order is refused.
+        // Committed in order they are the same steps; any other order is refused.
         if chain.len() > 1 {
             let second = session.propose_upon(&mut judge, &chain[0], &events[before + 1]).unwrap();
             prop_assert!(session.commit(&mut judge, second).is_err());

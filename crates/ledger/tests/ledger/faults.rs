@@ -15,7 +15,7 @@ use serde_json::json;
 use disk::{Failure, FaultyDisk, Random, copy_all, scratch};
 
 fn options(disk: &FaultyDisk) -> LedgerOptions {
-    // A clock that is a minute later each time it is asked, so that runs are the same and checkpoints due.
+    // A clock that advances a minute with each call, so that runs are reproducible and checkpoints are due.
     let minutes = AtomicI64::new(0);
     let clock =
         move || jiff::Timestamp::from_second(1_800_000_000 + 60 * minutes.fetch_add(1, Ordering::Relaxed)).unwrap();
@@ -79,7 +79,7 @@ fn fail_each(failure: Failure, in_process: bool) {
             assert!(at > 150, "{at}");
             return;
         }
-        // A failure while a checkpoint was written shows at the next command.
+        // A failure while a checkpoint was written is reported by the next command.
         if result.is_ok() {
             result = ledger.append(draft(90)).unwrap().wait().map(|receipt| {
                 acknowledged.insert(receipt.index, 90);
@@ -249,7 +249,7 @@ fn damage_before_acknowledged_records_is_refused() {
     for number in 0..5 {
         ledger.append(draft(number)).unwrap().wait().unwrap();
     }
-    // As a crash leaves it: without a checkpoint of the last records.
+    // The state after a crash: without a checkpoint of the last records.
     let copy = scratch();
     copy_all(folder.path(), copy.path());
     let segment = copy.path().join("records/00000000000000000000.jsonl");

@@ -223,7 +223,7 @@ fn record_times_increase_when_clock_goes_back() {
     let ledger = Ledger::create(folder.path(), ORIGIN, options()).unwrap();
     append(&ledger, draft(1));
     ledger.close().unwrap();
-    // The machine is started with a clock that is years behind.
+    // The machine restarts with a clock that is years behind.
     at.store(1_000_000_000, std::sync::atomic::Ordering::Relaxed);
     let ledger = Ledger::open(folder.path(), options()).unwrap();
     (2..5).for_each(|number| assert_eq!(append(&ledger, draft(number)), number));
@@ -305,7 +305,7 @@ fn lock_refuses_second_writer() {
     let second = Ledger::open(folder.path(), options()).unwrap_err();
     assert!(second.is_locked() && second.to_string().contains("hint:"), "{second}");
     append(&ledger, draft(1));
-    // A writer on a file system without locks shows by the generation.
+    // On a file system without locks, the generation reveals a second writer.
     std::fs::write(folder.path().join("lock"), "00000000000000000007\n").unwrap();
     let error = ledger.append(draft(2)).unwrap().wait().unwrap_err();
     assert!(error.to_string().contains("another writer took"), "{error}");

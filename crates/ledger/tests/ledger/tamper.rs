@@ -19,7 +19,7 @@ struct TamperTarget {
 }
 
 impl TamperTarget {
-    /// A ledger with several segments, checkpoints by two keys, an erased subject and all kinds of payloads.
+    /// Creates a ledger with several segments, checkpoints by two keys, an erased subject and all kinds of payloads.
     fn new(records: u64) -> TamperTarget {
         let folder = tempfile::tempdir().unwrap();
         let options =
@@ -56,7 +56,7 @@ impl TamperTarget {
         self.files[file].0.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned()
     }
 
-    /// The index of the first record of a segment.
+    /// Returns the index of the first record of a segment.
     fn first(&self, file: usize) -> Option<u64> {
         self.name(file).strip_prefix("records/")?.strip_suffix(".jsonl")?.parse().ok()
     }
@@ -77,7 +77,7 @@ impl TamperTarget {
         }
     }
 
-    /// Flips bits of a byte; the record it is in, or the tile, must be named.
+    /// Flips bits of a byte, and checks that the fault names its record or its tile.
     fn flip(&self, file: usize, at: usize, mask: u8) {
         let good = &self.files[file].1;
         let mut content = good.clone();
@@ -95,7 +95,7 @@ impl TamperTarget {
         }
     }
 
-    /// Puts other lines into a file; from which record on it is bad must be named, if it is a segment.
+    /// Writes other lines to a file, and checks that the fault names the first bad record, if it is a segment.
     fn lines(&self, file: usize, lines: &[&[u8]], first_bad: usize, what: &str) {
         let fault = self.fault(file, &lines.concat(), what);
         if let Some(first) = self.first(file) {
@@ -104,7 +104,7 @@ impl TamperTarget {
     }
 }
 
-/// Writes a content over a file from where it differs on. Some file systems flush a file that was emptied first.
+/// Overwrites a file from the first difference on. Some file systems flush a file that was truncated first.
 fn put(path: &Path, from: usize, content: &[u8]) {
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path).unwrap();
     file.seek(SeekFrom::Start(from as u64)).unwrap();
@@ -125,7 +125,7 @@ fn flipped_bit_is_found_with_its_record() {
     let mut flips = 0;
     for file in 0..victim.files.len() {
         for at in 0..victim.files[file].1.len() {
-            // Each bit of each byte of what people could want to change; one bit of each byte of the hashes.
+            // Each bit of each byte of records and checkpoints; one bit of each byte of the hashes.
             let bits = if victim.name(file).starts_with("tile/") { at % 8..at % 8 + 1 } else { 0..8 };
             for bit in bits {
                 victim.flip(file, at, 1 << bit);
@@ -203,9 +203,9 @@ fn options() -> LedgerOptions {
     LedgerOptions::new(jiff::Timestamp::now)
 }
 
-/// A writer that has nothing to begin with goes over everything.
+/// Without a settled position, opening verifies the whole ledger.
 #[test]
-fn open_refuses_ledger_that_does_not_verify() {
+fn open_refuses_tampered_ledger_without_settled_position() {
     let victim = TamperTarget::new(12);
     fs::remove_file(victim.folder.path().join("settled")).unwrap();
     for file in 0..victim.files.len() {
@@ -220,14 +220,14 @@ fn open_refuses_ledger_that_does_not_verify() {
     }
 }
 
-/// How many records the writer takes for settled.
+/// Returns how many records are settled.
 fn settled(folder: &Path) -> u64 {
     fs::read_to_string(folder.join("settled")).unwrap().lines().nth(2).unwrap().parse().unwrap()
 }
 
-/// Of a ledger that was settled, a writer goes over the end: whatever is changed there is refused, bit by bit.
+/// Opening a settled ledger verifies its end: every changed bit there is found.
 #[test]
-fn open_refuses_end_that_does_not_verify() {
+fn open_refuses_tampered_end_of_settled_ledger() {
     let victim = TamperTarget::new(60);
     let folder = victim.folder.path();
     let (settled, lock) = (settled(folder), fs::read(folder.join("lock")).unwrap());
@@ -295,7 +295,7 @@ fn open_reads_only_after_settled_position() {
     assert_eq!(verify(folder, &victim.key).unwrap().records, records);
 }
 
-/// Segments under each other's names, or all one place on: the first record that is not where it should be is named.
+/// Segments with swapped or shifted names: the fault names the first misplaced record.
 #[test]
 fn reordered_segments_are_found() {
     let victim = TamperTarget::new(40);
@@ -316,7 +316,7 @@ fn reordered_segments_are_found() {
     }
 }
 
-/// A checkpoint of the middle that names more records than there are: it is the checkpoint that is wrong, no record.
+/// A middle checkpoint names more records than there are: the fault names the checkpoint, and no record.
 #[test]
 fn unsigned_checkpoint_size_blames_the_checkpoint() {
     let victim = TamperTarget::new(12);
@@ -339,7 +339,7 @@ fn changed_time_at_tile_end_blames_its_record() {
     let line = usize::try_from(255 - victim.first(file).unwrap()).unwrap();
     let good = &victim.files[file].1;
     let end = good.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(line).unwrap().0;
-    // The tens of the year, by which it is later than all that follow: `2026-…Z"}` is 29 bytes with what closes it.
+    // The decade of the year, to make it later than all that follow: `2026-…Z"}` has 29 bytes.
     let decade = end - 29 + 2;
     assert!(good[decade].is_ascii_digit());
     let mask = good[decade] ^ b'9';
@@ -361,7 +361,7 @@ fn random_bit_flips_are_found() {
 fn flip_at_random(flips: u64, seed: u64) {
     let victim = TamperTarget::new(520);
     let total: usize = victim.files.iter().map(|(_, content)| content.len()).sum();
-    // splitmix64, begun far from where the other threads begin.
+    // splitmix64, with a seed far from those of the other threads.
     let mut state = seed.wrapping_mul(0xd134_2543_de82_ef95);
     for _ in 0..flips {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

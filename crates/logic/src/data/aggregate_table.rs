@@ -251,7 +251,7 @@ impl AggregateTable {
                 latest: values.iter().flat_map(|it| &it.latest).cloned().collect(),
             });
         }
-        // Equal pasts give equal data, whatever the order in a table.
+        // Sorted, so that equal pasts give equal data.
         groups.sort_by(|a, b| a.key.cmp(&b.key));
         let list = |queue: &VecDeque<Occurrence>| {
             let saved = |(stamp, place, value): &Occurrence| {

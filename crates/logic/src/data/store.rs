@@ -42,7 +42,7 @@ pub(crate) struct DataStore {
     /// Whether it exceeded its limit: every position is unknown from then on.
     pub(super) is_full: bool,
     most: usize,
-    /// The last position at which it is unknown whether the formula is broken.
+    /// The last position at which it is unknown whether the formula is violated.
     pub(super) untold: Option<u64>,
     /// A buffer of rows, and whether each is only possible; empty between positions.
     made: Vec<(RowValues, bool)>,
@@ -64,7 +64,7 @@ impl DataStore {
         self.is_full
     }
 
-    /// Whether it is unknown if the last position that was read breaks the formula.
+    /// Whether it is unknown if the last position that was read violates the formula.
     pub(crate) fn is_undetermined(&self, position: u64) -> bool {
         self.untold == Some(position)
     }

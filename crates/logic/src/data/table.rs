@@ -277,7 +277,7 @@ impl Table {
     pub(super) fn save(&self) -> SavedTable {
         let mut rows: Vec<SavedRow> =
             self.iter().map(|(_, row)| (row.values.to_vec(), row.times().collect())).collect();
-        // Equal pasts give equal data, whatever the order in a table.
+        // Sorted, so that equal pasts give equal data.
         rows.sort();
         let gathered = self.gathered.as_ref().map(AggregateTable::save);
         SavedTable { rows, gathered, doubts: self.doubts.iter().cloned().collect(), is_full: self.is_full }

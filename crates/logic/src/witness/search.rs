@@ -211,7 +211,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         self.spent > MAX_WITNESS_READS
     }
 
-    /// Whether the verdict follows from the kept atoms, whatever the others are.
+    /// Whether the verdict follows from the kept atoms, for all values of the others.
     fn decides(&mut self) -> bool {
         self.spent += self.trace.len();
         let mut stand = self.engine.start();

@@ -13,7 +13,7 @@ fn trace(lines: &[(i64, &str)]) -> Vec<Facts> {
     lines.iter().map(position).collect()
 }
 
-/// The positions, from one, at which a formula is broken, with the values.
+/// The positions, from one, at which a formula is violated, with the values.
 fn find_violations(text: &str, trace: &[Facts]) -> Vec<(usize, String)> {
     let mut arena = Arena::new();
     let formula = arena.parse(text).unwrap();

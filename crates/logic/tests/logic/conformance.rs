@@ -1,6 +1,7 @@
 //! The cases in `conformance/`, run by the definition and by every engine.
 //!
-//! The definition confirms a case by evaluating lassos that continue its trace; an engine must give the verdicts of the case.
+//! The definition confirms a case by evaluating lassos that continue its trace; an engine must give the verdicts of the
+//! case.
 
 mod case;
 

@@ -193,7 +193,7 @@ fn compare_pair(variables: &[&str], body: &str, trace: &[Facts], saves: bool) ->
         let reported: Vec<_> = reported.iter().filter(|decided| decided.verdict == Verdict::Violated).collect();
         let expected = holds_at_last(&mut arena, closed, &trace[..=position]);
         assert_eq!(!reported.is_empty(), expected == Some(false), "{text}\nat {position} of {}", describe_trace(trace));
-        // The values for which it is broken.
+        // The values for which it is violated.
         if variables_of_monitor.len() == variables.len() && !variables.is_empty() && position + 1 == trace.len() {
             let reported: BTreeSet<Vec<Option<Value>>> =
                 reported.iter().filter_map(|decided| decided.binding.clone()).collect();

@@ -1,7 +1,8 @@
 //! Engines against the definition, on random formulas and traces.
 //!
-//! Every engine that gives verdicts is one of the `configurations` and judges the same pairs. A disagreement is made small and
-//! shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of pairs for a long run.
+//! Every engine that gives verdicts is one of the `configurations` and judges the same pairs. A disagreement is made
+//! small and shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of pairs for a long
+//! run.
 
 mod generate;
 mod may_break;
@@ -141,7 +142,7 @@ fn all_features_together_never_get_wrong_verdicts() {
 /// Enough to detect an engine that is plainly wrong.
 const SMALL_EFFORT: Effort = Effort { absent: 200, present: 2000 };
 
-/// What is left of a formula after a trace says of every continuation what the formula says of the whole.
+/// The residual of a formula after a trace has, on every continuation, the value of the formula on the whole.
 #[test]
 fn residual_decides_continuations_like_the_formula() {
     for fragment in [Fragment::Future, Fragment::Past, Fragment::Mixed, Fragment::Steps] {

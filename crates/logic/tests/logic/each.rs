@@ -1,4 +1,4 @@
-//! `After::Each`: every position that breaks `G f` is reported, for every binding that fails there.
+//! `After::Each`: every position that violates `G f` is reported, for every binding that fails there.
 
 use std::collections::BTreeSet;
 
@@ -103,7 +103,7 @@ fn after_each_reports_every_failing_position() {
                         }
                     }
                 }
-                // A value that stands where unseen ones stand is reported with them.
+                // A value in the state of unseen ones is reported with them.
                 for value in [1, 2, 3] {
                     let key = (place + 1, Some(value));
                     if expected.contains(&key) && !reported.contains(&key) {

@@ -186,7 +186,7 @@ fn counting_patterns_count_steps() {
 }
 
 #[test]
-fn declare_templates_mean_what_they_say() {
+fn declare_templates_match_their_promises() {
     let any = |track: &[bool]| track.contains(&true);
     let each = |track: &[bool], promise: &dyn Fn(usize) -> bool| (0..track.len()).filter(|i| track[*i]).all(promise);
     let check = |pattern: &str, promise: &dyn Fn(&[bool], &[bool]) -> bool| {

@@ -21,8 +21,8 @@ struct PeerCase {
     expected: Vec<bool>,
 }
 
-/// `G(here -> f)` with `here` at every position is violated exactly where the past formula `f` is first false, because no
-/// later `here` is certain.
+/// `G(here -> f)` with `here` at every position is violated exactly where the past formula `f` is first false, because
+/// no later `here` is certain.
 #[test]
 fn past_formulas_agree_with_peer_cases() {
     let path = folder().join("llmrv/ptltl.json");

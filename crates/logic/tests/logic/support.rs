@@ -1,4 +1,4 @@
-//! What several tests share: engines and their claims, the oracle that disproves them, traces and their notation.
+//! Shared by several tests: engines and their claims, the oracle that disproves them, traces and their notation.
 
 pub(crate) mod claim;
 pub(crate) mod engine;

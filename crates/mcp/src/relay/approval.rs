@@ -141,7 +141,7 @@ impl Relay {
             }
         };
         match settled {
-            Some(decision) if is_yes && decision.action.goes_on() => {
+            Some(decision) if is_yes && decision.action.takes_effect() => {
                 // Register the request, so that its response is recognized.
                 let _ = self.exchange.message(Side::Client, &approval.request);
                 self.client_requests.insert(id_key(id), approval.pending);

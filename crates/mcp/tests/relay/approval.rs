@@ -97,7 +97,7 @@ fn approval_by_repeated_call_works_once() {
         &connection.client(&stateless_call("2", r#"{"path":"x"}"#, &more)),
         &stateless_call("2", r#"{"path":"x"}"#, "")
     ));
-    // The state is good for one call.
+    // The state is valid for one call.
     let again = to_client(&connection.client(&stateless_call("3", r#"{"path":"x"}"#, &more)));
     assert_eq!(again.at("result.resultType").and_then(Json::as_str), Some("input_required"));
 }

@@ -11,7 +11,7 @@ fn duplicate_id_in_flight_is_refused() {
     let answer = to_client(&connection.call("1", "weather", "{}"));
     assert_eq!(answer.get("id"), Some(&Json::Null), "the first call must not be taken for answered");
     assert!(answer.get("error").is_some());
-    // As a text it is another id.
+    // As a string it is another id.
     assert!(is_forwarded(&connection.call(r#""1""#, "weather", "{}"), &call(r#""1""#, "weather", "{}")));
     assert!(is_returned(&connection.server(&result("1", "a")), &result("1", "a")));
     assert!(
@@ -127,7 +127,7 @@ fn unreadable_response_fails_its_request() {
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\ud800"}]}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"content":[]}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"n":1e999}}"#,
-        // It does not say which, and there is only one.
+        // It has no id, and only one request is in flight.
         r#"{"jsonrpc":"2.0","result":{"content":["#,
     ] {
         connection.call("1", "weather", "{}");

@@ -66,7 +66,7 @@ fn tool_name_of_other_server_is_denied() {
         (Connection::with_store("first", Arc::clone(&store)), Connection::with_store("second", store));
     learn(&mut first, WEATHER);
     assert!(is_forwarded(&first.call("1", "weather", "{}"), &call("1", "weather", "{}")));
-    // The same session, and word for word the same definition.
+    // The same session and exactly the same definition.
     learn(&mut second, WEATHER);
     assert!(is_denied(&to_client(&second.call("1", "weather", "{}")), "1"));
 }

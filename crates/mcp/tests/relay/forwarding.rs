@@ -21,7 +21,7 @@ fn blocked_call_never_reaches_the_server() {
         assert!(is_denied(&answer, id), "{answer}");
         assert!(answer.to_string().contains("no-deploy"));
     }
-    // What was answered here is not waited for: the same id may be used again.
+    // A request that the relay answered is not in flight: its id may be used again.
     assert!(is_forwarded(&connection.call("1", "weather", "{}"), &call("1", "weather", "{}")));
 }
 
@@ -101,7 +101,7 @@ fn unknown_methods_need_to_be_listed() {
     assert_eq!(to_server(&connection.server(unknown)).at("error.code").unwrap().to_string(), "-32601");
     assert!(is_dropped(&connection.client(r#"{"jsonrpc":"2.0","method":"notifications/vendor"}"#)));
     assert!(is_dropped(&connection.server(r#"{"jsonrpc":"2.0","method":"notifications/vendor"}"#)));
-    // What one side may ask, the other may not.
+    // Each side has its own methods.
     let call = call("5", "weather", "{}");
     assert_eq!(to_server(&connection.server(&call)).at("error.code").unwrap().to_string(), "-32601");
     let listed = r#"{"jsonrpc":"2.0","id":2,"method":"vendor/hello","params":{}}"#;

@@ -1,7 +1,7 @@
 //! Members of a name at any depth of a value.
 //!
-//! An agent may pass the same argument one level deeper, or as `userEmail` where a policy expects `user_email`. Where no
-//! schema of the tool forbids that, a policy has to look for it.
+//! An agent may pass the same argument one level deeper, or as `userEmail` where a policy expects `user_email`. Where
+//! no schema of the tool forbids that, a policy has to look for it.
 
 use super::reason::NoValue;
 use super::run::Run;

@@ -1,7 +1,7 @@
 //! Sums, products and the like.
 //!
 //! Whole numbers stay whole and have 64 bits, as in CEL; with a float on either side the result is a float, since JSON
-//! does not tell `2` from `2.0`. What goes beyond the numbers there are is unknown, never rounded to infinity.
+//! does not tell `2` from `2.0`. A result beyond the range of numbers is unknown, never rounded to infinity.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -130,7 +130,7 @@ fn string_length(bytes: &[u8], at: usize, raw: bool) -> Result<usize, Expression
     Err(ExpressionError::new(at, "the text has no closing quote"))
 }
 
-/// Escapes the length of an escape sequence, of which all but the backslash is given.
+/// Returns the length of an escape sequence, given without its backslash.
 fn escape_length(bytes: &[u8]) -> Option<usize> {
     let digits = |count: usize| {
         bytes.get(1..=count).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)).then_some(count + 2)

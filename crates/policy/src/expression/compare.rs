@@ -1,7 +1,7 @@
 //! Equality and order of values.
 //!
-//! Numbers compare by what they are worth, exactly: `1` equals `1.0`, and no whole number equals a float that only
-//! comes near. Values of different sorts are never equal and have no order.
+//! Numbers compare by their exact value: `1` equals `1.0`, and no whole number equals a float that only comes near.
+//! Values of different sorts are never equal and have no order.
 
 use std::cmp::Ordering;
 

@@ -12,7 +12,7 @@ use lictor_json::Number;
 /// Nanoseconds in a second.
 const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
-/// Converts a value to what a function makes; what does not say such a thing is unknown.
+/// Converts a value to the result type of a function; a value that cannot be converted is unknown.
 pub(super) fn convert<'a>(to: Function, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, NoValue> {
     let converted = match (to, &value) {
         (Function::Int, CelValue::Number(number)) => to_whole(*number).map(CelValue::integer),

@@ -1,8 +1,8 @@
 //! Evaluation of compiled expressions.
 //!
-//! A part of an expression has a value, is absent, or is unknown. What needs a part that is absent is absent itself;
-//! failing that, what needs a part that is unknown is unknown. `&&` and `||` alone can do without: `false` decides the
-//! one and `true` the other, whatever the rest is.
+//! A part of an expression has a value, is absent, or is unknown. A part that needs an absent part is absent;
+//! otherwise, one that needs an unknown part is unknown. Only `&&` and `||` can do without a part: `false` decides the
+//! one and `true` the other.
 
 use std::borrow::Cow;
 
@@ -300,7 +300,7 @@ fn is_member<'a>(
     match require_both(element.evaluate(run, frames), collection.evaluate(run, frames))? {
         (value, CelValue::List(list)) => is_among(run, &value, &list, at),
         (CelValue::Text(key), CelValue::Map(map)) => Ok(map.get(&key).is_some()),
-        // What could be a key elsewhere is none here.
+        // In other maps these could be keys; here all keys are texts.
         (CelValue::Bool(_) | CelValue::Number(_), CelValue::Map(_)) => Ok(false),
         (value, collection) => {
             Err(UnknownCause::WrongTypes(Operation::In, value.value_type(), collection.value_type()).to_unknown(at))

@@ -1,5 +1,5 @@
-//! From the syntax tree to what is evaluated: names are looked up, constants computed, patterns compiled, and all that
-//! could only ever fail is refused.
+//! Compiles the syntax tree: looks up names, computes constants, compiles patterns, and refuses expressions that could
+//! only fail.
 
 mod call;
 mod comprehension;

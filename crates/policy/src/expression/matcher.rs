@@ -143,7 +143,7 @@ fn parse_path(written: &str) -> Result<FieldPath, ExpressionError> {
     Ok(FieldPath { root, steps, at: 0 })
 }
 
-/// One way in which a value may be as it is asked for.
+/// One alternative that a value may match.
 enum PatternAlternative<'a> {
     Value(Alternative),
     /// A regular expression, and how it is written.

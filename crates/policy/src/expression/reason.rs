@@ -36,7 +36,7 @@ pub(super) enum UnknownCause {
     Pattern,
     /// A map that was to have one key twice.
     Key,
-    /// Elements of a list that lack what is asked of them.
+    /// Elements of a list that lack a required value.
     Hole,
     /// A condition that is neither true nor false.
     Condition(ValueType),

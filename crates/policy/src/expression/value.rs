@@ -17,9 +17,9 @@ use lictor_json::{Json, Number, Object, Text};
 pub enum CelValue<'a> {
     /// `null`.
     Null,
-    /// Reads `true` or `false`.
+    /// `true` or `false`.
     Bool(bool),
-    /// A number; whole ones and others compare by what they are worth.
+    /// A number; whole numbers and floats compare by value.
     Number(Number),
     /// A text.
     Text(Cow<'a, str>),

@@ -63,7 +63,7 @@ impl Linter<'_> {
     }
 }
 
-/// Whether an event can break it, rather than a deadline or the end; none if the automaton is too large.
+/// Whether an event can violate it, not only a deadline or the end; `None` if the automaton is too large.
 fn can_event_break(parsed: &ParsedProperty<'_>) -> Option<bool> {
     let automaton = Analysis::new(&parsed.arena, parsed.formula).ok()?.automaton()?;
     let breaks = |state: usize| automaton.states.get(state).is_some_and(|state| state.verdict == Verdict::Violated);

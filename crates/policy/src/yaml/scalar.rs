@@ -1,4 +1,4 @@
-//! What a scalar means, and where in the file a part of its text was written.
+//! The value of a scalar, and the source position of a part of its text.
 
 use std::ops::Range;
 

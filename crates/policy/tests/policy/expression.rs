@@ -1,4 +1,4 @@
-//! Expressions and matchers: what they come to, what they refuse, and that they agree with the `cel` crate.
+//! Expressions and matchers: their values, their errors, and their agreement with the `cel` crate.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cases;
@@ -48,7 +48,7 @@ fn call() -> AnsweredCall {
     AnsweredCall { tool: "lookup".into(), args: Some(Arguments::Value(parse_str(r#"{"customer": "bob"}"#).unwrap())) }
 }
 
-/// What an expression comes to, in words.
+/// Returns the value of an expression, in words.
 fn outcome(source: &str, scope: &EvaluationScope<'_>) -> String {
     let expression = Expression::compile(source, &tables()).unwrap_or_else(|errors| panic!("{source}: {errors}"));
     match expression.evaluate(scope) {

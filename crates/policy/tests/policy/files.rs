@@ -1,4 +1,4 @@
-//! Policies from files: what is read, and what is said about mistakes.
+//! Policies from files: their content, and the messages about mistakes.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ mod meaning;
 use std::fs;
 use std::path::Path;
 
-/// How what is said about a policy differs from the golden file beside it; with `LICTOR_BLESS` it is written there.
+/// Returns how the messages about a policy differ from its golden file; with `LICTOR_BLESS` writes that file.
 fn differs(policy: &Path, said: String) -> Option<String> {
     let golden = policy.with_extension("txt");
     let expected = fs::read_to_string(&golden).unwrap_or_default();

@@ -78,7 +78,7 @@ fn pack_pages_are_readable_and_complete() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What a page of a property lacks.
+/// Returns what a page of a property lacks.
 fn incomplete(page: &Page) -> Option<&'static str> {
     let violates = |trace: &Trace| {
         !trace.end.is_empty() || !trace.later.is_empty() || trace.lines.iter().any(|line| !line.expected.is_empty())

@@ -1,4 +1,4 @@
-"""Judges what an AI agent does, and is about to do, by temporal properties.
+"""Checks what AI agents do against temporal properties.
 
 Three lines guard an agent:
 
@@ -6,9 +6,9 @@ Three lines guard an agent:
     guard = lictor.Guard("agent-safety")
     client = guard.wrap(openai.OpenAI())
 
-What there is:
+The main names:
 
-- :class:`Policy`, :class:`Session`: what is asked of an agent, and one session of it, judged step by step
+- :class:`Policy`, :class:`Session`: a policy for an agent, and one session of it, judged step by step
 - :class:`Guard`: decides on every step before it takes effect; a decorator for tools, wrappers for clients
 - :func:`audit`, :class:`Report`: whole logs
 - :class:`Formula` and its algebra, :class:`Monitor`, :func:`evaluate`, :func:`explain`, :func:`check`: bare formulas

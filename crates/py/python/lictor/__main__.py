@@ -1,4 +1,4 @@
-"""The command `lictor`, as the wheel carries it: `lictor …` or `python -m lictor …`."""
+"""The command `lictor` of the wheel: `lictor …` or `python -m lictor …`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from . import _lictor
 
 
 def main() -> int:
-    """Runs the command and gives its exit code."""
-    # The command runs outside of Python, which would only look at an interrupt afterwards.
+    """Runs the command and returns its exit code."""
+    # The command is native code: Python would handle an interrupt only after it returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _lictor.run_command(["lictor", *sys.argv[1:]])
 

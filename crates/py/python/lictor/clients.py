@@ -1,8 +1,8 @@
-"""Clients of models, guarded where their bytes go out and come in.
+"""Model clients, guarded in their HTTP transport.
 
-A transport of HTTP stands between the client and the network. What a request says is decided before it is sent, what
-the model answers before the client sees it: whole replies, and streams piece by piece, of which a call of a tool is held
-until it is whole and decided. So it is the same for synchronous and asynchronous clients and for every helper they have.
+The guarded transport is between the client and the network. It decides on a request before it is sent, and on a reply
+before the client sees it: whole replies, and streams piece by piece. A tool call in a stream is buffered until it is
+complete and decided. This works for synchronous and asynchronous clients and for all of their methods.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .errors import StateError
 if TYPE_CHECKING:
     from .guard import Guard
 
-#: Headers of a body that is not as it came.
+#: Headers that no longer fit a changed body.
 _BODY = {"content-length", "content-encoding", "transfer-encoding"}
 
 
 def wrap(client: Any, guard: Guard) -> Any:
-    """A client like the one given, through the guard. Settings such as keys, retries and timeouts stay."""
+    """Returns a copy of the client that goes through the guard. It keeps its keys, retries and timeouts."""
     inner = getattr(client, "_client", None)
     library = next((base.__module__.split(".")[0] for base in type(inner).__mro__ if _is_http(base)), None)
     if library is None or not hasattr(client, "with_options"):
@@ -31,7 +31,7 @@ def wrap(client: Any, guard: Guard) -> Any:
     http = importlib.import_module(library)
     is_async = isinstance(inner, http.AsyncClient)
     transport = transports(http)[is_async]
-    # What was set up beside the network, such as proxies and certificates, is in the transports of the client as it is.
+    # Proxies and certificates are in the transports of the client, which are wrapped and kept.
     options = {name: getattr(inner, name) for name in ("auth", "cookies", "event_hooks", "headers", "timeout")}
     mounts = {
         pattern.pattern: None if mounted is None else transport(guard, mounted)
@@ -41,7 +41,7 @@ def wrap(client: Any, guard: Guard) -> Any:
         transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
     )
     guarded = client.with_options(http_client=made)
-    # What goes over sockets of its own passes by the transport: it leads nowhere, also from copies of the client.
+    # WebSockets bypass the transport, so they get an invalid URL, also in copies of the client.
     if hasattr(guarded, "websocket_base_url"):
         guarded.websocket_base_url = "wss://sockets-pass-by-the-guard.invalid"
     for names in (("realtime",), ("responses",), ("beta", "realtime"), ("beta", "responses")):
@@ -61,7 +61,7 @@ def _is_http(base: type) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def transports(http: Any) -> Tuple[Any, Any]:
-    """The guarded transports, for `httpx` or a library that is like it."""
+    """Returns the guarded transports, for `httpx` or a library with the same interface."""
 
     class Guarded(http.BaseTransport):  # type: ignore[misc]
         def __init__(self, guard: Guard, network: Any = None) -> None:
@@ -151,7 +151,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
 
 
 class Passage:
-    """One request and its reply, on their way through a guard."""
+    """One request and its reply, judged by a guard."""
 
     def __init__(self, guard: Guard, request: Any) -> None:
         self.guard = guard
@@ -162,7 +162,7 @@ class Passage:
         self.body = b""
 
     def ask(self, body: bytes) -> Any:
-        """None if the body, as it is now, may be sent; else the status and the body of an error."""
+        """Judges a request. Returns None if `self.body` may be sent, else the status and the body of an error."""
         if self.exchange.is_unknown:
             message = f"{self.where} is not known to the guard, so nobody can judge it; use a client without a guard for it"
             return 403, self.exchange.error(403, "wire.unknown_route", message)
@@ -172,25 +172,25 @@ class Passage:
         return answer
 
     def reply(self, body: bytes) -> Tuple[int, bytes]:
-        """The status and the body that the client gets."""
+        """Judges a reply. Returns the status and the body for the client."""
         allowed, answer, decisions = self.exchange.reply(body)
         self._tell(decisions)
         return (200, allowed) if allowed is not None else answer or (502, b"")
 
     def push(self, piece: Any) -> bytes:
-        """What of a stream may leave now."""
+        """Judges a piece of a stream. Returns the bytes that the client may have now."""
         out, decisions = self.exchange.push(piece)
         self._tell(decisions)
         return out
 
     def cut(self) -> bytes:
-        """What of a stream may still leave whose connection broke."""
+        """Ends a stream after a disconnect. Returns the bytes that the client may still have."""
         out, decisions = self.exchange.cut()
         self._tell(decisions)
         return out
 
     def leave(self) -> None:
-        """The client reads no further: what it has read of a stream is judged."""
+        """The client stopped reading: the part of the stream that it received is judged."""
         self._tell(self.exchange.leave())
 
     def _tell(self, decisions: List[Decision]) -> None:

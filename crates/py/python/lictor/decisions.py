@@ -1,4 +1,4 @@
-"""What a guard decided about an event, and why."""
+"""Decisions of a guard on events, with their reasons."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .verdicts import Action, Response, Severity
 
 @dataclass(frozen=True)
 class Objection:
-    """A property that stands against an event."""
+    """A property that objects to an event."""
 
     property: str
     severity: Severity
     response: Response
-    #: What is broken; none where nobody can tell.
+    #: The finding; none if it is unknown whether the event breaks the property.
     finding: Optional[Finding]
-    #: Who allowed the event in spite of it.
+    #: The person who allowed the event despite the objection.
     waived_by: Optional[str]
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """Something that was taken out: where, and what."""
+    """A redacted part of an event: where, and what."""
 
     path: str
     what: str
@@ -32,7 +32,7 @@ class Redaction:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a guard decided about an event."""
+    """The decision of a guard on an event."""
 
     action: Action
     session: str
@@ -42,27 +42,27 @@ class Decision:
     step: Optional[int]
     objections: Tuple[Objection, ...]
     redactions: Tuple[Redaction, ...]
-    #: The event as it goes on, if it was rewritten.
+    #: The rewritten event, if it was rewritten.
     rewritten: Optional[Dict[str, Any]]
-    #: What the model is told.
+    #: The message for the model.
     message: Optional[str]
-    #: By which id a person answers, with an event `approval` or `denial`.
+    #: The id of the pending approval; an event `approval` or `denial` with it answers.
     waits_as: Optional[str]
-    #: Why it was refused other than by a property.
+    #: The reason for a refusal that is not from a property.
     refused: Optional[str]
-    #: What had waited and was decided along with this.
+    #: The pending calls that this event settled.
     settled: Tuple[Decision, ...]
-    #: All of it, as JSON has it.
+    #: The whole decision as a JSON object.
     data: Dict[str, Any] = field(repr=False, compare=False)
 
     @property
-    def goes_on(self) -> bool:
+    def takes_effect(self) -> bool:
         """Whether the event takes effect, as it was or rewritten."""
-        return self.action.goes_on
+        return self.action.takes_effect
 
     @classmethod
     def from_dict(cls, data: Dict[str, Any]) -> Decision:
-        """The decision of a JSON object, as `lictor guard` prints it."""
+        """Returns the decision of a JSON object, as `lictor guard` prints it."""
         objections = (
             Objection(
                 property=objection["property"],

@@ -1,4 +1,4 @@
-"""What goes wrong. Every message says what the command line says: where, what, and what to do about it."""
+"""Exceptions. Their messages are those of the command line: the place, the mistake, and what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class LictorError(Exception):
-    """Something of Lictor went wrong."""
+    """The base of all exceptions of Lictor."""
 
 
 class FormulaError(LictorError, ValueError):
@@ -25,11 +25,11 @@ class FormulaError(LictorError, ValueError):
 
 
 class PolicyError(LictorError, ValueError):
-    """A policy cannot be used; the message says all that is wrong with it."""
+    """A policy cannot be used; the message lists all mistakes."""
 
 
 class EventError(LictorError, ValueError):
-    """Something is no event, or no position of a trace."""
+    """A value is no valid event, or no valid position of a trace."""
 
 
 class AuditError(LictorError):
@@ -37,25 +37,25 @@ class AuditError(LictorError):
 
 
 class StateError(LictorError):
-    """It is too late for what was asked, or it was asked of the wrong object."""
+    """An object is in the wrong state for a call, or belongs to another object."""
 
 
 class LogError(LictorError):
-    """The log of a guard cannot be opened or written. Nothing goes on that is not written down."""
+    """The log of a guard cannot be opened or written. An event without a record does not take effect."""
 
 
 class ToolError(LictorError):
-    """A tool failed, and said something that the policy takes out; the message is the rest."""
+    """A tool failed with a message that the policy redacts; this message is the redacted one."""
 
 
 class Denied(LictorError):
-    """A guard did not let a step go on. The message is what the model should be told."""
+    """A guard denied a step. The message is for the model."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(decision.message or "This step was not carried out.")
-        #: What was decided, and why.
+        #: The decision, with its reasons.
         self.decision = decision
 
     def __reduce__(self) -> Tuple[Type[Denied], Tuple[Decision]]:
-        # Exceptions are made again of their message, which is not what this one is made of.
+        # By default an exception is unpickled from its message; this one needs its decision.
         return type(self), (self.decision,)

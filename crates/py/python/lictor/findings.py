@@ -21,10 +21,10 @@ class Proof:
     absent: Tuple[str, ...]
     file: str
     line: int
-    #: The session, where that is another than the finding's.
+    #: The session, if it differs from the finding's.
     session: Optional[str] = None
     time: Optional[str] = None
-    #: What was said, shortened; only if content was asked for.
+    #: The content of the event, shortened; only if content was requested.
     content: Optional[str] = None
 
     def __str__(self) -> str:
@@ -50,16 +50,16 @@ class Finding:
     witness: Tuple[Proof, ...]
     file: str
     line: int
-    #: What still had to happen, for a duty that was never met.
+    #: The unmet obligation, if there is one.
     owed: Optional[str]
-    #: Why somebody accepts it.
+    #: The reason of the suppression that accepts it.
     suppressed: Optional[str]
-    #: The same for the same finding of a later run.
+    #: A hash that is equal for the same finding of a later run.
     fingerprint: str
 
     @classmethod
     def from_dict(cls, data: Dict[str, Any]) -> Finding:
-        """The finding of a JSON object, as reports have it."""
+        """Returns the finding of a JSON object, as in reports."""
         proofs = (
             Proof(
                 step=proof["step"],
@@ -93,7 +93,7 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        """The property, where it was broken, and the witness below it."""
+        """Returns the property, where it was broken, and the witness below it."""
         by = f"step {self.step}" if self.decided is Decided.EVENT else f"{self.decided} after step {self.step}"
         values = "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in self.binding.items())
         lines = [f"{self.property} ({self.severity}) is broken in session {self.session!r} by {by}"]

@@ -1,4 +1,4 @@
-"""What can be said of formulas and traces: judged, explained, checked."""
+"""Formulas: evaluated on traces, explained, checked."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class WitnessStep:
     position: int
     present: Tuple[str, ...]
     absent: Tuple[str, ...]
-    #: What had to hold after it.
+    #: The remaining obligation after it.
     residual: str
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a whole trace says about a formula."""
+    """The result of a formula on a whole trace."""
 
-    #: The verdict, the trace being over.
+    #: The verdict at the end of the trace.
     verdict: Verdict
-    #: What is true of all continuations.
+    #: The verdict that holds for all continuations.
     live: Verdict
-    #: The position that brought a definite verdict, from one; none if only the end decides.
+    #: The position that decided the verdict, from one; none if only the end decides.
     decided_at: Optional[int]
     #: The few positions that prove the verdict.
     witness: Tuple[WitnessStep, ...]
-    #: For a quantified formula, the values that brought the verdict.
+    #: For a quantified formula, the values that decided the verdict.
     binding: Dict[str, str]
 
 
@@ -58,9 +58,9 @@ def evaluate(formula: Union[Formula, str], trace: Iterable[Any]) -> Evaluation:
 
 
 def explain(formula: Union[Formula, str]) -> Dict[str, Any]:
-    """What a formula means, before any trace: its spellings, its class, shortest traces, its automaton.
+    """Returns the meaning of a formula: its spellings, its class, shortest traces, its automaton.
 
-    The same that `lictor explain --format json` prints.
+    Equals the output of `lictor explain --format json`.
 
     >>> explained = explain("G(handoff -> X coherence_check)")
     >>> explained["class"]
@@ -75,9 +75,9 @@ def explain(formula: Union[Formula, str]) -> Dict[str, Any]:
 
 
 def check(*given: Union[Formula, str, Policy]) -> Dict[str, Any]:
-    """Looks for formulas that cannot hold, cannot fail, or contradict each other; or for mistakes in a policy.
+    """Finds formulas that cannot hold, cannot fail, or contradict each other; or mistakes in a policy.
 
-    For formulas it is what `lictor check --format json` prints. For one policy it is `{"problems": [...]}`.
+    For formulas it returns the output of `lictor check --format json`, for one policy `{"problems": [...]}`.
 
     >>> checked = check("G a", "F !a")
     >>> checked["pairs"][0]["relation"]

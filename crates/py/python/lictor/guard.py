@@ -1,7 +1,7 @@
 """Guards: every step of an agent is decided before it takes effect.
 
-One function is at the bottom of it, :meth:`Guard.call`: it proposes a call of a tool, runs it if it may, rewritten if it
-must be, and lets the result pass the same way. The decorator and all adapters for frameworks are a few lines over it.
+:meth:`Guard.call` is the basis: it decides on a tool call, runs it if it is allowed, rewritten if necessary, and then
+decides on the result in the same way. The decorator and all adapters for frameworks are a few lines over it.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ Watcher = Callable[[Decision], None]
 
 
 class Content(NamedTuple):
-    """How the results of a framework are understood."""
+    """How to read and write the results of a framework."""
 
-    #: What a result says.
+    #: Returns the content of a result.
     read: Callable[[Any], Any]
-    #: The result with something else said.
+    #: Returns the result with other content.
     write: Callable[[Any, Any], Any]
-    #: Whether a result says that the tool failed.
+    #: Whether a result means that the tool failed.
     failed: Callable[[Any], bool] = lambda _: False
-    #: Exceptions by which a framework stops a tool and goes on with it later: no result, and no failure.
+    #: Exceptions with which a framework interrupts a tool to resume it later: no result, and no failure.
     pauses: Tuple[Type[BaseException], ...] = ()
 
 
-#: A result that is what it says.
+#: For results that are their own content.
 WHOLE = Content(lambda result: result, lambda _, said: said)
 
 _numbers = itertools.count(1)
@@ -90,18 +90,18 @@ class Guard:
     >>> refund("A1")
     'refunded A1'
 
-    A call that waits for a person (`ask`) is answered by `approve`, a function from the decision to whether the call may
-    go on: only `True` lets it. Without such a function :class:`Denied` is raised and the call waits, for as long as `patience`
-    says: an event `approval` or `denial` with the id `waits_as` settles it, and whoever approves it then runs it.
-    `on_decision` is told every decision that is more than to forward.
+    A call that needs approval (`ask`) is passed to `approve`, a function of the decision: only `True` allows the call.
+    Without `approve`, :class:`Denied` is raised and the call is pending for `patience` seconds. An event `approval` or
+    `denial` with the id `waits_as` settles it; after an approval the caller runs the call. `on_decision` is called with
+    every decision other than forward.
 
-    With `log`, the name of a folder, every decision is written to a ledger there before it takes effect, as `lictor guard
-    --log` does: what cannot be written does not go on. `lictor verify LOG --key KEY` checks it, by `log_key`. Of what was
-    said it holds commitments, or with `keep_content` the content, sealed until `lictor erase`. One process writes a log;
-    :meth:`close` signs its end.
+    With `log`, the path of a folder, every decision is recorded in a ledger there before it takes effect, as with
+    `lictor guard --log`: if a decision cannot be recorded, the step does not happen. `lictor verify LOG --key KEY`
+    verifies the ledger with `log_key`. It holds commitments to the content, or with `keep_content` the content, sealed
+    until `lictor erase`. Only one process may write a log; :meth:`close` signs its end.
 
-    Which session a step belongs to is told by :meth:`session`, or by the event itself. Tasks inherit it, as they do all context
-    variables; threads do not: run `contextvars.copy_context().run(…)` in them, or name the session there.
+    :meth:`session` or the event itself sets the session of a step. Tasks inherit it, like all context variables.
+    Threads do not: run `contextvars.copy_context().run(…)` in them, or name the session there.
     """
 
     def __init__(
@@ -125,21 +125,21 @@ class Guard:
             if function is not None and not callable(function):
                 raise TypeError(f"`{name}` is a function, not `{type(function).__name__}`")
         self.core = _lictor.GuardCore(policy, patience, content, log, origin, keep_content)
-        # A log whose guard is forgotten, or outlived by the interpreter, is closed as well.
+        # Closes the log also when the guard is garbage-collected or the interpreter exits.
         self._closing = weakref.finalize(self, self.core.close)
-        #: The public key by which the log is verified. Keep it where whoever can change the log cannot change it.
+        #: The public key that verifies the log. Store it where a person who can change the log cannot change it.
         self.log_key: Optional[str] = self.core.log_key()
         self._approve = approve
         self._on_decision = on_decision
-        #: Whether streamed text is held until it is whole and decided. Without it text flows at once, and what a policy
-        #: would stop or mask in it has been seen by then.
+        #: Whether streamed text is buffered until it is complete and decided. Without it, text is forwarded at once,
+        #: and the client may see text that the policy then blocks or redacts.
         self.hold_text = hold_text
-        # In a log, sessions of one run must not be taken for those of another.
+        # In a log, sessions of different runs need different names.
         number = str(next(_numbers)) if log is None else secrets.token_hex(6)
         self._session: ContextVar[str] = ContextVar("lictor_session", default=f"session-{number}")
 
     def close(self) -> None:
-        """Nothing is decided afterwards. Where there is a log, all sessions end, and it is signed up to its end."""
+        """Closes the guard, which then decides nothing. If there is a log, all sessions end, and its end is signed."""
         self._closing()
 
     def __enter__(self) -> Guard:
@@ -153,12 +153,12 @@ class Guard:
 
     @property
     def current(self) -> str:
-        """The session that steps belong to now."""
+        """The present session."""
         return self._session.get()
 
     @contextlib.contextmanager
     def session(self, name: str) -> Iterator[str]:
-        """Steps within belong to this session; it may be entered again."""
+        """Makes the steps within belong to this session; it may be entered again."""
         if not isinstance(name, str):
             raise TypeError(f"the name of a session is a string, not `{type(name).__name__}`")
         token = self._session.set(name)
@@ -168,17 +168,17 @@ class Guard:
             self._session.reset(token)
 
     def finish(self, session: Optional[str] = None) -> List[Finding]:
-        """Ends a session: what was owed in it and never came."""
+        """Ends a session and returns its unmet obligations."""
         found, refused = self.core.finish(session or self.current)
         self._tell(*refused)
         return found
 
     def owed(self, session: Optional[str] = None) -> List[Finding]:
-        """What would be found if the session ended here. It may go on all the same."""
+        """Returns the findings if the session ended here. It may continue."""
         return self.core.owed(session or self.current)
 
     def tick(self) -> List[Finding]:
-        """Lets time pass up to now: what is late. What waited for a person too long is refused."""
+        """Advances time to now and returns the missed deadlines. Expired approvals are refused."""
         late, refused = self.core.tick()
         self._tell(*refused)
         return late
@@ -186,7 +186,7 @@ class Guard:
     # Decisions
 
     def decide(self, event: Event, session: Optional[str] = None) -> Decision:
-        """Decides on an event before it takes effect, in the session that is named, here or in the event."""
+        """Decides on an event before it takes effect, in the given session, that of the event, or the present one."""
         if not isinstance(event, Mapping):
             raise EventError(f"an event is a mapping, not `{type(event).__name__}`")
         told = event.get("session")
@@ -197,14 +197,15 @@ class Guard:
         return decision
 
     def approve(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
-        """Approves what waits by this id (`waits_as`, or the approval id of a denied call).
+        """Approves the pending call with this id (`waits_as`, or the approval id of a denied call).
 
-        What waited is judged again, and is in `settled`. A call of a wrapped client passes when the model makes it again.
+        The call is judged again; the new decision is in `settled`. A call of a wrapped client passes when the model
+        retries it.
         """
         return self.decide(_answer("approval", id, by), session)
 
     def deny(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
-        """Denies what waits by this id; see :meth:`approve`."""
+        """Denies the pending call with this id; see :meth:`approve`."""
         return self.decide(_answer("denial", id, by), session)
 
     def _tell(self, *decisions: Decision) -> None:
@@ -214,15 +215,15 @@ class Guard:
             self._tell(*decision.settled)
 
     def admit(self, event: Event, session: Optional[str] = None) -> Dict[str, Any]:
-        """The event as it may go on: as it is, or rewritten. Raises :class:`Denied` if it may not."""
+        """Decides on an event. Returns it unchanged or rewritten, or raises :class:`Denied`."""
         decision = self.decide(event, session)
         given = dict(event)
         if decision.action is Action.ASK and self._approve is not None and decision.waits_as is not None:
             kind = "approval" if self._approved(self._approve, decision) else "denial"
             answer = self.decide({"kind": kind, "id": decision.waits_as}, decision.session)
-            # What waited is decided again, as things stand now.
+            # The pending call was decided again, in the present state.
             decision = answer.settled[0] if answer.settled else decision
-        if not decision.goes_on:
+        if not decision.takes_effect:
             raise Denied(decision)
         return given if decision.rewritten is None else decision.rewritten
 
@@ -248,12 +249,12 @@ class Guard:
         content: Content = WHOLE,
         resumes: bool = False,
     ) -> Any:
-        """Runs a call of a tool if it may: `run(**args)`, with the arguments as they may be.
+        """Decides on a tool call, runs `run(**args)` with the allowed arguments, and returns the allowed result.
 
-        The result passes the same way; what must not be in it is taken out. What a tool yields is taken whole before any
-        of it goes on. An exception of the tool is an event too, and is raised as it was unless the policy takes something
-        out of it. `content` reads what a result says and writes it back, for results that are more than that. A call that
-        `resumes` was decided before it paused, and is given the arguments that were allowed then.
+        The result is decided on in the same way, and redacted if necessary. All values that a tool yields are collected
+        and judged before any is returned. An exception of the tool is an event too; it is raised unchanged unless the
+        policy redacts it. `content` reads and writes the content of results that are more than their content. With
+        `resumes`, the call was decided before it was interrupted, and `args` are the arguments that were allowed then.
         """
         call, allowed = (id or "", dict(args)) if resumes else self._begin(tool, args, session, id)
         try:
@@ -276,7 +277,7 @@ class Guard:
         content: Content = WHOLE,
         resumes: bool = False,
     ) -> Any:
-        """The same for a function that is awaited."""
+        """Awaits `run`; otherwise like :meth:`call`."""
         call, allowed = (id or "", dict(args)) if resumes else self._begin(tool, args, session, id)
         try:
             result = _whole(tool, await run(**allowed))
@@ -294,11 +295,11 @@ class Guard:
         plain = {name: _json_value(value) for name, value in args.items()}
         event = self.admit({"kind": "tool_call", "tool": tool, "id": call, "args": plain}, session)
         allowed: Dict[str, Any] = event.get("args") or {}
-        # What was not changed is given on as the object it was.
+        # Unchanged arguments are passed as the original objects.
         return call, {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
 
     def pass_on(self, tool: str, call: str, result: Any, content: Content = WHOLE, session: Optional[str] = None) -> Any:
-        """The result of a call as it may go on, for who has run it himself. Raises :class:`Denied` if it may not."""
+        """Returns the allowed result of a call that the caller ran, or raises :class:`Denied`."""
         return self._ended(tool, call, _whole(tool, result), session, content)
 
     def _ended(self, tool: str, call: str, result: Any, session: Optional[str], content: Content) -> Any:
@@ -317,7 +318,7 @@ class Guard:
         event = {"kind": "tool_result", "tool": tool, "id": call, "failed": True, "text": _told(error)}
         with _behind(error):
             decision = self.decide(event, session)
-        if not decision.goes_on:
+        if not decision.takes_effect:
             raise Denied(decision) from None
         if decision.rewritten is not None:
             raise ToolError(decision.rewritten.get("text") or "The tool failed.") from None
@@ -329,9 +330,9 @@ class Guard:
     def tool(self, *, name: Optional[str] = None) -> Callable[[F], F]: ...
 
     def tool(self, function: Optional[F] = None, *, name: Optional[str] = None) -> Union[F, Callable[[F], F]]:
-        """A tool whose every call is decided first: `@guard.tool` or `@guard.tool(name="send_mail")`.
+        """Makes every call of a tool be decided first: `@guard.tool` or `@guard.tool(name="send_mail")`.
 
-        A call that may not go on raises :class:`Denied`, and the function is not entered. Works for `async def` too.
+        A denied call raises :class:`Denied`, and the function is not entered. Works for `async def` too.
         """
         if function is None:
             return lambda function: self._guarded(function, name)
@@ -351,7 +352,7 @@ class Guard:
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             named = _named(signature, given)
-            # Whose method it is, is nothing that it is called with.
+            # `self` or `cls` is not an argument of the call.
             owner = {name: named.pop(name) for name in owners}
             return named, lambda **allowed: function(**owner, **_flat(signature, allowed))
 
@@ -374,9 +375,9 @@ class Guard:
     # Clients of models
 
     def wrap(self, client: Any) -> Any:
-        """The client of `openai` or `anthropic`, with this guard between it and the model; sync or async.
+        """Returns a client of `openai` or `anthropic` with this guard between it and the model; sync or async.
 
-        Write `client = guard.wrap(openai.OpenAI())` and go on as before.
+        Write `client = guard.wrap(openai.OpenAI())` and use the client as before.
         """
         from .clients import wrap
 
@@ -384,20 +385,20 @@ class Guard:
 
 
 def _answer(kind: str, id: str, by: Optional[str]) -> Dict[str, Any]:
-    """The answer of a person to what waits."""
+    """Returns the event of a person's answer to a pending call."""
     event: Dict[str, Any] = {"kind": kind, "id": id}
     return event if by is None else {**event, "by": by}
 
 
 class _Drained:
-    """All that a tool yielded."""
+    """All values that a tool yielded."""
 
     def __init__(self, values: List[Any]) -> None:
         self.values = values
 
 
 def _whole(tool: str, result: Any) -> Any:
-    """A result of which all is here: what only shows later what it says would pass unjudged."""
+    """Returns a result in full. Drains iterators and refuses awaitables: later values would pass unjudged."""
     if inspect.isawaitable(result) or hasattr(result, "__anext__"):
         getattr(result, "close", lambda: None)()
         raise TypeError(f"`{tool}` gave something to wait for, which nobody could judge; make it an `async def` that waits")
@@ -406,7 +407,7 @@ def _whole(tool: str, result: Any) -> Any:
 
 @contextlib.contextmanager
 def _behind(error: Optional[BaseException]) -> Iterator[None]:
-    """What fails while an exception is handled does not hide it."""
+    """Chains a log error that occurs while an exception is handled to that exception."""
     try:
         yield
     except LogError as unwritten:
@@ -414,7 +415,7 @@ def _behind(error: Optional[BaseException]) -> Iterator[None]:
 
 
 def _owners(function: Callable[..., Any], signature: inspect.Signature) -> List[str]:
-    """The parameter by which a method is told whose it is."""
+    """Returns the parameter `self` or `cls` of a method, if there is one."""
     inside, _, _ = getattr(function, "__qualname__", "").rpartition(".")
     first = next(iter(signature.parameters.values()), None)
     is_method = bool(inside) and not inside.endswith("<locals>")
@@ -423,7 +424,7 @@ def _owners(function: Callable[..., Any], signature: inspect.Signature) -> List[
 
 
 def _named(signature: inspect.Signature, given: inspect.BoundArguments) -> Dict[str, Any]:
-    """Arguments by name, those of `**kwargs` among them."""
+    """Returns the arguments by name, including those of `**kwargs`."""
     named: Dict[str, Any] = {}
     for name, value in given.arguments.items():
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
@@ -442,13 +443,13 @@ def _flat(signature: inspect.Signature, named: Dict[str, Any]) -> Dict[str, Any]
 
 
 def _told(error: BaseException) -> str:
-    """All that an exception says, those within a group among them."""
+    """Returns the messages of an exception, including those within a group."""
     inner = getattr(error, "exceptions", ())
     return "\n".join([str(error), *(_told(one) for one in inner if isinstance(one, BaseException))])
 
 
 def with_defaults(args: Mapping[str, Any], schema: Any) -> Dict[str, Any]:
-    """Arguments with those that a schema fills in: a tool is called with them, whoever says them."""
+    """Returns the arguments with the defaults of a schema: the tool is called with those too, so they are judged."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     members = (properties or {}).items()
     given = {name: member["default"] for name, member in members if isinstance(member, Mapping) and "default" in member}
@@ -456,7 +457,7 @@ def with_defaults(args: Mapping[str, Any], schema: Any) -> Dict[str, Any]:
 
 
 def _json_value(value: Any) -> Any:
-    """A value as JSON has it. What JSON has no place for is judged by what it shows of itself."""
+    """Returns a value as JSON. A value that JSON cannot express becomes its `str`."""
     for method in ("model_dump", "dict"):
         dump = getattr(value, method, None)
         if callable(dump) and not isinstance(value, type):
@@ -470,7 +471,7 @@ def _json_value(value: Any) -> Any:
 
 
 def _number(digits: str) -> Union[int, float, str]:
-    """A whole number, or what comes nearest to it where it is too long for one."""
+    """Returns an integer, or the nearest float if it has more than 64 bits, or the digits if there are over 300."""
     if len(digits) > 300:
         return digits
     number = int(digits)

@@ -18,10 +18,10 @@ __tracebackhide__ = True
 
 
 def assert_compliant(trace: Any, policy: PolicyLike, **options: Any) -> Report:
-    """Fails, with the witness of every finding, unless the trace complies with the policy.
+    """Fails, with the witness of every finding, unless the trace complies with the policy. Returns the report.
 
-    The trace is whatever :func:`lictor.audit` takes: events, paths. What could not be read fails too. Findings that the
-    policy suppresses with a reason do not. Gives the report.
+    The trace is a source of :func:`lictor.audit`: events or paths. Unreadable records fail too; suppressed findings do
+    not.
     """
     __tracebackhide__ = True
     report = audit(trace, policy, **options)

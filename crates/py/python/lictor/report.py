@@ -1,4 +1,4 @@
-"""What an audit found: as objects, as a dict, as JSON, as a page in a notebook."""
+"""Reports of audits: as objects, as a dict, as JSON, as a page in a notebook."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Event = Mapping[str, Any]
 
 
 class Report:
-    """What an audit found; made by :func:`audit`."""
+    """The report of an audit; made by :func:`audit`."""
 
     def __init__(self, native: _lictor.NativeReport) -> None:
         self._native = native
         self._data: Optional[Dict[str, Any]] = None
 
     def to_json(self) -> str:
-        """The report as one JSON document, the same that `lictor audit --format json` writes."""
+        """Returns the report as one JSON document, like `lictor audit --format json`."""
         return self._native.render("json")
 
     def to_dict(self) -> Dict[str, Any]:
-        """The same as a dict."""
+        """Returns the JSON document as a dict."""
         if self._data is None:
             self._data = json.loads(self.to_json())
         return self._data
 
     def render(self, format: str) -> str:
-        """The report as `text`, `markdown`, `html`, `sarif`, `junit`, `json` or `jsonl`."""
+        """Returns the report as `text`, `markdown`, `html`, `sarif`, `junit`, `json` or `jsonl`."""
         return self._native.render(format)
 
     @property
@@ -45,33 +45,33 @@ class Report:
 
     @property
     def findings(self) -> List[Finding]:
-        """What was found, in the order of the sessions, then of their events."""
+        """The findings, in the order of the sessions, then of their events."""
         return [Finding.from_dict(finding) for finding in self.to_dict()["findings"]]
 
     @property
     def violations(self) -> List[str]:
-        """The names of the properties that are broken and that nobody answers for, each once."""
+        """The names of the properties with findings that are not suppressed, each once."""
         broken = (finding.property for finding in self.findings if finding.suppressed is None)
         return list(dict.fromkeys(broken))
 
     @property
     def sessions(self) -> List[Dict[str, Any]]:
-        """The sessions, with what came out for each property."""
+        """The sessions, with their verdict for each property."""
         return list(self.to_dict()["sessions"])
 
     @property
     def faults(self) -> List[Dict[str, Any]]:
-        """What could not be read."""
+        """The records that could not be read."""
         return list(self.to_dict()["faults"])
 
     @property
     def totals(self) -> Dict[str, Any]:
-        """What was read and found, in numbers."""
+        """The numbers of files, sessions, events, findings and faults."""
         return dict(self.to_dict()["totals"])
 
     @property
     def is_compliant(self) -> bool:
-        """Whether all was read and nothing was found that nobody answers for."""
+        """Whether all records were read and all findings are suppressed."""
         return not self.violations and not self.faults
 
     def __len__(self) -> int:
@@ -85,7 +85,7 @@ class Report:
         return f"<Report {self.verdict}: {totals['findings']} findings in {totals['sessions']} sessions>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the whole page in a frame, so that neither disturbs the other."""
+        """Returns the whole page in a frame, for notebooks, so that the styles do not mix."""
         page = html.escape(self.render("html"), quote=True)
         return f'<iframe srcdoc="{page}" sandbox="" style="width:100%;height:32em;border:0"></iframe>'
 
@@ -100,12 +100,12 @@ def audit(
     as_of: Any = None,
     baseline: Optional[Report] = None,
 ) -> Report:
-    """Judges whole logs by a policy, on all cores, without Python's lock.
+    """Judges whole logs by a policy, on all cores, without the GIL.
 
     The source is a path (a file, a folder, a glob), several paths, the events of one trace, or several such traces; events
     are dicts in any of the formats that `lictor audit` reads. The policy is a :class:`Policy`, a file, or packs by their
-    names. Findings that the report given as `baseline` has are not told again. `as_of` is up to when time has passed
-    behind the last event: seconds, an RFC 3339 text, or a datetime.
+    names. Findings of the report `baseline` are left out. Deadlines are evaluated as of the time `as_of`: seconds, an
+    RFC 3339 text, or a datetime.
 
     >>> report = audit([{"kind": "tool_call", "tool": "refund"}], Policy.parse('''
     ... lictor: 1
@@ -129,7 +129,7 @@ def audit(
 
 
 def _sources(source: Any) -> Tuple[Optional[List[str]], List[Tuple[str, Sequence[Any]]]]:
-    """Paths, or traces with their names."""
+    """Returns paths, or traces with their names."""
     if isinstance(source, (str, os.PathLike)):
         return [os.fspath(source)], []
     if isinstance(source, Mapping):

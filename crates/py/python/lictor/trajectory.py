@@ -1,6 +1,6 @@
-"""Monitors of trajectories, by the names under which agents elsewhere know them.
+"""Trajectory monitors, under the names that another library uses.
 
-Code that was written for a temporal monitor of this shape runs with only its import lines changed:
+Code for the temporal monitor of that library runs with only its import lines changed:
 
 >>> from lictor.trajectory import DirectorConfig, ProductionGuard, StepObservation
 >>> monitor = ProductionGuard(DirectorConfig()).trajectory_monitor()
@@ -9,8 +9,8 @@ Code that was written for a temporal monitor of this shape runs with only its im
 >>> print(monitor.finalize()["verdict"])
 satisfied
 
-Steps are counted from one. A verdict is exact, also where formulas are only contradictory together with what is still
-to come: there, rewriting a formula step by step would find out late or never.
+Steps are counted from one. Verdicts are exact: a formula that no continuation can satisfy is violated at once, where
+rewriting it step by step would detect that late or never.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DirectorConfig:
-    """How trajectories are monitored: by these properties, or by the built-in ones."""
+    """The properties that monitor trajectories; the built-in ones by default."""
 
     specs: Optional[Mapping[str, Union[Formula, str]]] = None
 
 
 class ProductionGuard:
-    """Begins monitors of trajectories."""
+    """Creates trajectory monitors."""
 
     def __init__(self, config: Optional[DirectorConfig] = None) -> None:
         self.config = config or DirectorConfig()
 
     def trajectory_monitor(self) -> TrajectorySafetyMonitor:
-        """A monitor of its own: trajectories never share state."""
+        """Returns a new monitor: trajectories never share state."""
         return TrajectorySafetyMonitor(self.config.specs)

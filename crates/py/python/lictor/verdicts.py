@@ -1,6 +1,6 @@
 """Verdicts, actions and the like, as enums.
 
-Every member is a text as well, so that it can be compared with one, printed, and written as JSON.
+Every member is also a string: it can be compared with one, printed, and written as JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class _Word(str, Enum):
 
 
 class Verdict(_Word):
-    """What a trace so far says about a formula.
+    """The verdict of a formula on a trace so far.
 
     >>> Verdict.VIOLATED == "violated"
     True
@@ -31,16 +31,16 @@ class Verdict(_Word):
 
     @property
     def is_definite(self) -> bool:
-        """Satisfied or violated; it never changes again."""
+        """Whether it is satisfied or violated; such a verdict never changes."""
         return self is not Verdict.INCONCLUSIVE
 
     def badness(self) -> int:
-        """A number by which the worst of several verdicts is their maximum."""
+        """Returns a number that orders verdicts: the worst has the largest."""
         return ("satisfied", "inconclusive", "violated").index(self.value)
 
 
 class Action(_Word):
-    """What a guard does with an event."""
+    """The action of a guard on an event."""
 
     FORWARD = "forward"
     STEER = "steer"
@@ -49,17 +49,17 @@ class Action(_Word):
     BLOCK = "block"
 
     @property
-    def goes_on(self) -> bool:
+    def takes_effect(self) -> bool:
         """Whether the event takes effect.
 
-        >>> [action.name for action in Action if action.goes_on]
+        >>> [action.name for action in Action if action.takes_effect]
         ['FORWARD', 'STEER', 'REDACT']
         """
         return self in (Action.FORWARD, Action.STEER, Action.REDACT)
 
 
 class Response(_Word):
-    """What a property asks for when it is broken."""
+    """The response of a property when it is broken."""
 
     OBSERVE = "observe"
     WARN = "warn"
@@ -70,7 +70,7 @@ class Response(_Word):
 
 
 class Severity(_Word):
-    """How bad a violation is."""
+    """The severity of a violation."""
 
     INFO = "info"
     LOW = "low"
@@ -80,7 +80,7 @@ class Severity(_Word):
 
 
 class Decided(_Word):
-    """When a finding was decided: by an event, by time that passed, or by the end of the session."""
+    """What decided a finding: an event, a deadline, or the end of the session."""
 
     EVENT = "event"
     DEADLINE = "deadline"

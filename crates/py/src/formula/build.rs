@@ -8,14 +8,14 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
 use super::Formula;
 use crate::error::Error;
 
-/// A node over one formula.
+/// Returns a node over one formula.
 pub(super) fn over(formula: &Formula, node: impl FnOnce(Id) -> Node) -> PyResult<Formula> {
     let mut arena = formula.arena.clone();
     let id = arena.insert(node(formula.id));
     Formula::of(&arena, id)
 }
 
-/// A node between two formulas.
+/// Returns a node over two formulas.
 pub(super) fn between(left: &Formula, right: &Formula, node: impl FnOnce(Id, Id) -> Node) -> PyResult<Formula> {
     let mut arena = left.arena.clone();
     let other = arena.copy(&right.arena, right.id);
@@ -23,7 +23,7 @@ pub(super) fn between(left: &Formula, right: &Formula, node: impl FnOnce(Id, Id)
     Formula::of(&arena, id)
 }
 
-/// Any number of formulas joined.
+/// Joins any number of formulas.
 pub(super) fn joined(formulas: &[Formula], join: impl FnOnce(&mut Arena, Vec<Id>) -> Id) -> PyResult<Formula> {
     let mut arena = Arena::new();
     let ids: Vec<Id> = formulas.iter().map(|formula| arena.copy(&formula.arena, formula.id)).collect();
@@ -31,7 +31,7 @@ pub(super) fn joined(formulas: &[Formula], join: impl FnOnce(&mut Arena, Vec<Id>
     Formula::of(&arena, id)
 }
 
-/// The fact of a name, with values; `...` stands for any value. Values that are left out stand for any, too.
+/// The fact of a name, with values. `...` and omitted values match any value.
 ///
 /// >>> from lictor import atom
 /// >>> print(atom("paid", "alice", ..., 3))
@@ -134,7 +134,7 @@ fn exists(variables: &str, f: &Bound<'_, PyAny>) -> PyResult<Formula> {
     quantified(Quantifier::Exists, variables, f)
 }
 
-/// The body is read below the quantifier: elsewhere its variables would be unknown.
+/// Parses the body below the quantifier: elsewhere its variables would be unknown.
 fn quantified(quantifier: Quantifier, variables: &str, f: &Bound<'_, PyAny>) -> PyResult<Formula> {
     let word = match quantifier {
         Quantifier::Forall => "forall",
@@ -150,7 +150,7 @@ fn given(formulas: &Bound<'_, PyTuple>) -> PyResult<Vec<Formula>> {
     formulas.iter().map(|formula| Formula::given(&formula)).collect()
 }
 
-/// A bound as formulas have it: `[0,30s]`, `[2,5]`.
+/// Parses a bound as in formulas: `[0,30s]`, `[2,5]`.
 fn bound(within: Option<&str>) -> PyResult<Interval> {
     let Some(text) = within else { return Ok(Interval::UNBOUNDED) };
     let mut arena = Arena::new();

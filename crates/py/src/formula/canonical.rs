@@ -1,17 +1,17 @@
-//! One way to write a formula: what Python compares, and what keeps formulas small that programs put together.
+//! The canonical form of formulas: Python compares it, and it keeps generated formulas small.
 //!
-//! Only laws that hold on every trace are used, the empty one included: `F true` stays, for it asks for a position.
+//! Only laws that hold on every trace are used, the empty one included: `F true` stays, because it asks for a position.
 
 use std::collections::HashMap;
 
 use lictor_logic::{Arena, Binary, Formula, Node, Spelling, Unary};
 
-/// The canonical form of a formula, in another arena.
+/// Returns the canonical form of a formula, in another arena.
 pub(super) fn canonical(from: &Arena, formula: Formula, to: &mut Arena) -> Formula {
     rewrite(from, formula, to, &mut HashMap::new())
 }
 
-/// The parser and the constructors bound how deep this goes.
+/// Rewrites a formula recursively; the parser and the constructors bound its depth.
 fn rewrite(from: &Arena, formula: Formula, to: &mut Arena, known: &mut HashMap<Formula, Formula>) -> Formula {
     if let Some(done) = known.get(&formula) {
         return *done;
@@ -25,7 +25,7 @@ fn rewrite(from: &Arena, formula: Formula, to: &mut Arena, known: &mut HashMap<F
     done
 }
 
-/// A node over canonical operands.
+/// Returns the simplified node over canonical operands.
 fn simplified(arena: &mut Arena, node: Node) -> Formula {
     match node {
         Node::Not(f) => negated(arena, f),
@@ -61,7 +61,7 @@ fn simplified(arena: &mut Arena, node: Node) -> Formula {
                 }
                 _ => false,
             };
-            // Twice `next` is two steps; twice `always` is once.
+            // `next next` is two steps; `always always` is `always`.
             let is_idempotent =
                 matches!(operator, Unary::Always | Unary::Eventually | Unary::Once | Unary::Historically);
             let is_constant = matches!(&arena[f], Node::True | Node::False);
@@ -86,7 +86,7 @@ fn negated(arena: &mut Arena, f: Formula) -> Formula {
     }
 }
 
-/// All of them or one of them: flat, in one order, each once.
+/// Returns the conjunction or disjunction of formulas: flat, sorted, without duplicates.
 fn joined(arena: &mut Arena, list: &[Formula], all: bool) -> Formula {
     let mut flat: Vec<Formula> = Vec::new();
     for &f in list {

@@ -83,7 +83,7 @@ impl TestServer {
         }
     }
 
-    /// The folder of the socket.
+    /// Returns the folder of the socket.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

@@ -41,7 +41,7 @@ fn kill_loses_no_acknowledged_save() {
         (0..pauses).for_each(|_| thread::yield_now());
         child.kill().unwrap();
         child.wait().unwrap();
-        // A pipe takes a short line as a whole, so none is torn.
+        // A short line is written to a pipe atomically, so none is torn.
         output.for_each(|line| acknowledge(line.unwrap()));
         examine(folder.path(), &mut acknowledged);
     }

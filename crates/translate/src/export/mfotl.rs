@@ -223,8 +223,8 @@ impl MfotlWriter<'_> {
         Ok(format!("({})", parts?.join(&format!(" {word} "))))
     }
 
-    /// Writes a comparison with an aggregate. Without any match MonPoly has no number, where we have zero for a sum and a
-    /// count: a comparison that zero passes is written as that no number fails it.
+    /// Writes a comparison with an aggregate. Without any match MonPoly has no number, where we have zero for a sum and
+    /// a count: a comparison that zero passes is written as that no number fails it.
     fn write_measure(&mut self, comparison: Comparison, left: &Measure, right: &Measure) -> Result<String, String> {
         let (aggregate, comparison, other) = match (left, right) {
             (Measure::Aggregate(aggregate), Measure::Term(term)) => (aggregate, comparison, term),

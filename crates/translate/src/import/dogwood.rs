@@ -7,9 +7,9 @@
 //! always forall u. (asked(u) -> permit.1 & once[0,3600s] Login.request(u))
 //! ```
 //!
-//! Conditions on the history become formulas. Conditions on the request alone, which is all of Cedar, are computed while
-//! a log is converted and become facts: `permit.1` says that the first `permit` fits the request itself. `asked` holds at
-//! requests, with the values that formulas ask for.
+//! Conditions on the history become formulas. Conditions on the request alone, which is all of Cedar, are computed
+//! while a log is converted and become facts: `permit.1` says that the first `permit` fits the request itself. `asked`
+//! holds at requests, with the values that formulas ask for.
 //!
 //! The order of the modules is that of the data: `lexer`, `cursor`, `parser` with `conditions`, `macros`, `statements`,
 //! `variables`, `translate` with `counted`; and for logs `log`, `cedar`, `facts`.

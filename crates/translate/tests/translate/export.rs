@@ -77,7 +77,7 @@ fn mfotl_export_has_formulas_signature_and_log() {
          (ONCE[0s,86400s] approves(x_p, x_b)) AND (NOT (x_a = x_b)))))\n"
     );
     assert_eq!(file(&exported, "granted.mfotl"), "(acts() IMPLIES ((NOT revoked()) SINCE granted()))\n");
-    // An event without a time is at the time of the one before it; what nobody asks for is not written.
+    // An event without a time is at the time of the one before it; facts that no property asks for are not written.
     assert_eq!(
         file(&exported, "s_1.log"),
         "@1777629600 granted() approves(\"eve\",\"ann\");\n@1777629602 pays(\"eve\",12.5) acts();\n@1777629602 pays(\"eve\",3.0);\n"

@@ -1,4 +1,4 @@
-//! A warden that is asked directly, by one at a time.
+//! A warden that callers call directly, one at a time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -10,7 +10,7 @@ use super::TICK_INTERVAL;
 use crate::error::WardenError;
 use crate::warden::{Notice, Warden};
 
-/// A warden that is asked directly.
+/// A warden behind a lock.
 pub(super) struct Direct {
     state: Mutex<State>,
     clock: Box<dyn Fn() -> Time + Send + Sync>,
@@ -21,7 +21,7 @@ pub(super) struct Direct {
 struct State {
     /// None once the handle is closed.
     warden: Option<Warden>,
-    /// Whether what is in memory may be half done: somebody's question ended in a panic.
+    /// Whether the state in memory may be incomplete, because a question ended in a panic.
     is_torn: bool,
 }
 
@@ -36,14 +36,14 @@ impl Direct {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the warden, and tells what it says. Nothing is reported if the handle is closed, or if the question ends in a panic:
-    /// then what is in memory is read anew before anybody else is answered.
+    /// Asks the warden and calls `then` with its answer. `then` is not called if the handle is closed, or if the
+    /// question ends in a panic; after a panic the state is loaded again before the next answer.
     pub(super) fn ask<T>(
         &self,
         question: impl FnOnce(&mut Warden, Time) -> Result<T, WardenError>,
         then: impl FnOnce(Result<T, Arc<WardenError>>),
     ) {
-        // Whoever is told may ask again at once, so nobody is told before the next can ask.
+        // `then` may ask again at once, so it is called after the lock is released.
         if let Some(answer) = self.answer(question) {
             then(answer.map_err(Arc::new));
         }
@@ -84,9 +84,9 @@ impl Direct {
         warden.map_or(Ok(()), Warden::close)
     }
 
-    /// Ends the keeping of time. What is asked from now on may not be answered.
+    /// Ends the thread that keeps time. Questions after this may stay unanswered.
     pub(super) fn close(&self) {
-        // Somebody else may have said so before.
+        // The channel is full if the handle was closed before.
         let _ = self.end.try_send(());
     }
 }

@@ -1,8 +1,8 @@
 //! A warden on a thread of its own.
 //!
-//! Whoever asks while the warden is busy waits in a queue; all that wait are decided next, as one batch, and what it costs
-//! to be durable is paid once for all of them. Notes, on which nothing waits that should be quick, linger for a moment: mostly
-//! somebody comes whose decision they are durable along with. When nobody asks, time passes.
+//! Questions that arrive while the warden is busy wait in a queue. The next batch takes all of them and commits once.
+//! Notes are not urgent, so they wait for a moment: usually a decision arrives, and they are committed together with
+//! it. An idle warden lets time pass.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use crate::error::WardenError;
 use crate::record;
 use crate::warden::{Begun, Notice, RefusedInput, Warden, WardenAnswer};
 
-/// How many events are decided together: what is one batch is durable at once, and answered at once.
+/// How many events one batch holds: all of a batch is durable at once, and answered at once.
 const MAX_BATCH_EVENTS: usize = 512;
 
-/// How long notes wait for a decision to be durable along with.
+/// How long notes wait for a decision that they can be committed with.
 const NOTE_LINGER_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Where questions are put.
+/// The sender of questions.
 #[derive(Clone)]
 pub(super) struct Queue(Sender<Question>);
 
 impl Queue {
     pub(super) fn ask(&self, question: Question) {
-        // A closed handle drops questions, and with them whoever waits.
+        // A closed handle drops questions together with their callbacks.
         let _ = self.0.send(question);
     }
 }
@@ -43,14 +43,14 @@ pub(super) fn new() -> (Queue, Receiver<Question>) {
     (Queue(questions), asked)
 }
 
-/// Decisions that somebody waits for.
+/// Events to decide on, and the callback for their decisions.
 pub(super) struct Asked {
     pub(super) events: Vec<Event>,
     pub(super) extra: Others,
     pub(super) then: Then<Decided>,
 }
 
-/// What else is saved, by what was decided.
+/// Returns the extra changes for decisions.
 type Others = Box<dyn Fn(&[WardenAnswer]) -> Vec<Change> + Send>;
 
 pub(super) enum Question {
@@ -62,8 +62,8 @@ pub(super) enum Question {
     Close,
 }
 
-/// Answers questions until the handle is closed. A panic is the end of what was being answered, and of nothing else: whoever
-/// waited for it is not answered, and what is in memory is read anew.
+/// Answers questions until the handle is closed. A panic affects only the current batch: its callbacks are not called,
+/// and the state in memory is loaded again.
 pub(super) fn keep_working(
     mut warden: Warden,
     asked: &Receiver<Question>,
@@ -77,7 +77,7 @@ pub(super) fn keep_working(
                 Ok(Err(error)) => on_notice(Err(error)),
                 Err(_) => on_notice(Err(WardenError::Broken)),
             }
-            // Until then nothing is decided: a question that is dropped is one that is not answered.
+            // Until the state is loaded, questions are dropped, and so not answered.
             match asked.recv_timeout(TICK_INTERVAL) {
                 Ok(Question::Close) | Err(RecvTimeoutError::Disconnected) => return warden.close(),
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -87,7 +87,7 @@ pub(super) fn keep_working(
     warden.close()
 }
 
-/// Answers questions until the handle is closed or nobody can ask any more.
+/// Answers questions until the handle is closed or all senders are dropped.
 fn work(
     warden: &mut Warden,
     asked: &Receiver<Question>,
@@ -108,7 +108,7 @@ fn work(
             match question {
                 Question::Decide(asked) => batch.decisions.push(asked),
                 Question::Refuse(refused, then) => {
-                    // Whoever asks line by line is answered line by line.
+                    // A refusal after decisions starts another batch, so that answers keep the order of the questions.
                     if !batch.decisions.is_empty() {
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
@@ -120,7 +120,7 @@ fn work(
                     batch.notes.push((record::note(body, Some(now)), then));
                 }
                 Question::Preview(event, then) => {
-                    // A preview is of its session alone; it waits for what was asked about that before, and for nothing else.
+                    // A preview depends on its session alone, so it waits only for earlier decisions on that session.
                     if batch.is_about(event.session.as_deref()) {
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
@@ -149,19 +149,19 @@ fn work(
     }
 }
 
-/// What is answered together.
+/// Questions that are answered together.
 #[derive(Default)]
 struct Batch {
     decisions: Vec<Asked>,
-    /// Records that are durable along with those of the decisions.
+    /// Records that are committed together with those of the decisions.
     refusals: Vec<(Draft, Then<()>)>,
     notes: Vec<(Draft, Then<()>)>,
-    /// Until when notes may wait.
+    /// The time until which notes may wait.
     lingers: Option<Time>,
 }
 
 impl Batch {
-    /// What is answered along with it; waits for it where there are only notes.
+    /// Returns the next question for the batch. Waits for one if the batch has only notes.
     fn next(&self, asked: &Receiver<Question>, clock: &impl Fn() -> Time) -> Option<Question> {
         let events: usize = self.decisions.iter().map(|asked| asked.events.len()).sum();
         if events + self.refusals.len() + self.notes.len() >= MAX_BATCH_EVENTS {
@@ -176,13 +176,13 @@ impl Batch {
         }
     }
 
-    /// Whether somebody waits for a decision on this session.
+    /// Whether the batch has a decision on this session.
     fn is_about(&self, session: Option<&str>) -> bool {
         self.decisions.iter().flat_map(|asked| &asked.events).any(|event| event.session.as_deref() == session)
     }
 
     fn answer(self, warden: &mut Warden, now: Time) {
-        // What the ledger is handed together is durable together.
+        // The ledger commits together the records that it gets together.
         let refusals = begin(warden, self.refusals);
         let notes = begin(warden, self.notes);
         end(warden, refusals);
@@ -199,7 +199,7 @@ fn end(warden: &mut Warden, begun: Vec<(Begun, Then<()>)>) {
     begun.into_iter().for_each(|(begun, then)| then(warden.end(begun).map_err(Arc::new)));
 }
 
-/// Decides on what several have asked. If that fails, each is decided alone: what is wrong with one must not harm another.
+/// Decides on the questions of a batch together. If that fails, decides on each alone: one must not fail the others.
 fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
     if batch.is_empty() {
         return;
@@ -224,7 +224,7 @@ fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
                 }
                 return;
             }
-            // It is decided and saved, so to ask again gives the same; but nobody is answered before it is written.
+            // The decisions are saved, so a retry returns the same. No answer is given before the records are written.
             Err(error @ WardenError::Ledger(_)) => {
                 let error = Arc::new(error);
                 batch.into_iter().for_each(|asked| (asked.then)(Err(Arc::clone(&error))));

@@ -18,7 +18,7 @@ pub(super) struct ReportData<'a> {
     properties: Vec<PropertyData<'a>>,
     files: Vec<&'a str>,
     sessions: SessionRows<'a>,
-    /// Where a property was broken: session, property, step (zero if unknown), how often.
+    /// The violations of a property: session, property, step (zero if unknown), how often.
     broken: Vec<(usize, usize, u32, u32)>,
     findings: Vec<FindingData<'a>>,
 }

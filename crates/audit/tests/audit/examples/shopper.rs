@@ -1,4 +1,4 @@
-//! The four dialogues of C-Trace's running example break one principle each, and the benign one none.
+//! The four dialogues of C-Trace's running example violate one principle each, and the benign one none.
 
 use lictor_judge::finding::{DecidedBy, Finding};
 

@@ -11,7 +11,7 @@ use super::{judged, shared};
 /// Rule and step.
 type Violations = BTreeSet<(u32, u32)>;
 
-/// What was reported for each log of a world.
+/// The reported violations of each log of a world.
 fn golden(file: &str, world: Option<&str>) -> Option<BTreeMap<String, Violations>> {
     let text = std::fs::read_to_string(shared(&format!("peers/trac/{file}"))?).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
@@ -27,7 +27,7 @@ fn golden(file: &str, world: Option<&str>) -> Option<BTreeMap<String, Violations
     Some(logs.collect())
 }
 
-/// What we report: properties are named by the number of the rule.
+/// Our violations, with properties named by the number of the rule.
 fn ours(world: &str, logs: &BTreeMap<String, Violations>) -> BTreeMap<String, Violations> {
     let folder = shared(&format!("peers/trac/{world}")).unwrap();
     let files: Vec<_> = logs.keys().map(|name| folder.join(name)).collect();
@@ -56,8 +56,8 @@ fn trac_textworld_verdicts_match_release() {
     assert_eq!(ours("textworld", &golden), golden);
 }
 
-/// What the released code checks as its fifth rule is not the paper's (measure before boxing, which no log breaks) but
-/// that nobody goes twice in a row; our sixth property.
+/// The fifth rule of the released code is not the paper's (measure before boxing, which no log violates). It forbids
+/// going twice in a row, as our sixth property does.
 #[test]
 fn trac_scienceworld_verdicts_match_release_except_fifth_rule() {
     let Some(golden) = golden("trac_golden_released.json", Some("scienceworld")) else { return };

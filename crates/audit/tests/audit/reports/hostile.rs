@@ -1,4 +1,4 @@
-//! What comes from a log stays data, whatever it looks like.
+//! Text from a log stays data in every format.
 
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ fn markdown_report_escapes_log_markup() {
     let text = said_by("report.md");
     assert_eq!(text.matches("<details>").count(), ATTACKS.len());
     assert_eq!(text.matches("</details>").count(), ATTACKS.len());
-    // What is escaped is no markup.
+    // Escaped text is no markup.
     let outside = outside_code(&text).replace("\\]", "").replace("\\*", "");
     for markup in ["<img", "<script", "<!--", "](", "@somebody", " #1", " **e** "] {
         assert!(!outside.contains(markup), "{markup} in:\n{outside}");

@@ -1,4 +1,4 @@
-//! The page: complete in itself, harmless whatever the log holds, small however many sessions there are.
+//! The page: self-contained, harmless for any log, and small for any number of sessions.
 
 use std::fs;
 use std::path::Path;

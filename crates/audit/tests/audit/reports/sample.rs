@@ -299,7 +299,7 @@ pub(crate) fn hostile() -> Report {
     report
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, equal in every run.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! Nothing lies on top of anything else.
+//! Blocks and labels do not overlap.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn link(from: usize, to: usize) -> Link {
     Link { from, to, label: Size { width: 70.0, height: 16.0 } }
 }
 
-/// The rectangles of blocks and labels.
+/// Returns the rectangles of blocks and labels.
 fn rectangles(blocks: &[Block], links: &[Link], placed: &Layout) -> Vec<(Point, Size)> {
     let blocks = placed.blocks.iter().zip(blocks).map(|(center, block)| (*center, block.size));
     let labels = placed.routes.iter().zip(links).map(|(route, link)| (route.label, link.label));

@@ -40,7 +40,7 @@ fn arguments_are_redacted_where_client_supports_it() {
     let codex = Project::new("codex");
     let answer = codex.ask(&codex.before_call("c1", "Send", arguments.clone()));
     assert!(answer.is_denied() && answer.output.contains("may go on without"), "{answer:?}");
-    // What was not carried out is not part of the session: the same call without the address is the first.
+    // A denied call is not part of the session: the same call without the address is the first.
     assert!(codex.ask(&codex.before_call("c2", "Send", json!({"text": "hello"}))).is_silent());
     let input = codex.before_call("c3", "Send", arguments).to_string();
     let said = codex.ask_with(&["--rewrites"], &input).specific();
@@ -60,7 +60,7 @@ fn ask_reaches_user_where_client_supports_it() {
         claude.records().iter().filter_map(|it| Some(it["body"]["kind"].as_str()?.to_owned())).collect();
     assert_eq!(actions, ["tool_call", "approval", "tool_call", "tool_result"]);
 
-    // Codex takes `ask` for a failure of the hook, and carries the call out.
+    // Codex treats `ask` as a failure of the hook, and makes the call.
     let codex = Project::new("codex");
     let answer = codex.ask(&codex.before_call("c1", "Delete", json!({"path": "x"})));
     assert!(answer.is_denied() && answer.output.contains("nobody can be asked"), "{answer:?}");

@@ -9,7 +9,7 @@ use crate::hook::{Answer, Project};
 
 const CLIENTS: [&str; 2] = ["claude", "codex"];
 
-/// Nothing that a client would take for a failure of the hook: a reason on standard error with 2.
+/// Whether the hook exited with 2 and a reason on standard error, which no client treats as a failed hook.
 fn is_stopped(answer: &Answer) -> bool {
     answer.exit == Some(2) && !answer.complaint.trim().is_empty() && answer.output.is_empty()
 }

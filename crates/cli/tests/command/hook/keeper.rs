@@ -63,8 +63,7 @@ fn keeper_exits_when_policy_changes() {
     assert!(ask(&project, "c1", "Deploy").is_denied());
     wait_for_keeper(&project);
     assert!(ask(&project, "c2", "Bash").is_silent());
-    // The same formulas, and one property harsher: the session keeps the policy it began with, and the next begins by
-    // this.
+    // The same formulas with one stricter response: the session keeps its policy, the next session uses the new one.
     let harsher =
         POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
     std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();

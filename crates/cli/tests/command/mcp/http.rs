@@ -79,7 +79,7 @@ fn upstream(answer: &'static str) -> (String, mpsc::Receiver<String>) {
     (address, received)
 }
 
-/// Whether a request has come to its end.
+/// Whether a request is complete.
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

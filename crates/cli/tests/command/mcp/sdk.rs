@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// One installation at a time.
+/// Held during an installation, so that there is one at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
 const PYTHON: &str = "mcp==2.3.0";
 const NODE: [&str; 2] = ["@modelcontextprotocol/sdk@1.32.2", "zod@4"];
 
-/// The words of a command that runs a script of ours with an SDK; none if it cannot be installed here.
+/// Returns the command that runs a script of ours with an SDK; none if the SDK cannot be installed here.
 pub(crate) fn script(name: &str) -> Option<Vec<String>> {
     let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

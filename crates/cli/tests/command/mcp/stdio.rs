@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use crate::mcp::sdk::script;
 use crate::mcp::{Place, check_outcomes};
 
-/// Runs a client against a server, with us in between.
+/// Runs a client against a server, with the proxy between them.
 fn run_between(client: &str, mode: &str, server: &str) -> Option<()> {
     let (client, server) = (script(client)?, script(server)?);
     let place = Place::new();
     let mut words = client;
     words.push(mode.to_owned());
-    // The SDK for Python hands few variables on: the server gets its own by `env`.
+    // The SDK for Python passes on few variables: the server gets its own by `env`.
     words.extend(place.proxy_command());
     let entered = format!("ENTERED={}", place.path().join("entered").display());
     words.extend(["--".to_owned(), "env".to_owned(), entered]);

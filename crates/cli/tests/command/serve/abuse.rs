@@ -22,7 +22,7 @@ const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const ACKNOWLEDGED: u8 = 1;
 
-/// By how much memory may grow, in bytes: far less than any of the attacks asks for.
+/// How much memory may grow, in bytes: far less than any of the attacks asks for.
 const GROWTH: u64 = 64 << 20;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -30,21 +30,21 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// The fields of a request, in HPACK without any table but the one that everybody has.
+/// Returns the header fields of a request, in HPACK with the static table only.
 fn fields(path: &str, session: &str) -> Vec<u8> {
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
     let own = [vec![0x00], text("x-lictor-session"), text(session)].concat();
     [vec![0x83, 0x86, 0x04], text(path), vec![0x01], text("a"), own].concat()
 }
 
-/// A request for a call, on a stream of its own.
+/// Returns the frames of a request for a call, on a stream of its own.
 fn request(stream: u32, session: &str, tool: &str, streams: bool) -> Vec<u8> {
     let body = json!({"model": "m", "stream": streams, "messages": [{"role": "user", "content": tool}]}).to_string();
     let head = frame(HEADERS, END_HEADERS, stream, &fields("/v1/chat/completions", session));
     [head, frame(DATA, END_STREAM, stream, body.as_bytes())].concat()
 }
 
-/// A connection of HTTP/2, by hand.
+/// An HTTP/2 connection with handmade frames.
 struct Attacker(TcpStream);
 
 impl Attacker {
@@ -62,8 +62,8 @@ impl Attacker {
         self.0.write_all(bytes).is_ok()
     }
 
-    /// The frames that come until so many times nothing has come for a while: kind, stream, payload. And whether the
-    /// connection was ended.
+    /// Reads frames until so many reads have timed out. Returns them as kind, stream and payload, and whether the
+    /// connection was closed.
     fn hear(&mut self, mut patience: u32) -> (Vec<(u8, u32, Vec<u8>)>, bool) {
         let (mut bytes, mut chunk) = (Vec::new(), [0u8; 16 << 10]);
         let is_over = loop {
@@ -92,7 +92,7 @@ impl Attacker {
         (frames, is_over)
     }
 
-    /// The error that the connection was ended with: the code of the last GOAWAY.
+    /// Returns the error with which the connection was closed: the code of the last GOAWAY.
     fn ended_with(&mut self) -> Option<u32> {
         let (frames, is_over) = self.hear(200);
         assert!(is_over, "the connection was not ended");
@@ -101,7 +101,7 @@ impl Attacker {
     }
 }
 
-/// A gateway to attack, and what it had in memory once it was warm.
+/// A gateway to attack, with its resident memory after a warm-up.
 struct Attacked {
     running: Running,
     before: u64,
@@ -121,7 +121,7 @@ impl Attacked {
         attacked
     }
 
-    /// What is resident, in bytes.
+    /// Returns the resident memory in bytes.
     fn memory(&self) -> u64 {
         let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.running.child.id())).unwrap();
         statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -141,7 +141,7 @@ impl Attacked {
         }
     }
 
-    /// The gateway is none the worse for it.
+    /// Checks that memory has not grown too much and that other clients are served.
     fn bears(&self, attack: &str) {
         self.bears_within(attack, GROWTH);
     }
@@ -169,7 +169,7 @@ fn flood_of_cheap_frames_closes_connection() {
     assert_eq!(attacker.ended_with(), Some(0xb), "rapid reset: enhance your calm");
     attacked.bears("rapid reset");
 
-    // A head that never ends.
+    // A header block that never ends.
     let mut attacker = Attacker::connect(&address, &[]);
     attacker.send(&frame(HEADERS, 0, 1, &fields("/v1/models", "s")));
     let more =
@@ -178,7 +178,7 @@ fn flood_of_cheap_frames_closes_connection() {
     assert!(!took_all, "64 MB of one head were taken");
     attacked.bears("continuation");
 
-    // A small head that unpacks to 64 MB.
+    // A small header block that unpacks to 64 MB.
     let mut attacker = Attacker::connect(&address, &[]);
     let entry = [&[0x40, 1, b'a', 0x7f, 0xa1, 0x1e], [b'x'; 4000].as_slice()].concat();
     for stream in 0..50u32 {
@@ -218,7 +218,7 @@ fn stalled_client_is_closed() {
         line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(u64::MAX)
     };
     wait_until("exchanges of stalled clients are closed", || figure("lictor_exchanges_under_way") == 0);
-    // All of it would be 400 MB. What a hundred exchanges had on their way at once is less, and the allocator keeps it.
+    // All of it would be 400 MB. A hundred exchanges in flight buffer less, and the allocator keeps that memory.
     attacked.bears_within("zero window", 160 << 20);
     drop(attackers);
 }

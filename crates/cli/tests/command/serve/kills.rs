@@ -41,12 +41,12 @@ fn ask(address: &str, session: &str, tool: &str, streams: bool) -> Option<String
     );
     stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
     let mut heard = Vec::new();
-    // What was heard before the connection broke counts.
+    // Bytes that were received before the disconnect count.
     let _ = stream.read_to_end(&mut heard);
     Some(String::from_utf8(heard).unwrap())
 }
 
-/// What all clients together have got.
+/// The responses of all clients.
 #[derive(Default)]
 struct Got {
     tools: BTreeSet<String>,
@@ -107,7 +107,7 @@ fn killed_gateway_loses_nothing_and_leaks_nothing() {
         })
         .collect();
     for kill in 0..kills {
-        // Not the same moment each time, and always after something has crossed.
+        // At a different moment each time, and always after some responses.
         let wanted = got.lock().unwrap().whole + CLIENTS + kill % 5;
         wait_until(&format!("clients are answered after kill {kill}"), || got.lock().unwrap().whole >= wanted);
         running.signal("-KILL");

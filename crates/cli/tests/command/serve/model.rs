@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Reads a head and a body; none if the other end has gone.
+/// Reads a head and a body; none if the other end has disconnected.
 fn read_message(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -23,7 +23,7 @@ fn read_message(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> 
     Some((head, body))
 }
 
-/// Begins to listen; asked for `long`, it talks for four megabytes instead.
+/// Starts the model and returns its address. Asked for `long`, it replies with four megabytes of text.
 pub(crate) fn model() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! What the user names.
+//! Inputs that the user names.
 
 use std::fs;
 use std::path::Path;

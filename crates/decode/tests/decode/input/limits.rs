@@ -1,4 +1,4 @@
-//! What a file may cost.
+//! The limits on memory and size of a file.
 
 use lictor_decode::Framing;
 use lictor_decode::input::{Input, InputLimits};

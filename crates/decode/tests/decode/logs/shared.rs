@@ -108,7 +108,7 @@ fn shared_logs_of_other_formats_are_skipped() {
     }
 }
 
-/// What runs hold beside the counts of kinds.
+/// The contents of runs beside the counts of kinds.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
     kinds: String,

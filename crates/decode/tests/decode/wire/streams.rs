@@ -325,7 +325,7 @@ mod histories {
 
     proptest! {
         #[test]
-        fn history_that_grows_becomes_events_once(messages in messages(), steps in prop::collection::vec(1..4usize, 1..12)) {
+        fn growing_history_becomes_events_once(messages in messages(), steps in prop::collection::vec(1..4usize, 1..12)) {
             let mut requests = Vec::new();
             let mut end = 0;
             for step in steps {
@@ -336,7 +336,7 @@ mod histories {
         }
 
         #[test]
-        fn history_that_changes_is_new_session(messages in messages(), at in 0..12usize) {
+        fn changed_history_is_new_session(messages in messages(), at in 0..12usize) {
             let at = at % messages.len();
             let mut changed = messages.clone();
             changed[at] = json(r#"{"role":"user","content":"something else"}"#);

@@ -1,7 +1,7 @@
-// An agent that talks to its model through OpenAI's library for JavaScript, and carries out every call it gets.
+// An agent that uses OpenAI's client library for JavaScript, and executes every call it gets.
 //
-// Standard input holds {"address", "turns"} as for the agent in Python. For chat and responses, streamed and not, a line of
-// JSON says which tools were carried out.
+// Standard input holds {"address", "turns"} as for the agent in Python. For chat and responses, streamed and not, prints a
+// line of JSON with the executed tools.
 
 import { readFileSync } from "node:fs";
 import OpenAI from "openai";

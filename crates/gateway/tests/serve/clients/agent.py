@@ -1,8 +1,7 @@
-"""An agent that talks to its model through the vendors' own libraries, and carries out every call it gets.
+"""An agent that uses the vendors' own client libraries, and executes every call it gets.
 
-Standard input holds {"address", "strict", "turns": [[what the user says, how many steps the model takes], ...]}. For each
-interface, streamed and not, a line of JSON says which tools were carried out; and, where there is somebody strict at the
-address, what an error looks like.
+Standard input holds {"address", "strict", "turns": [[the user's text, how many steps the model takes], ...]}. For each API,
+streamed and not, prints a line of JSON with the executed tools; and, if `strict`, one with the status of an error.
 """
 
 import json

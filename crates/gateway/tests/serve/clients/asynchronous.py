@@ -1,4 +1,4 @@
-"""Loops over the asynchronous clients of the vendors' libraries, all at the same time."""
+"""Runs loops over the vendors' asynchronous clients, all concurrently."""
 
 import asyncio
 import json

@@ -1,7 +1,7 @@
-"""The scene that agents of all makes play: three tools, and a note of which were entered, with what.
+"""The scene for agents of all frameworks: three tools, and a list of the calls that reached them.
 
-Standard input holds {"addresses"}. A model behind each calls `look`, then `note`, then `drop`, and then says that it
-is done; where the gateway stands before it, `note` arrives without its diagnosis and `drop` does not arrive.
+Standard input holds {"addresses"}. The model at each calls `look`, then `note`, then `drop`, and then says that it
+is done. Through the gateway, `note` arrives without its diagnosis and `drop` does not arrive.
 """
 
 import json
@@ -15,11 +15,11 @@ def addresses():
 
 
 class Scene:
-    """One run: what was entered, in order."""
+    """One run: the calls that reached the tools, in order."""
 
     def __init__(self, client, stream):
         self.client, self.stream, self.entered = client, stream, []
-        # Without a header of ours all of a key is one session: each run has its own.
+        # Without a session header, all requests of a key are one session: each run has its own key.
         self.key = f"key-of-{client}-{stream}"
 
     def look(self, what: str = "") -> str:

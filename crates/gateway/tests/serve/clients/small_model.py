@@ -1,4 +1,4 @@
-"""A small model behind a server of llama.cpp: prints the address at which it answers, and serves until it is killed."""
+"""Serves a small model with llama.cpp: prints its address, and runs until it is killed."""
 
 import importlib.util
 import pathlib
@@ -11,7 +11,7 @@ params = xllamacpp.CommonParams()
 params.model.path = str(next(package.glob("*.gguf")))
 params.n_ctx = 2048
 params.n_parallel = 1
-# One thread: with as many as there are cores it collapses as soon as anything else runs.
+# One thread: with one per core it becomes very slow as soon as anything else runs.
 params.cpuparams.n_threads = 1
 params.cpuparams_batch.n_threads = 1
 params.use_jinja = True

@@ -1,7 +1,7 @@
-"""Asks a small model that is real, through the vendors' libraries, with two worked turns before each question.
+"""Asks a small, real model through the vendors' libraries, with two example turns before each chat question.
 
-Standard input holds {"address"}. A line of JSON for each question says which calls arrived. A model that may only call one
-tool, and must, calls that one. What the gateway refuses is told by its error.
+Standard input holds {"address"}. Prints a line of JSON with the received calls for each question. The model has only
+one tool and must call it. If the gateway refuses a stream, its error is printed.
 """
 
 import json

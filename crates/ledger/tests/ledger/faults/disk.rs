@@ -1,8 +1,8 @@
 //! A disk that fails on demand and can simulate a power loss.
 //!
-//! The files are real; what is simulated is which of their bytes and names survive. Bytes that were not synced may be
-//! lost, torn, or there in sectors of 512 bytes in any order; names of files that were not synced with their folder may
-//! be old or new. Nothing is synced in earnest, so that many thousand runs take seconds.
+//! The files are real; only the loss of bytes and names is simulated. Bytes that were not synced may be lost, torn, or
+//! present in sectors of 512 bytes in any order; names of files that were not synced with their folder may be old or
+//! new. No real sync is made, so that many thousand runs take seconds.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use lictor_ledger::{Disk, DiskFile};
 
-/// What happens at the operation that fails.
+/// How the operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// It and all later operations fail until the disk is repaired: no space left.
@@ -21,7 +21,7 @@ pub(crate) enum Failure {
     Quota,
     /// It fails, once: an error of input or output.
     Error,
-    /// A write takes some of the bytes and later ones fail, until the disk is repaired.
+    /// A write takes some of the bytes, and later operations fail until the disk is repaired.
     Short,
 }
 
@@ -32,15 +32,15 @@ pub(crate) struct FaultyDisk(Arc<Mutex<State>>);
 struct State {
     /// How many operations there were.
     count: u64,
-    /// Which operation fails, and how.
+    /// The number of the operation that fails, and how.
     fails: Option<(u64, Failure)>,
     is_failing: bool,
-    /// What each file holds after a loss of power, by its number.
+    /// The content of each file after a power loss, by its number.
     synced: Vec<Vec<u8>>,
-    /// What was written to a file since a sync of it failed. Whatever was written before that and not synced will never
-    /// be: a system that could not write a page takes it for written.
+    /// The ranges that were written to a file since a sync of it failed. Bytes that were written before that and not
+    /// synced never will be: after a failed write, the system marks a page as clean.
     since_failure: BTreeMap<usize, Vec<(usize, usize)>>,
-    /// Which file has a name, now and after a loss of power.
+    /// The file of each name, now and after a power loss.
     names: BTreeMap<PathBuf, usize>,
     synced_names: BTreeMap<PathBuf, usize>,
 }
@@ -91,7 +91,7 @@ impl FaultyDisk {
         let mut names = state.synced_names.clone();
         let all = state.names.keys().chain(state.synced_names.keys());
         for path in all {
-            // A change of a name that was not synced is there or not.
+            // A change of a name that was not synced survives or does not.
             if state.names.get(path) != names.get(path) && random.below(2) == 0 {
                 match state.names.get(path) {
                     Some(file) => names.insert(path.clone(), *file),
@@ -99,7 +99,7 @@ impl FaultyDisk {
                 };
             }
         }
-        // A file that got another name has the old or the new one, never none.
+        // A renamed file has the old or the new name, never none.
         for (path, file) in &state.names {
             let had_name = state.synced_names.values().any(|synced| synced == file);
             if had_name && !names.values().any(|other| other == file) {
@@ -129,13 +129,13 @@ fn error(failure: Failure) -> io::Error {
     })
 }
 
-/// A folder in memory, if the system has such, since none of this is meant to reach a disk.
+/// Returns a folder in memory, if the system has one: none of this needs to reach a disk.
 pub(crate) fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
-/// Copies a folder. In this process: another one would hold on to the locks of all ledgers while it starts.
+/// Copies a folder, without a child process: that would hold the locks of all ledgers while it starts.
 pub(crate) fn copy_all(from: &Path, to: &Path) {
     copy_folders(from, to);
     for entry in fs::read_dir(from).unwrap() {
@@ -210,7 +210,7 @@ impl Disk for FaultyDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step()?;
-        // Power goes off before or after it, never between the file and what is known of it.
+        // Locked, so that a power loss comes before or after the rename, never between the file and this state.
         let mut state = self.state();
         fs::rename(from, to)?;
         if let Some(file) = state.names.remove(from) {

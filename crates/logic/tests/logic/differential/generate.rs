@@ -18,9 +18,9 @@ pub(crate) enum Fragment {
     Past,
     /// Past operators under future ones, and both side by side.
     Mixed,
-    /// The same with bounds in steps.
+    /// Like `Mixed`, with bounds in steps.
     Steps,
-    /// The same with bounds in time, on traces with times and ticks.
+    /// Like `Mixed`, with bounds in time, on traces with times and ticks.
     Timed,
     /// Quantifiers in front of a formula or under an `always`, facts with and without values.
     Quantified,
@@ -51,7 +51,7 @@ pub(crate) struct Pair {
 /// The pair of this number.
 pub(crate) fn generate(fragment: Fragment, number: u64) -> Pair {
     let mut random = Random::new(number.wrapping_mul(16).wrapping_add(fragment as u64));
-    // Where all choices are drawn in a row, nearby seeds would begin alike; one draw parts them.
+    // If all choices came from one sequence, nearby seeds would begin alike; one draw separates them.
     let atoms = if random.below(4) == 0 { 3 } else { 2 };
     let mut generator = Generator { fragment, random, arena: Arena::new(), atoms, variables: Vec::new() };
     let size = 2 + generator.random.below(9);

@@ -36,7 +36,7 @@ fn judge(pair: &Pair, positions: &[Facts]) -> Verdict {
     monitors.verdict(&mut trace_state, id)
 }
 
-/// A position may break a formula exactly if some resolution breaks it there and not before.
+/// A position may violate a formula exactly if some resolution violates it there and not before.
 #[test]
 fn may_break_matches_some_resolution_of_unknowns() {
     let (mut broken, mut sound) = (0, 0);

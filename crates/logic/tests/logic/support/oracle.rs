@@ -18,7 +18,7 @@ pub(crate) struct Oracle<'a> {
     f: Formula,
     /// Every fact that the formula can tell from its absence, over the values that matter.
     ground: Vec<Fact>,
-    /// What a further position may hold.
+    /// The facts that a further position may have.
     letters: Vec<Vec<Fact>>,
     /// The bounds in time.
     bounds: Vec<Span>,
@@ -102,7 +102,7 @@ impl<'a> Oracle<'a> {
     /// an earlier position is a bound ago.
     fn delays(&self, prefix: &Prefix) -> Vec<Span> {
         let mut delays = vec![Span(0)];
-        // Where there are bounds time must be able to pass, even if all of them are zero.
+        // With bounds, time must be able to pass, even if all of them are zero.
         delays.extend(self.bounds.first().map(|_| Span::from_seconds(1)));
         for bound in &self.bounds {
             delays.extend([Span(bound.0 / 2), *bound, Span(bound.0 + bound.0 / 2)]);

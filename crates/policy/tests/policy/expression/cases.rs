@@ -1,4 +1,4 @@
-//! What expressions come to.
+//! The values of expressions.
 
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::parse_str;
@@ -333,7 +333,7 @@ fn result_is_value_json_or_text() {
     }
     event.result = Some(parse_str(r#"{"price": 5}"#).unwrap());
     assert_eq!(outcome("result.price", &EvaluationScope::new(&event)), "5");
-    // What a user says is no result.
+    // The text of a user is not a result.
     let mut said = Event::new(Kind::UserMessage);
     said.text = Some("[1]".into());
     assert_eq!(outcome("result", &EvaluationScope::new(&said)), "absent");

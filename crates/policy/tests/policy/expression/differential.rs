@@ -1,8 +1,8 @@
-//! Random expressions on random arguments come to what the interpreter of the `cel` crate comes to.
+//! Random expressions on random arguments give the value that the interpreter of the `cel` crate gives.
 //!
-//! Where it gives a value, so do we, and the same; where it gives an error, we say absent or unknown. The generator
-//! notes where it wrote something on which the two differ by intention (see the module `expression`): floats that
-//! become infinite, and loops that pass over elements which lack what is asked for.
+//! If it gives a value, we give the same value; if it gives an error, we give absent or unknown. The generator notes
+//! where it wrote something on which the two differ by intention (see the module `expression`): floats that become
+//! infinite, and loops that pass over elements which lack what is asked for.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refused expressions, and their messages.
 
 use lictor_policy::expression::Expression;
 

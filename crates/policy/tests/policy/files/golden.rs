@@ -1,5 +1,5 @@
-//! Policies with mistakes, each with what is said about it beside it in `NAME.txt`. `LICTOR_BLESS=1` writes what is said
-//! now; read the difference before you keep it.
+//! Policies with mistakes, each with its expected messages in `NAME.txt`. `LICTOR_BLESS=1` writes the present messages;
+//! read the difference before you keep it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -61,7 +61,7 @@ fn uses_chain_ends_at_file_limit() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Pieces of policies in any order: whatever comes of it, it is an answer.
+    /// Pieces of policies in any order: loading them returns, with a policy or with problems.
     #[test]
     fn parse_survives_any_text(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
         let text: String = pieces.concat();

@@ -1,5 +1,5 @@
-//! What is said about policies that can be used but probably mean something else. `LICTOR_BLESS=1` writes what is said
-//! now; read the difference before you keep it.
+//! The warnings about policies that are valid but probably mean something else. `LICTOR_BLESS=1` writes the present
+//! warnings; read the difference before you keep it.
 
 use std::fs;
 use std::path::PathBuf;

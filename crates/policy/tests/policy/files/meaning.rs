@@ -1,4 +1,4 @@
-//! What a policy without mistakes comes to.
+//! The content of policies without mistakes.
 
 use std::fs;
 

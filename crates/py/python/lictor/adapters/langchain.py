@@ -3,7 +3,7 @@
     agent = create_agent(model, tools, middleware=[GuardMiddleware(guard)])
     node = ToolNode(tools, **tool_node_hooks(guard))
 
-A call that may not go on is answered with its reason, as a message of the tool with the status `error`.
+A denied call is answered with its reason, as a tool message with the status `error`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..guard import Content, Guard, with_defaults
 
 
 def _read(message: Any) -> Any:
-    """What a message of a tool says, to the model and beside it. A command of LangGraph is judged by what it shows of itself."""
+    """Returns the content of a tool message, with its artifact. A LangGraph command is judged by its `str`."""
     if not isinstance(message, ToolMessage):
         return str(message)
     return message.content if message.artifact is None else {"content": message.content, "artifact": message.artifact}
@@ -35,7 +35,7 @@ _CONTENT = Content(
     _read,
     _write,
     failed=lambda message: getattr(message, "status", None) == "error",
-    # A tool that asks a person stops, and is called again with the answer.
+    # A tool that asks a person is interrupted, and called again with the answer.
     pauses=(GraphInterrupt,),
 )
 
@@ -44,17 +44,17 @@ def _denied(call: Dict[str, Any], denied: Denied) -> ToolMessage:
     return ToolMessage(content=str(denied), name=call["name"], tool_call_id=call["id"] or "", status="error")
 
 
-#: How many interrupted calls are known at most.
+#: The most interrupted calls that are remembered.
 _MOST_PAUSED = 10_000
 
 
 class GuardMiddleware(AgentMiddleware):
-    """Middleware of `langchain.agents.create_agent`: the last in the list, so that nobody changes what it has decided on."""
+    """Middleware of `langchain.agents.create_agent`. Put it last, so that no other changes a call after the decision."""
 
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         super().__init__()
         self.guard, self.session = guard, session
-        #: Calls that a tool has interrupted: what they asked for, and the arguments that were allowed.
+        #: Calls that a tool has interrupted: the arguments of the model, and the allowed arguments.
         self._paused: Dict[Tuple[str, ...], Tuple[Any, Dict[str, Any]]] = {}
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
@@ -98,12 +98,12 @@ class GuardMiddleware(AgentMiddleware):
 
     def _pause(self, request: Any, allowed: Dict[str, Any]) -> None:
         self._paused[self._name(request)] = (request.tool_call["args"], allowed)
-        # Those that nobody has resumed for long are judged again.
+        # Evicts the oldest; if they are resumed, they are judged again.
         while len(self._paused) > _MOST_PAUSED:
             self._paused.pop(next(iter(self._paused)), None)
 
     def _name(self, request: Any) -> Tuple[str, ...]:
-        """What tells a call from all others: its session, its thread, its tool and its id."""
+        """Returns the key of a call: its session, its thread, its tool and its id."""
         config = getattr(getattr(request, "runtime", None), "config", None) or {}
         thread = (config.get("configurable") or {}).get("thread_id")
         call = request.tool_call
@@ -111,12 +111,12 @@ class GuardMiddleware(AgentMiddleware):
 
 
 def _schema(tool: Any) -> Any:
-    """What the model is told of the arguments; none where there is no such tool."""
+    """Returns the schema of the arguments that the model gets; none if there is no such tool."""
     schema: Any = getattr(tool, "tool_call_schema", None)
     return schema.model_json_schema() if hasattr(schema, "model_json_schema") else schema
 
 
 def tool_node_hooks(guard: Guard, session: Optional[str] = None) -> Dict[str, Any]:
-    """The hooks of LangGraph's `ToolNode`, for graphs that are built by hand."""
+    """Returns the hooks of LangGraph's `ToolNode`, for graphs that are built by hand."""
     middleware = GuardMiddleware(guard, session)
     return {"wrap_tool_call": middleware.wrap_tool_call, "awrap_tool_call": middleware.awrap_tool_call}

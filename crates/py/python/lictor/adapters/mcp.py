@@ -1,9 +1,9 @@
-"""MCP servers: calls of their tools pass the guard, whoever the client is.
+"""MCP servers: calls of their tools pass the guard, from every client.
 
     extension = GuardExtension(guard)
     extension.server = server = MCPServer("shop", extensions=[extension])
 
-A call that may not go on is answered with its reason, as a result that is an error.
+A denied call is answered with its reason, as an error result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _write(result: Any, said: Any) -> Any:
     return type(result).model_validate({**result.model_dump(), **said})
 
 
-#: Where a result says something: to the model, to the client, and beside both.
+#: The fields of a result with content: for the model, for the client, and metadata.
 _SAID = ("content", "structured_content", "structuredContent", "meta", "_meta")
 
 _CONTENT = Content(_read, _write, failed=lambda result: bool(getattr(result, "is_error", False)))
@@ -39,12 +39,12 @@ class GuardExtension(Extension):
 
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         self.guard, self.session = guard, session
-        #: The server, if arguments that its tools fill in themselves are to be judged as well. No server tells its extensions.
+        #: Set this to judge default arguments of the tools as well: a server does not pass itself to its extensions.
         self.server: Any = None
 
     async def intercept_tool_call(self, params: Any, ctx: Any, call_next: Any) -> Any:
         async def run(**args: Any) -> Any:
-            # The handler is given these very parameters.
+            # The handler reads this object.
             params.arguments = args
             return await call_next(ctx)
 

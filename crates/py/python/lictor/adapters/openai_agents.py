@@ -2,7 +2,7 @@
 
     agent = Agent(name="clerk", tools=guard_tools(guard, [refund, send_mail]))
 
-A call that may not go on is answered with its reason, which the model reads as the tool's output.
+A denied call is answered with its reason, which the model reads as the tool's output.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from agents.tool import Tool
 from ..errors import Denied
 from ..guard import WHOLE, Guard, with_defaults
 
-#: Tools that the vendor runs. They never come by here.
+#: Tools that the vendor runs; the adapter never sees their calls.
 _HOSTED = ("WebSearchTool", "FileSearchTool", "HostedMCPTool", "CodeInterpreterTool", "ImageGenerationTool", "ToolSearchTool")
 
 
 def guard_tool(guard: Guard, tool: FunctionTool, session: Optional[str] = None) -> FunctionTool:
-    """The tool, through the guard: where the SDK invokes it, the guard decides first."""
+    """Returns the tool with the guard: the guard decides before the SDK invokes it."""
     invoke = tool.on_invoke_tool
 
     async def on_invoke_tool(context: Any, arguments: str) -> Any:
@@ -33,7 +33,7 @@ def guard_tool(guard: Guard, tool: FunctionTool, session: Optional[str] = None) 
         try:
             args = _read(arguments)
             if args is None:
-                # Nobody can tell what it asks for: it is decided as the text it is.
+                # The arguments are no JSON object, so the call is decided on their text.
                 event = {"kind": "tool_call", "tool": tool.name, "id": call, "args": arguments}
                 allowed = guard.admit(event, session).get("args")
                 said = allowed if isinstance(allowed, str) else json.dumps(allowed)
@@ -47,8 +47,8 @@ def guard_tool(guard: Guard, tool: FunctionTool, session: Optional[str] = None) 
 
 
 def guard_tools(guard: Guard, tools: Iterable[Tool], session: Optional[str] = None) -> List[Tool]:
-    """All of them. Tools that the vendor runs never come by here; guard the client for those. Tools that run here and are no
-    functions cannot be guarded one by one, and are refused."""
+    """Returns the tools with the guard. Tools that the vendor runs are returned unchanged: guard the client for those.
+    Other tools that are no functions cannot be guarded one by one, and are refused."""
     return [_guarded(guard, tool, session) for tool in tools]
 
 
@@ -62,7 +62,7 @@ def _guarded(guard: Guard, tool: Tool, session: Optional[str]) -> Tool:
 
 
 def _read(arguments: str) -> Any:
-    """The arguments of a call; none if they are not the members of an object."""
+    """Returns the arguments of a call; none if they are no JSON object."""
     try:
         args = json.loads(arguments, parse_constant=_strange) if arguments else {}
     except ValueError:

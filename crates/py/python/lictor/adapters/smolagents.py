@@ -2,7 +2,7 @@
 
     agent = ToolCallingAgent(tools=guard_tools(guard, [refund]), model=model)
 
-A call that may not go on fails with its reason, which the agent reads as the error of the tool.
+A denied call fails with its reason, which the agent reads as the error of the tool.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..guard import Guard
 
 
 def guard_tool(guard: Guard, tool: Tool, session: Optional[str] = None) -> Tool:
-    """A copy of the tool whose `forward` the guard decides on first."""
+    """Returns a copy of the tool; the guard decides before its `forward` runs."""
     guarded = copy.copy(tool)
     forward, names = tool.forward, list(tool.inputs)
     if inspect.ismethod(forward):
-        # What the tool sets up when it is first used, it sets up in the copy.
+        # Bind it to the copy, so that the setup at the first use changes the copy.
         forward = types.MethodType(forward.__func__, guarded)
     parameters = inspect.signature(forward).parameters.values()
     defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
@@ -36,5 +36,5 @@ def guard_tool(guard: Guard, tool: Tool, session: Optional[str] = None) -> Tool:
 
 
 def guard_tools(guard: Guard, tools: Iterable[Tool], session: Optional[str] = None) -> List[Tool]:
-    """All of them."""
+    """Returns the tools with the guard."""
     return [guard_tool(guard, tool, session) for tool in tools]

@@ -1,5 +1,4 @@
-//! What is known to be missed. A test fails when one of these starts to be found: then it moves to `carried.rs`, and
-//! out of the list in the module's documentation.
+//! Known misses.
 
 use super::{expect_none, found};
 

@@ -95,7 +95,7 @@ impl FactBuilder<'_> {
         let mut facts = vec![Fact::new(REQUEST_FACT, values)];
         let request =
             Request::new(event.principal.as_ref(), &event.action, event.resource.as_ref(), &event.context, self.groups);
-        // A request that is not well formed is denied, whatever is permitted.
+        // A malformed request is denied, even if a statement permits it.
         let Some(request) = request else { return Ok(facts) };
         for prepared in self.statements {
             if !prepared.plain.iter().all(|part| request.holds(part, &[])) {

@@ -19,7 +19,7 @@ pub(super) struct EventKind {
 pub(super) struct Pin {
     /// The field of the event.
     pub(super) field: Vec<String>,
-    /// What it is equal to.
+    /// The part of the request that it equals.
     pub(super) root: Root,
     pub(super) path: Vec<String>,
 }

@@ -20,8 +20,8 @@ pub(super) struct PreparedStatement {
     pub(super) mixed: Vec<MixedCondition>,
 }
 
-/// An expression with conditions on the history in some of its parts. Its value for each assignment of those is a fact of
-/// the request.
+/// An expression with conditions on the history in some of its parts. Its value for each assignment of those is a fact
+/// of the request.
 #[derive(Debug)]
 pub(super) struct MixedCondition {
     /// Its name: `permit.1.if.1`, with a value for each condition.

@@ -1,8 +1,8 @@
 //! Translates conditions on the history into formulas.
 //!
-//! A comparison without counting does not depend on the time at which it is asked, since every variable keeps its value.
-//! So comparisons, and the variables of `exists`, are moved out of `formerly`, `previous` and the right of `since`: where
-//! they end up, every variable is bound.
+//! A comparison without counting does not depend on the time at which it is asked, since every variable keeps its
+//! value. So comparisons, and the variables of `exists`, are moved out of `formerly`, `previous` and the right of
+//! `since`: where they end up, every variable is bound.
 
 mod terms;
 
@@ -122,7 +122,7 @@ impl<'v> Translator<'v> {
             }
             ConditionKind::Formerly(within, inner) => {
                 let mut inner = self.translate_parts(inner)?;
-                // What holds at any time holds now, and now is within every window.
+                // A condition that holds at any time holds now, and now is within every window.
                 if !inner.core.is_empty() {
                     let core = std::mem::take(&mut inner.core);
                     inner.core.push(format!("once[0,{}] {}", write_seconds(within), parenthesize(join_all(core))));
@@ -204,7 +204,7 @@ impl<'v> Translator<'v> {
             for part in &mut list {
                 replace_variable(part, variable, &number, false)?;
             }
-            // What is counted always is a number; what is computed is none if the request does not have a part of it.
+            // A count is always a number; a computed number is missing if the request lacks a part of it.
             if matches!(number.kind, TermKind::Computed(..)) {
                 list.push(Condition { at, kind: ConditionKind::Comparison(Operator::Equal, number.clone(), number) });
             }

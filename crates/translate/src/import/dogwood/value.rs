@@ -28,8 +28,8 @@ pub(super) enum Value {
 pub(super) const ABSENT: &str = "@absent";
 
 impl Value {
-    /// Returns the value in a fact: two are equal exactly if Dogwood takes them for equal. A number is a number, a text a
-    /// text. Any other value is a text after an `@`, and a text that begins with one gets a second.
+    /// Returns the value in a fact: two are equal exactly if Dogwood takes them for equal. A number is a number, a text
+    /// a text. Any other value is a text after an `@`, and a text that begins with one gets a second.
     pub(super) fn to_fact_value(&self) -> FactValue {
         match self {
             Value::Bool(value) => FactValue::Bool(*value),
@@ -59,7 +59,7 @@ impl Value {
             Value::Long(value) => format!("long {value}"),
             Value::Decimal(text) => match parse_decimal(text) {
                 Some(scaled) => write_decimal(scaled),
-                // What Cedar does not take for a decimal is equal to itself only.
+                // A text that is no decimal of Cedar is equal to itself only.
                 None => format!("decimal {text:?}"),
             },
             Value::Text(text) => format!("{text:?}"),

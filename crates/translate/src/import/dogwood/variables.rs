@@ -1,5 +1,5 @@
-//! Renames variables: every binder of a condition gets a unique name, so that moved parts keep their meaning. Also writes
-//! out the pins of the event schema as fields.
+//! Renames variables: every binder of a condition gets a unique name, so that moved parts keep their meaning. Also
+//! writes out the pins of the event schema as fields.
 
 use super::refusal::{Location, Refusal, SYNTAX, refuse};
 use super::schema::EventSchema;

@@ -1,5 +1,4 @@
-// A client on the official SDK for TypeScript: does the same things whatever it is connected to, and prints what came of
-// them.
+// A client on the official SDK for TypeScript: makes the same calls to every server, and prints their outcomes.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";

@@ -1,4 +1,4 @@
-"""A client on the official SDK for Python: does the same things whatever it is connected to, and prints what came of them."""
+"""A client on the official SDK for Python: makes the same calls to every server, and prints their outcomes."""
 
 import asyncio
 import json

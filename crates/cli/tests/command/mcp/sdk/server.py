@@ -1,4 +1,4 @@
-"""A server of tools on the official SDK for Python. Each tool writes its name down when it is entered."""
+"""A server of tools on the official SDK for Python. Each tool records its name when it is entered."""
 
 import os
 import sys

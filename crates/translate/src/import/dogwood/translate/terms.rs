@@ -32,7 +32,7 @@ impl Translator<'_> {
         let text = format!("({} {symbol} {})", self.write_term(left)?, self.write_term(right)?);
         if is_counted(left) || is_counted(right) {
             parts.core.push(text);
-            // What depends on the time cannot be moved, and neither can what guards it.
+            // A part that depends on the time cannot be moved, nor can its guards.
             parts.core.append(&mut parts.rigid);
         } else {
             parts.rigid.push(text);

@@ -1,31 +1,28 @@
-//! What was decided about an event, and why.
+//! The decision on an event, and its reasons.
 
 use std::fmt;
 use std::sync::Arc;
 
 use lictor_logic::Time;
 
-use super::Redaction;
-use crate::Judge;
 use crate::finding::Finding;
-use crate::session::{Proposal, Session};
 use lictor_event::Event;
 use lictor_event::order::Gap;
 use lictor_json::Text;
 use lictor_policy::{Property, Response};
 
-/// What is done with an event.
+/// What happens to an event, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// It goes on as it is.
+    /// It is forwarded unchanged.
     Forward,
-    /// It goes on as it is, and the model is told what would be right.
+    /// It is forwarded unchanged, and the model gets a correction.
     Steer,
-    /// It goes on without what offends.
+    /// It is forwarded with the violating parts removed.
     Redact,
-    /// It waits until a person has answered.
+    /// It waits until a reviewer has answered.
     Ask,
-    /// It is stopped.
+    /// It is blocked.
     Block,
 }
 
@@ -42,26 +39,26 @@ impl Action {
     }
 
     /// Whether the event takes effect.
-    pub fn goes_on(self) -> bool {
+    pub fn takes_effect(self) -> bool {
         self <= Action::Redact
     }
 }
 
-/// Why something that would have to be allowed was not.
+/// Why an event that needed approval was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nobody answered in time.
+    /// No reviewer answered in time.
     Late,
-    /// Somebody denied it.
+    /// A reviewer denied it.
     Denied(Text),
-    /// The session ended before.
+    /// The session ended before an answer.
     Ended,
-    /// There is nobody who could be asked.
+    /// No reviewer can be asked.
     Alone,
 }
 
 impl Refusal {
-    /// Its name, which tells nothing of anybody.
+    /// Its name, which contains no personal data.
     pub fn name(&self) -> &'static str {
         match self {
             Refusal::Late => "late",
@@ -83,21 +80,21 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why a property stands against an event.
+/// Why a property objects to an event.
 #[derive(Clone, Debug)]
 pub enum Cause {
-    /// The event, or the time before it, breaks the property.
+    /// The event, or a deadline before it, violates the property.
     Violation(Box<Finding>),
-    /// Nobody can tell whether it does.
+    /// It is unknown whether the event violates it.
     Unknown,
 }
 
-/// A property that stands against an event.
+/// A property's objection to an event.
 #[derive(Clone, Debug)]
 pub struct Objection {
     /// The property.
     pub property: Arc<Property>,
-    /// What it asks for; to observe, for one that only reports or was waived.
+    /// The response that it demands; `observe` for a property that only reports or was waived.
     pub response: Response,
     /// Why.
     pub why: Cause,
@@ -105,40 +102,55 @@ pub struct Objection {
     pub waived_by: Option<Text>,
 }
 
-/// What was decided about an event: the record of the audited trace.
+/// A part that was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// Where: `text`, `args.customer.dob`, `result.0.note`.
+    pub path: Text,
+    /// What: a category of personal data, a person, or an argument by its name.
+    pub what: Text,
+}
+
+impl fmt::Display for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.path, self.what)
+    }
+}
+
+/// The decision on an event: its record in the audited trace.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// What is done.
+    /// What happens to the event.
     pub action: Action,
-    /// The event, as it was given.
+    /// The event as it arrived.
     pub event: Event,
-    /// The event as it goes on, if it was rewritten.
+    /// The event as it is forwarded, if it was rewritten.
     pub rewritten: Option<Box<Event>>,
-    /// What was taken out.
+    /// The parts that were removed.
     pub redactions: Vec<Redaction>,
-    /// What stands against it, as it was given.
+    /// The objections to the event as it arrived.
     pub objections: Vec<Objection>,
     /// Its number in the accepted trace of its session, from one; none if it is not part of it.
     pub step: Option<u32>,
-    /// What the model is told.
+    /// The message for the model.
     pub message: Option<String>,
-    /// The id by which a reviewer answers, if it waits for an approval.
+    /// The id by which a reviewer answers, if it waits for approval.
     pub approval_id: Option<Text>,
-    /// Until when a person may answer.
+    /// When the approval expires.
     pub until: Option<Time>,
-    /// The id by which it had waited.
+    /// The approval id under which the event had waited, if this settles it.
     pub settles: Option<Text>,
-    /// Why it was refused, other than by a property: nobody answered, or somebody denied it.
+    /// Why it was refused, if not by a property: no answer, or a denial.
     pub refused: Option<Refusal>,
-    /// What had waited and was decided along with this.
+    /// Pending events that were decided along with this one.
     pub settled: Vec<Decision>,
-    /// Events that are missing before it, or that it came too late for its place, by its number.
+    /// Events missing before it, or its late arrival, by its number.
     pub gap: Option<Gap>,
 }
 
 impl Decision {
-    /// A decision that nothing came of yet.
-    pub(super) fn on(event: Event, objections: Vec<Objection>) -> Decision {
+    /// Returns a decision that forwards the event and has no effects yet.
+    pub(crate) fn on(event: Event, objections: Vec<Objection>) -> Decision {
         Decision {
             action: Action::Forward,
             event,
@@ -154,11 +166,5 @@ impl Decision {
             settled: Vec::new(),
             gap: None,
         }
-    }
-
-    /// Makes the proposed event part of the accepted trace.
-    pub(super) fn accept(&mut self, session: &mut Session, judge: &mut Judge, proposal: Proposal) {
-        session.accept(judge, proposal);
-        self.step = Some(session.steps());
     }
 }

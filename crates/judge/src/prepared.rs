@@ -1,0 +1,82 @@
+//! A compiled policy.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
+
+use crate::label::{NameId, Plan, collect_names};
+use lictor_json::Text;
+use lictor_policy::{Property, Suppression};
+
+/// A compiled policy.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) name: Text,
+    pub(crate) properties: Vec<Arc<Property>>,
+    pub(crate) suppressions: Vec<Suppression>,
+    pub(crate) formulas: Vec<Parsed>,
+    /// The monitor of each property in its monitor group.
+    pub(crate) monitors: Vec<MonitorId>,
+    pub(crate) plan: Plan,
+    /// For each fact name, whether a property over more than the session asks for it.
+    pub(crate) wide: Vec<bool>,
+}
+
+/// The formula of a property.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) arena: Arena,
+    pub(crate) formula: Formula,
+    pub(crate) variables: Vec<Arc<str>>,
+    pub(crate) after: After,
+    pub(crate) is_timed: bool,
+    /// Whether it has a time bound anywhere, even one without a deadline.
+    pub(crate) measures_time: bool,
+    /// Whether an additional empty position can change its verdict.
+    pub(crate) counts_positions: bool,
+    /// For `always f` with an `f` about the past and the present: that `f` holds at the last event of a finite trace.
+    pub(crate) at_last: Option<(Arena, Formula)>,
+}
+
+impl Parsed {
+    /// Returns the names of the facts it asks for.
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        let mut names = BTreeSet::new();
+        collect_names(&self.arena, self.formula, &mut names);
+        names.into_iter().collect()
+    }
+}
+
+impl Prepared {
+    /// The names of the facts that a property asks for.
+    pub(crate) fn asked(&self, property: usize) -> Vec<NameId> {
+        self.formulas[property].names().iter().filter_map(|name| self.plan.id(name)).collect()
+    }
+}
+
+/// The provers that find witnesses, each built on first use.
+#[derive(Debug)]
+pub(crate) struct Provers {
+    pub(crate) prepared: Arc<Prepared>,
+    provers: Vec<Option<Prover>>,
+}
+
+impl Provers {
+    pub(super) fn new(prepared: Arc<Prepared>) -> Provers {
+        Provers { provers: prepared.formulas.iter().map(|_| None).collect(), prepared }
+    }
+
+    /// Returns the prover of a property; `None` if its formula has no witnesses.
+    pub(crate) fn of(&mut self, property: usize) -> Option<&mut Prover> {
+        let prover = &mut self.provers[property];
+        if prover.is_none() {
+            let parsed = &self.prepared.formulas[property];
+            *prover = match parsed.after {
+                After::Each => Prover::each(&parsed.arena, parsed.formula),
+                After::Latch | After::Reset => Prover::new(&parsed.arena, parsed.formula),
+            };
+        }
+        prover.as_mut()
+    }
+}
