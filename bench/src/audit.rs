@@ -1,4 +1,4 @@
-//! `lictor-bench audit`: a whole audit against the mere parsing of the same bytes.
+//! `lictor-bench audit`: a whole audit against only parsing the same bytes.
 
 mod parse;
 
@@ -19,7 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::log::{Annotations, Log};
 use crate::table::{Better, Section, Table, Target};
 
-/// Rounds that count; the best of them is told.
+/// Measured rounds; the best one is reported.
 const ROUNDS: usize = 7;
 
 /// How much is audited for the times, and for the memory.
@@ -64,7 +64,7 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
     let (mut floors, mut walls) = ([f64::MAX; 2], [f64::MAX; 2]);
     let mut findings = 0;
     for _ in 0..ROUNDS {
-        // Rounds take turns, so that a slow while of the machine strikes all.
+        // Rounds take turns, so that a slow phase of the machine affects all.
         floor = floor.min(cpu(|| parse::all(bytes))?);
         one = one.min(cpu(|| once(1).map(|count| findings = count))?);
         for threads in [1, 2] {
@@ -97,7 +97,7 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
     Ok(())
 }
 
-/// Processor time of this process, all threads of it, while something is done.
+/// Returns the processor time of `work`, over all threads of this process.
 fn cpu(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
     let now = || {
         let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -108,7 +108,7 @@ fn cpu(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<dyn
     Ok(now() - start)
 }
 
-/// The most memory that an audit of a large file takes, in a process of its own.
+/// Measures the peak memory of an audit of a large file, in a separate process.
 fn memory(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut section = Section::new(format!("audit of a file of {LARGE_MEGABYTES} MB"));
     let path = std::env::temp_dir().join(format!("lictor-bench-{}.jsonl", std::process::id()));
@@ -137,7 +137,7 @@ fn memory(table: &mut Table) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Audits a file and says how much memory that took at most, and how long.
+/// Audits a file and prints its peak memory and its time.
 pub(crate) fn file(path: &str) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let inputs = input::find(&[path.to_owned()], &InputLimits::default())?;

@@ -1,7 +1,7 @@
 //! Properties about data: sums over a window by payee, and two different approvers for a payment.
 //!
-//! As large as a bank's day, which no other engine here finishes. On traces that they can finish, others are measured
-//! beside us by `peers/src/bin/decisions.rs`, which `cargo xtask bench data` runs behind this.
+//! The traces are as large as a bank's day, which no other engine here finishes. `peers/src/bin/decisions.rs` measures
+//! other engines on shorter traces; `cargo xtask bench data` runs it after this.
 
 mod four_eyes;
 mod structuring;
@@ -13,7 +13,7 @@ use lictor_logic::{After, Arena, Monitor, MonitorSet, Name, Observation, TraceSt
 use crate::measure::once;
 use crate::table::Table;
 
-/// Measures all.
+/// Measures all workloads.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut table = Table::default();
     structuring::run(&mut table)?;
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A watch with one property of which every position that breaks it is told, and one trace.
+/// A watch with one trace and one property, which reports every position that breaks it.
 struct Watched {
     watch: MonitorSet,
     standing: TraceState,
@@ -42,7 +42,7 @@ impl Watched {
         self.watch.name(name)
     }
 
-    /// Reads a batch: the nanoseconds it took, and how many violations there were.
+    /// Reads a batch. Returns the nanoseconds and the number of violations.
     fn read(&mut self, batch: &Batch) -> (f64, usize) {
         let mut broken = 0;
         let spent = once(1, || self.watch.observe_all(&mut self.standing, &batch.0, |_, _| broken += 1));
@@ -50,10 +50,10 @@ impl Watched {
     }
 }
 
-/// How many events are handed over at once, as from a log.
+/// How many events a batch has, as from a log.
 const BATCH: usize = 64;
 
-/// Events that are handed over at once. Making them is not measured: a decoder has just done so.
+/// A batch of events. Building it is not measured: that is the work of a decoder.
 struct Batch(Vec<Observation>);
 
 impl Batch {

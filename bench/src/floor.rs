@@ -1,4 +1,4 @@
-//! The same work by hand, for one formula each: what no general engine can be expected to beat.
+//! The same work by hand, for one formula each: a floor that no general engine can be expected to beat.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -44,7 +44,7 @@ impl<V: Eq + Hash + Clone> Erased<V> {
         }
     }
 
-    /// Is this a violation?
+    /// Whether this is a violation.
     pub(crate) fn disclose(&mut self, subject: &V) -> bool {
         match self.subjects.get_mut(subject) {
             Some(state) => {
@@ -65,7 +65,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Lets time pass.
+    /// Advances time.
     pub(crate) fn advance(&mut self, now: i64) {
         while let Some((end, call)) = self.queue.front().copied().filter(|(end, _)| *end < now) {
             self.queue.pop_front();

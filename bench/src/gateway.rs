@@ -1,8 +1,8 @@
-//! `lictor-bench gateway`: what it costs to have the gateway between an agent and its model, beside other proxies.
+//! `lictor-bench gateway`: the cost of the gateway between an agent and its model, compared with other proxies.
 //!
-//! The load, the model's server and whoever is measured share one machine, and therefore its cores. So besides the
-//! requests that were answered in a second of time there are those in a second of the proxy's own processor time, which
-//! do not depend on what the others take. All take turns, round by round; figures are medians of the rounds.
+//! The load, the model's server and the measured proxy share one machine, and therefore its cores. So there are two
+//! rates: requests per second, and requests per second of the proxy's own processor time, which do not depend on the
+//! other processes. All take turns, round by round; figures are medians of the rounds.
 
 mod contender;
 mod conversation;
@@ -26,11 +26,11 @@ use load::{Client, Times, drive, quantile};
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(1500);
 
-/// How many connections there are when it is throughput that counts, and for streams.
+/// How many connections measure throughput, and how many measure streams.
 const MANY: usize = 32;
 const STREAMS: usize = 4;
 
-/// How many sessions are open at once, how many are opened at once, and what else needs a file.
+/// How many sessions are open, how many are opened at once, and how many other files are open.
 const SESSIONS: usize = 10_000;
 const OPENING: usize = 64;
 const SPARE: u64 = 500;
@@ -39,9 +39,9 @@ const SPARE: u64 = 500;
 #[derive(Clone, Debug)]
 struct Round {
     times: Times,
-    /// Requests in a second.
+    /// Requests per second.
     rate: f64,
-    /// Requests in a second of the contender's processor time.
+    /// Requests per second of the contender's processor time.
     rate_per_core: f64,
 }
 
@@ -78,7 +78,7 @@ fn measure(folder: &std::path::Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All who are measured, the model's server first. Others are left out where they cannot be had, and it is said loudly.
+/// Starts all contenders, the model's server first. Another proxy that cannot be started is left out with a message.
 fn contenders(folder: &std::path::Path) -> Result<Vec<Contender>, Box<dyn Error>> {
     let upstream = contender::upstream()?;
     let port = upstream.process.port;
@@ -99,7 +99,7 @@ fn contenders(folder: &std::path::Path) -> Result<Vec<Contender>, Box<dyn Error>
     Ok(contenders)
 }
 
-/// All rounds of all contenders, one after the other; the first does not count.
+/// Runs all rounds of all contenders, one after the other; the first does not count.
 fn take_turns(
     runtime: &Runtime,
     contenders: &[Contender],
@@ -160,13 +160,13 @@ fn throughput(contenders: &[Contender], rounds: &[Vec<Round>], size: &str) -> Se
     section
 }
 
-/// A name in small letters, with a dash for all that is neither letter nor digit.
+/// Returns a name in lower case, with a dash for all that is neither letter nor digit.
 fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// By how many times one answers more than the other: in time, and in processor time. Medians of the rounds.
+/// Returns the ratios of two contenders' rates: per second, and per second of processor time. Medians of the rounds.
 fn ratios(contenders: &[Contender], rounds: &[Vec<Round>], one: &str, other: &str) -> Option<(f64, f64)> {
     let of = |name: &str| rounds.get(contenders.iter().position(|contender| contender.name == name)?);
     let (ones, others) = (of(one)?, of(other)?);
@@ -194,7 +194,7 @@ fn streams(contenders: &[Contender], rounds: &[Vec<Round>]) -> Section {
     section
 }
 
-/// The memory of gateways with many sessions open, each with a connection and an exchange behind it.
+/// Measures the memory of gateways with many open sessions, each with a connection and one finished exchange.
 fn sessions(runtime: &Runtime, folder: &std::path::Path) -> Result<Section, Box<dyn Error>> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;

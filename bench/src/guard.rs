@@ -1,8 +1,8 @@
-//! `lictor-bench guard`: what a decision on one event costs, before it is kept and written down.
+//! `lictor-bench guard`: the cost of a decision on one event, before it is stored and recorded.
 //!
-//! The events of a shop's agents, some 450 bytes each, decided on by the pack gdpr in the order in which they come. What
-//! is measured is the decision alone: events are decoded ahead of time, and nothing is saved. Each decision is timed by
-//! itself, so that the middle one can be told from the slow ones.
+//! The pack gdpr decides on the events of a shop's agents, some 450 bytes each, in order. Only the decision is
+//! measured: events are decoded in advance, and nothing is saved. Each decision is timed separately, to distinguish the
+//! median from the slow ones.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -22,7 +22,7 @@ use crate::table::{Better, Section, Table, Target};
 
 const POLICY: &str = include_str!("guard/policy.yaml");
 
-/// How much of the log is decided on.
+/// The size of the log in bytes.
 const BYTES: usize = 12 << 20;
 
 /// Measures decisions with and without annotations.
@@ -53,7 +53,7 @@ fn judge() -> Result<Judge, Box<dyn Error>> {
     Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}").into())
 }
 
-/// The events of the log, in their order.
+/// Returns the events of the log, in order.
 fn events(annotations: Annotations) -> Result<Vec<Event>, Box<dyn Error>> {
     let input = Input::from_bytes("log", Log::new(annotations).take(BYTES));
     let found = sessions(&[input], &AuditOptions::default())?;
@@ -62,8 +62,8 @@ fn events(annotations: Annotations) -> Result<Vec<Event>, Box<dyn Error>> {
     Ok(events)
 }
 
-/// The time of each decision in nanoseconds, sorted, and how many events were not simply forwarded. A decision takes its
-/// event along, as it does for all who guard.
+/// Returns the time of each decision in nanoseconds, sorted, and how many events were not simply forwarded. A decision
+/// takes ownership of its event, as in every guard.
 fn decide(events: Vec<Event>) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
     let mut guard = Guard::new(judge()?, lictor::guard::GuardOptions::default());
     let mut refused = 0;
@@ -78,7 +78,7 @@ fn decide(events: Vec<Event>) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
     Ok((times, refused))
 }
 
-/// The time of an event that is judged and not decided on.
+/// Returns the time of an event that is judged without a decision.
 fn observe(events: &[Event]) -> Result<f64, Box<dyn Error>> {
     let mut judge = judge()?;
     let spent = per_event(events.len(), || {

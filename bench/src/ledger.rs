@@ -1,5 +1,5 @@
-//! `lictor-bench ledger`: durable appends against the bare writing and syncing of the very same bytes, on the same disk
-//! in the same run; how long opening a ledger takes; and its verification.
+//! `lictor-bench ledger`: durable appends against only writing and syncing the same bytes, on the same disk in the same
+//! run; the time to open a ledger; and its verification.
 
 mod bare;
 
@@ -15,13 +15,13 @@ use serde_json::{Map, Value};
 
 use crate::table::{Better, Section, Table, Target};
 
-/// Rounds that count; the best of them is told.
+/// Measured rounds; the best one is reported.
 const ROUNDS: usize = 5;
 
 /// How often a ledger is opened.
 const OPENINGS: usize = 21;
 
-/// How records are appended: by how many threads, how many each has on its way at once, and how many there are.
+/// A load of appends: how many threads, how many records each has in flight, and how many records there are.
 struct Load {
     what: &'static str,
     threads: usize,
@@ -29,15 +29,14 @@ struct Load {
     records: usize,
 }
 
-/// Requests that each wait for their record, as in a gateway; and one that hands over records as fast as the ledger
-/// takes them, where the tree, the commitments and the tiles show beside a disk that does nothing but take bytes in
-/// large pieces.
+/// Requests that each wait for their record, as in a gateway; and one thread that appends as fast as the ledger
+/// accepts. There the disk only writes large pieces, so the cost of the tree, the commitments and the tiles shows.
 const LOADS: [Load; 2] = [
     Load { what: "64 threads, each waits for its record", threads: 64, on_the_way: 1, records: 20_000 },
     Load { what: "one thread that does not wait", threads: 1, on_the_way: 16 * 1024, records: 400_000 },
 ];
 
-/// Measures all.
+/// Measures appending, opening and verification.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut table = Table::default();
     let folder = tempfile::tempdir_in(".")?;
@@ -55,8 +54,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Appends as a load does, in rounds; the last ledger stays. Each round is compared with the bare writing right behind it,
-/// for the disk is not the same from one second to the next.
+/// Runs a load of appends in rounds, and keeps the last ledger. Each round is compared with plain writing right after
+/// it, because the speed of the disk changes from one second to the next.
 fn appending(table: &mut Table, folder: &Path, place: usize, load: &Load) -> Result<PathBuf, Box<dyn Error>> {
     let mut log = PathBuf::new();
     let [mut ours, mut by_hand, mut bare, mut work] = [f64::MAX; 4];
@@ -103,7 +102,7 @@ fn appending(table: &mut Table, folder: &Path, place: usize, load: &Load) -> Res
     Ok(log)
 }
 
-/// A record as a gateway writes it: a decision about a call, with a commitment to its arguments.
+/// Returns a record as a gateway writes it: a decision on a call, with a commitment to its arguments.
 fn draft(number: usize) -> Draft {
     let mut body = Map::new();
     body.insert("decision".to_owned(), Value::from(if number.is_multiple_of(50) { "block" } else { "allow" }));
@@ -117,13 +116,13 @@ fn draft(number: usize) -> Draft {
     }
 }
 
-/// The drafts of each thread, made ahead of time as the batches for the bare writing are.
+/// Returns the drafts of each thread, made in advance like the batches for plain writing.
 fn drafts_of(load: &Load) -> Vec<Vec<Draft>> {
     let of_thread = |thread: usize| (thread..load.records).step_by(load.threads).map(draft).collect();
     (0..load.threads).map(of_thread).collect()
 }
 
-/// Nanoseconds for the hashes that each record needs, and nothing else.
+/// Returns the nanoseconds for only the hashes of each record.
 fn hashed(log: &Path) -> Result<f64, Box<dyn Error>> {
     let records: Vec<_> = Reader::open(log).records(0)?.collect::<Result<_, _>>()?;
     let start = cpu(ClockId::ThreadCPUTime);
@@ -132,7 +131,7 @@ fn hashed(log: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(cpu(ClockId::ThreadCPUTime) - start)
 }
 
-/// Seconds until all records are acknowledged and the ledger is closed.
+/// Returns the seconds until all records are acknowledged and the ledger is closed.
 fn appended(ledger: Ledger, drafts: Vec<Vec<Draft>>, load: &Load) -> Result<f64, Box<dyn Error>> {
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -148,13 +147,13 @@ fn appended(ledger: Ledger, drafts: Vec<Vec<Draft>>, load: &Load) -> Result<f64,
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The records of one thread.
+/// Appends the records of one thread.
 fn append_some(ledger: &Ledger, drafts: Vec<Draft>, on_the_way: usize) -> Result<(), lictor_ledger::LedgerError> {
     let mut waiting = VecDeque::new();
     for draft in drafts {
         waiting.push_back(ledger.append(draft)?);
         if waiting.len() >= on_the_way {
-            // The older half: the writer has the other half to work on meanwhile.
+            // Waits for the older half; the writer works on the other half meanwhile.
             for ticket in waiting.drain(..on_the_way.div_ceil(2)) {
                 ticket.wait()?;
             }
@@ -163,7 +162,7 @@ fn append_some(ledger: &Ledger, drafts: Vec<Draft>, on_the_way: usize) -> Result
     waiting.into_iter().try_for_each(|ticket| ticket.wait().map(|_| ()))
 }
 
-/// The lines of a log, and the batches as they were written: all records of one have the same time.
+/// Returns the lines of a log, and its batches: all records of a batch have the same time.
 fn written(log: &Path) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>), Box<dyn Error>> {
     let (mut lines, mut batches): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
     let mut last = String::new();
@@ -190,12 +189,12 @@ fn bytes_in(log: &Path) -> Result<usize, Box<dyn Error>> {
     Ok(bytes)
 }
 
-/// How long a process waits for a ledger that it wants to write to, as a hook does at every call.
+/// Measures how long it takes to open a ledger for writing, as a hook does at every call.
 fn opening(table: &mut Table, log: &Path) -> Result<(), Box<dyn Error>> {
     let options = || LedgerOptions::new(jiff::Timestamp::now);
     let records = Ledger::open(log, options())?.append(draft(0))?.wait()?.index;
     let mut section = Section::new(format!("opening a ledger of {records} records"));
-    // Closed and settled, and with as many records since as there can be before it is settled again.
+    // Right after the ledger was settled, and with the most records that there can be before it is settled again.
     for (what, since) in [("right behind where it was settled", 0), ("500 records behind that", 500)] {
         let ledger = Ledger::open(log, options())?;
         (0..since).try_for_each(|number| ledger.append(draft(number))?.wait().map(|_| ()))?;
@@ -230,7 +229,7 @@ fn verification(table: &mut Table, log: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Processor time of this thread or process so far, in nanoseconds.
+/// Returns the processor time of this thread or process so far, in nanoseconds.
 fn cpu(clock: ClockId) -> f64 {
     let time = clock_gettime(clock);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64

@@ -16,7 +16,7 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// As many events as asked for, each drawn by `draw` as bits.
+    /// Returns `count` events, each drawn by `draw` as bits.
     pub(crate) fn draw(names: &[&str], count: usize, mut draw: impl FnMut() -> u64) -> Letters {
         let mut places = FxHashMap::default();
         let mut distinct = Vec::new();
@@ -31,19 +31,19 @@ impl Letters {
         Letters { names: names.iter().map(ToString::to_string).collect(), distinct, events, are_places: false }
     }
 
-    /// Events of one fact each, given by the place of its name.
+    /// Returns events of one fact each, given by the place of its name.
     pub(crate) fn single(names: Vec<String>, events: Vec<u32>) -> Letters {
         Letters { distinct: (0..names.len() as u64).collect(), names, events, are_places: true }
     }
 
-    /// The places of the names in a letter.
+    /// Returns the places of the names in a letter.
     pub(crate) fn places(&self, letter: u64) -> impl Iterator<Item = usize> {
         let bits = if self.are_places { 1 } else { letter };
         let first = if self.are_places { letter as usize } else { 0 };
         (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| first + bit)
     }
 
-    /// Each distinct letter as facts with strings.
+    /// Returns each distinct letter as facts with strings.
     pub(crate) fn facts(&self) -> Vec<Facts> {
         let names = |letter: &u64| Facts::from_names(self.places(*letter).map(|place| self.names[place].as_str()));
         self.distinct.iter().map(names).collect()

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::random::Random;
 
-/// Whether the lines say which data they carry, as those of a gateway do, or it must be recognised in them.
+/// Whether the lines are annotated with the personal data they carry, as by a gateway, or it must be recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Annotations {
     Given,
@@ -12,7 +12,7 @@ pub(crate) enum Annotations {
 }
 
 impl Annotations {
-    /// Its name among the ratios.
+    /// Returns its name in ratios.
     pub(crate) fn slug(self) -> &'static str {
         match self {
             Annotations::Given => "given",
@@ -34,7 +34,7 @@ impl fmt::Display for Annotations {
 const AT_ONCE: u64 = 64;
 const TURNS: u64 = 60;
 
-/// What a line says of itself that carries no personal data.
+/// The annotations of a line without personal data.
 const NOTHING: &str = r#","categories":[],"subjects":[]"#;
 
 /// Words that agents and customers use.
@@ -45,7 +45,7 @@ const WORDS: [&str; 48] = [
     "else", "kettle", "blue", "size", "warranty", "is", "valid", "still",
 ];
 
-/// The log, made as it is read.
+/// The log, generated while it is read.
 #[derive(Debug)]
 pub(crate) struct Log {
     random: Random,
@@ -69,7 +69,7 @@ impl Log {
         Log { random: Random::new(7), annotations, sessions: Vec::new(), begun: 0, seconds: 0 }
     }
 
-    /// The next lines, of at least so many bytes.
+    /// Returns the next lines, at least `bytes` bytes.
     pub(crate) fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut text = String::with_capacity(bytes + 4096);
         while text.len() < bytes {
@@ -87,12 +87,12 @@ impl Log {
         text.into_bytes()
     }
 
-    /// A turn of a session: the customer says something, the agent may call a tool, and answers.
+    /// Adds a turn of a session: the customer writes, the agent may call a tool, and answers.
     fn turn(&mut self, place: usize, text: &mut String) {
         self.seconds += 1;
         let (says, found, answer) = (self.words(40), self.words(35), self.words(50));
         let tool = ["find_customer", "find_order", "refund_order", "place_order"][self.random.below(4) as usize];
-        // One in two thousand calls is for a purpose nobody agreed to.
+        // One in two thousand calls is for a purpose without consent.
         let tool = if self.random.below(2000) == 0 { "send_newsletter" } else { tool };
         let calls = self.random.percent(60);
         let order = self.random.below(90_000) + 10_000;
@@ -123,7 +123,7 @@ impl Log {
         self.line(place, text, "assistant_message", &format!(r#""text":"{answer}""#), NOTHING);
     }
 
-    /// An event of a session.
+    /// Adds an event of a session.
     fn line(&mut self, place: usize, text: &mut String, kind: &str, rest: &str, annotations: &str) {
         let Session { name, seq, .. } = &mut self.sessions[place];
         *seq += 1;

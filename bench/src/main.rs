@@ -1,13 +1,13 @@
 //! `lictor-bench logic [WORKLOAD …]`: the logic engine and other monitors on the same events in the same run.
 //! `lictor-bench data`: properties about sums and several people, against engines of policies.
-//! `lictor-bench audit`: an audit of whole logs against the mere parsing of them.
-//! `lictor-bench guard`: what a decision on one event costs.
-//! `lictor-bench gateway`: what the gateway adds, beside other proxies.
-//! `lictor-bench ledger`: durable appends against bare writing, and verification.
+//! `lictor-bench audit`: an audit of whole logs against only parsing them.
+//! `lictor-bench guard`: the cost of a decision on one event.
+//! `lictor-bench gateway`: the cost of the gateway, compared with other proxies.
+//! `lictor-bench ledger`: durable appends against plain writing, and verification.
 //! `lictor-bench store`: engines that keep sessions on disk.
 //!
-//! One thread, events made ahead of time from a fixed seed, processor time, medians after a warm-up. What is compared
-//! and why is in README.md.
+//! `logic` measures one thread: events made in advance from a fixed seed, processor time, the best round after a
+//! warm-up. README.md explains the comparisons.
 
 mod audit;
 mod data;
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use crate::table::Table;
 
-/// The allocator of the product, for all who are measured.
+/// The allocator of the product, for all measured engines.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

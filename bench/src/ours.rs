@@ -1,4 +1,4 @@
-//! The engine under measurement: a watch, one trace, and the ways to hand it events.
+//! The measured engine: a watch, one trace, and the ways to pass it events.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(crate) struct Ours {
     pub(crate) monitors: Vec<MonitorId>,
 }
 
-/// How often properties were satisfied and violated.
+/// The numbers of satisfactions and violations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) satisfied: u64,
@@ -43,12 +43,12 @@ impl Ours {
         Ok(Ours { watch, standing, monitors })
     }
 
-    /// Begins a new trace; what has been learnt stays.
+    /// Starts a new trace; the learned states stay.
     pub(crate) fn restart(&mut self) {
         self.standing = self.watch.start();
     }
 
-    /// The distinct letters as observations.
+    /// Returns the distinct letters as observations.
     pub(crate) fn observations(&mut self, letters: &Letters) -> Vec<Observation> {
         let names = self.names(letters);
         let observation = |letter: &u64| {
@@ -71,7 +71,7 @@ impl Ours {
         }
     }
 
-    /// Reads events, filling one observation again and again.
+    /// Reads events, reusing one observation.
     pub(crate) fn read_filled(&mut self, names: &[Name], letters: &[u64], events: &[u32]) {
         let mut observation = Observation::new();
         for event in events {
@@ -88,7 +88,7 @@ impl Ours {
         }
     }
 
-    /// The verdicts that events bring.
+    /// Counts the definite verdicts of events.
     pub(crate) fn tally(&mut self, observations: &[Observation], events: &[u32]) -> Tally {
         let mut tally = Tally::default();
         for event in events {
@@ -103,7 +103,7 @@ impl Ours {
         tally
     }
 
-    /// States that all monitors have learnt together.
+    /// Returns how many states all monitors have learned.
     pub(crate) fn states(&self) -> usize {
         self.monitors.iter().filter_map(|id| self.watch.usage(*id)).map(|usage| usage.states).sum()
     }

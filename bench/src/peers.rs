@@ -1,4 +1,4 @@
-//! Monitors of others, from the registry, on the workloads they can express. What they cannot is said in README.md.
+//! Other monitors, from the registry, on the workloads they can express. README.md says which they cannot.
 
 pub(crate) mod r2u2;
 pub(crate) mod rtlola;

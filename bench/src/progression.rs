@@ -2,7 +2,7 @@
 //!
 //! A position rewrites the whole formula into what must hold from the next one on. Formulas are hash-consed and
 //! constants are folded. That is [`Folding::Constants`]; with [`Folding::Sets`], conjunctions and disjunctions are also
-//! kept as sorted sets without repetition, which is what keeps residuals from growing where obligations recur.
+//! kept as sorted sets without duplicates, so that residuals do not grow when obligations recur.
 
 mod formulas;
 
@@ -17,7 +17,7 @@ use crate::ours::{Ours, Tally};
 use crate::progression::formulas::{FALSE, Folding, Formulas, Id, TRUE};
 use crate::table::Section;
 
-/// Properties that are progressed side by side; one that is decided starts anew.
+/// Properties that are progressed in parallel; a decided one restarts.
 #[derive(Clone, Debug)]
 pub(crate) struct Progression {
     formulas: Formulas,
@@ -26,7 +26,7 @@ pub(crate) struct Progression {
 }
 
 impl Progression {
-    /// From formulas without past operators, values and quantifiers, over the facts of some letters.
+    /// Returns a progression of formulas without past operators, values and quantifiers, over the facts of letters.
     pub(crate) fn new(texts: &[&str], letters: &Letters, folding: Folding) -> Result<Progression, Box<dyn Error>> {
         let mut formulas = Formulas::new(folding);
         let mut starts = Vec::new();
@@ -56,9 +56,9 @@ impl Progression {
     }
 }
 
-/// Measures both foldings on the first `count` events; gives the time of the plain one.
+/// Measures both foldings on the first `count` events; returns the time of the plain one.
 ///
-/// An error if they come to other verdicts than ours.
+/// Returns an error if their verdicts differ from ours.
 pub(crate) fn measure(
     texts: &[&str],
     letters: &Letters,

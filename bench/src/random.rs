@@ -7,7 +7,7 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The same numbers for the same seed.
+    /// Returns a source that gives the same numbers for the same seed.
     pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -19,12 +19,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound.
+    /// Returns a number below a bound.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True so many times of a hundred.
+    /// Returns true with a probability of `chance` percent.
     pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }

@@ -1,7 +1,7 @@
-//! `lictor-bench store`: what keeping sessions on disk costs, by three engines behind the same group commit.
+//! `lictor-bench store`: the cost of keeping sessions on disk, with three engines below the same group commit.
 //!
-//! Here it is wall time that counts, since a durable save is mostly a wait for the disk. The engines take the same
-//! changes with the same comparison of versions. Each step has a process of its own, so that memory is that of the step.
+//! Wall time is measured, since a durable save mostly waits for the disk. The engines get the same changes with the
+//! same comparison of versions. Each step runs in a separate process, so that memory is that of the step.
 
 mod fjall;
 mod redb;
@@ -31,7 +31,7 @@ const THREADS: usize = 8;
 
 const ROUNDS: usize = 3;
 
-/// The figures that steps print, their units, and what ours must reach.
+/// The figures that steps print, their units, and our targets.
 const ROWS: [(&str, &str, Option<Target>); 9] = [
     ("durable saves, one thread", "saves/s", None),
     ("durable saves, eight threads", "saves/s", None),
@@ -44,9 +44,9 @@ const ROWS: [(&str, &str, Option<Target>); 9] = [
     ("resident after the loads and saves", "MB", Some(Target::AtMost(100.0))),
 ];
 
-/// What is asked of an engine: the part of [`Store`] that is measured.
+/// An engine: the part of [`Store`] that is measured.
 trait Engine: Send + Sync {
-    /// The version that a key has; its bytes are read as well.
+    /// Returns the version of a key; its bytes are read as well.
     fn load(&self, key: &str) -> Result<Option<u64>, StoreError>;
     fn save(&self, changes: &[Change]) -> Result<u64, StoreError>;
 }
@@ -71,7 +71,7 @@ fn open(engine: &str, folder: &Path) -> Result<Box<dyn Engine>, Box<dyn Error>> 
     })
 }
 
-/// Measures all engines. They take turns, so that a slow while of the disk strikes all of them.
+/// Measures all engines. They take turns, so that a slow phase of the disk affects all of them.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("lictor-bench-store-{}", std::process::id()));
     let result = measure(&folder);
@@ -122,7 +122,7 @@ fn median(figures: &mut [f64]) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// Runs a step in a process of its own and reads the figures that it prints.
+/// Runs a step in a separate process and returns the figures that it prints.
 fn apart(engine: &str, folder: &Path, step: &str) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     let output = command.args(["store-step", engine, step]).arg(folder).output()?;
@@ -134,7 +134,7 @@ fn apart(engine: &str, folder: &Path, step: &str) -> Result<Vec<(String, f64)>, 
     Ok(String::from_utf8(output.stdout)?.lines().filter_map(figure).collect())
 }
 
-/// One step in this process.
+/// Runs one step in this process.
 pub(crate) fn step(engine: &str, step: &str, folder: &str) -> Result<(), Box<dyn Error>> {
     let folder = Path::new(folder);
     let start = Instant::now();
@@ -174,7 +174,7 @@ fn key(number: u64) -> String {
     format!("session/{number:016x}")
 }
 
-/// Bytes that do not compress to nothing.
+/// Returns bytes that do not compress well.
 fn value(random: &mut Random) -> Vec<u8> {
     std::iter::repeat_with(|| random.next().to_le_bytes()).flatten().take(SESSION_BYTES).collect()
 }
@@ -201,7 +201,7 @@ fn work(store: &dyn Engine) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Saves a second: each thread loads a session of its own share and saves it with other bytes.
+/// Returns the saves per second: each thread loads a session of its own share and saves it with other bytes.
 fn saves(store: &dyn Engine, threads: usize, each: usize, seed: u64) -> Result<f64, StoreError> {
     let done = AtomicUsize::new(0);
     let start = Instant::now();

@@ -1,9 +1,9 @@
-//! What was measured, as a table for people and a list of targets at the end.
+//! The results, as a table for people and a list of targets at the end.
 
 use std::fmt;
 use std::io::Write;
 
-/// What a figure is measured against.
+/// The target of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     AtMost(f64),
@@ -54,7 +54,7 @@ impl fmt::Display for Better {
     }
 }
 
-/// The figures of one workload. The first row in nanoseconds is what the others are compared with.
+/// The figures of one workload. The others are compared with the first row in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     title: String,
@@ -62,7 +62,7 @@ pub(crate) struct Section {
     ratios: Vec<(String, f64, Better)>,
 }
 
-/// All sections, printed as they come.
+/// All sections, each printed when it is added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     targets: usize,
@@ -76,7 +76,7 @@ impl Table {
         for (name, value, better) in &section.ratios {
             println!("ratio: {name} {value:.4} {better}");
         }
-        // Whoever waits at the other end of a pipe sees each section when it is there.
+        // The reader of a pipe sees each section at once.
         std::io::stdout().flush().unwrap_or_default();
         self.targets += section.outcomes().count();
         self.met += section.outcomes().filter(|met| *met).count();
@@ -122,13 +122,13 @@ impl Section {
         self
     }
 
-    /// Adds a ratio of two figures of this run, which is kept on record under this name.
+    /// Adds a ratio of two figures of this run, which is recorded under this name.
     pub(crate) fn ratio(&mut self, name: impl Into<String>, value: f64, better: Better) -> &mut Section {
         self.ratios.push((name.into(), value, better));
         self
     }
 
-    /// The same for two rows by their names. A row that is missing gives no ratio, so a comparison names it as not measured.
+    /// Adds the ratio of two rows by their names. If a row is missing there is none, which the check reports.
     pub(crate) fn ratio_of(&mut self, name: impl Into<String>, one: &str, other: &str, better: Better) -> &mut Section {
         let figure = |who: &str| self.rows.iter().find(|row| row.who == who).map(|row| row.figure);
         match (figure(one), figure(other)) {

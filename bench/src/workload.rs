@@ -1,4 +1,4 @@
-//! The workloads, one file each; every one gives a section of the table.
+//! The workloads, one file each; every one returns a section of the table.
 
 pub(crate) mod agent;
 pub(crate) mod deadlines;

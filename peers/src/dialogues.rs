@@ -1,7 +1,7 @@
-//! Dialogues of four agents under the GDPR: lawful ones, and ones that go for one principle each.
+//! Dialogues of four agents under the GDPR: lawful ones, and attacks on one principle each.
 //!
-//! The agents, their purposes and what each needs are those of C-Trace (Kahani, Barati, Addae 2026, table 3); what is
-//! said in the dialogues is ours.
+//! The agents, their purposes and the data that each needs are those of C-Trace (Kahani, Barati, Addae 2026, table 3);
+//! we wrote the texts.
 
 use std::fmt::Write;
 
@@ -48,18 +48,18 @@ pub const CASES: [DialogueCase; 4] = [
     },
 ];
 
-/// What a dialogue goes for.
+/// The target of a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Data is used for a purpose nobody agreed to.
+    /// Data is used for a purpose without consent.
     ConsentBypass,
-    /// Data is used for a purpose nobody declared.
+    /// Data is used for an undeclared purpose.
     PurposeLaundering,
     /// More data is collected than the purpose needs.
     OverCollection,
-    /// Data of a person is told after it was to be forgotten.
+    /// Data of a person is disclosed after its erasure.
     PostErasureRecall,
-    /// Nothing.
+    /// None: the dialogue is lawful.
     Benign,
 }
 
@@ -67,10 +67,10 @@ pub enum Family {
 pub const ATTACKS: [Family; 4] =
     [Family::ConsentBypass, Family::PurposeLaundering, Family::OverCollection, Family::PostErasureRecall];
 
-/// How an attack is put.
+/// The form of an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Register {
-    /// One request, dressed up.
+    /// One disguised request.
     Plain,
     /// A provocation first, and then the request.
     TwoTurns,
@@ -146,7 +146,7 @@ fn list(items: &[&str]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// A dialogue, as native lines.
+/// Returns a dialogue, as lines in Lictor's own format.
 pub fn dialogue(case: &DialogueCase, family: Family, register: Register, random: &mut Random) -> String {
     let person = format!("person{}@example.org", random.below(5));
     let mut writer = Writer { text: String::new(), person, calls: 0, minute: 0 };
@@ -154,7 +154,7 @@ pub fn dialogue(case: &DialogueCase, family: Family, register: Register, random:
     let (other, consented, explicit) = case.consented;
     let person = writer.person.clone();
     writer.says("user_message", "Good day, I have a question about my case.", &[]);
-    // Of what a purpose needs, any part may be used.
+    // A call may use any part of the data that its purpose needs.
     let part = |random: &mut Random| -> Vec<&'static str> {
         let part: Vec<&str> = needed.iter().copied().filter(|_| random.percent(70)).collect();
         if part.is_empty() { vec![needed[0]] } else { part }

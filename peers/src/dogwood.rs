@@ -1,4 +1,4 @@
-//! Dogwood beside Lictor: its own cases judged by Lictor, and what Lictor exports judged by its engine.
+//! Dogwood and Lictor: Lictor judges Dogwood's own cases, and Dogwood's engine judges Lictor's exports.
 
 pub mod corpus;
 
@@ -13,13 +13,13 @@ use lictor_translate::export::{dogwood, fact_traces};
 
 use crate::rego::Verdicts;
 
-/// A policy, judged by both.
+/// A policy that Lictor and Dogwood's engine judge.
 #[derive(Debug)]
 pub struct DogwoodComparison {
     policy: Policy,
     judge: Judge,
     service: ServiceSchema,
-    /// The exported policy, its action schema.
+    /// The exported policy, and its action schema.
     text: String,
     actions: String,
     /// The property of each statement; the first permits everything.
@@ -29,7 +29,7 @@ pub struct DogwoodComparison {
 }
 
 impl DogwoodComparison {
-    /// Makes a policy ready for both. What types values have, the events tell.
+    /// Parses a policy and exports it to Dogwood. The types of values come from the sample events.
     pub fn new(text: &str, sample: &[Event]) -> Result<DogwoodComparison, String> {
         let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
         let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
@@ -50,7 +50,7 @@ impl DogwoodComparison {
         Ok(DogwoodComparison { policy: loaded.policy, judge, service, text, actions, statements, left_out })
     }
 
-    /// Dogwood's engine before the first event, ready to be asked event by event.
+    /// Returns Dogwood's engine before the first event.
     pub fn authorizer(&self) -> Result<Authorizer, String> {
         let schema = PolicySchema::from_cedarschema_str(&self.actions).map_err(|error| format!("{error:?}"))?;
         let lowered = LoweredPolicySet::from_str(&self.text, &self.service, &schema)
@@ -58,7 +58,7 @@ impl DogwoodComparison {
         Ok(Authorizer::new(lowered))
     }
 
-    /// The events as Dogwood takes them, one for each of ours.
+    /// Returns the events in Dogwood's format, one for each of ours.
     pub fn requests(&mut self, events: &[Event]) -> Result<Vec<dogwood_language::Event>, String> {
         let traces = fact_traces(&mut self.judge, [("s".into(), events)]);
         let trace = traces.first().ok_or("there is no session")?;
@@ -66,7 +66,7 @@ impl DogwoodComparison {
         parse_trace(&log).map_err(|error| format!("{error:?}\n{log}"))
     }
 
-    /// What one event breaks, by Dogwood: one decision, after which the event is part of its history.
+    /// Returns the properties that one event breaks by Dogwood's decision; the event then is part of its history.
     pub fn decide(&self, authorizer: &mut Authorizer, event: &dogwood_language::Event) -> BTreeSet<String> {
         let Some(response) = authorizer.is_authorized(event) else { return BTreeSet::new() };
         if response.decision() == Decision::Allow {
@@ -76,7 +76,7 @@ impl DogwoodComparison {
         broken.cloned().collect()
     }
 
-    /// What Dogwood finds in a session.
+    /// Returns the violations that Dogwood finds in a session.
     pub fn theirs(&mut self, events: &[Event]) -> Result<Verdicts, String> {
         let requests = self.requests(events)?;
         let mut authorizer = self.authorizer()?;
@@ -87,7 +87,7 @@ impl DogwoodComparison {
         Ok(verdicts)
     }
 
-    /// What Lictor finds in a session, as far as Dogwood can say it.
+    /// Returns the violations that Lictor finds in a session, of the properties that Dogwood can express.
     pub fn ours(&mut self, events: &[Event]) -> Verdicts {
         let mut session = Session::new(&mut self.judge, "s");
         let mut verdicts = Verdicts::new();

@@ -1,6 +1,6 @@
-//! Other engines judge what Lictor exports, and agree with it or are told why not.
+//! Compares Lictor with other engines on the policies that it exports and imports.
 //!
-//! Nothing of this is part of the product: the engines of others, and what they depend on, stay in this workspace.
+//! Nothing of this is part of the product: the other engines and their dependencies stay in this workspace.
 
 pub mod dialogues;
 pub mod dogwood;

@@ -5,12 +5,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The same numbers for the same seed.
+    /// Returns a source that gives the same numbers for the same seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// A number below a bound.
+    /// Returns a number below a bound.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,12 +18,12 @@ impl Random {
         (mixed ^ (mixed >> 31)) as usize % bound
     }
 
-    /// One of some things.
+    /// Returns a random element.
     pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// True so many times of a hundred.
+    /// Returns true with a probability of `chance` percent.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }

@@ -10,10 +10,10 @@ use lictor::session::Session;
 use lictor_translate::export::{FactTrace, fact_traces, rego};
 use regorus::Engine;
 
-/// Which property an event breaks: the place of the event from zero, and the property.
+/// The violations of a trace: the place of the event from zero, and the property that it breaks.
 pub type Verdicts = BTreeSet<(usize, String)>;
 
-/// A policy, judged by both.
+/// A policy that Lictor and a Rego engine judge.
 #[derive(Debug)]
 pub struct RegoComparison {
     judge: Judge,
@@ -23,13 +23,13 @@ pub struct RegoComparison {
 }
 
 impl RegoComparison {
-    /// Makes a policy ready for both.
+    /// Parses a policy and exports it to the Rego engine.
     pub fn new(text: &str) -> Result<RegoComparison, String> {
         let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
         RegoComparison::of(&loaded.policy)
     }
 
-    /// Makes a policy that is loaded already ready for both.
+    /// Exports a loaded policy to the Rego engine.
     pub fn of(policy: &Policy) -> Result<RegoComparison, String> {
         let judge = Judge::new(policy).map_err(|problems| format!("{problems:?}"))?;
         let exported = rego::policy(policy, &[]);
@@ -41,7 +41,7 @@ impl RegoComparison {
         Ok(RegoComparison { judge, engine, left_out })
     }
 
-    /// What Lictor finds in a session, as far as Rego can say it.
+    /// Returns the violations that Lictor finds in a session, of the properties that Rego can express.
     pub fn ours(&mut self, events: &[Event]) -> Verdicts {
         let mut session = Session::new(&mut self.judge, "s");
         let mut verdicts = Verdicts::new();
@@ -56,7 +56,7 @@ impl RegoComparison {
         verdicts
     }
 
-    /// What the other engine finds.
+    /// Returns the violations that the Rego engine finds in a session.
     pub fn theirs(&mut self, events: &[Event]) -> Result<Verdicts, String> {
         let traces: Vec<FactTrace> = fact_traces(&mut self.judge, [("s".into(), events)]);
         let input = traces.first().map(rego::trace).unwrap_or_default();
@@ -72,7 +72,7 @@ impl RegoComparison {
     }
 }
 
-/// The events of native lines.
+/// Parses events in Lictor's own format, one per line.
 pub fn events(lines: &str) -> Result<Vec<Event>, String> {
     let (mut decoder, mut decoded) = (Format::Native.decoder(), DecodedEvents::default());
     for (index, line) in lines.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Lictor and Dogwood come to the same decisions: on Dogwood's own cases, and on what Lictor exports.
+//! Lictor and Dogwood reach the same decisions: on Dogwood's own cases, and on Lictor's exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use lictor_peers::random::Random;
 use lictor_peers::rego::events;
 use lictor_translate::import::dogwood::REASONS;
 
-/// How many of Dogwood's cases that look back are reproduced, at least.
+/// The least number of Dogwood's cases with past operators that must be reproduced.
 const REPRODUCED: usize = 736;
 
 #[test]
@@ -39,12 +39,12 @@ fn dogwood_cases_are_reproduced_or_refused() {
     assert!(disagreeing.is_empty(), "{}", disagreeing.join("\n\n"));
     let of = |is_temporal: bool, key: &str| table.get(&(is_temporal, key.to_owned())).copied().unwrap_or_default();
     assert!(of(true, "reproduced") >= REPRODUCED, "{table:?}");
-    // Nothing that Dogwood reads is unreadable here.
+    // The importer parses everything that Dogwood parses.
     assert_eq!(of(true, "refused: dogwood.syntax") + of(false, "refused: dogwood.syntax"), 0, "{table:?}");
     assert!(decisions > 4400, "{decisions}");
 }
 
-/// Policies of the fragment that Dogwood has, and the facts that random events draw from.
+/// Policies in the fragment that Dogwood supports, and the facts of random events.
 const POLICIES: [(&str, &[&str]); 4] = [
     (
         r#"
@@ -107,7 +107,7 @@ properties:
     ),
 ];
 
-/// A trace with up to three facts an event, of which no two have a name in common; some events share a time.
+/// Returns a trace with up to three facts per event, all with different names; some events have the same time.
 fn trace(facts: &[&str], random: &mut Random) -> String {
     let mut time = 0;
     let mut lines = String::new();
@@ -142,7 +142,7 @@ fn exported_policies_get_same_decisions_in_dogwood() {
             ours.into_iter().for_each(|(_, property)| *broken.entry(property).or_default() += 1);
         }
         println!("{broken:?}, left out {:?}", both.left_out);
-        // A comparison of nothing with nothing would agree as well.
+        // Engines without any violation would agree as well.
         let properties = policy.matches("id: ").count() - both.left_out.len();
         assert_eq!(broken.len(), properties, "{broken:?}");
         assert!(broken.values().all(|count| *count > 10), "{broken:?}");

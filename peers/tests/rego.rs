@@ -1,4 +1,4 @@
-//! Lictor and a Rego engine come to the same verdicts, event by event.
+//! Lictor and a Rego engine reach the same verdicts, event by event.
 
 use lictor::pack::packs;
 use lictor_peers::dialogues::{ATTACKS, CASES, Family, Register, dialogue};
@@ -31,7 +31,7 @@ fn dialogues_get_same_verdicts_in_rego() {
         }
     }
     assert_eq!(traces, 720);
-    // A comparison of nothing with nothing would agree as well.
+    // Engines without any violation would agree as well.
     assert!(violating > 450 && verdicts > 700, "{violating} traces with {verdicts} verdicts");
 }
 

@@ -1,5 +1,5 @@
-//! A ledger verified by an implementation of others: its notes by `signed_note`, its checkpoints, tiles and proofs by
-//! `tlog_tiles`, which have nothing in common with our code but the standards.
+//! Independent implementations verify a ledger: `signed_note` its notes, `tlog_tiles` its checkpoints, tiles and
+//! proofs. They share only the standards with our code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tlog_tiles::{
     record_hash, tree_hash,
 };
 
-/// Reads tiles where the standard puts them.
+/// Reads tiles from the paths of the standard.
 struct Folder(PathBuf);
 
 impl TileReader for Folder {
@@ -20,7 +20,7 @@ impl TileReader for Folder {
     }
 
     fn read_tiles(&self, tiles: &[Tile]) -> Result<Vec<Vec<u8>>, Error> {
-        // The crate names the height of tiles in their path, as Go does; the standard fixes it and leaves it out.
+        // The crate has the height of tiles in their path, like Go; the standard fixes the height and omits it.
         let path = |tile: &Tile| self.0.join(tile.path().replacen("tile/8/", "tile/", 1));
         tiles.iter().map(|tile| fs::read(path(tile)).map_err(|_| Error::InvalidTile)).collect()
     }
@@ -28,7 +28,7 @@ impl TileReader for Folder {
     fn save_tiles(&self, _tiles: &[Tile], _data: &[Vec<u8>]) {}
 }
 
-/// A checkpoint as others read it, with its signature checked by them.
+/// Parses a checkpoint with their code, which also verifies its signature.
 fn theirs(note: &str, key: &VerifierKey) -> Checkpoint {
     let note = Note::from_bytes(note.as_bytes()).unwrap();
     let verifier = StandardVerifier::new(&key.to_string()).unwrap();
@@ -66,7 +66,7 @@ fn ledger_and_proofs_agree_with_tlog_tiles() {
         assert_eq!((old.size(), new.size(), new.origin()), (records, records + 1, "example.com/agents"));
 
         let (tiles, reader) = (Folder(folder.path().to_owned()), Reader::open(folder.path()));
-        // This reader of theirs checks every tile that it reads against the root.
+        // Their reader verifies every tile against the root.
         let hashes = TileHashReader::new(new.size(), *new.hash(), &tiles);
         assert_eq!(tree_hash(new.size(), &hashes).unwrap(), *new.hash());
         for index in [0, 1, records / 2, records - 1, records] {

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: runs benchmarks, and compares the ratios they print with those on record.
 //!
-//! The benchmarks are a workspace of their own, since they depend on other monitors. All of them, and what they
-//! start, are compiled as what is shipped: profile `dist`.
+//! The benchmarks are a separate workspace, since they depend on other monitors. They and the programs that they start
+//! are compiled like a release: profile `dist`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,11 +23,11 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs benchmarks and says which ratios are worse than on record. Runs all if none is named.
+/// Runs benchmarks and reports ratios that are worse than on record. Runs all if none is named.
 pub(crate) fn check(names: &[&str]) -> Result<(), String> {
     let names = chosen(names)?;
     let record = recorded()?;
-    // Said before the long run: without a record everything would pass.
+    // Checked before the long run: without a record everything would pass.
     if let Some(name) = names.iter().find(|name| record.iter().all(|ratio| ratio.bench() != **name)) {
         return Err(format!("bench/record.toml has no ratio of `{name}`\n  hint: `cargo xtask bench --record {name}`"));
     }
@@ -76,7 +76,7 @@ fn recorded() -> Result<Vec<Ratio>, String> {
     from_toml(&text).map_err(|error| format!("bench/record.toml: {error}"))
 }
 
-/// Runs benchmarks and collects what they print.
+/// Runs benchmarks and returns the ratios that they print.
 fn measure(names: &[&str]) -> Result<Vec<Ratio>, String> {
     let (date, mut ratios) = (today(), Vec::new());
     for name in names {
@@ -88,7 +88,7 @@ fn measure(names: &[&str]) -> Result<Vec<Ratio>, String> {
     ratios.into_iter().collect()
 }
 
-/// What runs a benchmark, with everything it needs already built.
+/// Returns the commands of a benchmark, after building everything they need.
 fn commands(name: &str, rest: &[&str]) -> Result<Vec<Command>, String> {
     if name == "python" {
         return Ok(vec![python::bench(rest)?]);
@@ -96,20 +96,20 @@ fn commands(name: &str, rest: &[&str]) -> Result<Vec<Command>, String> {
     let arguments = ["run", "--profile", "dist", "--manifest-path", "bench/Cargo.toml", "--", name];
     let mut cargo = Cargo::new(arguments.iter().chain(rest).copied());
     if name == "gateway" {
-        // The command as it is shipped is what is measured, as a process of its own.
+        // These measure the release build of the command, as a separate process.
         Cargo::new(["build", "--profile", "dist", "--package", "lictor-cli"]).run()?;
         cargo = cargo.variable("LICTOR_COMMAND", &target().join("dist/lictor").to_string_lossy());
     }
     let mut commands = vec![cargo.command()];
     if name == "data" {
-        // Engines of policies live in a workspace of their own, and so does the comparison with them.
+        // The comparison with policy engines is in a separate workspace, like those engines.
         let peers = ["run", "--profile", "dist", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"];
         commands.push(Cargo::new(peers).command());
     }
     Ok(commands)
 }
 
-/// Runs a command, shows its standard output line by line and hands each line over.
+/// Runs a command, shows its standard output line by line, and calls `each` with each line.
 fn read(command: &mut Command, mut each: impl FnMut(&str)) -> Result<(), String> {
     let shown = command.get_program().to_string_lossy().into_owned();
     let mut child = command

@@ -1,6 +1,6 @@
-//! Calls of cargo, as every step makes them.
+//! Calls of cargo.
 //!
-//! The cargo that started this process is the one that is called, from the root of the repository.
+//! They use the cargo that started this process, in the root of the repository.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::process::Command;
 
 use crate::transcript::{self, Counts};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
 }
 
-/// Where cargo puts what it builds.
+/// Returns the target folder of cargo.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
@@ -24,13 +24,13 @@ pub(crate) fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// The environment of everything that compiles. Steps share what they compile only if all of them have the same settings.
+/// Returns the environment of every compilation. Steps share compiled code only if all have the same settings.
 pub(crate) fn settings() -> &'static [(&'static str, &'static str)] {
     // A build server throws the target folder away: debug information and incremental state only fill it.
     if is_ci() { &[("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")] } else { &[] }
 }
 
-/// A call of cargo that has not been made yet; shown as it would be typed.
+/// A call of cargo; `Display` shows it as it would be typed.
 #[derive(Clone, Debug)]
 pub(crate) struct Cargo {
     arguments: Vec<String>,
@@ -38,30 +38,30 @@ pub(crate) struct Cargo {
 }
 
 impl Cargo {
-    /// A call with these arguments.
+    /// Returns a call with these arguments.
     pub(crate) fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Cargo {
         Cargo { arguments: arguments.into_iter().map(String::from).collect(), variables: Vec::new() }
     }
 
-    /// The same call with an environment variable.
+    /// Adds an environment variable.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Cargo {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// Makes the call; its output goes where ours goes.
+    /// Makes the call; its output goes to our output.
     pub(crate) fn run(&self) -> Result<(), String> {
         let status = self.command().status().map_err(|error| format!("could not start `{self}`: {error}"))?;
         if status.success() { Ok(()) } else { Err(format!("`{self}` failed ({status})")) }
     }
 
-    /// Makes the call, which runs tests, and counts them.
+    /// Makes a call that runs tests, and counts them.
     pub(crate) fn run_tests(&self) -> Result<Counts, String> {
         let result = transcript::run(&mut self.command());
         result.map(|(_, counts)| counts).map_err(|error| format!("could not start `{self}`: {error}"))
     }
 
-    /// The call as a command, for those who read what it prints.
+    /// Returns the call as a command, for callers that read its output.
     pub(crate) fn command(&self) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);

@@ -2,12 +2,12 @@
 //!
 //! An example is a line `$ lictor …` in a block fenced as `console`; the lines below it, up to the next `$` or the end
 //! of the block, are its output. `cat` and `echo` are run as well, so that a page can show a file or an exit code
-//! (`$ echo $?`). Other commands are not run and therefore may not be shown with an output: nothing on a page is
-//! unproven. This file only reads and rewrites text; running is handed in.
+//! (`$ echo $?`). Other commands are not run and therefore may not have output: all output on a page is checked. This
+//! file only reads and rewrites text; the caller passes the function that runs a script.
 
 use std::ops::Range;
 
-/// What a plain checkout types where an installed one types `lictor`.
+/// The command in a checkout, in place of an installed `lictor`.
 const FROM_SOURCE: &str = "cargo run -- ";
 
 /// A command on a page with the place of its output.
@@ -18,12 +18,12 @@ struct Example {
     line: usize,
     /// The lines of its output.
     output: Range<usize>,
-    /// What stands before every line of the block.
+    /// The indent of every line of the block.
     indent: usize,
 }
 
 impl Example {
-    /// What a shell is to run; `None` for a command that is not ours.
+    /// Returns the shell script of the example; `None` for a command that is not ours.
     fn script(&self) -> Option<String> {
         let command = match self.command.strip_prefix(FROM_SOURCE) {
             Some(arguments) => format!("lictor {arguments}"),
@@ -34,9 +34,9 @@ impl Example {
     }
 }
 
-/// Compares every example with what it prints; gives the number of commands run and what is wrong.
+/// Compares every example with its present output; returns the number of commands run and the complaints.
 ///
-/// `run` takes a shell script and gives its output.
+/// `run` takes a shell script and returns its output.
 pub(crate) fn check(
     name: &str,
     page: &str,
@@ -73,7 +73,7 @@ pub(crate) fn check(
     (count, complaints)
 }
 
-/// The page with every example's output as it is printed.
+/// Returns the page with the present output of every example.
 pub(crate) fn bless(page: &str, run: &mut dyn FnMut(&str) -> Result<String, String>) -> Result<String, String> {
     let lines: Vec<&str> = page.lines().collect();
     let mut blessed: Vec<String> = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn bless(page: &str, run: &mut dyn FnMut(&str) -> Result<String, Stri
     Ok(blessed.join("\n") + "\n")
 }
 
-/// The examples of a page, from top to bottom.
+/// Returns the examples of a page, from top to bottom.
 fn examples(lines: &[&str]) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut at = 0;
@@ -111,7 +111,7 @@ fn examples(lines: &[&str]) -> Vec<Example> {
     examples
 }
 
-/// The examples of one block.
+/// Returns the examples of one block.
 fn block(lines: &[&str], body: Range<usize>, indent: usize) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut at = body.start;
@@ -135,7 +135,7 @@ fn block(lines: &[&str], body: Range<usize>, indent: usize) -> Vec<Example> {
     examples
 }
 
-/// The indent, the fence and the language of a line that opens a block.
+/// Returns the indent, the fence and the language of a line that opens a block.
 fn opening(line: &str) -> Option<(usize, &str, &str)> {
     let rest = line.trim_start();
     let fence = &rest[..rest.len() - rest.trim_start_matches('`').len()];
@@ -148,7 +148,7 @@ fn unindented(line: &str, indent: usize) -> &str {
     &line[indent.min(spaces)..]
 }
 
-/// The lines without spaces at their ends and without empty lines after the last.
+/// Returns the lines without trailing spaces and without trailing empty lines.
 fn trimmed<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut lines: Vec<String> = lines.map(|line| line.trim_end().to_string()).collect();
     while lines.last().is_some_and(String::is_empty) {
@@ -157,7 +157,7 @@ fn trimmed<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     lines
 }
 
-/// The lines that differ, claimed ones behind `-`, printed ones behind `+`.
+/// Returns the lines that differ, claimed ones with `-`, printed ones with `+`.
 fn difference(claimed: &[String], printed: &[String]) -> String {
     let same = |(left, right): &(&String, &String)| left == right;
     let head = claimed.iter().zip(printed).take_while(same).count();

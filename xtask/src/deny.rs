@@ -1,8 +1,8 @@
-//! `cargo xtask deny`: what we depend on, checked by cargo-deny as deny.toml says.
+//! `cargo xtask deny`: checks our dependencies with cargo-deny by deny.toml.
 //!
-//! cargo-deny takes long to compile, so this is no part of `cargo xtask test`, which has a cheap check of the licences among
-//! its tidy tests. The list of published vulnerabilities comes from the internet; where it cannot be reached, that
-//! part is skipped, loudly.
+//! cargo-deny takes long to compile, so this is not part of `cargo xtask test`, whose tidy tests have a cheap check of
+//! the licences. The list of published vulnerabilities is downloaded; if that fails, the step reports that it skipped
+//! this part.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::cargo::{Cargo, root, target};
 use crate::step::Outcome;
 use crate::transcript::{Counts, Skip};
 
-/// The version that is installed where there is none.
+/// The version that is installed if there is none.
 const VERSION: &str = "0.20.2";
 
 /// Checks licences, bans and sources, then advisories.
@@ -21,14 +21,14 @@ pub(crate) fn check() -> Result<Outcome, String> {
     if run(&program, &["fetch", "db"]).is_err() {
         let reason = "the list of published vulnerabilities cannot be reached";
         println!("\nskipped: advisories: {reason}");
-        // The rest was checked, so that this is no reason to fail.
+        // The rest was checked, so this does not fail the step.
         let skipped = vec![Skip { name: "advisories of dependencies".into(), reason: reason.into() }];
         return Ok(Outcome::Tested(Counts { passed: 1, failed: 0, skipped }));
     }
     run(&program, &["check", "--disable-fetch", "advisories"]).map(|()| Outcome::Passed)
 }
 
-/// cargo-deny: the one that is installed, or one of our own under the target folder.
+/// Returns the path of cargo-deny: the installed one, or our own under the target folder.
 fn program() -> Result<PathBuf, String> {
     let installed = PathBuf::from("cargo-deny");
     let own = target().join("tools/bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));

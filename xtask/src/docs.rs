@@ -12,18 +12,18 @@ use crate::cargo::{Cargo, root};
 use crate::console;
 use crate::step::Outcome;
 
-/// Where the binary `lictor` comes from.
+/// The origin of the binary `lictor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
-    /// It is built.
+    /// It must be built.
     Built,
-    /// The tests, which have just run, have built it: to build it by itself would compile everything once more, for the
-    /// tests ask for other features of what it depends on.
+    /// The tests that just ran have built it. A separate build would compile everything again, because the tests use
+    /// other features of its dependencies.
     OfTests,
 }
 
 impl Binary {
-    /// Builds the binary where nobody has built it yet.
+    /// Builds the binary, unless the tests have built it.
     pub(crate) fn build(self) -> Result<(), String> {
         match self {
             Binary::Built => Cargo::new(["build", "--quiet", "--package", "lictor-cli"]).run(),
@@ -32,7 +32,7 @@ impl Binary {
     }
 }
 
-/// Compares every example with what it prints.
+/// Compares every example with its present output.
 pub(crate) fn check(binary: Binary) -> Result<Outcome, String> {
     let Some(search_path) = find(binary)? else { return Ok(Outcome::Skipped(NO_BINARY.into())) };
     let (mut count, mut complaints) = (0, Vec::new());
@@ -54,7 +54,7 @@ pub(crate) fn check(binary: Binary) -> Result<Outcome, String> {
     ))
 }
 
-/// Writes what every example prints into its page.
+/// Writes the present output of every example into its page.
 pub(crate) fn bless() -> Result<(), String> {
     let search_path = find(Binary::Built)?.ok_or(NO_BINARY)?;
     for (name, path) in pages()? {
@@ -72,13 +72,13 @@ pub(crate) fn bless() -> Result<(), String> {
 
 const NO_BINARY: &str = "crates/cli does not exist yet";
 
-/// A search path on which the binary `lictor` comes first; `None` if there is no such crate.
+/// Returns a search path on which the binary `lictor` comes first; `None` if there is no such crate.
 fn find(origin: Binary) -> Result<Option<OsString>, String> {
     if !root().join("crates/cli/Cargo.toml").exists() {
         return Ok(None);
     }
     origin.build()?;
-    // Both binaries are made by the same cargo with the same settings, so they lie side by side.
+    // The same cargo builds both binaries with the same settings, so they are in the same folder.
     let this = std::env::current_exe().map_err(|error| format!("could not find this program: {error}"))?;
     let folder = this.parent().unwrap_or(Path::new("."));
     let binary = folder.join(format!("lictor{}", std::env::consts::EXE_SUFFIX));
@@ -90,14 +90,14 @@ fn find(origin: Binary) -> Result<Option<OsString>, String> {
     std::env::join_paths(folders).map(Some).map_err(|error| format!("could not make a search path: {error}"))
 }
 
-/// A shell that runs one script after another and remembers how the last one ended.
+/// A shell that runs one script after another and keeps the last exit code.
 struct Shell {
     search_path: OsString,
     status: i32,
 }
 
 impl Shell {
-    /// Standard output and standard error of a script, as they come.
+    /// Returns standard output and standard error of a script, interleaved.
     fn run(&mut self, script: &str) -> Result<String, String> {
         let output = Command::new("sh")
             .arg("-c")
@@ -122,7 +122,7 @@ impl Shell {
     }
 }
 
-/// README.md and every Markdown file below docs/, by name.
+/// Returns README.md and every Markdown file below docs/ and examples/, by name.
 pub(crate) fn pages() -> Result<Vec<(String, PathBuf)>, String> {
     let mut pages = vec![("README.md".to_string(), root().join("README.md"))];
     for folder in ["docs", "examples"] {

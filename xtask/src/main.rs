@@ -1,6 +1,6 @@
 //! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `words`, `deny`, `nightly`.
 //!
-//! Each is a short list of other commands, so that a person, a hook and a build server run the very same thing.
+//! Each is a short list of other commands, so that a person, a hook and a build server run the same checks.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
 //!
 //! INVARIANT: a step that fails, or that could not be started, makes the process exit with a failure.
@@ -43,14 +43,14 @@ usage: cargo xtask COMMAND
 exit code: 0 all is well, 1 something failed, 2 the command was not understood
 with CI=true the build keeps no debug information and no incremental state";
 
-/// How many times the ordinary number of pairs the differential tests try at night: some millions.
+/// The factor by which `nightly` increases the number of pairs of the differential tests: to some millions.
 const NIGHTLY_FACTOR: &str = "30";
 
-/// The variable by which the differential tests learn their size.
+/// The variable with the number of pairs of the differential tests.
 const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
 
-/// The tests of ledgers at night: the binary, the names of the tests, and the variable with their size: how many bits are
-/// flipped, and how often a writer is killed.
+/// The tests of ledgers in `nightly`: the binary, the names of the tests, and the variable with their size: how many
+/// bits are flipped, and how often a writer is killed.
 const LEDGERS: [(&str, &str, &str, &str); 2] =
     [("ledger", "tamper", "LICTOR_TAMPER_FLIPS", "2000000"), ("torture", "", "LICTOR_KILLS", "5000")];
 
@@ -97,20 +97,20 @@ fn misunderstood(message: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs every step, also after one has failed, and then says how many did; true if none did.
+/// Runs every step, also after a failure, and prints the counts. Whether no step failed.
 fn test() -> bool {
     let mut tally = Tally::new();
     tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
-    // Workspaces of their own: what they depend on is none of the product's business.
+    // Separate workspaces, so that the product does not get their dependencies.
     for apart in ["bench", "peers"] {
         let manifest = format!("{apart}/Cargo.toml");
         tally.cargo(&format!("format of {apart}"), Cargo::new(["fmt", "--manifest-path", &manifest, "--check"]));
     }
     tally.cargo("lints", Cargo::new(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
-    // What passing tests print is asked for, since a test that skips prints why.
+    // The output of passing tests is needed, since a skipped test prints its reason.
     tally.tests("tests", Cargo::new(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]));
     let peers = ["test", "--manifest-path", "peers/Cargo.toml", "--no-fail-fast", "--", "--show-output"];
-    // One target folder for both workspaces, so that they share what they compile alike.
+    // One target folder for both workspaces, so that they share compiled code.
     let folder = cargo::target();
     tally.tests("other engines", Cargo::new(peers).variable("CARGO_TARGET_DIR", &folder.to_string_lossy()));
     tally.cargo(
@@ -122,7 +122,7 @@ fn test() -> bool {
     tally.finish()
 }
 
-/// Prints how hard pages are to read: those named, or all that people read first.
+/// Prints how hard pages are to read: the named ones, or those that people read first.
 fn count_words(files: &[&str]) -> Result<(), String> {
     let pages = match files {
         [] => docs::pages()?,
@@ -139,8 +139,8 @@ fn count_words(files: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the differential tests, and those of ledgers, at a size that takes longer than anybody would wait for, and checks
-/// what we depend on; true if nothing failed.
+/// Runs the differential tests and those of ledgers at a size that is too slow for every run, and checks our
+/// dependencies. Whether nothing failed.
 fn nightly() -> bool {
     let mut tally = Tally::new();
     let sized = |package: &str, test: &str, names: &[&str], variable: &str, size: &str| {

@@ -1,6 +1,6 @@
-//! The Python package: its wheel is built, installed into environments under the target folder, tested and measured.
+//! Builds, tests and benchmarks the wheel of the Python package, in environments under the target folder.
 //!
-//! Needs `python3` and a registry of packages; where there is none, the step says so and is counted as skipped.
+//! Needs `python3` and a package registry; without them the step reports that and counts as skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(crate) fn test(binary: Binary) -> Result<Outcome, String> {
     Ok(Outcome::Tested(counts))
 }
 
-/// What measures the wheel as it is shipped against other monitors for Python, and its audit against the command's.
+/// Returns the command that measures the release wheel against other monitors for Python, and its audit against ours.
 pub(crate) fn bench(rest: &[&str]) -> Result<Command, String> {
     let wheel = wheel("dist", "wheel-dist").map_err(Trouble::into_message)?;
     Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-cli"]).run()?;
@@ -52,9 +52,9 @@ pub(crate) fn bench(rest: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Why there is no wheel.
+/// The reason why there is no wheel.
 enum Trouble {
-    /// What it takes is not here.
+    /// A tool that is needed is missing.
     Absent(String),
     /// It could not be built.
     Failed(String),
@@ -72,7 +72,7 @@ fn package() -> PathBuf {
     root().join("crates/py")
 }
 
-/// Where everything of Python is kept.
+/// Returns the folder of all environments and wheels.
 fn home() -> PathBuf {
     target().join("python")
 }
@@ -81,11 +81,11 @@ fn profile_folder(profile: &str) -> PathBuf {
     target().join(if profile == "dev" { "debug" } else { profile })
 }
 
-/// Builds the wheel into a folder of its own.
+/// Builds the wheel into a separate folder, and returns its path.
 fn wheel(profile: &str, folder: &str) -> Result<PathBuf, Trouble> {
     let maturin = environment("build").map_err(Trouble::Absent)?.with_file_name("maturin");
     let out = home().join(folder);
-    // An older wheel of another version must not be taken for this one.
+    // The folder must not hold an older wheel of another version.
     let _ = fs::remove_dir_all(&out);
     let mut build = Command::new(maturin);
     build.args(["build", "--quiet", "--profile", profile, "--out"]).arg(&out);
@@ -98,7 +98,7 @@ fn wheel(profile: &str, folder: &str) -> Result<PathBuf, Trouble> {
     wheels.next().ok_or_else(|| Trouble::Failed("maturin built no wheel".into()))
 }
 
-/// The wheel alone, in an environment that was never used before.
+/// Tests the wheel alone in a fresh environment.
 fn fresh(wheel: &Path) -> Result<(), String> {
     let folder = home().join("fresh");
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), |_| ())?;
@@ -114,14 +114,14 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
     run(Command::new(python).args(options).arg(wheel), |_| ())
 }
 
-/// An environment with what `requirements/NAME.txt` lists; made once, and again when the list changes. Gives its Python,
-/// or says why there is none.
+/// Creates an environment with the packages of `requirements/NAME.txt`, unless it is up to date. Returns its Python, or
+/// the reason why there is none.
 fn environment(name: &str) -> Result<PathBuf, String> {
     let list = package().join(format!("requirements/{name}.txt"));
     let wanted = fs::read_to_string(&list).map_err(|error| format!("could not read {}: {error}", list.display()))?;
     let folder = home().join(name);
     let (python, mark) = (folder.join("bin/python"), folder.join("requirements"));
-    // The mark is written last, so that a folder that was left half made is made again.
+    // The mark is written last, so that an incomplete environment is created again.
     if fs::read_to_string(&mark).ok().as_deref() == Some(&wanted) {
         return Ok(python);
     }

@@ -1,15 +1,15 @@
 //! Ratios that benchmarks print, and those on record in `bench/record.toml`.
 //!
-//! A benchmark prints `ratio: NAME VALUE lower` or `… higher`, by which is better. Absolute figures depend on the machine
-//! and are not recorded; a ratio compares two measurements of one run.
+//! A benchmark prints `ratio: NAME VALUE lower` or `… higher`; the last word says which is better. Absolute figures
+//! depend on the machine and are not recorded; a ratio compares two measurements of one run.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// By how many times a ratio may be worse than on record: 15 %.
+/// The factor by which a ratio may be worse than on record: 15 %.
 const TOLERANCE: f64 = 1.15;
 
-/// The opening of the record.
+/// The first lines of the record.
 const HEADER: &str = "\
 # Ratios of the benchmarks: two measurements of one run, so that the machine cancels out.
 # `cargo xtask bench --check` compares with them; `cargo xtask bench --record` writes this file.
@@ -44,7 +44,7 @@ impl fmt::Display for Better {
 /// One ratio, measured or on record.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ratio {
-    /// The benchmark, a slash, and what is compared: `audit/lictor-to-sonic`.
+    /// The benchmark, a slash, and the comparison: `audit/lictor-to-sonic`.
     pub(crate) name: String,
     pub(crate) value: f64,
     pub(crate) better: Better,
@@ -53,7 +53,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Reads a line that a benchmark prints; `None` if it is about something else.
+    /// Parses a line that a benchmark prints; `None` if it is no ratio.
     pub(crate) fn from_line(bench: &str, date: &str, line: &str) -> Option<Result<Ratio, String>> {
         let rest = line.strip_prefix("ratio: ")?;
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -70,7 +70,7 @@ impl Ratio {
         Some(ratio().ok_or_else(|| format!("`{line}` of benchmark `{bench}` is not `ratio: NAME VALUE lower|higher`")))
     }
 
-    /// By how many times this is worse than the ratio on record; below 1 if it is better.
+    /// Returns the factor by which this is worse than the ratio on record; below 1 if it is better.
     fn times_worse(&self, on_record: &Ratio) -> f64 {
         match self.better {
             Better::Lower => self.value / on_record.value,
@@ -78,14 +78,13 @@ impl Ratio {
         }
     }
 
-    /// The benchmark it belongs to.
+    /// Returns the name of its benchmark.
     pub(crate) fn bench(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
     }
 }
 
-/// What is wrong with what was measured by `benches`, compared with the record: ratios that are worse, and ratios that
-/// were not measured.
+/// Compares the measurements of `benches` with the record; returns complaints about worse and missing ratios.
 pub(crate) fn compare(record: &[Ratio], measured: &[Ratio], benches: &[&str]) -> Vec<String> {
     let mut complaints = Vec::new();
     for old in record.iter().filter(|ratio| benches.contains(&ratio.bench())) {
@@ -109,7 +108,7 @@ pub(crate) fn compare(record: &[Ratio], measured: &[Ratio], benches: &[&str]) ->
     complaints
 }
 
-/// The record with what was measured by `benches` in place of their old ratios, by name.
+/// Returns the record with the new ratios of `benches` in place of their old ones, sorted by name.
 pub(crate) fn merge(record: Vec<Ratio>, measured: Vec<Ratio>, benches: &[&str]) -> Vec<Ratio> {
     let mut all: Vec<Ratio> = record.into_iter().filter(|ratio| !benches.contains(&ratio.bench())).collect();
     all.extend(measured);
@@ -117,7 +116,7 @@ pub(crate) fn merge(record: Vec<Ratio>, measured: Vec<Ratio>, benches: &[&str]) 
     all
 }
 
-/// The record as a file.
+/// Returns the record as TOML.
 pub(crate) fn to_toml(ratios: &[Ratio]) -> String {
     let tables = ratios.iter().map(|ratio| {
         format!(
@@ -128,7 +127,7 @@ pub(crate) fn to_toml(ratios: &[Ratio]) -> String {
     HEADER.chars().chain(tables.collect::<String>().chars()).collect()
 }
 
-/// Reads the record. It knows the TOML that [`to_toml`] writes and no other, since this program has no dependencies.
+/// Parses the record: only the TOML that [`to_toml`] writes, since this program has no dependencies.
 pub(crate) fn from_toml(text: &str) -> Result<Vec<Ratio>, String> {
     let mut ratios = Vec::new();
     for (index, table) in text.split("[[ratio]]").skip(1).enumerate() {
@@ -152,14 +151,14 @@ pub(crate) fn from_toml(text: &str) -> Result<Vec<Ratio>, String> {
     Ok(ratios)
 }
 
-/// The day of today, in UTC.
+/// Returns the present day in UTC.
 #[expect(clippy::disallowed_methods, reason = "a command for people knows what day it is")]
 pub(crate) fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     day(since.as_secs() / 86_400)
 }
 
-/// A day by its number since 1970-01-01: the algorithm `civil_from_days` of Howard Hinnant.
+/// Returns the date of a day number since 1970-01-01, by the algorithm `civil_from_days` of Howard Hinnant.
 fn day(number: u64) -> String {
     let days = number + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

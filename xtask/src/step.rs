@@ -7,19 +7,19 @@
 use crate::cargo::{Cargo, is_ci};
 use crate::transcript::Counts;
 
-/// How a step ended, if it did not fail.
+/// The result of a step that could run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// What it checks holds.
+    /// Its check passed.
     Passed,
-    /// There was nothing to check, for this reason.
+    /// It could not check anything, for this reason.
     Skipped(String),
-    /// It ran tests. It failed if one of them did.
+    /// It ran tests; it failed if one of them failed.
     Tested(Counts),
 }
 
 impl Outcome {
-    /// A failure where nothing was checked or a test failed: for a command that was asked for just this.
+    /// Returns an error if the step was skipped or a test failed, for a command that runs only this step.
     pub(crate) fn or_failure(self) -> Result<(), String> {
         match self {
             Outcome::Passed => Ok(()),
@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// How the steps so far have ended. A step that runs tests counts as its tests, any other as one.
+/// The counts of the steps so far. A step that runs tests counts as its tests, any other as one.
 #[derive(Debug)]
 pub(crate) struct Tally {
     is_ci: bool,
@@ -85,7 +85,7 @@ impl Tally {
         self.broken.push(name.into());
     }
 
-    /// Names what was skipped and what failed, then counts; true if nothing failed.
+    /// Prints skipped and failed steps and the counts. Whether nothing failed.
     pub(crate) fn finish(self) -> bool {
         println!();
         for skipped in &self.skipped {

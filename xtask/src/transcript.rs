@@ -1,14 +1,14 @@
-//! What `cargo test` and pytest print, read line by line: how many tests ran, and which were skipped and why.
+//! Reads the output of `cargo test` and pytest: how many tests ran, and which were skipped and why.
 //!
 //! A test skips by printing `SKIPPED: reason` and returning, so its harness counts it as passed. `cargo test` is called
-//! with `--show-output`, by which the harness repeats what passing tests printed, under their names. That part is
-//! read here and not shown again.
+//! with `--show-output`, so that the harness repeats the output of passing tests, under their names. That part is read
+//! here and not shown again.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// How a test says that it did not run.
+/// The prefix of the line with which a test reports that it did not run.
 const MARK: &str = "SKIPPED: ";
 
 /// A test that did not run.
@@ -27,9 +27,9 @@ pub(crate) struct Counts {
     pub(crate) skipped: Vec<Skip>,
 }
 
-/// Runs a command that runs tests, shows what it prints, and counts.
+/// Runs a command that runs tests, shows its output, and counts the tests.
 ///
-/// If the command fails although no test did, that counts as one failure: nothing could be compiled, for example.
+/// If the command fails although no test did, that counts as one failure, for example a compile error.
 pub(crate) fn run(command: &mut Command) -> io::Result<(ExitStatus, Counts)> {
     if io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
@@ -59,7 +59,7 @@ pub(crate) fn run(command: &mut Command) -> io::Result<(ExitStatus, Counts)> {
     Ok((status, counts))
 }
 
-/// Calls `read` with each line, whatever bytes are in it.
+/// Calls `read` with each line; invalid UTF-8 is replaced.
 pub(crate) fn each_line(source: Option<impl Read>, mut read: impl FnMut(&str)) {
     let Some(source) = source else { return };
     let mut source = BufReader::new(source);
@@ -70,12 +70,12 @@ pub(crate) fn each_line(source: Option<impl Read>, mut read: impl FnMut(&str)) {
     }
 }
 
-/// Where in the output of a test binary the reader is.
+/// The part of a test binary's output that is being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     /// The list of tests, failures, the result.
     Shown,
-    /// What passing tests printed, with the name of the test whose heading came last.
+    /// The output of passing tests, with the name of the present test.
     Successes(String),
 }
 
@@ -95,7 +95,7 @@ impl Transcript {
         Transcript { counts: Counts::default(), counted_twice: 0, part: Part::Shown, file: String::new() }
     }
 
-    /// Reads a line of standard output; whether it is to be shown.
+    /// Reads a line of standard output. Whether to show it.
     fn read_output(&mut self, line: &str) -> bool {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.part = Part::Shown;
@@ -124,8 +124,8 @@ impl Transcript {
         false
     }
 
-    /// Reads a line of standard error, where cargo names the file whose tests run next. Some tests print there past their
-    /// harness, so that a person sees it at once.
+    /// Reads a line of standard error, where cargo names the file whose tests run next. Some tests write there
+    /// directly, not through their harness, so that a person sees it at once.
     fn read_errors(&mut self, line: &str) {
         let line = line.trim_start();
         if let Some(file) = line.strip_prefix("Running ") {
@@ -136,7 +136,7 @@ impl Transcript {
         }
     }
 
-    /// pytest is called with `-rs`: `SKIPPED [1] tests/test_a.py:147: reason`, and at the end `8 passed, 1 skipped in 2.5s`.
+    /// Reads a line of `pytest -rs`: `SKIPPED [1] tests/test_a.py:147: reason`, or `8 passed, 1 skipped in 2.5s`.
     fn read_pytest(&mut self, line: &str) {
         let skip = line.strip_prefix("SKIPPED [").and_then(|rest| rest.split_once("] "));
         if let Some((name, reason)) = skip.and_then(|(_, rest)| rest.split_once(": ")) {
@@ -147,7 +147,7 @@ impl Transcript {
         }
     }
 
-    /// Notes a skip by a test that its harness counts as passed. A test that gives several reasons is one test.
+    /// Records a skipped test that its harness counts as passed. A test with several reasons counts once.
     fn skip_passed(&mut self, name: String, reason: &str) {
         if self.counts.skipped.last().is_none_or(|last| last.name != name) {
             self.counts.skipped.push(Skip { name, reason: reason.to_owned() });
@@ -165,7 +165,7 @@ impl Transcript {
     }
 }
 
-/// The number that stands before a word; 0 if there is none.
+/// Returns the number before a word; 0 if there is none.
 fn number_before(text: &str, word: &str) -> usize {
     let before = text.split(word).next().filter(|before| before.len() < text.len()).unwrap_or_default();
     before.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0)

@@ -1,12 +1,12 @@
 //! `cargo xtask words`: how hard a page is to read.
 //!
-//! For each page: words, sentences, words a sentence, the share of sentences above 30 words, and how often it uses words
-//! that make a reader guess who does what. This file only counts; which pages there are is decided by the caller.
+//! For each page: words, sentences, words per sentence, the share of sentences above 30 words, and how often it uses
+//! words that make a reader guess who does what. This file only counts; the caller chooses the pages.
 
 /// A sentence above this many words counts as long.
 const LONG: usize = 30;
 
-/// What is shorter is a heading, a label or a name, and no sentence.
+/// A text below this many words is a heading, a label or a name, and not counted as a sentence.
 const SHORTEST: usize = 4;
 
 /// Phrases that make a reader guess, by the name under which they are counted. A phrase is words with one space between.
@@ -24,13 +24,13 @@ const PHRASES: [(&str, &[&str]); 11] = [
     ("of its own", &["of its own"]),
 ];
 
-/// What was counted on a page, or on several.
+/// The counts of a page, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     words: usize,
     sentences: usize,
     long: usize,
-    /// How often each kind of riddle is used, by name, without those that are not.
+    /// The number of riddles of each kind that occurs, by name.
     riddles: Vec<(&'static str, usize)>,
 }
 
@@ -66,7 +66,7 @@ impl Count {
         }
     }
 
-    /// The line of a page in the table whose first line is [`heading`].
+    /// Returns the line of a page in the table whose first line is [`heading`].
     pub(crate) fn row(&self, name: &str) -> String {
         let sentences = self.sentences.max(1);
         let sum: usize = self.riddles.iter().map(|(_, times)| times).sum();
@@ -84,12 +84,12 @@ impl Count {
     }
 }
 
-/// The first line of the table.
+/// Returns the first line of the table.
 pub(crate) fn heading() -> String {
     format!("{:<48} {:>6} {:>6} {:>6} {:>6}  {:>4}", "page", "words", "sent.", "avg.", ">30", "riddles")
 }
 
-/// The paragraphs, list items and table cells of a page, without code, headings and what stands before the page.
+/// Returns the paragraphs, list items and table cells of a page, without code, headings and front matter.
 fn prose(page: &str) -> Vec<String> {
     let (mut found, mut paragraph) = (Vec::new(), String::new());
     let mut fence: Option<&str> = None;
@@ -124,13 +124,13 @@ fn without_front_matter(page: &str) -> &str {
     body.map_or(page, |(_, body)| body)
 }
 
-/// The cells of a row; an escaped bar is part of a cell.
+/// Returns the cells of a row; an escaped bar is part of a cell.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim_matches('|').replace("\\|", "\u{0}");
     row.split('|').map(|cell| cell.trim().replace('\u{0}', "\\|")).collect()
 }
 
-/// What follows the mark of a list item.
+/// Returns the text after the mark of a list item.
 fn list_item(line: &str) -> Option<&str> {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = match line.strip_prefix(['-', '*']) {
@@ -141,7 +141,7 @@ fn list_item(line: &str) -> Option<&str> {
     rest.strip_prefix(' ')
 }
 
-/// The sentences of a paragraph. Code counts as one word, a link as its text.
+/// Returns the sentences of a paragraph. Code counts as one word, a link as its text.
 fn sentences(paragraph: &str) -> Vec<String> {
     let text = without_links(&without_code(paragraph));
     let mut sentences = vec![String::new()];
@@ -207,7 +207,7 @@ fn without_links(text: &str) -> String {
     plain + rest
 }
 
-/// How many words there are: what begins with a letter.
+/// Counts the words that begin with a letter.
 fn words(sentence: &str) -> usize {
     let is_inside = |c: char| c.is_alphanumeric() || "_'’-".contains(c);
     let (mut count, mut inside) = (0, false);
@@ -219,14 +219,14 @@ fn words(sentence: &str) -> usize {
     count
 }
 
-/// The riddles of a sentence.
+/// Counts the riddles of a sentence, by name.
 fn riddles(sentence: &str) -> Vec<(&'static str, usize)> {
     let text = sentence.to_lowercase();
     let mut found: Vec<(&'static str, usize)> = PHRASES
         .iter()
         .map(|(name, phrases)| (*name, phrases.iter().map(|phrase| places(&text, phrase).len()).sum()))
         .collect();
-    // `is there` is a riddle unless it asks or tells that there is something.
+    // `is there` is a riddle unless it asks or states that something exists.
     let there = ["is there", "are there"]
         .into_iter()
         .flat_map(|phrase| places(&text, phrase).into_iter().map(move |place| place + phrase.len()));
@@ -240,7 +240,7 @@ fn riddles(sentence: &str) -> Vec<(&'static str, usize)> {
     found
 }
 
-/// How often `what …` begins a sentence or a clause and asks nothing.
+/// Counts the clauses that begin with `what …` and ask nothing.
 fn what_subjects(text: &str) -> usize {
     let begins = |place: usize| {
         let before = text[..place].trim_end_matches(char::is_whitespace);
@@ -250,7 +250,7 @@ fn what_subjects(text: &str) -> usize {
     places(text, "what").into_iter().filter(|place| begins(*place) && !asks(*place)).count()
 }
 
-/// Where a phrase stands as whole words.
+/// Returns the places of a phrase, as whole words.
 fn places(text: &str, phrase: &str) -> Vec<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let whole = |place: &usize| !text[..*place].ends_with(is_word) && starts_with_word(&text[*place..], phrase);

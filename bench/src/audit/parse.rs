@@ -1,4 +1,4 @@
-//! The floor: the same lines parsed into the same fields, and nothing else.
+//! The floor: only parsing the same lines into the same fields.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -6,7 +6,7 @@ use std::hint::black_box;
 use compact_str::CompactString;
 use serde::Deserialize;
 
-/// The fields of an event, as an auditor needs them: strings of its own, arguments as a value.
+/// The fields of an event that an audit needs: owned strings, arguments as a value.
 #[derive(Debug, Deserialize)]
 #[expect(dead_code, reason = "what counts is the time it takes to fill them")]
 struct Line {
@@ -46,7 +46,7 @@ pub(super) fn all(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Parses every line, on so many threads, each with a piece of its own.
+/// Parses every line on several threads, each with a separate piece.
 pub(super) fn split(bytes: &[u8], threads: usize) -> Result<(), Box<dyn Error>> {
     let mut pieces = Vec::new();
     let mut rest = bytes;

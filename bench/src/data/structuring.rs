@@ -1,4 +1,4 @@
-//! No more than so much to one payee in 24 hours, with a hundred thousand payees.
+//! At most a fixed sum to one payee in 24 hours, with a hundred thousand payees.
 
 use std::error::Error;
 

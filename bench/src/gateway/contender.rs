@@ -1,4 +1,4 @@
-//! Who is measured: the way without a proxy, a plain one, nginx, LiteLLM's, and the gateway in the ways it is run.
+//! The contenders: no proxy, a plain proxy, nginx, LiteLLM's proxy, and the gateway in several configurations.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -6,30 +6,30 @@ use std::process::{Command, Stdio};
 
 use super::process::{Process, free_port};
 
-/// The release that is measured. What is installed with it is as its package says.
+/// The measured release, with the dependencies that its package names.
 const LITELLM: &str = "litellm[proxy]==1.106.2";
 
-/// What clients say they are entitled by; LiteLLM's proxy wants to be told.
+/// The API key of clients; LiteLLM's proxy is configured with it.
 pub(super) const KEY: &str = "sk-0c9f5d1e7a3b48269f04d8e6c2b1a7f35e90d4c8b6a217f3";
 
-/// Where the command `lictor` is, as built for release; `cargo xtask bench gateway` says so.
+/// The variable with the path of the release build of `lictor`; `cargo xtask bench gateway` sets it.
 const COMMAND: &str = "LICTOR_COMMAND";
 
-/// Somebody who answers.
+/// A process that answers requests.
 #[derive(Debug)]
 pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) process: Process,
 }
 
-/// How the gateway is run.
+/// A configuration of the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeps {
-    /// Sessions in memory, and no ledger: what deciding costs.
+    /// Sessions in memory, and no ledger: only deciding is measured.
     Nothing,
     /// Sessions in memory, and a ledger.
     Records,
-    /// Sessions in a folder, and a ledger: as it is meant to be run.
+    /// Sessions in a folder, and a ledger: the recommended configuration.
     Everything,
 }
 
@@ -50,7 +50,7 @@ impl Keeps {
     }
 }
 
-/// The model's server.
+/// Starts the model's server.
 pub(super) fn upstream() -> Result<Contender, Box<dyn Error>> {
     let port = free_port()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -58,7 +58,7 @@ pub(super) fn upstream() -> Result<Contender, Box<dyn Error>> {
     Ok(Contender { name: UPSTREAM, process: Process::start(command, port)? })
 }
 
-/// A proxy that does nothing.
+/// Starts a proxy that only forwards.
 pub(super) fn plain(upstream: u16) -> Result<Contender, Box<dyn Error>> {
     let port = free_port()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -66,7 +66,7 @@ pub(super) fn plain(upstream: u16) -> Result<Contender, Box<dyn Error>> {
     Ok(Contender { name: PLAIN, process: Process::start(command, port)? })
 }
 
-/// The gateway, with what it keeps in a folder of its own.
+/// Starts the gateway with its files in a separate folder.
 pub(super) fn lictor(upstream: u16, folder: &Path, keeps: Keeps) -> Result<Contender, Box<dyn Error>> {
     let Some(binary) = std::env::var_os(COMMAND) else {
         return Err(format!("{COMMAND} does not say where `lictor` is\nhint: run `cargo xtask bench gateway`").into());
@@ -85,7 +85,7 @@ pub(super) fn lictor(upstream: u16, folder: &Path, keeps: Keeps) -> Result<Conte
     Ok(Contender { name: keeps.name(), process: Process::start(command, port)? })
 }
 
-/// nginx, with a worker for each core and connections to the upstream that stay open.
+/// Starts nginx, with a worker for each core and keep-alive connections to the upstream.
 pub(super) fn nginx(upstream: u16, folder: &Path) -> Result<Contender, Box<dyn Error>> {
     let port = free_port()?;
     let config = format!(
@@ -102,7 +102,7 @@ pub(super) fn nginx(upstream: u16, folder: &Path) -> Result<Contender, Box<dyn E
     Ok(Contender { name: NGINX, process: Process::start(command, port)? })
 }
 
-/// LiteLLM's proxy, with a worker for each core, in an environment of Python that is made if there is none.
+/// Starts LiteLLM's proxy, with a worker for each core, in a Python environment that is created if it is missing.
 pub(super) fn litellm(upstream: u16, folder: &Path) -> Result<Contender, Box<dyn Error>> {
     let binary = environment()?.join("bin/litellm");
     let port = free_port()?;
@@ -119,7 +119,7 @@ pub(super) fn litellm(upstream: u16, folder: &Path) -> Result<Contender, Box<dyn
     Ok(Contender { name: LITELLM_PROXY, process: Process::start(command, port)? })
 }
 
-/// Where LiteLLM is installed: beside the binary of the benchmarks, so that it is installed once.
+/// Returns the environment of LiteLLM: next to the binary of the benchmarks, so that it is installed once.
 fn environment() -> Result<PathBuf, Box<dyn Error>> {
     let this = std::env::current_exe()?;
     let target = this.ancestors().nth(2).ok_or("this program lies nowhere")?;

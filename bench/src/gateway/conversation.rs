@@ -1,11 +1,11 @@
-//! What is said: conversations of four exchanges in which, as usual, the whole history is sent again with every request.
+//! The texts: conversations of four exchanges in which, as usual, every request repeats the whole history.
 
 use std::fmt::Write;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// How long the texts are, so that requests have 2 KB in the mean.
+/// The lengths of the texts, so that requests have 2 KB on average.
 const SYSTEM: usize = 560;
 const USER: usize = 300;
 const ASSISTANT: usize = 300;
@@ -21,7 +21,7 @@ const WORDS: [&str; 16] = [
     "second", "look",
 ];
 
-/// The bodies of a conversation's requests, in their order.
+/// Returns the bodies of a conversation's requests, in order.
 pub(super) fn requests(streams: bool) -> Vec<Bytes> {
     let mut messages = vec![json!({"role": "system", "content": words(SYSTEM, 0)})];
     let mut bodies = Vec::new();
@@ -37,12 +37,12 @@ pub(super) fn requests(streams: bool) -> Vec<Bytes> {
     bodies
 }
 
-/// What the model always says.
+/// Returns the text of every reply of the model.
 pub(super) fn said() -> String {
     words(ASSISTANT, 7)
 }
 
-/// The model's reply as a whole.
+/// Returns the body of a reply that is not streamed.
 pub(super) fn reply() -> Bytes {
     let reply = json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m",
@@ -54,7 +54,7 @@ pub(super) fn reply() -> Bytes {
     Bytes::from(reply.to_string())
 }
 
-/// The same reply, piece by piece: who speaks, what is said, that it is over.
+/// Returns the pieces of a streamed reply: the role, the text, the end.
 pub(super) fn pieces() -> Vec<Bytes> {
     let frame = |delta: Value, finish: Value| {
         let choices = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
@@ -73,7 +73,7 @@ pub(super) fn pieces() -> Vec<Bytes> {
     frames
 }
 
-/// So many bytes of text; another text for another number.
+/// Returns a text of `bytes` bytes; another text for another number.
 fn words(bytes: usize, number: usize) -> String {
     let mut text = format!("{number}:");
     for place in 0.. {

@@ -1,4 +1,4 @@
-//! The load: connections that stay open, each with one exchange after the other, each exchange timed.
+//! The load: keep-alive connections, each with one exchange after the other, each exchange timed.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use tokio::net::TcpStream;
 use super::contender::KEY;
 use super::conversation;
 
-/// What goes wrong may go wrong in a task.
+/// An error that can come from another task.
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Numbers conversations, so that no two are the same.
+/// Numbers conversations, so that all differ.
 static CONVERSATIONS: AtomicU64 = AtomicU64::new(0);
 
 /// The times of exchanges in microseconds.
@@ -43,7 +43,7 @@ impl Times {
     }
 }
 
-/// The value below which this share of sorted values lies.
+/// Returns the value below which this share of sorted values lies.
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get((sorted.len().saturating_sub(1) as f64 * share) as usize).copied().unwrap_or(f64::NAN)
 }
@@ -64,7 +64,7 @@ impl Client {
         Ok(Client { sender, port })
     }
 
-    /// One conversation. Gives up after an exchange that ends behind `until`.
+    /// Runs one conversation. Stops after an exchange that ends after `until`.
     pub(super) async fn converse(&mut self, bodies: &[Bytes], until: Instant) -> Result<Times, Failure> {
         let session = format!("conversation-{}", CONVERSATIONS.fetch_add(1, Ordering::Relaxed));
         let mut times = Times::default();
@@ -104,7 +104,7 @@ impl Client {
         Err(format!("port {} answers {status}: {}", self.port, String::from_utf8_lossy(&said)).into())
     }
 
-    /// Asks once, and fails unless the answer is what the model says.
+    /// Sends one request, and fails unless the response is the model's reply.
     pub(super) async fn check(&mut self) -> Result<(), Failure> {
         let body = conversation::requests(false).into_iter().next().unwrap_or_default();
         let answer = self.ask("check", body).await?.collect().await?.to_bytes();
@@ -116,7 +116,7 @@ impl Client {
     }
 }
 
-/// Lets so many connections converse for so long.
+/// Runs conversations on several connections for a time.
 pub(super) async fn drive(
     port: u16,
     connections: usize,
@@ -147,7 +147,7 @@ pub(super) async fn drive(
     Ok(times)
 }
 
-/// Opens so many connections, some at a time, each with a session of its own and its first exchange; all stay open.
+/// Opens connections, some at a time, each with a new session and its first exchange; all stay open.
 pub(super) async fn open(port: u16, connections: usize, at_once: usize) -> Result<Vec<Client>, Failure> {
     let bodies = Arc::new(conversation::requests(false));
     let share = connections.div_ceil(at_once);

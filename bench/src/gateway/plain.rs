@@ -1,6 +1,6 @@
 //! `lictor-bench gateway-plain PORT UPSTREAM`: a reverse proxy that does nothing, on the HTTP library of the gateway.
 //!
-//! What it takes is what any proxy on this library takes: two connections, two heads, and bodies handed on as they come.
+//! Its cost is that of any proxy on this library: two connections, two heads, and bodies forwarded piece by piece.
 
 use std::error::Error;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(port: u16, upstream: u16) -> Result<(), Box<dyn Error>> {
             let client = client.clone();
             let service = service_fn(move |request| forward(client.clone(), request, upstream));
             tokio::spawn(async move {
-                // A client that goes away in the middle is no concern of a server's.
+                // A client may disconnect; the server ignores that.
                 let _ =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });

@@ -1,4 +1,4 @@
-//! A process that is measured: its processor time and its memory, those of its children included.
+//! A measured process: its processor time and its memory, including those of its children.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long a process may take to begin, and to end.
+/// The timeouts for the start and the end of a process.
 const BEGIN: Duration = Duration::from_secs(300);
 const END: Duration = Duration::from_secs(10);
 
-/// A process that listens at a port of this machine; it ends when this is dropped.
+/// A process that listens on a port of this machine; it is stopped when this is dropped.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -40,18 +40,18 @@ impl Process {
         Ok(process)
     }
 
-    /// Processor time so far in seconds.
+    /// Returns the processor time so far in seconds.
     pub(super) fn cpu(&self) -> f64 {
         let ticks = rustix::param::clock_ticks_per_second().max(1) as f64;
         self.members().iter().map(|stat| stat.ticks as f64 / ticks).sum()
     }
 
-    /// Resident memory in bytes.
+    /// Returns the resident memory in bytes.
     pub(super) fn resident(&self) -> u64 {
         self.members().iter().map(|stat| stat.pages * rustix::param::page_size() as u64).sum()
     }
 
-    /// The process and all that descend from it.
+    /// Returns the process and its descendants.
     fn members(&self) -> Vec<Stat> {
         let all: HashMap<u32, Stat> = fs::read_dir("/proc")
             .into_iter()
@@ -81,13 +81,13 @@ impl Drop for Process {
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < END {
             sleep(Duration::from_millis(20));
         }
-        // Also for those whose parent has ended before them.
+        // Also those whose parent has ended.
         let _ = kill(Signal::KILL);
         let _ = self.child.wait();
     }
 }
 
-/// What the system says of a process.
+/// The statistics of a process from the system.
 #[derive(Clone, Copy, Debug)]
 struct Stat {
     parent: u32,
@@ -98,7 +98,7 @@ struct Stat {
 impl Stat {
     fn of(pid: u32) -> Option<Stat> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name of the program may hold anything, but it ends with the last parenthesis.
+        // The program name may contain any character, but it ends with the last parenthesis.
         let (_, fields) = text.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
@@ -106,12 +106,12 @@ impl Stat {
     }
 }
 
-/// A port that nobody listens at.
+/// Returns a free port.
 pub(super) fn free_port() -> Result<u16, std::io::Error> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// How many processes wait for a core, in the mean of the last minute.
+/// Returns the load average of the last minute.
 pub(super) fn load_average() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("unknown").to_owned()

@@ -1,6 +1,6 @@
 //! `lictor-bench gateway-upstream PORT`: a model's server that answers at once, always the same.
 //!
-//! A stream has a piece every millisecond, so that whoever waits for more than the first piece shows.
+//! A stream has a piece every millisecond, so that a proxy that buffers more than the first piece shows.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -38,7 +38,7 @@ pub(crate) fn run(port: u16) -> Result<(), Box<dyn Error>> {
             let (reply, pieces) = (reply.clone(), pieces.clone());
             let service = service_fn(move |request| answer(request, reply.clone(), pieces.clone()));
             tokio::spawn(async move {
-                // A client that goes away in the middle is no concern of a server's.
+                // A client may disconnect; the server ignores that.
                 let _ =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
@@ -49,7 +49,7 @@ pub(crate) fn run(port: u16) -> Result<(), Box<dyn Error>> {
 async fn answer(request: Request<Incoming>, reply: Bytes, pieces: Vec<Bytes>) -> Result<Response<Body>, hyper::Error> {
     let body = request.into_body().collect().await?.to_bytes();
     let streams = |sign: &[u8]| body.windows(sign.len()).any(|window| window == sign);
-    // Whoever stands in between may write the body anew.
+    // A proxy may serialize the body anew.
     if !streams(b"\"stream\":true") && !streams(b"\"stream\": true") {
         let mut response = Response::new(Full::new(reply).boxed());
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -66,7 +66,7 @@ async fn answer(request: Request<Incoming>, reply: Bytes, pieces: Vec<Bytes>) ->
     });
     let mut response = Response::new(Pieces(receiver).boxed());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    // nginx keeps an answer back until it has some of it, unless it is told not to.
+    // nginx buffers responses unless this header disables it.
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)
 }

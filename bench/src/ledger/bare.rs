@@ -1,4 +1,4 @@
-//! The floor: the bytes of a ledger written and synced, and nothing else done with them.
+//! The floor: only writing and syncing the bytes of a ledger.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::Load;
 
-/// Seconds for writing batches to a file and syncing each, one after the other: nobody appends and nobody is told.
+/// Returns the seconds for writing batches to a file and syncing each, without appends and acknowledgements.
 pub(super) fn batches(path: &Path, batches: &[Vec<u8>]) -> Result<f64, Box<dyn Error>> {
     let mut file = File::create(path)?;
     let start = Instant::now();
@@ -21,8 +21,8 @@ pub(super) fn batches(path: &Path, batches: &[Vec<u8>]) -> Result<f64, Box<dyn E
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Seconds until all lines are acknowledged that the threads of a load append, each with as many on the way: a group
-/// commit by hand, where one thread writes and syncs what has gathered meanwhile.
+/// Returns the seconds until all lines of a load are acknowledged, with as many in flight per thread: a group commit
+/// by hand, where one thread writes and syncs the lines buffered meanwhile.
 pub(super) fn appends(path: &Path, lines: &[Vec<u8>], load: &Load) -> Result<f64, Box<dyn Error>> {
     let mut file = File::create(path)?;
     let desk = Desk::default();
@@ -56,7 +56,7 @@ fn append_some<'a>(desk: &Desk, lines: impl Iterator<Item = &'a Vec<u8>>, on_the
     waiting.into_iter().for_each(|told| *told.wait());
 }
 
-/// Where lines gather while the disk is busy.
+/// The buffer of lines while the disk is busy.
 #[derive(Default)]
 struct Desk {
     gathered: Mutex<Gathered>,
@@ -96,7 +96,7 @@ impl Desk {
             let bytes = std::mem::replace(&mut gathered.bytes, spare);
             let told = std::mem::take(&mut gathered.told);
             drop(gathered);
-            // Whoever waits is told in any case, or the run would hang instead of failing.
+            // Waiting threads are woken in any case, or the run would hang instead of failing.
             let written = file.write_all(&bytes).and_then(|()| file.sync_data());
             let _ = told.set(());
             written?;

@@ -1,7 +1,7 @@
 //! R2U2, the monitor of mission-time temporal logic (crate `r2u2_core`).
 //!
-//! Its operators are bounded, so that waiting has an end (`peers/*.c2po`, compiled by its own compiler into the
-//! `.bin` beside them). It gives a verdict for each property and position, some positions late.
+//! Its operators are bounded, so waiting has an end (`peers/*.c2po`, compiled by its own compiler into the `.bin` next
+//! to them). It returns a verdict for each property and position, some positions late.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use crate::letters::Letters;
 use crate::measure::per_event;
 use crate::table::Section;
 
-/// Its row in a table.
+/// The name of its row in a table.
 pub(crate) const NAME: &str = "r2u2_core 4.2.4, bounded by 100 steps";
 
 /// `response` in its format.
@@ -30,7 +30,7 @@ pub(crate) fn measure(properties: &[u8], letters: &Letters, count: usize, sectio
     section.time(NAME, figure, format!("{violations} false verdicts{overflow}"));
 }
 
-/// How many verdicts were false, and whether a queue overflowed.
+/// Returns how many verdicts were false, and whether a queue overflowed.
 fn read(monitor: &mut Monitor, letters: &Letters, events: &[u32]) -> (usize, bool) {
     let (mut violations, mut overflow) = (0, false);
     for event in events {

@@ -1,6 +1,6 @@
 //! RTLola, the interpreter of stream equations (crate `rtlola-interpreter`).
 //!
-//! Streams look back only, so each property is a state that is written down by hand (`peers/*.lola`).
+//! Streams only look back, so each property is a state machine written by hand (`peers/*.lola`).
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -15,7 +15,7 @@ use crate::letters::Letters;
 use crate::measure::{once, per_event};
 use crate::table::Section;
 
-/// Its row in a table.
+/// The name of its row in a table.
 pub(crate) const NAME: &str = "rtlola-interpreter 0.11.0, states by hand";
 
 pub(crate) const RESPONSE: &str = include_str!("../../peers/response.lola");
@@ -64,7 +64,7 @@ pub(crate) fn measure<const N: usize>(
     Ok(())
 }
 
-/// Subjects that are erased and disclosed of, as `(is erasure, subject)`.
+/// Measures erasures and disclosures of subjects, as `(is erasure, subject)`.
 pub(crate) fn measure_subjects(
     erased: i64,
     events: &[(bool, i64)],

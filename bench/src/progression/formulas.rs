@@ -41,7 +41,7 @@ pub(crate) enum Folding {
     Sets,
 }
 
-/// The formulas met so far.
+/// The interned formulas.
 #[derive(Clone, Debug)]
 pub(crate) struct Formulas {
     folding: Folding,
@@ -58,12 +58,12 @@ impl Formulas {
         formulas
     }
 
-    /// How many have been met.
+    /// Returns how many formulas are interned.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// What must hold from the next position on for a formula to hold now.
+    /// Returns what must hold from the next position on for a formula to hold now.
     pub(crate) fn progress(&mut self, id: Id, letter: u64) -> Id {
         match self.nodes[id as usize] {
             Node::True => TRUE,
@@ -109,7 +109,7 @@ impl Formulas {
         }
     }
 
-    /// The parts of a conjunction or disjunction, up to one that decides it.
+    /// Progresses the parts of a conjunction or disjunction, up to one that decides it.
     fn progress_all(&mut self, count: usize, id: Id, letter: u64, decisive: Id) -> Vec<Id> {
         let mut parts = Vec::with_capacity(count);
         for place in 0..count {
@@ -131,7 +131,7 @@ impl Formulas {
         self.join(parts, false)
     }
 
-    /// All parts together, without constants.
+    /// Joins all parts, without constants.
     fn join(&mut self, parts: &[Id], is_and: bool) -> Id {
         let (neutral, decisive) = if is_and { (TRUE, FALSE) } else { (FALSE, TRUE) };
         if parts.contains(&decisive) {
@@ -163,7 +163,7 @@ impl Formulas {
         }
     }
 
-    /// Two parts as they stand; more of them nested to the right.
+    /// Joins two parts in their order; more are nested to the right.
     fn pair_up(&mut self, parts: &[Id], is_and: bool) -> Id {
         match *parts {
             [left, right] => self.intern_list(&[left, right], is_and),
@@ -212,7 +212,7 @@ impl Formulas {
         id
     }
 
-    /// None if the formula needs more than facts, connectives and future operators counted in positions.
+    /// Translates a formula; none if it needs more than facts, connectives and future operators counted in positions.
     pub(crate) fn translate(&mut self, arena: &logic::Arena, formula: logic::Formula, names: &[String]) -> Option<Id> {
         use logic::{Binary, Interval, Unary};
         let inner = |this: &mut Formulas, formula: logic::Formula| this.translate(arena, formula, names);
@@ -273,7 +273,7 @@ fn hash_of(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Lists are hashed in the same way before they are nodes.
+/// Returns the hash of a node; lists are hashed in the same way before they are nodes.
 fn hash_of_node(node: &Node) -> u64 {
     match node {
         Node::And(list) => hash_of(&(true, list)),

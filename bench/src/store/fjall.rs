@@ -11,7 +11,7 @@ use lictor_store::{Change, ExpectedVersion, GroupCommit, StoreError};
 
 use super::Engine;
 
-/// Room for blocks, and for what is not yet sorted into files: as much as keeps the process below the target.
+/// The sizes of the block cache and the write buffer: as large as the memory target allows.
 const CACHE: u64 = 16 << 20;
 const UNSORTED: u64 = 16 << 20;
 
@@ -38,7 +38,7 @@ impl Fjall {
     fn commit(&self, saves: &[Vec<Change>]) -> Result<Vec<Result<u64, StoreError>>, Box<dyn Error>> {
         let mut batch = self.database.batch().durability(Some(PersistMode::SyncData));
         let mut outcomes = Vec::with_capacity(saves.len());
-        // A batch is not seen before it is made, so what it will change is kept beside it.
+        // A batch cannot be read before it is committed, so its changes are also kept here.
         let mut changed: HashMap<&str, Option<u64>> = HashMap::new();
         let mut last_version = self.last_version.load(Ordering::Acquire);
         'saves: for changes in saves {
@@ -84,7 +84,7 @@ impl Engine for Fjall {
     }
 }
 
-/// The version stands in front of the bytes.
+/// Returns the version, which precedes the bytes.
 fn version_of(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|version| u64::from_le_bytes(*version))
 }

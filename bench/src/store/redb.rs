@@ -12,7 +12,7 @@ use super::Engine;
 const ENTRIES: TableDefinition<&str, (u64, &[u8])> = TableDefinition::new("entry");
 const COUNTER: TableDefinition<(), u64> = TableDefinition::new("counter");
 
-/// Room for pages in memory, as much as keeps the process below the target.
+/// The size of the page cache: as large as the memory target allows.
 const CACHE: usize = 32 << 20;
 
 pub(super) struct Redb {

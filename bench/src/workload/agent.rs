@@ -2,7 +2,7 @@
 //! until, bounded in steps.
 //!
 //! The trace is a simulated agent that mostly behaves: sessions of tasks, tasks of calls, and some noise. Every property
-//! starts anew after a violation, and none can be satisfied for good, so that all of them have work all the time.
+//! restarts after a violation, and none can be satisfied for good, so that all of them always have work.
 
 use std::error::Error;
 
@@ -97,7 +97,7 @@ fn letters() -> Letters {
     Letters::draw(&NAMES, EVENTS, || agent.next())
 }
 
-/// What the agent will do next, the last first.
+/// The planned actions of the agent, the last first.
 struct Agent {
     random: Random,
     queue: Vec<u64>,

@@ -15,13 +15,13 @@ const OPEN: i64 = 100_000;
 const PAIRS: i64 = 500_000;
 const SECOND: i64 = 1_000_000_000;
 
-/// What happens to a call.
+/// The course of calls.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     title: &'static str,
     /// Time from one call to the next; the one that was opened `OPEN` calls ago is verified in between.
     spacing: i64,
-    /// One of so many calls is never verified; 0 for none.
+    /// One of this many calls is never verified; 0 for none.
     forgotten: i64,
 }
 
@@ -63,7 +63,7 @@ fn measure(course: Course) -> Result<Section, Box<dyn Error>> {
         }
         next += pairs;
     };
-    // Twice the time a deadline lasts, so that it is as it will be for ever.
+    // Twice the length of a deadline, to reach the steady state.
     read(&mut ours, 4 * OPEN);
     let figure = per_event(events, || read(&mut ours, PAIRS));
     let bindings = ours.watch.bindings(&ours.standing, ours.monitors[0]);

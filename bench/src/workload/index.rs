@@ -1,4 +1,4 @@
-//! A thousand properties of which an event touches five, and ten of which it touches five: what the others cost.
+//! A thousand properties of which an event touches five, and ten of which it touches five: the cost of the others.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ use crate::table::{Better, Section, Table, Target};
 
 const EVENTS: usize = 1_000_000;
 
-/// The properties of one group; every one of them asks for both facts of the group.
+/// Returns the properties of one group; each of them uses both facts of the group.
 fn properties(group: u64) -> [String; 5] {
     [
         format!("G(call{group} -> F answer{group})"),

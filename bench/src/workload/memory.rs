@@ -1,7 +1,7 @@
-//! What things cost that are only kept: idle sessions, and a million bindings.
+//! The memory of idle sessions, and of a million bindings.
 //!
-//! Resident memory before and after. Each measurement has a process of its own, since a process that has freed memory
-//! before would use that again and seem to need none.
+//! Resident memory before and after. Each measurement runs in a separate process, since a process reuses freed memory
+//! and would seem to need none.
 
 use std::error::Error;
 use std::process::Command;
@@ -17,10 +17,10 @@ use crate::workload::subjects::{self, Subject};
 
 const SESSIONS: usize = 100_000;
 
-/// Gives bytes.
+/// A measurement that returns bytes.
 type Weighing = fn() -> Result<usize, Box<dyn Error>>;
 
-/// What can be weighed, by the name under which a process of its own is asked for it.
+/// The measurements, by the name that a separate process gets.
 const WEIGHINGS: [(&str, Weighing); 4] = [
     ("sessions-10", || sessions(10)),
     ("sessions-20", || sessions(20)),
@@ -47,14 +47,14 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Weighs in this process.
+/// Measures in this process.
 pub(crate) fn weigh(name: &str) -> Result<usize, Box<dyn Error>> {
     let weighing = WEIGHINGS.iter().find(|(other, _)| *other == name);
     let (_, weigh) = weighing.ok_or_else(|| format!("nothing to weigh is called `{name}`"))?;
     weigh()
 }
 
-/// Weighs in another process.
+/// Measures in another process.
 fn apart(name: &str) -> Result<usize, Box<dyn Error>> {
     let output = Command::new(std::env::current_exe()?).args(["weigh", name]).output()?;
     if !output.status.success() {

@@ -15,7 +15,7 @@ use crate::table::{Better, Section, Table, Target};
 
 const FORMULA: &str = "G(request -> F answer)";
 const EVENTS: usize = 1_000_000;
-/// How often a fact holds, of a hundred: so that most positions are empty, and so that all letters are as frequent.
+/// How often a fact holds, in percent: so that most positions are empty, and so that all letters are equally frequent.
 const QUARTER: u64 = 25;
 const HALF: u64 = 50;
 /// Length and number of the pieces that are compared early and late in a trace.
@@ -60,14 +60,14 @@ pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Each fact holds so many times of a hundred.
+/// Returns letters in which each fact holds with this probability.
 fn letters(percent: u64) -> Letters {
     let mut random = Random::new(1);
     let mut fact = move || u64::from(random.percent(percent));
     Letters::draw(&["request", "answer"], EVENTS, || fact() | fact() << 1)
 }
 
-/// The cost of a step at the beginning of a trace and after ten million of them.
+/// Measures a step at the beginning of a trace and after ten million steps.
 fn length(letters: &Letters) -> Result<Section, Box<dyn Error>> {
     let mut section = Section::new(format!("the same property, cost of a step at step {EARLY} and at step {LATE}"));
     let mut ours = Ours::new(&[FORMULA], After::Latch)?;

@@ -1,7 +1,7 @@
 //! A property about each of a million data subjects: after erasure(s), never discloses(s).
 //!
-//! Only subjects that were erased have a binding of their own. At a million of them every look-up leaves the processor's
-//! cache, so the same is measured with a thousand: the difference is what the memory takes.
+//! Only erased subjects have a binding. With a million of them every look-up misses the processor's cache, so a
+//! thousand are measured as well: the difference is the cost of memory access.
 
 use std::error::Error;
 use std::hash::Hash;
@@ -22,7 +22,7 @@ pub(crate) const FORMULA: &str = "forall s. G(erasure(s) -> G !discloses(s))";
 pub(crate) const SUBJECTS: u64 = 1_000_000;
 const FEW: u64 = 1_000;
 const EVENTS: usize = 1_000_000;
-/// How many events are handed over at once where they come in batches.
+/// How many events a batch has.
 const BATCH: usize = 64;
 
 /// A kind of value that names a subject, for us and for the floor.
@@ -51,7 +51,7 @@ impl Subject for Arc<str> {
     }
 }
 
-/// What events bring: disclosures of subjects that are not erased, so many of a hundred; else erasures of ones that are.
+/// A mix of events: the percentage of disclosures of subjects that are not erased; the rest erase erased ones again.
 #[derive(Clone, Copy, Debug)]
 struct Mix {
     title: &'static str,
@@ -61,7 +61,7 @@ struct Mix {
 const MIXES: [Mix; 2] =
     [Mix { title: "9 of 10 touch none", disclosures: 90 }, Mix { title: "all touch a binding", disclosures: 0 }];
 
-/// Is it an erasure, and of whom?
+/// Whether it is an erasure, and the subject.
 type Event<V> = (bool, V);
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
@@ -105,7 +105,7 @@ fn ours<V: Subject>(erased: u64, limit: Option<f64>, section: &mut Section) -> R
     let (erasure, discloses) = (ours.watch.name("erasure"), ours.watch.name("discloses"));
     let mut observation = Observation::new();
     let growth = once(erased as usize, || {
-        // Each event brings a value of its own, as it would from outside.
+        // Each event has a new value, as from outside.
         for number in 0..erased {
             observation.clear();
             observation.push(erasure, &[V::numbered(number).value()]);

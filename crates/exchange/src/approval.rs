@@ -5,7 +5,7 @@ use lictor_judge::guard::Decision;
 use lictor_wire::Ruling;
 use serde::{Deserialize, Serialize};
 
-use crate::memory::read_event;
+use crate::stored_event::{read_event, write_event};
 
 /// A call that waits for a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl ApprovalRequest {
             tool: event.tool.as_ref().map(ToString::to_string),
             args: arguments(decision.rewritten.as_deref().unwrap_or(event)),
             call: call_hash(event),
-            rewritten: decision.rewritten.as_deref().map(line),
+            rewritten: decision.rewritten.as_deref().map(write_event),
             until: decision.until.map(write_time),
             properties: properties.collect(),
         }
@@ -64,7 +64,7 @@ pub struct Grant {
 impl Grant {
     /// Returns the grant for a pending call, if the decision on it forwards the call.
     pub fn of(id: &str, call: &str, rewritten: Option<&str>, settled: &Decision) -> Option<Grant> {
-        let rewritten = settled.rewritten.as_deref().map(line).or_else(|| rewritten.map(str::to_owned));
+        let rewritten = settled.rewritten.as_deref().map(write_event).or_else(|| rewritten.map(str::to_owned));
         settled.action.takes_effect().then(|| Grant { call: call.to_owned(), id: id.to_owned(), rewritten })
     }
 
@@ -90,9 +90,4 @@ fn arguments(event: &Event) -> Option<String> {
         Arguments::Value(value) => value.to_string(),
         Arguments::Unparsed(text) => text.to_string(),
     })
-}
-
-/// Returns an event as a line of Lictor's own format.
-pub(crate) fn line(event: &Event) -> String {
-    event.to_json().to_string()
 }

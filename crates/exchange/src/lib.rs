@@ -37,11 +37,13 @@ mod approval;
 mod exchange;
 mod local;
 mod memory;
+mod new_event;
 mod notes;
 mod reply;
 mod request;
 mod ruling;
 mod step;
+mod stored_event;
 mod stream;
 mod texts;
 

@@ -5,13 +5,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use lictor_event::record::LogRecord;
-use lictor_json as json;
 use lictor_logic::Time;
 use lictor_wire::{ConversationHistory, Request, Ruling, SentItem};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::{Grant, line};
+use crate::approval::Grant;
+use crate::stored_event::{read_event, write_event};
 
 /// The most grants that a session remembers; as many notes, and as many refusals.
 const MAX_REMEMBERED: usize = 1000;
@@ -169,7 +168,7 @@ impl SessionMemory {
     pub(crate) fn alter(&mut self, hash: &[u8], ruling: &Ruling) {
         let altered = match ruling {
             Ruling::Forward => return,
-            Ruling::Rewrite(event) => Altered::Rewritten(line(event)),
+            Ruling::Rewrite(event) => Altered::Rewritten(write_event(event)),
             Ruling::Deny { text } => Altered::Denied(text.clone()),
         };
         self.altered.insert(hex(hash), altered);
@@ -226,14 +225,6 @@ impl SessionMemory {
         let place = self.granted.iter().position(|grant| grant.call == call)?;
         Some(self.granted.remove(place))
     }
-}
-
-/// Returns the ruling that sends the event of a line of Lictor's own format. A line that cannot be read is a denial:
-/// the original must not be sent.
-pub(crate) fn read_event(line: &str) -> Ruling {
-    let record = |value| LogRecord { value, file: "-".into(), line: 0, index: 0 };
-    let event = json::parse_str(line).ok().and_then(|value| record(value).stored_event().ok());
-    event.map_or_else(|| Ruling::Deny { text: "[withheld]".to_owned() }, |event| Ruling::Rewrite(Box::new(event)))
 }
 
 fn trim<T>(list: &mut Vec<T>) {

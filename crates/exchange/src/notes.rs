@@ -4,7 +4,7 @@ use lictor_event::{Event, Kind};
 use lictor_wire::Ruling;
 
 use crate::memory::SessionMemory;
-use crate::request::NewEvent;
+use crate::new_event::NewEvent;
 
 /// Adds notes after the results of their calls, or else after the last new text. Notes that fit neither stay in memory.
 pub(crate) fn attach(memory: &mut SessionMemory, new: &[NewEvent], changes: &mut [(usize, Ruling)]) {

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use lictor_event::Event;
 use lictor_json::Text;
 use lictor_judge::guard::{Action, Decision};
-use lictor_wire::{HistoryDiff, Request, Ruling};
+use lictor_wire::{Request, Ruling};
 
-use crate::exchange::{Life, Stop, number};
+use crate::exchange::{Life, Stop};
 use crate::memory::{ModelNote, SessionMemory};
 use crate::notes;
 use crate::ruling::{can_be_withheld, denial, ruling};
@@ -16,16 +16,6 @@ use crate::step::ExchangeFailure;
 
 /// How often a request is tried while other exchanges change its session.
 const MAX_ATTEMPTS: usize = 20;
-
-/// A new event of a request.
-#[derive(Debug)]
-pub(crate) struct NewEvent {
-    pub(crate) event: Event,
-    /// The place of its item; none for an event that is derived from the request as a whole.
-    pub(crate) place: Option<usize>,
-    /// Identifies the event if it is sent again.
-    content: i64,
-}
 
 /// The changes to a request before it is sent.
 #[derive(Debug, Default)]
@@ -116,34 +106,6 @@ impl Life {
     fn unattached_note(&self, event: &Event, decision: &Decision) -> Option<ModelNote> {
         let is_silent = decision.action == Action::Steer && event.text.is_none() && !self.options.shadow;
         Some(ModelNote { call: None, text: decision.message.clone().filter(|_| is_silent)? })
-    }
-
-    /// Returns the new events. If the history was changed, the first is the event of that.
-    fn new_events(&self, memory: &SessionMemory, request: &Request, diff: &HistoryDiff) -> Vec<NewEvent> {
-        // Equal items at the same place after the same history are one event: retries are not judged twice. After the
-        // request was sent, or the item was refused, an equal item is a new event.
-        let mut before = blake3::Hasher::new();
-        before.update(&memory.place());
-        let content = |place: usize, hash: &[u8]| {
-            let mut content = before.clone();
-            content.update(&(place as u64).to_be_bytes());
-            content.update(hash);
-            number(content.finalize())
-        };
-        let new = |event: Event, place: Option<usize>, content: i64| {
-            let attempt = [content.to_be_bytes(), i64::from(memory.refusals(content)).to_be_bytes()].concat();
-            NewEvent { event: self.stamp(event, number(blake3::hash(&attempt))), place, content }
-        };
-        let changed = diff.event().map(|event| {
-            self.count(|counts| counts.history_changed = true);
-            let all: Vec<u8> = request.items.iter().flat_map(|item| item.hash).collect();
-            new(event, None, content(usize::MAX, &all))
-        });
-        let items = diff.fresh.iter().filter_map(|(place, event)| {
-            let item = request.items.get(*place)?;
-            Some(new(event.clone(), Some(*place), content(*place, &item.hash)))
-        });
-        changed.into_iter().chain(items).collect()
     }
 
     /// Returns the ruling on an item; an error if the request must not be sent.

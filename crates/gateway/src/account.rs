@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use sha2::Sha256;
 
 use crate::identity::{EVERYBODY, Origin, hex};
-
-use crate::in_flight::CUT_OFF;
 use crate::telemetry::Outcome;
+
+/// The outcome of an exchange whose process was killed.
+pub(crate) const CUT_OFF: &str = "cut_off";
 
 /// The account of an exchange, filled while it is in flight.
 #[derive(Debug)]

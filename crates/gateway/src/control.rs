@@ -17,8 +17,7 @@ use crate::body::{self, AnswerBody};
 use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{KeyHash, credential};
-use crate::judges::Unavailable;
-use crate::sessions::unavailable;
+use crate::unavailable::Unavailable;
 use crate::waiting::{Answered, Waiting};
 
 /// The path prefix of these endpoints.
@@ -52,7 +51,7 @@ impl From<Unavailable> for ErrorResponse {
 /// Answers whether the gateway can record decisions.
 async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse> {
     let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
-    asked.map_err(unavailable)?;
+    asked.map_err(Unavailable::from)?;
     // While records cannot be written, nothing is forwarded.
     if gateway.metrics.unwritten.load(Ordering::Relaxed) > 0 {
         return Err(ErrorResponse::unavailable());

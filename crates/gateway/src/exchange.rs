@@ -28,9 +28,8 @@ use crate::body::{self, AnswerBody, Pieces};
 use crate::error_response::{EXCHANGE_HEADER, ErrorResponse, SESSION_NAME_HEADER};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, hex};
-use crate::in_flight::InFlight;
-use crate::judges::Unavailable;
 use crate::telemetry::Outcome;
+use crate::unavailable::Unavailable;
 use crate::upstream::{self, NoAnswer};
 
 /// How long to wait before a failed record is retried.
@@ -284,7 +283,10 @@ impl HttpExchange {
     /// before: the client is answered only after that.
     async fn ask_upstream(&mut self, bytes: Bytes) -> Result<Response<Incoming>, Stop> {
         let (gateway, account) = (Arc::clone(&self.gateway), Arc::clone(&self.account));
-        let begun = async move { InFlight::begin(&gateway, &account).await };
+        let begun = async move {
+            let policy = gateway.judges.active().fingerprint;
+            gateway.in_flight.begin(&gateway.sessions, &account, &policy).await
+        };
         let (begun, answered) = tokio::join!(begun, self.forward(bytes));
         begun?;
         answered

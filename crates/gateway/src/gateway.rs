@@ -11,7 +11,7 @@ use crate::identity::{EVERYBODY, Namer};
 use crate::in_flight::InFlight;
 use crate::judges::Judges;
 use crate::reload::{PolicySource, Reload};
-use crate::sessions::{Sessions, unavailable};
+use crate::sessions::Sessions;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics, Spans};
 use crate::upstream::Upstream;
@@ -73,6 +73,11 @@ impl Gateway {
         })
     }
 
+    /// Loads the policy again and activates it. Returns whether it has changed.
+    pub(crate) async fn reload(&self) -> Result<bool, StartError> {
+        self.reload.reload(&self.judges, &self.metrics, &self.journal).await
+    }
+
     /// Whether exchanges are recorded, in the ledger or in the journal.
     pub(crate) fn keeps_records(&self) -> bool {
         self.judges.ledger().is_some() || self.journal.is_kept()
@@ -91,7 +96,7 @@ fn naming_key(store: &dyn Store) -> Result<[u8; 32], StartError> {
         getrandom::fill(&mut key).map_err(|error| StartError::new(format!("no randomness: {error}")))?;
         match store.save(&[Change::put(KEY, ExpectedVersion::Absent, key.to_vec())]) {
             Ok(_) | Err(StoreError::Conflict { .. }) => {}
-            Err(error) => return Err(StartError::new(unavailable(error).reason)),
+            Err(error) => return Err(StartError::new(error.to_string())),
         }
     }
     Err(StartError::new("the key by which sessions are named cannot be kept"))

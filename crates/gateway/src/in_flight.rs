@@ -16,15 +16,12 @@ use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::account::Account;
-use crate::gateway::Gateway;
-use crate::judges::Unavailable;
-use crate::sessions::unavailable;
+use crate::account::{Account, CUT_OFF};
+use crate::judges::Judges;
+use crate::sessions::Sessions;
 use crate::start::StartError;
 use crate::tenant_store::escaped;
-
-/// The outcome of an exchange whose process was killed.
-pub(crate) const CUT_OFF: &str = "cut_off";
+use crate::unavailable::Unavailable;
 
 /// How often finished rows are deleted.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
@@ -76,31 +73,30 @@ impl InFlight {
 
     /// Returns the change that saves the row of an exchange, with the record for the case that it never ends; none if
     /// it has a row already, or there are no rows.
-    pub(crate) fn row(gateway: &Gateway, account: &Account) -> Result<Option<Change>, Unavailable> {
-        let in_flight = &gateway.in_flight;
-        let Some((place, _)) = &in_flight.place else { return Ok(None) };
+    pub(crate) fn row(&self, account: &Account, policy: &str) -> Result<Option<Change>, Unavailable> {
+        let Some((place, _)) = &self.place else { return Ok(None) };
         if account.in_flight.load(Ordering::Relaxed) != 0 {
             return Ok(None);
         }
-        let record = account.cut_off(&gateway.judges.active().fingerprint);
-        let row = Row { from: in_flight.from.load(Ordering::Relaxed), record };
+        let record = account.cut_off(policy);
+        let row = Row { from: self.from.load(Ordering::Relaxed), record };
         let value = serde_json::to_vec(&row).map_err(|error| Unavailable { reason: error.to_string() })?;
         Ok(Some(Change::put(format!("{place}{}", account.id), ExpectedVersion::Absent, value)))
     }
 
     /// Saves the row of an exchange.
-    pub(crate) async fn begin(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
-        let Some(row) = InFlight::row(gateway, account)? else { return Ok(()) };
-        let saved = gateway.sessions.blocking(move |store| store.save(&[row])).await?;
-        account.in_flight.store(saved.map_err(unavailable)?, Ordering::Relaxed);
+    pub(crate) async fn begin(&self, sessions: &Sessions, account: &Account, policy: &str) -> Result<(), Unavailable> {
+        let Some(row) = self.row(account, policy)? else { return Ok(()) };
+        let saved = sessions.blocking(move |store| store.save(&[row])).await?;
+        account.in_flight.store(saved?, Ordering::Relaxed);
         Ok(())
     }
 
     /// Looks up whether an exchange has a row, after a save with an unknown result.
-    pub(crate) async fn look_up(gateway: &Gateway, account: &Account) -> Result<(), Unavailable> {
-        let Some((place, _)) = &gateway.in_flight.place else { return Ok(()) };
+    pub(crate) async fn look_up(&self, sessions: &Sessions, account: &Account) -> Result<(), Unavailable> {
+        let Some((place, _)) = &self.place else { return Ok(()) };
         let key = format!("{place}{}", account.id);
-        let row = gateway.sessions.blocking(move |store| store.load(&key)).await?.map_err(unavailable)?;
+        let row = sessions.blocking(move |store| store.load(&key)).await??;
         account.in_flight.store(row.map_or(0, |row| row.version), Ordering::Relaxed);
         Ok(())
     }
@@ -111,30 +107,30 @@ impl InFlight {
     }
 
     /// Deletes finished rows from time to time.
-    pub(crate) async fn clean_up(gateway: &Gateway) {
+    pub(crate) async fn clean_up(&self, sessions: &Sessions) {
         loop {
             tokio::time::sleep(CLEANUP_INTERVAL).await;
-            gateway.in_flight.forget(gateway).await;
+            self.forget(sessions).await;
         }
     }
 
     /// Deletes finished rows. Rows that cannot be deleted now are deleted at the next start.
-    pub(crate) async fn forget(&self, gateway: &Gateway) {
+    pub(crate) async fn forget(&self, sessions: &Sessions) {
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
         let Some((place, reader)) = self.place.clone().filter(|_| !finished.is_empty()) else { return };
         let row =
             |(id, version): (String, u64)| Change::delete(format!("{place}{id}"), ExpectedVersion::Version(version));
         let changes: Vec<Change> = finished.into_iter().map(row).collect();
-        let forgotten = gateway.sessions.blocking(move |store| (store.save(&changes).is_ok(), reader.size().ok()));
+        let forgotten = sessions.blocking(move |store| (store.save(&changes).is_ok(), reader.size().ok()));
         if let Ok((_, Some(size))) = forgotten.await {
             self.from.store(size, Ordering::Relaxed);
         }
     }
 
     /// Writes a record for each exchange that an earlier process left without one. Returns how many there were.
-    pub(crate) async fn cut_off(gateway: &Gateway) -> Result<usize, Unavailable> {
-        let Some((place, reader)) = gateway.in_flight.place.clone() else { return Ok(0) };
-        let rows = gateway.sessions.blocking(move |store| left(store, &place)).await?.map_err(unavailable)?;
+    pub(crate) async fn cut_off(&self, sessions: &Sessions, judges: &Judges) -> Result<usize, Unavailable> {
+        let Some((place, reader)) = self.place.clone() else { return Ok(0) };
+        let rows = sessions.blocking(move |store| left(store, &place)).await??;
         let from = rows.iter().map(|(_, _, row)| row.from).min();
         let recorded = match from {
             Some(from) => tokio::task::spawn_blocking(move || recorded(&reader, from)).await,
@@ -144,11 +140,11 @@ impl InFlight {
         let mut count = 0;
         for (key, version, row) in rows {
             if !row.record.get("exchange").and_then(Value::as_str).is_some_and(|id| recorded.contains(id)) {
-                gateway.judges.note_late(row.record).await?;
+                judges.note_late(row.record).await?;
                 count += 1;
             }
             let gone = Change::delete(key, ExpectedVersion::Version(version));
-            gateway.sessions.blocking(move |store| store.save(&[gone])).await?.map_err(unavailable)?;
+            sessions.blocking(move |store| store.save(&[gone])).await??;
         }
         Ok(count)
     }

@@ -10,7 +10,6 @@ use lictor_event::Event;
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
 use lictor_ledger::Ledger;
-use lictor_logic::Time;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
 use lictor_warden::{Notice, RefusedInput, Warden, WardenAnswer, WardenError, WardenHandle};
@@ -19,18 +18,13 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::active_policy::ActivePolicy;
+use crate::clock::now;
 use crate::identity::EVERYBODY;
 use crate::sessions::MemorySave;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics};
 use crate::tenant_store::TenantStore;
-
-/// Nothing can be decided: the store or the ledger cannot be written.
-#[derive(Clone, Debug)]
-pub(crate) struct Unavailable {
-    /// The reason, for operators.
-    pub(crate) reason: String,
-}
+use crate::unavailable::Unavailable;
 
 /// Decisions that were saved together with the memory of the session.
 #[derive(Debug)]
@@ -222,9 +216,4 @@ impl Judges {
 fn judge(policy: &Policy) -> Result<Judge, StartError> {
     Judge::new(policy)
         .map_err(|problems| StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
-}
-
-/// Returns the time, in nanoseconds since 1970.
-pub(crate) fn now() -> Time {
-    Time(i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX))
 }

@@ -24,6 +24,7 @@
 mod account;
 mod active_policy;
 mod body;
+mod clock;
 mod config;
 mod control;
 mod drop_on_thread;
@@ -42,6 +43,7 @@ mod sessions;
 mod start;
 mod telemetry;
 mod tenant_store;
+mod unavailable;
 mod upstream;
 mod waiting;
 

@@ -5,14 +5,16 @@
 //! the policy that decided. Sessions keep their state of properties with the same formula.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lictor_policy::Policy;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use crate::gateway::Gateway;
+use crate::judges::Judges;
 use crate::start::StartError;
+use crate::telemetry::{Journal, Metrics};
 
 /// Loads the policy; returns an error if it is invalid.
 pub type PolicySource = Box<dyn Fn() -> Result<Policy, String> + Send + Sync>;
@@ -37,35 +39,39 @@ impl fmt::Debug for Reload {
     }
 }
 
-impl Gateway {
+impl Reload {
     /// Loads the policy again and activates it. Returns whether it has changed.
-    pub(crate) async fn reload(&self) -> Result<bool, StartError> {
-        let _turn = self.reload.turn.lock().await;
-        let changed = self.load_again().await;
+    pub(crate) async fn reload(
+        &self,
+        judges: &Judges,
+        metrics: &Arc<Metrics>,
+        journal: &Journal,
+    ) -> Result<bool, StartError> {
+        let _turn = self.turn.lock().await;
+        let changed = self.load_again(judges).await;
         match &changed {
             Ok(true) => {
-                self.metrics.reloads.fetch_add(1, Ordering::Relaxed);
-                let fingerprint = self.judges.active().fingerprint;
-                self.journal.say(&self.metrics, "policy", json!({"policy": &*fingerprint}));
+                metrics.reloads.fetch_add(1, Ordering::Relaxed);
+                journal.say(metrics, "policy", json!({"policy": &*judges.active().fingerprint}));
             }
             Ok(false) => {}
             Err(error) => {
-                self.metrics.reloads_refused.fetch_add(1, Ordering::Relaxed);
-                self.journal.say(&self.metrics, "policy_refused", json!({"error": error.to_string()}));
+                metrics.reloads_refused.fetch_add(1, Ordering::Relaxed);
+                journal.say(metrics, "policy_refused", json!({"error": error.to_string()}));
             }
         }
         changed
     }
 
-    async fn load_again(&self) -> Result<bool, StartError> {
-        let Some(source) = &self.reload.source else {
+    async fn load_again(&self, judges: &Judges) -> Result<bool, StartError> {
+        let Some(source) = &self.source else {
             return Err(StartError::new("this gateway was not told where its policy comes from"));
         };
         let policy = source().map_err(StartError::new)?;
-        if *policy.fingerprint() == *self.judges.active().fingerprint {
+        if *policy.fingerprint() == *judges.active().fingerprint {
             return Ok(false);
         }
-        self.judges.change_policy(&policy).await?;
+        judges.change_policy(&policy).await?;
         Ok(true)
     }
 }

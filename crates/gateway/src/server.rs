@@ -17,7 +17,6 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
 use crate::gateway::Gateway;
-use crate::in_flight::InFlight;
 use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
@@ -66,7 +65,8 @@ impl Server {
         let address = listener.local_addr().map_err(cannot)?;
         let opened = tokio::task::spawn_blocking(move || Gateway::new(config, foundation, source, journal)).await;
         let gateway = Arc::new(opened.map_err(|_| StartError::new("the gateway failed while it opened its store"))??);
-        let cut_off = InFlight::cut_off(&gateway).await.map_err(|unavailable| StartError::new(unavailable.reason))?;
+        let cut_off = gateway.in_flight.cut_off(&gateway.sessions, &gateway.judges).await;
+        let cut_off = cut_off.map_err(|unavailable| StartError::new(unavailable.reason))?;
         if cut_off > 0 {
             gateway.journal.say(&gateway.metrics, "cut_off", json!({"exchanges": cut_off}));
         }
@@ -96,7 +96,7 @@ impl Server {
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
         let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
         let shared = Arc::clone(&gateway);
-        let tidying = tokio::spawn(async move { InFlight::clean_up(&shared).await });
+        let tidying = tokio::spawn(async move { shared.in_flight.clean_up(&shared.sessions).await });
         stop.await;
         sweeping.abort();
         tidying.abort();
@@ -109,7 +109,7 @@ impl Server {
             }
         });
         let left = drained.await.err().map(|_| gateway.metrics.in_flight.load(Ordering::Relaxed));
-        gateway.in_flight.forget(&gateway).await;
+        gateway.in_flight.forget(&gateway.sessions).await;
         accepting.abort();
         gateway.journal.say(&gateway.metrics, "stopped", json!({"cut_off": left.unwrap_or(0)}));
         let shared = Arc::clone(&gateway);

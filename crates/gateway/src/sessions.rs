@@ -15,8 +15,9 @@ use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::judges::{Unavailable, now};
+use crate::clock::now;
 use crate::tenant_store::{escaped, prefix};
+use crate::unavailable::Unavailable;
 use memory_cache::MemoryCache;
 
 /// The prefix of a tenant's memories in the store, and how many keys are read at once.
@@ -132,7 +133,7 @@ impl Sessions {
     pub(crate) async fn load_fresh(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
         let cached = self.cache().get(session);
         let key = key(tenant, session);
-        let stored = self.blocking(move |store| store.load(&key)).await?.map_err(unavailable)?;
+        let stored = self.blocking(move |store| store.load(&key)).await??;
         let Some(stored) = stored else {
             self.cache().remove(session);
             return Ok(StoredMemory::default());
@@ -173,7 +174,7 @@ impl Sessions {
                 Ok(Some(saved))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
-            Err(error) => Err(unavailable(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -245,7 +246,7 @@ impl Sessions {
             let (mut last, mut swept) = (None, 0);
             loop {
                 let keys = store.keys(&prefix, last.as_deref(), KEYS_AT_ONCE)?;
-                let Some(end) = keys.last() else { return Ok(swept) };
+                let Some(end) = keys.last() else { return Ok::<_, StoreError>(swept) };
                 last = Some(end.clone());
                 for key in keys {
                     let Some(stored) = store.load(&key)? else { continue };
@@ -259,7 +260,7 @@ impl Sessions {
                 }
             }
         });
-        swept.await?.map_err(unavailable)
+        Ok(swept.await??)
     }
 
     /// Calls the store; on a blocking thread if the store may block.
@@ -282,10 +283,6 @@ impl Sessions {
         let asked = tokio::task::spawn_blocking(move || ask(&*store)).await;
         asked.map_err(|_| Unavailable { reason: "the store failed".to_owned() })
     }
-}
-
-pub(crate) fn unavailable(error: StoreError) -> Unavailable {
-    Unavailable { reason: error.to_string() }
 }
 
 fn key(tenant: &str, session: &str) -> String {

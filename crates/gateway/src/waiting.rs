@@ -8,10 +8,10 @@ use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::clock::now;
 use crate::gateway::Gateway;
 use crate::identity::{Namer, hex};
-use crate::judges::{Unavailable, now};
-use crate::sessions::unavailable;
+use crate::unavailable::Unavailable;
 
 const PREFIX: &str = "gateway/waiting/";
 
@@ -68,7 +68,7 @@ impl Waiting {
         let value = serde_json::to_vec(self).map_err(|error| Unavailable { reason: error.to_string() })?;
         let by_call = gateway.config.limits.approval.is_zero().then(|| self.by_call(&gateway.namer));
         let kept = gateway.sessions.blocking(move |store| keep(store, token, &value, by_call.as_deref()));
-        kept.await?.map_err(unavailable)
+        kept.await?.map_err(Unavailable::from)
     }
 
     /// Returns the key that holds the approval id of this call.
@@ -82,7 +82,7 @@ impl Waiting {
             return Ok(None);
         }
         let key = format!("{PREFIX}{token}");
-        let stored = gateway.sessions.blocking(move |store| store.load(&key)).await?.map_err(unavailable)?;
+        let stored = gateway.sessions.blocking(move |store| store.load(&key)).await??;
         Ok(stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()))
     }
 
@@ -100,9 +100,9 @@ impl Waiting {
                     Err(_) => drop(forget(store, &key, None)),
                 }
             }
-            Ok(listed)
+            Ok::<_, StoreError>(listed)
         });
-        let listed = listed.await?.map_err(unavailable)?;
+        let listed = listed.await??;
         let shown = listed.into_iter().filter_map(|(key, waiting)| {
             let Waiting { tenant, session, tool, args, until, properties, .. } = waiting;
             let id = key.strip_prefix(PREFIX)?;
@@ -166,7 +166,7 @@ impl Waiting {
 
     async fn forget(&self, gateway: &Gateway, token: &str) -> Result<(), Unavailable> {
         let (key, by_call) = (format!("{PREFIX}{token}"), self.by_call(&gateway.namer));
-        gateway.sessions.blocking(move |store| forget(store, &key, Some(&by_call))).await?.map_err(unavailable)
+        gateway.sessions.blocking(move |store| forget(store, &key, Some(&by_call))).await?.map_err(Unavailable::from)
     }
 }
 

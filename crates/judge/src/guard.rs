@@ -24,12 +24,12 @@ use std::sync::Arc;
 use lictor_logic::{Span, Time};
 
 use crate::Judge;
+pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal};
 use crate::finding::Finding;
 pub use crate::label::person;
 use crate::observer::{Feed, Observed};
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
-pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal};
 use lictor_event::annotator::Annotators;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};

@@ -1,6 +1,6 @@
-"""A client of Anthropic, guarded and streamed: a call is held until it is whole and decided.
+"""A guarded client of Anthropic, streamed: a call is buffered until it is complete and decided.
 
-Run it with `python anthropic_client.py`. The model is scripted; take your own by leaving `base_url` away.
+Run it with `python anthropic_client.py`. The model is scripted; omit `base_url` to use your own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OFFERED: List[Any] = [{"name": name, "input_schema": {"type": "object", "propert
 
 
 def run(client: anthropic.Anthropic, ask: str) -> str:
-    """An agent: the model is asked until it calls no tool any more. Gives what it said last."""
+    """Runs an agent until the model calls no more tools. Returns its last text."""
     messages: List[Any] = [{"role": "user", "content": ask}]
     while True:
         with client.messages.stream(model="m", max_tokens=100, messages=messages, tools=OFFERED) as stream:

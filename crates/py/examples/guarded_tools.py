@@ -1,4 +1,4 @@
-"""Tools under guard, without any framework. Run it with `python guarded_tools.py`."""
+"""Guarded tools, without any framework. Run it with `python guarded_tools.py`."""
 
 from __future__ import annotations
 

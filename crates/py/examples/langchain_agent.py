@@ -1,6 +1,6 @@
 """An agent of LangChain, and a graph of LangGraph, with guarded tools. Run it with `python langchain_agent.py`.
 
-The model is scripted; any chat model of LangChain takes its place.
+The model is scripted; use any chat model of LangChain instead.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Scripted(GenericFakeChatModel):
 
 
 def agent(guard: lictor.Guard) -> List[ToolMessage]:
-    """What the tools of an agent answered, as the model saw it."""
+    """Returns the answers of an agent's tools, as the model saw them."""
     turns = [AIMessage(content="", tool_calls=[call]) for call in CALLS] + [AIMessage(content="Done.")]
     built = create_agent(Scripted(messages=iter(turns)), TOOLS, middleware=[GuardMiddleware(guard)])
     done = built.invoke({"messages": [HumanMessage(content="Where is my teapot?")]})
@@ -66,7 +66,7 @@ def agent(guard: lictor.Guard) -> List[ToolMessage]:
 
 
 def graph(guard: lictor.Guard) -> List[ToolMessage]:
-    """The same for a node of a graph that is built by hand."""
+    """Returns the answers for a node of a graph that is built by hand."""
     builder = StateGraph(MessagesState)
     builder.add_node("tools", ToolNode(TOOLS, **tool_node_hooks(guard)))
     builder.add_edge(START, "tools")

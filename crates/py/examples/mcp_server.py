@@ -49,7 +49,7 @@ async def calls() -> List[Any]:
 
 
 def main() -> List[Any]:
-    """What the client got."""
+    """Returns the results that the client got."""
     results = asyncio.run(calls())
     print("\n".join([*ENTERED, *(result.content[0].text for result in results)]))
     return results

@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK with guarded tools. Run it with `python openai_agents_agent.py`.
 
-The model is scripted; take your own by leaving `model` away.
+The model is scripted; omit `model` to use your own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SCRIPT: List[Any] = [
 
 
 def main() -> List[str]:
-    """What the tools answered, as the model saw it."""
+    """Returns the answers of the tools, as the model saw them."""
     set_tracing_disabled(True)
     guard = lictor.Guard(Path(__file__).with_name("shop.yaml"))
     with scripted_model(SCRIPT) as model:

@@ -1,6 +1,6 @@
-"""A client of OpenAI, guarded: what the policy forbids never reaches the agent.
+"""A guarded client of OpenAI: calls that the policy forbids never reach the agent.
 
-Run it with `python openai_client.py`. The model is scripted; take your own by leaving `base_url` away.
+Run it with `python openai_client.py`. The model is scripted; omit `base_url` to use your own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OFFERED: List[Any] = [
 
 
 def run(client: openai.OpenAI, ask: str) -> List[str]:
-    """An agent: the model is asked until it calls no tool any more. Gives what the model said, as the agent saw it."""
+    """Runs an agent until the model calls no more tools. Returns the replies as the agent saw them."""
     messages: List[Any] = [{"role": "user", "content": ask}]
     said = []
     while True:

@@ -1,7 +1,7 @@
-"""A model that says what its script says, over the interfaces of the vendors, on loopback.
+"""A model that plays a script over the interfaces of the vendors, on loopback.
 
-So the examples run anywhere, and do the same every time. Each request takes the next turn of the script: a text, or calls
-of tools as pairs of a name and arguments.
+So the examples run anywhere, and do the same every time. Each request takes the next turn of the script: a text, or
+tool calls as pairs of a name and arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ScriptedModel:
         self.url = ""
 
     def next(self, request: Dict[str, Any]) -> Tuple[str, List[Dict[str, Any]]]:
-        """The text of the next turn, and its calls."""
+        """Returns the text of the next turn, and its calls."""
         self.requests.append(request)
         turn: Turn = self.turns.pop(0) if self.turns else "That is all."
         if isinstance(turn, str):
@@ -56,7 +56,7 @@ def scripted_model(turns: Sequence[Turn]) -> Iterator[ScriptedModel]:
             self.wfile.write(body.encode())
 
         def log_message(self, *_: Any) -> None:
-            """Nothing is said."""
+            """Logs nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
     model.url = f"http://127.0.0.1:{server.server_port}"

@@ -1,6 +1,6 @@
 """An agent of smolagents with guarded tools. Run it with `python smolagents_agent.py`.
 
-The model is scripted; any model of smolagents takes its place.
+The model is scripted; use any model of smolagents instead.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SCRIPT: List[Any] = [
 
 
 def main() -> str:
-    """All that the model was told, in its last request."""
+    """Returns the last request to the model, with all messages."""
     guard = lictor.Guard(Path(__file__).with_name("shop.yaml"))
     with scripted_model(SCRIPT) as model:
         agent = ToolCallingAgent(

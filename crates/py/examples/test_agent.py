@@ -11,7 +11,7 @@ POLICY = Path(__file__).with_name("shop.yaml")
 
 
 def run_my_agent(approved: bool) -> List[Dict[str, Any]]:
-    """Stands for an agent that leaves a trace."""
+    """Returns the trace of an agent."""
     approval: List[Dict[str, Any]] = [{"kind": "approval"}] if approved else []
     return [*approval, {"kind": "tool_call", "tool": "refund", "args": {"order": "A1"}}]
 

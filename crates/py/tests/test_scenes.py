@@ -1,4 +1,4 @@
-"""The scenes of `lictor-exchange` with a guarded transport: the same files that the gateway and the native driver play."""
+"""The scenes of `lictor-exchange` with a guarded transport: the files that the gateway and the native driver play."""
 
 from __future__ import annotations
 

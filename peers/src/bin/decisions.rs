@@ -1,10 +1,10 @@
-//! What one decision costs: Lictor, a Rego engine and Dogwood's engine on the same policies and the same traces, in one
-//! run.
+//! The cost of one decision: Lictor, a Rego engine and Dogwood's engine on the same policies and the same traces, in
+//! one run.
 //!
-//! Every engine starts with an empty history and is given the events one after the other; a figure is the whole time
-//! divided by the events, the best of some rounds. The Rego engine has no memory: it is asked once, at the end, for the
-//! verdicts on all events, and about a short trace, both of which flatter it: a guard would have to ask at every event, about
-//! ever longer ones.
+//! Every engine starts with an empty history and gets the events one after the other; a figure is the whole time
+//! divided by the events, in the best round. The Rego engine has no memory: it computes the verdicts on all events
+//! once, at the end, of a short trace. Both flatter it: a guard would have to ask at every event, about ever longer
+//! traces.
 
 use std::error::Error;
 use std::time::Instant;
@@ -16,15 +16,15 @@ use lictor::session::Session;
 use lictor_peers::random::Random;
 use lictor_peers::{dogwood, rego};
 
-/// Events in a trace: what the slower engines finish in seconds.
+/// Events in a trace: as many as the slower engines finish in seconds.
 const EVENTS: usize = 150;
-/// Of those, what the Rego engine is given: its time grows with a high power of the length.
+/// Events for the Rego engine: its time grows with a high power of the length.
 const FEW: usize = 12;
 const ROUNDS: usize = 3;
 
 /// A policy, and an event of its trace.
 struct Workload {
-    /// Its name among the ratios.
+    /// Its name in ratios.
     name: &'static str,
     title: &'static str,
     policy: &'static str,
@@ -113,12 +113,12 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The shortest of some rounds, in seconds.
+/// Returns the shortest of several rounds, in seconds.
 fn best(mut round: impl FnMut() -> Result<f64, String>) -> Result<f64, String> {
     (0..ROUNDS).try_fold(f64::INFINITY, |best, _| Ok(best.min(round()?)))
 }
 
-/// Decides on every event: says what it would break, with witnesses, and makes it part of the session.
+/// Decides on every event: finds what it would break, with witnesses, and makes it part of the session.
 fn lictor(policy: &str, events: &[Event]) -> Result<f64, String> {
     let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;

@@ -1,6 +1,6 @@
-//! Dogwood's regression cases: policies, logs, and the decisions that its own engine must come to.
+//! Dogwood's regression cases: policies, logs, and the decisions that its own engine must reach.
 //!
-//! They are read where cargo keeps the sources of the crate, and never copied.
+//! They are read from cargo's copy of the crate's sources, and never copied.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub const FOLDERS: [&str; 6] = [
 /// A case: a policy with its schemas, and logs with the decisions on them.
 #[derive(Clone, Debug)]
 pub struct DogwoodCase {
-    /// The folder it is in, and its name.
+    /// Its folder and its name.
     pub name: String,
     given: PolicyFiles,
     logs: Vec<(PolicyText, PolicyText)>,
@@ -38,21 +38,21 @@ pub struct DogwoodCase {
     pub action_schema: String,
 }
 
-/// What became of a case.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every decision on every log is the expected one; so many there were.
+    /// Every decision on every log is the expected one; the number of decisions.
     Reproduced(usize),
-    /// It was refused, for this reason and with this message.
+    /// The import refused it: the code of the reason, and the message.
     Refused(String, String),
     /// A decision differs.
     Disagrees(String),
 }
 
-/// Where the sources of the crate are.
+/// Returns the folder of the crate's sources.
 pub fn sources() -> Result<PathBuf, String> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-    // The build downloaded the packages of this platform only. Without the filter cargo asks for those of every platform.
+    // The build downloaded the packages of this platform only. Without the filter cargo needs those of every platform.
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &platform()?, "--manifest-path"])
         .arg(&manifest)
@@ -66,7 +66,7 @@ pub fn sources() -> Result<PathBuf, String> {
     Path::new(path).parent().map(Path::to_owned).ok_or_else(|| format!("{path} is in no folder"))
 }
 
-/// The platform that cargo builds for, as it names it.
+/// Returns the name of the platform that cargo builds for.
 fn platform() -> Result<String, String> {
     let output = Command::new(env!("CARGO")).arg("-vV").output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -74,7 +74,7 @@ fn platform() -> Result<String, String> {
     host.map(str::to_owned).ok_or_else(|| format!("`cargo -vV` names no host: {text}"))
 }
 
-/// All cases that Dogwood passes.
+/// Returns all cases that Dogwood passes.
 pub fn cases() -> Result<Vec<DogwoodCase>, String> {
     let tests = sources()?.join("tests");
     let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
@@ -102,7 +102,7 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         Some(PolicyText::new(&format!("{name}/{file}"), &text))
     };
-    // A case is numbered throughout: policy_1.dw, policy_2.dw, …
+    // The files of a case are numbered: policy_1.dw, policy_2.dw, …
     let policies: Vec<PolicyText> = (1..).map_while(|number| source(&format!("policy_{number}.dw"))).collect();
     let log =
         |number: usize| Some((source(&format!("trace_{number}.log"))?, source(&format!("expected_{number}.out"))?));
@@ -122,7 +122,7 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
 }
 
 impl DogwoodCase {
-    /// Carries the case over, judges its logs and compares.
+    /// Imports the case, judges its logs and compares the decisions.
     pub fn run(&self) -> Outcome {
         let imported = match ImportedPolicy::new("dogwood", &self.given) {
             Ok(imported) => imported,
@@ -155,7 +155,7 @@ impl DogwoodCase {
     }
 }
 
-/// Whether each event breaks nothing.
+/// Returns for each event whether it breaks no property.
 fn decide(policy: &str, lines: &[&str]) -> Result<Vec<bool>, String> {
     let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
@@ -169,7 +169,7 @@ fn decide(policy: &str, lines: &[&str]) -> Result<Vec<bool>, String> {
     Ok(permitted)
 }
 
-/// `@20 (time point 10): true`: the number of the event, and whether it is permitted.
+/// Parses `@20 (time point 10): true`: the number of the event, and whether it is permitted.
 fn decision(line: &str) -> Option<(usize, bool)> {
     let (_, rest) = line.split_once("(time point ")?;
     let (place, verdict) = rest.split_once("): ")?;

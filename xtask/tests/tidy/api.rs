@@ -1,6 +1,6 @@
-//! The public items of the library, compared with a list on record: a change of the interface is seen in review.
+//! Compares the public items of the library with a list on record, so that a change of the interface shows in review.
 //!
-//! The compiler refuses `pub` where an item cannot be reached from outside, so every `pub` of a library is its interface.
+//! The compiler refuses `pub` on items that cannot be reached from outside, so every `pub` of a library is public API.
 //! `LICTOR_BLESS=1 cargo test -p xtask --test tidy public_api` writes the list; read the difference before you keep it.
 
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ fn public_api_is_the_one_on_record() {
     );
 }
 
-/// The public items of a source: kind and name.
+/// Returns the public items of a source: kind and name.
 fn public_items(code: &str) -> Vec<String> {
     let kinds = ["const fn", "async fn", "fn", "struct", "enum", "trait", "type", "const", "static", "mod"];
     let item = |line: &str| {

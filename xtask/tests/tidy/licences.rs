@@ -28,7 +28,7 @@ fn licences_of_dependencies_are_allowed() {
     }));
 }
 
-/// What a call of cargo prints.
+/// Returns the output of a call of cargo.
 fn output(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(env!("CARGO")).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output();
     let output = output.map_err(|error| error.to_string())?;
@@ -38,14 +38,14 @@ fn output(arguments: &[&str]) -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// The licences that deny.toml allows.
+/// Returns the licences that deny.toml allows.
 fn allowed(deny: &str) -> Option<Vec<String>> {
     let deny: Table = deny.parse().ok()?;
     let list = deny.get("licenses")?.get("allow")?.as_array()?;
     list.iter().map(|licence| licence.as_str().map(str::to_owned)).collect()
 }
 
-/// Whether an SPDX expression can be satisfied by allowed licences. A slash is how `OR` was written before.
+/// Whether allowed licences satisfy an SPDX expression. A slash is an older spelling of `OR`.
 fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -53,7 +53,7 @@ fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     alternatives(&mut rest, allowed) == Some(true) && rest.is_empty()
 }
 
-/// `a OR b OR …`; `None` if this is no expression.
+/// Parses `a OR b OR …`; `None` if this is no expression.
 fn alternatives(words: &mut &[&str], allowed: &[String]) -> Option<bool> {
     let mut any = all(words, allowed)?;
     while let ["OR", rest @ ..] = *words {
@@ -63,7 +63,7 @@ fn alternatives(words: &mut &[&str], allowed: &[String]) -> Option<bool> {
     Some(any)
 }
 
-/// `a AND b AND …`, which binds tighter.
+/// Parses `a AND b AND …`, which binds tighter.
 fn all(words: &mut &[&str], allowed: &[String]) -> Option<bool> {
     let mut all = licence(words, allowed)?;
     while let ["AND", rest @ ..] = *words {

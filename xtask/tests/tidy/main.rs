@@ -1,7 +1,7 @@
-//! What the compiler cannot keep, kept by tests: the shape of the tree, the words, the directions between crates.
+//! Tests of rules that the compiler cannot check: the layout of the tree, the words, the layers of crates.
 //!
-//! Each test collects everything that is wrong and names the place and the way out. The habits themselves are
-//! explained in STYLE.md and ARCHITECTURE.md; this is where they are decided.
+//! Each test collects all complaints, with the place and the way out. STYLE.md and ARCHITECTURE.md explain the rules;
+//! these tests enforce them.
 
 mod api;
 mod licences;
@@ -17,8 +17,7 @@ use toml::{Table, Value};
 use crate::source::{code_of, declared_names, identifiers, lines_without_tests, std_paths, without_tests, words};
 use crate::tree::{File, Tree};
 
-/// Which crates of the workspace the code of each crate may depend on. Tests may use more, as long as no crate depends on
-/// itself that way.
+/// The crates of the workspace that each crate may depend on. Tests may use more, as long as there is no cycle.
 const EDGES: [(&str, &[&str]); 23] = [
     ("lictor-logic", &[]),
     ("lictor-json", &[]),
@@ -119,7 +118,7 @@ const EDGES: [(&str, &[&str]); 23] = [
     ("xtask", &[]),
 ];
 
-/// Names for files that say nothing about what is inside.
+/// Generic names, which say nothing about the content of a file.
 const DRAWERS: [&str; 4] = ["util", "helper", "common", "misc"];
 
 /// Words that name no idea of ours, or name one that has its own word in the glossary.
@@ -137,10 +136,10 @@ const OUTSIDE: [&str; 7] = ["env", "fs", "io", "net", "os", "process", "thread"]
 const IMPURE: [&str; 9] =
     ["SystemTime", "Instant", "tokio", "async", "println", "eprintln", "print", "eprint", "serde_json"];
 
-/// What formulas are used for; the logic does not know.
+/// Words about the use of formulas, which the logic must not know.
 const FOREIGN: [&str; 4] = ["agent", "llm", "gdpr", "tool_call"];
 
-/// Fails with all complaints, one a line.
+/// Fails with all complaints, one per line.
 fn expect_none(complaints: impl IntoIterator<Item = String>) {
     let complaints: Vec<String> = complaints.into_iter().collect();
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
@@ -217,7 +216,7 @@ fn logic_crate_does_no_io() {
     }));
 }
 
-/// What in a source reaches outside the program or knows what formulas are used for.
+/// Returns the identifiers of a source that reach outside the program or are about the use of formulas, with lines.
 fn impurities(source: &str) -> Vec<(usize, String)> {
     let code = without_tests(&code_of(source));
     let outside = std_paths(&code).into_iter().filter(|(_, name)| OUTSIDE.contains(name));
@@ -287,13 +286,13 @@ fn crate_dependencies_follow_the_layers() {
     }));
 }
 
-/// Whether a crate is another, or may depend on it by way of others.
+/// Whether a crate is the other one, or may depend on it, directly or not.
 fn reaches(from: &str, to: &str) -> bool {
     let direct = EDGES.iter().find(|(name, _)| *name == from).map_or(&[][..], |(_, allowed)| allowed);
     from == to || direct.iter().any(|next| reaches(next, to))
 }
 
-/// The packages named in a manifest's dependency tables of these names, for any target.
+/// Returns the packages in a manifest's dependency tables of these names, for any target.
 fn dependencies_of(manifest: &Table, tables: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (key, value) in manifest {
@@ -375,7 +374,7 @@ fn texts_contain_no_machine_paths() {
     }));
 }
 
-/// Is there an absolute path into somebody's own folders?
+/// Whether a line contains an absolute path that exists only on one machine, such as into a home folder.
 fn names_a_machine(line: &str) -> bool {
     let inside_a_path = |c: char| c.is_alphanumeric() || "_.-~/}>*".contains(c);
     ["root", "home", "Users", "work", "workspace", "tmp", "mnt", "builds"].iter().any(|folder| {

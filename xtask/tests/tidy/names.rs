@@ -24,7 +24,7 @@ fn public_type_name_occurs_once_in_workspace() {
     }));
 }
 
-/// The public types that a source declares, with their lines.
+/// Returns the public types that a source declares, with their lines.
 fn public_types(code: &str) -> Vec<(usize, &str)> {
     let declared = |line: &'_ str| -> Option<usize> {
         ["pub struct ", "pub enum ", "pub trait ", "pub type ", "pub union "]
@@ -56,7 +56,7 @@ fn test_names_have_at_most_eight_words() {
     }));
 }
 
-/// The names of test functions, with their lines.
+/// Returns the names of test functions, with their lines.
 fn test_names(source: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = source.lines().collect();
     let is_mark = |line: &str| matches!(line.trim(), "#[test]" | "#[tokio::test]");

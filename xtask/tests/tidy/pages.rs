@@ -1,4 +1,4 @@
-//! Pages that speak of the tree must speak of all of it: root entries, crates, modules, dependencies, links.
+//! Pages about the tree must be complete: root entries, crates, modules, dependencies, links.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
 
-/// The lines below a heading, up to the next one of the same or a higher level.
+/// Returns the lines below a heading, up to the next one of the same or a higher level.
 fn section<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
     let level = heading.chars().take_while(|&c| c == '#').count();
     let ends = |line: &&str| line.starts_with('#') && line.chars().take_while(|&c| c == '#').count() <= level;
     page.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !ends(line)).collect()
 }
 
-/// The first name in backticks of every table row that begins with one.
+/// Returns the first name in backticks of every table row that begins with one.
 fn rows<'a>(lines: &[&'a str]) -> Vec<(&'a str, &'a str)> {
     let row = |line: &&'a str| Some((line.strip_prefix("| `")?.split('`').next()?, *line));
     lines.iter().filter_map(row).collect()
@@ -68,7 +68,7 @@ fn map_names_every_crate_and_logic_module() {
 fn map_gives_reason_for_every_dependency() {
     let tree = Tree::read().unwrap();
     let section = section(tree.text(MAP), "## Dependencies");
-    // What is there for one reason may stand in one row.
+    // Dependencies with the same reason may share a row.
     let first_cells = section.iter().filter_map(|row| row.strip_prefix("| ")?.split(" | ").next());
     let named: BTreeSet<&str> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     let manifest: Table = tree.text("Cargo.toml").parse().unwrap();
@@ -101,7 +101,7 @@ fn page_links_are_not_broken() {
     }));
 }
 
-/// The targets of a page's links that are files.
+/// Returns the targets of a page's links that are files.
 fn local_links(page: &str) -> Vec<&str> {
     let mut links = Vec::new();
     let mut fenced = false;
@@ -109,7 +109,7 @@ fn local_links(page: &str) -> Vec<&str> {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         }
-        // What stands between backticks is code: `sum[0,24h](a: pays(a))` is no link.
+        // Text between backticks is code: `sum[0,24h](a: pays(a))` is no link.
         let is_code = |index: usize| line[..index].matches('`').count() % 2 == 1;
         for (index, open) in line.match_indices("](").filter(|(index, _)| !fenced && !is_code(*index)) {
             let target = line[index + open.len()..].split(')').next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Reads Rust source just well enough to tell code from comments, strings and tests.
+//! Separates code from comments, strings and tests in Rust source, without a full parser.
 
 use std::ops::Range;
 
-/// The source with every comment and every literal blanked out; lines stay where they are.
+/// Returns the source with every comment and every literal blanked out; line numbers stay the same.
 pub(crate) fn code_of(source: &str) -> String {
     let source: Vec<char> = source.chars().collect();
     let mut code = String::with_capacity(source.len());
@@ -21,7 +21,7 @@ pub(crate) fn code_of(source: &str) -> String {
     code
 }
 
-/// Where the comment or literal that begins here ends; `at` itself if none does.
+/// Returns the end of the comment or literal that begins at `at`; `at` itself if none does.
 fn end_of_blank(source: &[char], at: usize) -> usize {
     let char_at = |index: usize| source.get(index).copied().unwrap_or('\0');
     let find = |from: usize, end: &[char]| {
@@ -63,7 +63,7 @@ fn end_of_blank(source: &[char], at: usize) -> usize {
     }
 }
 
-/// Where tests stand in code: every item behind `#[cfg(test)]`.
+/// Returns the ranges of tests in code: every item after `#[cfg(test)]`.
 pub(crate) fn tests_of(code: &str) -> Vec<Range<usize>> {
     const MARK: &str = "#[cfg(test)]";
     let mut ranges: Vec<Range<usize>> = Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn tests_of(code: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Where the item that begins here ends: at its `;`, or at the brace that closes it.
+/// Returns the end of the item that begins at `start`: its `;`, or the brace that closes it.
 fn end_of_item(code: &str, start: usize) -> usize {
     let (mut braces, mut others) = (0, 0);
     let is_use = code[start..].trim_start().starts_with("use ");
@@ -94,7 +94,7 @@ fn end_of_item(code: &str, start: usize) -> usize {
     code.len()
 }
 
-/// The code without its tests; lines stay where they are.
+/// Returns the code without its tests; line numbers stay the same.
 pub(crate) fn without_tests(code: &str) -> String {
     let mut rest = code.to_string();
     for range in tests_of(code) {
@@ -106,14 +106,14 @@ pub(crate) fn without_tests(code: &str) -> String {
     rest
 }
 
-/// How many lines of a source are not tests.
+/// Counts the lines of a source that are not tests.
 pub(crate) fn lines_without_tests(source: &str) -> usize {
     let code = code_of(source);
     let tests: usize = tests_of(&code).iter().map(|range| code[range.clone()].lines().count()).sum();
     source.lines().count().saturating_sub(tests)
 }
 
-/// Every identifier and keyword with its line, from 1.
+/// Returns every identifier and keyword with its line, from 1.
 pub(crate) fn identifiers(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.lines().enumerate().flat_map(|(index, line)| {
         let words = line.split(|c| !is_word(c)).filter(|word| word.starts_with(|c: char| !c.is_ascii_digit()));
@@ -121,7 +121,7 @@ pub(crate) fn identifiers(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Every name given to a type, a trait or a module, with its line.
+/// Returns the names of types, traits and modules, with their lines.
 pub(crate) fn declared_names(code: &str) -> Vec<(usize, &str)> {
     const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "type", "mod"];
     let words: Vec<(usize, &str)> = identifiers(code).collect();
@@ -129,7 +129,7 @@ pub(crate) fn declared_names(code: &str) -> Vec<(usize, &str)> {
     pairs.map(|pair| pair[1]).collect()
 }
 
-/// The words of an identifier in lower case: `TraceSpec` and `trace_spec` both have `trace` and `spec`.
+/// Returns the words of an identifier in lower case: `TraceSpec` and `trace_spec` both have `trace` and `spec`.
 pub(crate) fn words(identifier: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -146,7 +146,7 @@ pub(crate) fn words(identifier: &str) -> Vec<String> {
     words
 }
 
-/// The paths `std::x` that code names, also within `use std::{…}`, with their lines.
+/// Returns the paths `std::x` in code, also within `use std::{…}`, with their lines.
 pub(crate) fn std_paths(code: &str) -> Vec<(usize, &str)> {
     let mut paths = Vec::new();
     for (start, _) in code.match_indices("std::") {

@@ -1,7 +1,7 @@
 //! The files of the repository, as the tidy tests see them.
 //!
-//! Git names them where it can, together with new files that it does not ignore, so that a file is looked at before it
-//! is committed. Without git (an unpacked archive) the folders are walked, leaving out what builds leave behind.
+//! Git lists them, with new files that it does not ignore, so that a file is checked before it is committed. Without
+//! git (an unpacked archive) the folders are walked, without those that builds create.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Its name without folders.
+    /// Returns its name without folders.
     pub(crate) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// What follows the last dot of its name; empty if there is none.
+    /// Returns its extension; empty if there is none.
     pub(crate) fn extension(&self) -> &str {
         self.name().rsplit_once('.').map_or("", |(_, extension)| extension)
     }
@@ -51,7 +51,7 @@ impl Tree {
         let mut files = Vec::new();
         for path in paths {
             let full = root.join(&path);
-            // Git still names a file that was deleted a moment ago.
+            // Git also lists a tracked file that was just deleted.
             if !full.is_file() {
                 continue;
             }
@@ -63,17 +63,17 @@ impl Tree {
         Ok(Tree { root, files })
     }
 
-    /// The text of a file; empty if there is none.
+    /// Returns the text of a file; empty if there is none.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.files.iter().find(|file| file.path == path).map_or("", |file| &file.text)
     }
 
-    /// The Rust sources.
+    /// Returns the Rust sources.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.extension() == "rs")
     }
 
-    /// The manifests of the workspace's crates, each with its folder.
+    /// Returns the manifests of the workspace's crates, each with its folder.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&str, &File)> {
         self.files.iter().filter_map(|file| {
             let folder = file.path.strip_suffix("/Cargo.toml")?;

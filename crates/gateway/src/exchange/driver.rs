@@ -27,11 +27,11 @@ use tokio::time::Instant;
 
 use super::{HttpExchange, Stop};
 use crate::body::{self, Unread};
+use crate::clock::now;
 use crate::error_response::ErrorResponse;
-use crate::in_flight::InFlight;
-use crate::judges::{Unavailable, now};
 use crate::sessions::{StoredMemory, Turn};
 use crate::telemetry::{Outcome, Span};
+use crate::unavailable::Unavailable;
 use crate::upstream;
 use crate::waiting::Waiting;
 
@@ -237,7 +237,7 @@ impl HttpExchange {
         if is_request && driver.memory.is_new() {
             gateway.metrics.sessions_begun.fetch_add(1, Ordering::Relaxed);
         }
-        let row = InFlight::row(gateway, &self.account)?;
+        let row = gateway.in_flight.row(&self.account, &gateway.judges.active().fingerprint)?;
         let has_row = row.is_some();
         let save = Arc::new(gateway.sessions.saving(session, &driver.memory, next, row));
         let decided = match gateway.judges.decide_saving(tenant, events, &save).await {
@@ -248,7 +248,7 @@ impl HttpExchange {
             }
             // The memory is rolled back, so that a retry finds the same state.
             Err(unavailable) => {
-                InFlight::look_up(gateway, &self.account).await?;
+                gateway.in_flight.look_up(&gateway.sessions, &self.account).await?;
                 gateway.sessions.roll_back(tenant, session, &driver.memory).await?;
                 return Err(unavailable);
             }

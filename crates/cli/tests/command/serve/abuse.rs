@@ -62,7 +62,7 @@ impl Attacker {
         self.0.write_all(bytes).is_ok()
     }
 
-    /// Reads frames until so many reads have timed out. Returns them as kind, stream and payload, and whether the
+    /// Reads frames until `patience` reads have timed out. Returns them as kind, stream and payload, and whether the
     /// connection was closed.
     fn hear(&mut self, mut patience: u32) -> (Vec<(u8, u32, Vec<u8>)>, bool) {
         let (mut bytes, mut chunk) = (Vec::new(), [0u8; 16 << 10]);

@@ -49,7 +49,7 @@ _MOST_PAUSED = 10_000
 
 
 class GuardMiddleware(AgentMiddleware):
-    """Middleware of `langchain.agents.create_agent`. Put it last, so that no other changes a call after the decision."""
+    """Middleware of `langchain.agents.create_agent`. Put it last, so that no other changes a call it has decided."""
 
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         super().__init__()
