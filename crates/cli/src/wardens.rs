@@ -31,7 +31,7 @@ pub(crate) fn open_stores(args: &WardenArgs, timeout: Duration) -> anyhow::Resul
     let store: Arc<dyn Store> = match args.state.as_deref() {
         Some(address) if is_database(address) => Arc::new(PostgresStore::open(address)?),
         Some(folder) => Arc::new(EmbeddedStore::open(folder.as_ref())?),
-        None => Arc::new(MemoryStore::new()),
+        None => Arc::new(MemoryStore::private()),
     };
     let ledger = match &args.log {
         Some(folder) => Some(open_ledger(folder, &args.origin, timeout)?),

@@ -50,4 +50,8 @@ impl Store for DropOnThread {
     fn waits(&self) -> bool {
         self.inner.as_ref().is_none_or(|inner| inner.waits())
     }
+
+    fn is_private(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.is_private())
+    }
 }

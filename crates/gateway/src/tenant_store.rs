@@ -59,6 +59,10 @@ impl Store for TenantStore {
     fn waits(&self) -> bool {
         self.inner.waits()
     }
+
+    fn is_private(&self) -> bool {
+        self.inner.is_private()
+    }
 }
 
 /// Returns the prefix of a tenant's keys.

@@ -209,6 +209,11 @@ impl Judge {
         self.shared.take_touched(&prepared)
     }
 
+    /// Forgets which histories were read since the last call, for a caller that has the only copy of them.
+    pub fn clear_consulted_histories(&mut self) {
+        self.shared.clear_consulted();
+    }
+
     /// Restores saved histories across sessions. They replace the present ones of the same key. The policy must have
     /// the properties they were saved with.
     pub fn restore_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {

@@ -97,6 +97,11 @@ impl SharedHistories {
         touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
     }
 
+    /// Forgets which histories were read, for a caller that need not save them.
+    pub(super) fn clear_consulted(&mut self) {
+        self.consulted.clear();
+    }
+
     /// Restores saved histories, all or none. They replace the present ones of the same key.
     pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
         let refuse = |message: String| Err(RestoreError { message });

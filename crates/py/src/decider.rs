@@ -56,7 +56,7 @@ impl Decider {
         };
         let ledger = ledger.map_err(|error| error.to_string())?;
         let key = ledger.reader().first_key().map_err(|error| error.to_string())?.to_string();
-        let warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger), options);
+        let warden = Warden::open(guard, Arc::new(MemoryStore::private()), Some(ledger), options);
         let warden = warden.map_err(|error| error.to_string())?;
         Ok(Decider::Writing(Box::new(Writing { warden, key, count: 0 })))
     }

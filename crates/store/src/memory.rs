@@ -10,7 +10,10 @@ use crate::store::{Change, ExpectedVersion, Store, StoredValue};
 
 /// A store in memory, for tests and for state that need not survive a restart.
 #[derive(Debug, Default)]
-pub struct MemoryStore(Mutex<Entries>);
+pub struct MemoryStore {
+    entries: Mutex<Entries>,
+    is_private: bool,
+}
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -24,9 +27,14 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
+    /// Returns an empty store for one caller: see [`Store::is_private`].
+    pub fn private() -> MemoryStore {
+        MemoryStore { is_private: true, ..MemoryStore::default() }
+    }
+
     fn entries(&self) -> MutexGuard<'_, Entries> {
         // No code can panic between the first and the last change of a save, so poisoned entries are consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,5 +82,9 @@ impl Store for MemoryStore {
 
     fn waits(&self) -> bool {
         false
+    }
+
+    fn is_private(&self) -> bool {
+        self.is_private
     }
 }

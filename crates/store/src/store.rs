@@ -34,6 +34,12 @@ pub trait Store: Send + Sync {
     fn waits(&self) -> bool {
         true
     }
+
+    /// Whether only the caller reads and writes it, and it ends with the process. The caller may then keep live objects
+    /// and save them when it evicts them.
+    fn is_private(&self) -> bool {
+        false
+    }
 }
 
 /// The value of a key, with its version.

@@ -31,6 +31,11 @@ pub enum WardenError {
         /// The reason.
         reason: String,
     },
+    /// A decision on the session failed midway, and its earlier state is not saved anywhere.
+    Lost {
+        /// The session.
+        session: String,
+    },
     /// The thread that decides has died.
     Broken,
     /// Too many concurrent updates of the session: every attempt conflicted with another process.
@@ -47,24 +52,28 @@ impl fmt::Display for WardenError {
             WardenError::Ledger(error) => error.fmt(f),
             WardenError::Restore { key, error } => write!(
                 f,
-                "what is kept as `{key}` cannot be gone on with: {error}\nhint: go on with the policy it was kept by, \
+                "the stored value `{key}` cannot be restored: {error}\nhint: use the policy it was saved with, \
                  restore the store from a backup, or begin with an empty one"
             ),
             WardenError::PolicyChanged { session } => write!(
                 f,
-                "session `{session}` began by another policy than this one, and sessions keep theirs\nhint: put the policy \
-                 back, or begin another session"
+                "session `{session}` began with another policy, and sessions keep theirs\nhint: put the policy back, or \
+                 begin another session"
             ),
             WardenError::Damaged { key, reason } => {
-                write!(f, "what is kept as `{key}` is damaged: {reason}\nhint: restore the store from a backup")
+                write!(f, "the stored value `{key}` is damaged: {reason}\nhint: restore the store from a backup")
             }
+            WardenError::Lost { session } => write!(
+                f,
+                "session `{session}` is closed: a decision on it failed midway, and its state was only in memory\nhint: \
+                 begin another session; with a store (`--state`) sessions survive such failures"
+            ),
             WardenError::Broken => f.write_str(
                 "the thread that decides has died\nhint: start the process again; what was answered is kept",
             ),
             WardenError::Crowded { session } => write!(
                 f,
-                "session `{session}` is decided on by others all the time\nhint: let one process guard a session, or try \
-                 again"
+                "session `{session}` is busy: too many concurrent updates\nhint: let one process guard a session, or retry"
             ),
         }
     }

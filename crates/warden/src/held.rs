@@ -38,6 +38,9 @@ pub(crate) struct Held {
     pub(crate) fresh: usize,
     /// When it was last used, as a value of [`Warden::turn`].
     pub(crate) turn: u64,
+    /// Whether a live session has changed since it was saved, and whether it is changing now.
+    pub(crate) is_unsaved: bool,
+    pub(crate) is_changing: bool,
 }
 
 /// An earlier decision, for a duplicate of its event: the decision itself, or its stored line.
@@ -90,11 +93,11 @@ impl Held {
         }
     }
 
-    /// Forgets the oldest answers.
-    pub(crate) fn forget_answers(&mut self) {
+    /// Drops the oldest answers.
+    pub(crate) fn trim_answers(&mut self) {
         let surplus = self.answered.len().saturating_sub(MAX_ANSWERED);
         self.answered.drain(..surplus);
-        self.fresh = 0;
+        self.fresh = self.fresh.min(self.answered.len());
     }
 }
 
@@ -105,6 +108,9 @@ impl Warden {
         if let Some(held) = self.held.get_mut(session) {
             held.turn = turn;
             return Ok(());
+        }
+        if self.is_lost(session) {
+            return Err(WardenError::Lost { session: session.to_owned() });
         }
         let key = kept::state(session);
         let mut held = Held { turn, run: random_name(), ..Held::default() };
@@ -124,7 +130,8 @@ impl Warden {
             if last.by == self.name && !self.unsure.contains(session) {
                 held.acknowledge();
             }
-            held.forget_answers();
+            held.trim_answers();
+            held.fresh = 0;
             (held.version, held.run) = (Some(stored.version), last.run);
             (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
             (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
@@ -150,6 +157,10 @@ impl Warden {
 
     /// Evicts sessions, and loads the histories again: the store has the newer state.
     pub(crate) fn evict<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
+        if self.live.is_some() {
+            self.lose_changing(sessions);
+            return Ok(());
+        }
         for session in sessions {
             self.guard.release(session);
             self.held.remove(session);
@@ -163,6 +174,9 @@ impl Warden {
     pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
         let all: Vec<String> = self.held.keys().cloned().collect();
         self.evict(&all)?;
+        if self.live.is_some() {
+            return Ok(());
+        }
         self.unsure.extend(all);
         self.unwritten.clear();
         self.written.clear();
@@ -198,9 +212,14 @@ impl Warden {
         }
         let mut turns: Vec<(u64, String)> = self.held.iter().map(|(name, held)| (held.turn, name.clone())).collect();
         turns.sort_unstable();
-        for (_, name) in turns.into_iter().take(self.held.len() - most) {
-            self.guard.release(&name);
-            self.held.remove(&name);
+        turns.truncate(self.held.len() - most);
+        let names: Vec<String> = turns.into_iter().map(|(_, name)| name).collect();
+        // A session that cannot be saved stays.
+        if self.save_live(&names, false).is_ok() {
+            for name in names {
+                self.guard.release(&name);
+                self.held.remove(&name);
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod error;
 mod handle;
 mod held;
 mod kept;
+mod live;
 mod outbox;
 mod record;
 mod saving;

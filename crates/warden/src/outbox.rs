@@ -29,6 +29,7 @@ impl Warden {
         let mut failure = None;
         for (ticket, waiting) in begun {
             match ticket.and_then(|ticket| ticket.wait()) {
+                Ok(_) if self.live.is_some() => {}
                 Ok(_) => self.written.push((waiting.key, waiting.version)),
                 Err(error) => {
                     self.unwritten.push(waiting);

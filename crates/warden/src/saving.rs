@@ -18,7 +18,7 @@ const MOST_PARTS: usize = 256;
 pub(crate) type Drafted = (Option<String>, Outgoing);
 
 /// The values of a session that take effect once its changes are saved.
-struct Saved {
+pub(crate) struct Saved {
     session: String,
     saves: u64,
     moments: usize,
@@ -38,72 +38,98 @@ impl Warden {
         records: Vec<Drafted>,
         extra: Vec<Change>,
     ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
-        let mut changes = extra;
-        let mut saved = Vec::new();
-        for session in sessions.difference(ended) {
-            saved.extend(self.changes_of(session, &mut changes)?);
+        let (mut changes, mut saved, mut touched) = (extra, Vec::new(), Vec::new());
+        if self.live.is_some() {
+            self.guard.judge_mut().clear_consulted_histories();
+        } else {
+            for session in sessions.difference(ended) {
+                saved.extend(self.changes_of(session, &mut changes)?);
+            }
+            touched = self.history_changes(&mut changes)?;
         }
         for session in ended {
             self.ending_of(session, &mut changes)?;
         }
-        // Histories that were only read are saved as well: a decision is valid only if their versions are unchanged.
-        let touched = self.guard.judge_mut().take_touched_histories();
-        for (name, history) in &touched {
-            let key = kept::history(name);
-            let expected = ExpectedVersion::of_version(self.histories.get(&key).copied());
-            changes.push(match history {
-                Some(history) => Change::put(key.clone(), expected, kept::written(history, &key)?),
-                None => Change::delete(key, expected),
-            });
-        }
-        let mut outgoing = Vec::new();
-        if self.ledger.is_some() {
-            let announced = self.announced.iter().cloned().map(|(session, record)| (Some(session), record));
-            for (place, (session, mut record)) in announced.chain(records).enumerate() {
-                let held = session.as_ref().and_then(|session| self.held.get(session));
-                held.into_iter().for_each(|held| record.note_run(&held.run));
-                let number = held.map_or(0, |held| held.saves + 1);
-                let name = session.unwrap_or_default();
-                let key = kept::outbox(&self.outboxes, &name, number, place, record.id());
-                changes.push(Change::put(key.clone(), ExpectedVersion::Absent, kept::written(&record, &key)?));
-                outgoing.push(Waiting { key, version: 0, record });
-            }
-        }
+        let mut outgoing = self.outbox_changes(records, &mut changes)?;
         let written = std::mem::take(&mut self.written);
         changes.extend(
             written.iter().map(|(key, version)| Change::delete(key.clone(), ExpectedVersion::Version(*version))),
         );
-        if changes.is_empty() {
-            return Ok((outgoing, None));
-        }
-        let version = match self.store.save(&changes) {
-            Ok(version) => version,
-            Err(error) => {
-                self.written = written;
-                return Err(error.into());
-            }
+        let version = match changes.is_empty() {
+            true => None,
+            false => match self.store.save(&changes) {
+                Ok(version) => Some(version),
+                Err(error) => {
+                    self.written = written;
+                    return Err(error.into());
+                }
+            },
         };
         // Only now: if the save fails, the announced records belong to the next one.
         self.announced.clear();
-        for (name, history) in touched {
-            if history.is_some() {
-                self.histories.insert(kept::history(&name), version);
-            }
+        if let Some(version) = version {
+            self.note_saved_histories(touched, version);
+            saved.into_iter().for_each(|saved| self.note_saved(saved, version));
+            outgoing.iter_mut().for_each(|waiting| waiting.version = version);
         }
-        saved.into_iter().for_each(|saved| self.note_saved(saved, version));
+        self.complete_change(sessions, ended);
         for session in ended {
             self.guard.release(session);
             self.held.remove(session);
         }
-        outgoing.iter_mut().for_each(|waiting| waiting.version = version);
-        Ok((outgoing, Some(version)))
+        Ok((outgoing, version))
+    }
+
+    /// Adds the changes that save the histories across sessions, and returns the keys of those that exist. Histories
+    /// that were only read are saved as well: a decision is valid only if their versions are unchanged.
+    pub(crate) fn history_changes(&mut self, changes: &mut Vec<Change>) -> Result<Vec<String>, WardenError> {
+        let mut keys = Vec::new();
+        for (name, history) in self.guard.judge_mut().take_touched_histories() {
+            let key = kept::history(&name);
+            let expected = ExpectedVersion::of_version(self.histories.get(&key).copied());
+            changes.push(match history {
+                Some(history) => {
+                    keys.push(key.clone());
+                    Change::put(key.clone(), expected, kept::written(&history, &key)?)
+                }
+                None => Change::delete(key, expected),
+            });
+        }
+        Ok(keys)
+    }
+
+    pub(crate) fn note_saved_histories(&mut self, keys: Vec<String>, version: u64) {
+        self.histories.extend(keys.into_iter().map(|key| (key, version)));
+    }
+
+    /// Returns the records to write. Where the store survives the process, adds the changes that keep them until they
+    /// are written.
+    fn outbox_changes(&self, records: Vec<Drafted>, changes: &mut Vec<Change>) -> Result<Vec<Waiting>, WardenError> {
+        let mut outgoing = Vec::new();
+        if self.ledger.is_none() {
+            return Ok(outgoing);
+        }
+        let announced = self.announced.iter().cloned().map(|(session, record)| (Some(session), record));
+        for (place, (session, mut record)) in announced.chain(records).enumerate() {
+            let held = session.as_ref().and_then(|session| self.held.get(session));
+            held.into_iter().for_each(|held| record.note_run(&held.run));
+            let mut key = String::new();
+            if self.live.is_none() {
+                let number = held.map_or(0, |held| held.saves + 1);
+                key = kept::outbox(&self.outboxes, &session.unwrap_or_default(), number, place, record.id());
+                changes.push(Change::put(key.clone(), ExpectedVersion::Absent, kept::written(&record, &key)?));
+            }
+            outgoing.push(Waiting { key, version: 0, record });
+        }
+        Ok(outgoing)
     }
 
     /// Adds the changes that save a session; none if it is not in memory.
-    fn changes_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<Option<Saved>, WardenError> {
+    pub(crate) fn changes_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<Option<Saved>, WardenError> {
         let Some(held) = self.held.get(session) else { return Ok(None) };
         // A trail of many small parts is slow to load, so they are merged now and then.
-        let is_joined = held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
+        let is_joined =
+            self.live.is_some() || held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
         let from = if is_joined { 0 } else { held.moments };
         let Some((mut stands, moments)) = self.guard.save(session, from) else { return Ok(None) };
         let saves = held.saves + 1;
@@ -131,7 +157,7 @@ impl Warden {
         if is_joined {
             changes.extend(self.deleted_parts(session));
         }
-        if due != held.due {
+        if due != held.due && self.live.is_none() {
             changes.extend(self.deleted_due(session)?);
             changes.extend(due.map(|due| Change::put(kept::due(due, session), ExpectedVersion::Absent, session)));
         }
@@ -165,7 +191,7 @@ impl Warden {
     }
 
     /// Returns when the next deadline or timeout of a session is.
-    fn due(&self, session: &str) -> Option<Time> {
+    pub(crate) fn due(&self, session: &str) -> Option<Time> {
         let held = self.held.get(session)?;
         let (lag, used) = (held.lag?, held.used?);
         let (deadline, waits) = self.guard.due(session);
@@ -176,7 +202,7 @@ impl Warden {
         [deadline, waits, idle].into_iter().flatten().min()
     }
 
-    fn note_saved(&mut self, saved: Saved, version: u64) {
+    pub(crate) fn note_saved(&mut self, saved: Saved, version: u64) {
         let Some(held) = self.held.get_mut(&saved.session) else { return };
         if saved.is_joined {
             held.parts.clear();
@@ -184,6 +210,8 @@ impl Warden {
         held.parts.push((saved.saves, version));
         held.version = Some(version);
         (held.saves, held.moments, held.due) = (saved.saves, saved.moments, saved.due);
-        held.forget_answers();
+        held.is_unsaved = false;
+        held.trim_answers();
+        held.fresh = 0;
     }
 }

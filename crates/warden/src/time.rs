@@ -25,15 +25,7 @@ impl Warden {
         let mut notices = self.tick_histories(now)?;
         let mut last = None;
         loop {
-            let mut due = BTreeSet::new();
-            for key in self.store.keys(kept::DUE, last.as_deref(), MOST_DUE)? {
-                if kept::due_time(&key).is_none_or(|due| due > now) {
-                    break;
-                }
-                let name = self.store.load(&key)?.map(|stored| String::from_utf8_lossy(&stored.value).into_owned());
-                due.extend(name);
-                last = Some(key);
-            }
+            let due = self.due_sessions(&mut last, now)?;
             if due.is_empty() {
                 self.make_room();
                 return Ok(notices);
@@ -52,6 +44,30 @@ impl Warden {
                 }
             }
         }
+    }
+
+    /// Returns the next sessions that are due, after a key, which is advanced.
+    fn due_sessions(&self, last: &mut Option<String>, now: Time) -> Result<BTreeSet<String>, WardenError> {
+        let is_due = |key: &String| kept::due_time(key).is_some_and(|due| due <= now);
+        let mut due = BTreeSet::new();
+        if let Some(live) = &self.live {
+            for (key, session) in live.due_after(last.as_deref(), MOST_DUE) {
+                if !is_due(&key) {
+                    break;
+                }
+                due.insert(session);
+                *last = Some(key);
+            }
+            return Ok(due);
+        }
+        for key in self.store.keys(kept::DUE, last.as_deref(), MOST_DUE)? {
+            if !is_due(&key) {
+                break;
+            }
+            due.extend(self.store.load(&key)?.map(|stored| String::from_utf8_lossy(&stored.value).into_owned()));
+            *last = Some(key);
+        }
+        Ok(due)
     }
 
     /// Ends a session: its unmet obligations are reported and recorded, its pending approvals are refused, and its
@@ -91,6 +107,7 @@ impl Warden {
                 Err(WardenError::PolicyChanged { .. }) if cause.is_none() => continue,
                 held => held?,
             }
+            self.begin_change(&BTreeSet::from([session.clone()]));
             let Some(held) = self.held.get(session) else { continue };
             let clock = Time(now.0.saturating_sub(held.lag.unwrap_or_default()));
             let is_idle = matches!((held.used, self.options.idle), (Some(used), Some(idle)) if used.plus(idle) <= now);

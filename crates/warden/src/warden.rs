@@ -14,6 +14,7 @@ use serde_json::{Map, Value as Json};
 use crate::error::WardenError;
 use crate::held::{self, Held};
 use crate::kept;
+use crate::live::LiveSessions;
 use crate::outbox::Waiting;
 use crate::record::{self, ContentRetention, Outgoing};
 
@@ -62,6 +63,8 @@ pub struct Warden {
     pub(crate) name: String,
     /// Sessions with saved events that may be without an answer.
     pub(crate) unsure: HashSet<String>,
+    /// Sessions that only this process has: live, and saved when they are evicted.
+    pub(crate) live: Option<LiveSessions>,
     /// The prefix of the keys of this ledger's waiting records in the store.
     pub(crate) outboxes: String,
     /// Counts uses of sessions, to find the ones that were idle longest.
@@ -168,6 +171,7 @@ impl Warden {
             Some(ledger) => kept::outboxes(&ledger.reader().first_key()?.to_string()),
             None => String::new(),
         };
+        let live = store.is_private().then(LiveSessions::default);
         let mut warden = Warden {
             guard,
             store,
@@ -181,6 +185,7 @@ impl Warden {
             unwritten: Vec::new(),
             name: record::random_name(),
             unsure: HashSet::new(),
+            live,
             outboxes,
             turn: 0,
         };
@@ -269,6 +274,7 @@ impl Warden {
             self.turn += 1;
             self.hold(session)?;
         }
+        self.begin_change(sessions);
         let (mut answers, mut records) = (Vec::with_capacity(events.len()), Vec::new());
         let mut by_id = Vec::new();
         let mut decided_on = BTreeSet::new();
@@ -423,6 +429,7 @@ impl Warden {
         if fingerprint == self.options.policy {
             return Ok(());
         }
+        self.save_live(&self.names(), true)?;
         self.guard = guard;
         self.options.policy = fingerprint;
         self.held.clear();

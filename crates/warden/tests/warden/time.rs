@@ -1,7 +1,5 @@
 //! Time passes without events: deadlines fire, approvals expire, sessions end, policies change.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,5 @@
 //! Sessions survive restarts, evictions and failures between two events, and every decision has one record.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,5 @@
 //! Extra changes are saved together with the decisions, or neither is saved.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 

@@ -1,0 +1,223 @@
+//! Live sessions of a private store behave as saved ones do, and fail closed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lictor_decode::LogRecord;
+use lictor_event::Event;
+use lictor_json as json;
+use lictor_judge::Judge;
+use lictor_judge::guard::{Guard, GuardOptions};
+use lictor_logic::{Span, Time};
+use lictor_policy::{FileResolver, Policy};
+use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError, StoredValue};
+use lictor_warden::{ContentRetention, Warden, WardenError, WardenHandle, WardenOptions};
+use proptest::prelude::*;
+
+/// Two policies that share two properties.
+const POLICIES: [&str; 2] = [
+    r#"
+lictor: 1
+name: first
+properties:
+  - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block, history: global}
+"#,
+    r#"
+lictor: 1
+name: second
+properties:
+  - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block, history: global}
+  - {id: no-pay, formula: 'always !tool_call("pay")', respond: warn}
+"#,
+];
+
+fn guard(text: &str) -> (Guard, String) {
+    let loaded = Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    let options = GuardOptions { patience: Span(60_000_000_000), ..GuardOptions::default() };
+    (Guard::new(Judge::new(&loaded.policy).unwrap(), options), loaded.policy.fingerprint())
+}
+
+fn warden(store: Arc<dyn Store>) -> Warden {
+    let (guard, policy) = guard(POLICIES[0]);
+    let options = WardenOptions {
+        keep: ContentRetention::Content,
+        most_sessions: 2,
+        policy,
+        idle: Some(Span(40_000_000_000)),
+        skew: None,
+        migrates: true,
+        watches: false,
+    };
+    Warden::open(guard, store, None, options).unwrap()
+}
+
+fn event(line: &str) -> Event {
+    LogRecord { value: json::parse_str(line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+}
+
+fn at(seconds: i64) -> Time {
+    Time((1_800_000_000 + seconds) * 1_000_000_000)
+}
+
+/// Something that happens to a warden.
+#[derive(Clone, Debug)]
+enum Step {
+    Decide(Event),
+    Tick,
+    Finish(String),
+    ChangePolicy(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<(i64, Step)>> {
+    let session = || (0..4usize).prop_map(|session| format!("s{session}"));
+    let decide = (session(), 0..6usize, 0..8i64).prop_map(|(session, what, seq)| {
+        let what = [
+            r#""kind":"user_message","text":"hello""#,
+            r#""kind":"assistant_message","text":"hello""#,
+            r#""kind":"tool_call","tool":"pay","args":{}"#,
+            r#""kind":"tool_call","id":"d","tool":"delete","args":{}"#,
+            r#""kind":"approval","id":"d","by":"ann""#,
+            r#""kind":"tool_result","text":"done""#,
+        ][what];
+        // Numbers repeat, so that some events are duplicates.
+        Step::Decide(event(&format!(r#"{{"session":"{session}","seq":{seq},{what}}}"#)))
+    });
+    let step = prop_oneof![
+        8 => decide,
+        2 => Just(Step::Tick),
+        1 => session().prop_map(Step::Finish),
+        1 => (0..2usize).prop_map(Step::ChangePolicy),
+    ];
+    prop::collection::vec((0..15i64, step), 1..40)
+}
+
+/// Returns the lines that a warden answers with.
+fn play(mut warden: Warden, steps: &[(i64, Step)]) -> Vec<String> {
+    let (mut now, mut lines) = (0, Vec::new());
+    for (seconds, step) in steps {
+        now += seconds;
+        let notices = match step {
+            Step::Decide(event) => {
+                lines.push(warden.decide(event, Some(at(now))).unwrap().line());
+                Vec::new()
+            }
+            Step::Tick => warden.tick(at(now)).unwrap(),
+            Step::Finish(session) => warden.finish(session, at(now)).unwrap(),
+            Step::ChangePolicy(which) => {
+                let (guard, fingerprint) = guard(POLICIES[*which]);
+                warden.change_policy(guard, fingerprint).unwrap();
+                Vec::new()
+            }
+        };
+        lines.extend(notices.into_iter().map(|notice| notice.line));
+    }
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn live_sessions_answer_as_saved_ones(steps in steps()) {
+        let saved = play(warden(Arc::new(MemoryStore::new())), &steps);
+        let live = play(warden(Arc::new(MemoryStore::private())), &steps);
+        prop_assert_eq!(saved, live);
+    }
+}
+
+#[test]
+fn live_sessions_are_saved_when_evicted() {
+    let store = Arc::new(MemoryStore::private());
+    let mut warden = warden(Arc::clone(&store) as Arc<dyn Store>);
+    let hello = |session: usize| event(&format!(r#"{{"session":"s{session}","kind":"user_message","text":"hi"}}"#));
+    for session in 0..2 {
+        warden.decide(&hello(session), Some(at(0))).unwrap();
+    }
+    assert!(store.keys("session/", None, 9).unwrap().is_empty(), "nothing reads them");
+    for session in 2..9 {
+        warden.decide(&hello(session), Some(at(0))).unwrap();
+    }
+    assert!(warden.held() <= 3 && store.keys("session/s0/", None, 9).unwrap().len() == 2);
+}
+
+/// A private store that fails on demand.
+#[derive(Default)]
+struct Fragile {
+    inner: MemoryStore,
+    fails: AtomicBool,
+    panics: AtomicBool,
+}
+
+impl Store for Fragile {
+    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
+        self.inner.load(key)
+    }
+
+    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
+        self.inner.scan(prefix)
+    }
+
+    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.inner.keys(prefix, after, limit)
+    }
+
+    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        assert!(!self.panics.load(Ordering::Relaxed), "as told");
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable { place: "memory".into(), reason: "as told".into() });
+        }
+        self.inner.save(changes)
+    }
+
+    fn waits(&self) -> bool {
+        false
+    }
+
+    fn is_private(&self) -> bool {
+        true
+    }
+}
+
+fn extra(key: &str) -> Vec<Change> {
+    vec![Change::put(key, ExpectedVersion::Absent, "x")]
+}
+
+#[test]
+fn failed_decision_closes_its_live_session() {
+    let store = Arc::new(Fragile::default());
+    let mut warden = warden(Arc::clone(&store) as Arc<dyn Store>);
+    let (s, t) = (event(r#"{"session":"s","kind":"user_message"}"#), event(r#"{"session":"t","kind":"user_message"}"#));
+    warden.decide_all(&[s.clone(), t.clone()], Some(at(0))).unwrap();
+    store.fails.store(true, Ordering::Relaxed);
+    let failed = warden.decide_with_extra(&[s.clone()], &|_| extra("k"), Some(at(1)));
+    assert!(matches!(failed, Err(WardenError::Store(StoreError::Unavailable { .. }))));
+    store.fails.store(false, Ordering::Relaxed);
+    assert!(matches!(warden.decide(&s, Some(at(2))), Err(WardenError::Lost { session }) if session == "s"));
+    assert!(warden.decide(&t, Some(at(2))).is_ok(), "other sessions continue");
+}
+
+#[test]
+fn panic_closes_live_session_and_no_other() {
+    let store = Arc::new(Fragile::default());
+    let handle = WardenHandle::open(warden(Arc::clone(&store) as Arc<dyn Store>), || at(0), |_| {}).unwrap();
+    let ask = |session: &str| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let event = event(&format!(r#"{{"session":"{session}","kind":"user_message"}}"#));
+        let key = session.to_owned();
+        handle.decide_with_extra(vec![event], move |_| extra(&key), move |answer| drop(sender.send(answer)));
+        receiver.recv()
+    };
+    assert!(ask("t").unwrap().is_ok());
+    store.panics.store(true, Ordering::Relaxed);
+    assert!(ask("s").is_err(), "the callback of a panic is dropped");
+    store.panics.store(false, Ordering::Relaxed);
+    let lost = ask("s").unwrap().unwrap_err();
+    assert!(matches!(&*lost, WardenError::Lost { session } if session == "s"), "{lost}");
+    let (guard, fingerprint) = guard(POLICIES[1]);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    handle.change_policy(guard, fingerprint, move |answer| drop(sender.send(answer)));
+    assert!(receiver.recv().unwrap().is_ok(), "other sessions continue");
+}

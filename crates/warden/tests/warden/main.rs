@@ -1,0 +1,8 @@
+//! A warden decides, saves and records: sessions survive what happens to the process between two events.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod extra_changes;
+mod live;
+mod sessions;
+mod time;
