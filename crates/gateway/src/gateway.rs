@@ -52,7 +52,9 @@ impl Gateway {
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();
-        let in_flight = InFlight::new(foundation.ledger.as_ref())?;
+        // Rows are for the next process, which a private store does not have.
+        let survives = !foundation.store.is_private();
+        let in_flight = InFlight::new(foundation.ledger.as_ref().filter(|_| survives))?;
         let judges = Judges::open(foundation, tenants.into_iter(), &metrics, &journal)?;
         let spans = Spans::new(config.collector.as_ref(), &upstream, &metrics);
         let room = Arc::new(Semaphore::new(config.limits.exchanges));

@@ -3,7 +3,7 @@
 //! A [`SessionMemory`] is stored among the keys of the session's tenant, so that several gateways over one store behave
 //! as one. The memory that was last seen is cached. The cache may be out of date where there are other gateways; so a
 //! memory is saved together with the decisions that depend on it, and if another gateway was faster, nothing is
-//! decided.
+//! decided. Where the store is private, the cache has the only copy of each memory, and nothing is serialised.
 
 mod memory_cache;
 
@@ -41,6 +41,11 @@ impl StoredMemory {
         Some(StoredMemory { memory: Arc::new(memory), version: Some(version), bytes: bytes.into(), used })
     }
 
+    /// Returns a memory in a private store, which has no bytes of it.
+    fn live(memory: Arc<SessionMemory>, used: Time) -> StoredMemory {
+        StoredMemory { memory, version: Some(0), bytes: Arc::default(), used }
+    }
+
     /// Whether the session has just begun.
     pub(crate) fn is_new(&self) -> bool {
         self.version.is_none()
@@ -71,31 +76,33 @@ impl std::fmt::Debug for Sessions {
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 
-/// The changes that save a memory together with decisions.
+/// A memory that is saved atomically with decisions.
 #[derive(Debug)]
 pub(crate) struct MemorySave {
-    /// The next memory, if all events are forwarded.
-    forwarded: Option<(StoredMemory, Change)>,
-    /// Otherwise the memory as it was loaded; the save checks that it is unchanged.
-    unchanged: (StoredMemory, Change),
-    /// A change that is saved with it in either case.
+    /// The memory if all events are forwarded.
+    next: Option<StoredMemory>,
+    /// The memory otherwise.
+    loaded: StoredMemory,
+    /// The change that saves the next memory.
+    forwarded: Option<Change>,
+    /// The change that saves the loaded memory again: it fails if another gateway has changed it.
+    unchanged: Option<Change>,
+    /// Another change, saved in either case.
     extra: Option<Change>,
 }
 
 impl MemorySave {
     /// Returns the changes, by whether all events are forwarded.
     pub(crate) fn changes(&self, all_forwarded: bool) -> Vec<Change> {
-        let memory = match &self.forwarded {
-            Some((_, change)) if all_forwarded => change,
-            _ => &self.unchanged.1,
-        };
-        std::iter::once(memory).chain(&self.extra).cloned().collect()
+        let forwarded = self.forwarded.as_ref().filter(|_| all_forwarded);
+        forwarded.or(self.unchanged.as_ref()).into_iter().chain(&self.extra).cloned().collect()
     }
 }
 
 impl Sessions {
     pub(crate) fn new(store: Arc<dyn Store>, idle: Option<Span>) -> Sessions {
-        Sessions { store, idle, busy: Mutex::default(), cache: Mutex::default() }
+        let cache = MemoryCache::new(!store.is_private());
+        Sessions { store, idle, busy: Mutex::default(), cache: Mutex::new(cache) }
     }
 
     /// Waits for the lock of a session.
@@ -132,6 +139,9 @@ impl Sessions {
     /// Returns the memory of a session from the store.
     pub(crate) async fn load_fresh(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
         let cached = self.cache().get(session);
+        if self.store.is_private() {
+            return Ok(self.unless_over(cached.unwrap_or_default()));
+        }
         let key = key(tenant, session);
         let stored = self.blocking(move |store| store.load(&key)).await??;
         let Some(stored) = stored else {
@@ -164,6 +174,11 @@ impl Sessions {
         memory: Arc<SessionMemory>,
     ) -> Result<Option<StoredMemory>, Unavailable> {
         let used = now();
+        if self.store.is_private() {
+            let saved = StoredMemory::live(memory, used);
+            self.cache().insert(session, &saved);
+            return Ok(Some(saved));
+        }
         let bytes = memory.to_bytes(used);
         let change = Change::put(key(tenant, session), ExpectedVersion::of_version(loaded.version), bytes.clone());
         self.cache().remove(session);
@@ -188,20 +203,25 @@ impl Sessions {
         extra: Option<Change>,
     ) -> MemorySave {
         let used = now();
+        // Keys that begin with a slash are outside of the tenant's.
+        let extra = extra.map(|change| Change { key: format!("/{}", change.key), ..change });
+        if self.store.is_private() {
+            let next = next.map(|memory| StoredMemory::live(memory, used));
+            return MemorySave { next, loaded: loaded.clone(), forwarded: None, unchanged: None, extra };
+        }
         let key = format!("{KEYS}{}", escaped(session));
         let expected = ExpectedVersion::of_version(loaded.version);
         let unchanged = match loaded.version {
             Some(_) => Change::put(key.clone(), expected, loaded.bytes.to_vec()),
             None => Change::delete(key.clone(), expected),
         };
-        let forwarded = next.map(|memory| {
-            let bytes = memory.to_bytes(used);
-            // The version is known once it is saved.
-            let next = StoredMemory { memory, version: Some(0), bytes: bytes.as_slice().into(), used };
-            (next, Change::put(key, expected, bytes))
+        // The version is known once it is saved.
+        let next = next.map(|memory| {
+            let bytes = memory.to_bytes(used).into();
+            StoredMemory { memory, version: Some(0), bytes, used }
         });
-        let extra = extra.map(|change| Change { key: format!("/{}", change.key), ..change });
-        MemorySave { forwarded, unchanged: (loaded.clone(), unchanged), extra }
+        let forwarded = next.as_ref().map(|next| Change::put(key, expected, next.bytes.to_vec()));
+        MemorySave { next, loaded: loaded.clone(), forwarded, unchanged: Some(unchanged), extra }
     }
 
     /// Returns the memory that was saved under this version, and whether it is the next one.
@@ -212,9 +232,9 @@ impl Sessions {
         all_forwarded: bool,
         version: u64,
     ) -> (StoredMemory, bool) {
-        let (mut saved, is_next) = match &save.forwarded {
-            Some((next, _)) if all_forwarded => (next.clone(), true),
-            _ => (save.unchanged.0.clone(), false),
+        let (mut saved, is_next) = match &save.next {
+            Some(next) if all_forwarded => (next.clone(), true),
+            _ => (save.loaded.clone(), false),
         };
         if is_next || !saved.is_new() {
             saved.version = Some(version);
@@ -240,6 +260,9 @@ impl Sessions {
     /// Deletes the memories of a tenant's sessions that have timed out. Returns how many there were.
     pub(crate) async fn sweep(&self, tenant: &str) -> Result<usize, Unavailable> {
         let Some(idle) = self.idle else { return Ok(0) };
+        if self.store.is_private() {
+            return Ok(self.cache().evict(|memory| memory.is_over(Some(idle), now())));
+        }
         let prefix = format!("{}{KEYS}", prefix(tenant));
         // There may be many, so this takes long even with a store that never blocks.
         let swept = self.apart(move |store| {
