@@ -46,6 +46,10 @@ impl Life {
             let next = memory.owes_nothing().then(|| Arc::new(memory.after_request(&diff.known)));
             let Some((decisions, is_next)) = self.decide_atomic(events, true, next.clone()).await? else { continue };
             let mut memory = next.filter(|_| is_next).unwrap_or(memory);
+            // All new items are forwarded, and no known one is altered: the request is sent as it came.
+            if is_next && memory.alterations() == 0 {
+                return Ok((memory, RequestChanges::default()));
+            }
             let edited = Arc::make_mut(&mut memory);
             let (mut changes, mut blocked) = (Vec::new(), None);
             for (new, decision) in new.iter().zip(&decisions) {

@@ -39,23 +39,23 @@ impl Gateway {
     /// Opens the wardens. It blocks on the store and the ledger, so a task of the runtime must not call it.
     pub(crate) fn new(
         config: Config,
-        foundation: GatewayParts,
+        parts: GatewayParts,
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Gateway, StartError> {
-        let warden = lictor_warden::WardenOptions { watches: config.shadow, ..foundation.warden };
-        let foundation = GatewayParts { store: Arc::new(DropOnThread::new(foundation.store)), warden, ..foundation };
+        let warden = lictor_warden::WardenOptions { watches: config.shadow, ..parts.warden };
+        let parts = GatewayParts { store: Arc::new(DropOnThread::new(parts.store)), warden, ..parts };
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
-        let namer = Namer::new(naming_key(&*foundation.store)?);
-        let sessions = Sessions::new(Arc::clone(&foundation.store), foundation.warden.idle);
+        let namer = Namer::new(naming_key(&*parts.store)?);
+        let sessions = Sessions::new(Arc::clone(&parts.store), parts.warden.idle);
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();
         // Rows are for the next process, which a private store does not have.
-        let survives = !foundation.store.is_private();
-        let in_flight = InFlight::new(foundation.ledger.as_ref().filter(|_| survives))?;
-        let judges = Judges::open(foundation, tenants.into_iter(), &metrics, &journal)?;
+        let survives = !parts.store.is_private();
+        let in_flight = InFlight::new(parts.ledger.as_ref().filter(|_| survives))?;
+        let judges = Judges::open(parts, tenants.into_iter(), &metrics, &journal)?;
         let spans = Spans::new(config.collector.as_ref(), &upstream, &metrics);
         let room = Arc::new(Semaphore::new(config.limits.exchanges));
         let (answered, reload) = (Notify::new(), Reload::from(source));

@@ -49,12 +49,12 @@ pub(crate) struct Judges {
 impl Judges {
     /// Opens a warden for each tenant.
     pub(crate) fn open(
-        foundation: GatewayParts,
+        parts: GatewayParts,
         tenants: impl Iterator<Item = String>,
         metrics: &Arc<Metrics>,
         journal: &Journal,
     ) -> Result<Judges, StartError> {
-        let GatewayParts { policy, store, ledger, guard: options, warden } = foundation;
+        let GatewayParts { policy, store, ledger, feed, guard: options, warden } = parts;
         // Requests and half-sent texts cannot wait for a reviewer.
         let options = lictor_judge::guard::GuardOptions { asks: AskScope::Calls, ..options };
         let active = ActivePolicy::of(&policy);
@@ -63,7 +63,7 @@ impl Judges {
         for tenant in tenants {
             let guard = Guard::new(judge(&policy)?, options);
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
-            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?;
+            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
             let on_notice = move |notice: Result<Notice, WardenError>| match notice {
                 Ok(_) => journal.say(&metrics, "late", json!({})),

@@ -21,7 +21,7 @@ use crate::upstream::Upstream;
 /// with the address that the gateway listens at.
 pub fn serve(
     config: Config,
-    foundation: GatewayParts,
+    parts: GatewayParts,
     source: Option<PolicySource>,
     watched: Vec<PathBuf>,
     journal: Journal,
@@ -32,7 +32,7 @@ pub fn serve(
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-        let server = Server::bind(config, foundation, source, journal).await?;
+        let server = Server::bind(config, parts, source, journal).await?;
         ready(server.address());
         let reloader = server.reloader();
         let watching = tokio::spawn(watch(watched, reloader.clone()));

@@ -54,7 +54,7 @@ impl Server {
     /// Starts to listen. `source` loads the policy for a reload.
     pub async fn bind(
         config: Config,
-        foundation: GatewayParts,
+        parts: GatewayParts,
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Server, StartError> {
@@ -63,7 +63,7 @@ impl Server {
         let cannot = |error: std::io::Error| StartError::new(format!("cannot listen at {listen}: {error}"));
         let listener = TcpListener::bind(listen).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        let opened = tokio::task::spawn_blocking(move || Gateway::new(config, foundation, source, journal)).await;
+        let opened = tokio::task::spawn_blocking(move || Gateway::new(config, parts, source, journal)).await;
         let gateway = Arc::new(opened.map_err(|_| StartError::new("the gateway failed while it opened its store"))??);
         let cut_off = gateway.in_flight.cut_off(&gateway.sessions, &gateway.judges).await;
         let cut_off = cut_off.map_err(|unavailable| StartError::new(unavailable.reason))?;

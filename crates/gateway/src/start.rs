@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use lictor_judge::observer::Feed;
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
 use lictor_store::Store;
@@ -16,6 +17,8 @@ pub struct GatewayParts {
     pub store: Arc<dyn Store>,
     /// The ledger, which records every decision before it takes effect; without it nothing is recorded.
     pub ledger: Option<Ledger>,
+    /// Where decisions and findings of all tenants are published.
+    pub feed: Feed,
     /// The settings of the guards.
     pub guard: lictor_judge::guard::GuardOptions,
     /// The settings of the wardens.
@@ -24,7 +27,7 @@ pub struct GatewayParts {
 
 impl fmt::Debug for GatewayParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Foundation").field("policy", &self.policy.name).finish_non_exhaustive()
+        f.debug_struct("GatewayParts").field("policy", &self.policy.name).finish_non_exhaustive()
     }
 }
 

@@ -184,7 +184,7 @@ impl Guard {
     fn publish(&self, findings: &[Finding], decisions: &[Decision]) {
         let Some(feed) = self.feed.as_ref().filter(|feed| feed.has_observers()) else { return };
         findings.iter().for_each(|finding| feed.publish(Observed::Finding(Box::new(finding.clone()))));
-        decisions.iter().for_each(|decision| feed.publish(Observed::Decision(Box::new(decision.clone()))));
+        decisions.iter().for_each(|decision| feed.publish(Observed::Decision(Arc::new(decision.clone()))));
     }
 
     /// Advances the clock: returns the deadlines missed by then, and refuses approvals that have expired.

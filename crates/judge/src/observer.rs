@@ -36,7 +36,7 @@ const DEFAULT_CAPACITY: usize = 4096;
 #[non_exhaustive]
 pub enum Observed {
     /// A decision on an event.
-    Decision(Box<Decision>),
+    Decision(Arc<Decision>),
     /// A violation without an event: a deadline passed, or a session ended with an obligation open.
     Finding(Box<Finding>),
     /// Anything else that operators should know: a policy was reloaded, a session ended.

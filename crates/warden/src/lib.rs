@@ -16,6 +16,7 @@ mod held;
 mod kept;
 mod live;
 mod outbox;
+mod published;
 mod record;
 mod saving;
 mod time;

@@ -43,12 +43,11 @@ impl Warden {
         self.live.as_ref().is_some_and(|live| live.lost.contains(session))
     }
 
-    /// Marks held sessions as changing: if the change fails midway, they are lost.
-    pub(crate) fn begin_change(&mut self, sessions: &BTreeSet<String>) {
-        if self.live.is_some() {
-            for session in sessions {
-                self.held.get_mut(session).into_iter().for_each(|held| held.is_changing = true);
-            }
+    /// Marks a held session as changing: if the change fails midway, it is lost.
+    pub(crate) fn begin_change(&mut self, session: &str) {
+        let is_live = self.live.is_some();
+        if let Some(held) = self.held.get_mut(session) {
+            held.is_changing = is_live;
         }
     }
 

@@ -107,7 +107,7 @@ impl Warden {
                 Err(WardenError::PolicyChanged { .. }) if cause.is_none() => continue,
                 held => held?,
             }
-            self.begin_change(&BTreeSet::from([session.clone()]));
+            self.begin_change(session);
             let Some(held) = self.held.get(session) else { continue };
             let clock = Time(now.0.saturating_sub(held.lag.unwrap_or_default()));
             let is_idle = matches!((held.used, self.options.idle), (Some(used), Some(idle)) if used.plus(idle) <= now);
@@ -128,6 +128,7 @@ impl Warden {
         }
         let (outgoing, _) = self.save(due, &ended, records, Vec::new())?;
         self.write(outgoing)?;
+        self.publish_notices(&notices);
         Ok(notices)
     }
 
@@ -140,7 +141,11 @@ impl Warden {
         let mut records = Vec::new();
         let notices = self.late(None, late, Some(now), &mut records);
         match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
-            Ok((outgoing, _)) => self.write(outgoing).map(|()| notices),
+            Ok((outgoing, _)) => {
+                self.write(outgoing)?;
+                self.publish_notices(&notices);
+                Ok(notices)
+            }
             // Another process was faster, and reports it.
             Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
             Err(error) => Err(error),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lictor_event::{Event, Kind};
 use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
+use lictor_judge::observer::{Feed, Observed};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
@@ -65,6 +66,8 @@ pub struct Warden {
     pub(crate) unsure: HashSet<String>,
     /// Sessions that only this process has: live, and saved when they are evicted.
     pub(crate) live: Option<LiveSessions>,
+    /// Where decisions and findings are published once they are durable.
+    pub(crate) feed: Option<Feed>,
     /// The prefix of the keys of this ledger's waiting records in the store.
     pub(crate) outboxes: String,
     /// Counts uses of sessions, to find the ones that were idle longest.
@@ -186,6 +189,7 @@ impl Warden {
             name: record::random_name(),
             unsure: HashSet::new(),
             live,
+            feed: None,
             outboxes,
             turn: 0,
         };
@@ -274,7 +278,6 @@ impl Warden {
             self.turn += 1;
             self.hold(session)?;
         }
-        self.begin_change(sessions);
         let (mut answers, mut records) = (Vec::with_capacity(events.len()), Vec::new());
         let mut by_id = Vec::new();
         let mut decided_on = BTreeSet::new();
@@ -290,6 +293,7 @@ impl Warden {
             }
             let (time, is_strange) = self.time_of(&event, now);
             event.time = time;
+            self.begin_change(&session);
             let Some(held) = self.held.get_mut(&session) else { continue };
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (event.time, now) {
@@ -328,6 +332,7 @@ impl Warden {
         }
         let (outgoing, version) = self.save(&decided_on, &BTreeSet::new(), records, extra(&answers))?;
         self.write(outgoing)?;
+        self.publish_answers(&answers);
         for session in sessions {
             self.unsure.remove(session);
         }
@@ -434,6 +439,7 @@ impl Warden {
         self.options.policy = fingerprint;
         self.held.clear();
         self.announced.clear();
+        self.publish(|| Observed::Notice { session: None, text: "another policy is active".to_owned() });
         self.load_histories()
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
+use lictor::observer::Feed;
 use lictor::policy::Policy;
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
 
@@ -29,9 +30,10 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     if ledger.is_none() {
         complaint::warn("no --log: decisions are not recorded; use this for trials only");
     }
-    let foundation = GatewayParts {
+    let parts = GatewayParts {
         store,
         ledger,
+        feed: Feed::default(),
         guard: wardens::guard_options(&args.warden),
         warden: wardens::options(&args.warden, &policy),
         policy,
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let journal = if args.quiet { Journal::silent() } else { Journal::new(std::io::stderr()) };
     let upstream = config.upstream.to_string();
     let listening = |address| complaint::note(&format!("listening on {address}, forwarding to {upstream}"));
-    lictor_gateway::serve(config, foundation, Some(source), watched, journal, listening)?;
+    lictor_gateway::serve(config, parts, Some(source), watched, journal, listening)?;
     Ok(Outcome::Compliant)
 }
 

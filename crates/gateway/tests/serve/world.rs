@@ -241,9 +241,10 @@ impl Plan {
         let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now).disk(self.disk);
         let ledger = self.records.then(|| Ledger::open_or_create(&log, "test.example/gateway", options).unwrap());
         let policy = policy(&self.policy);
-        let foundation = GatewayParts {
+        let parts = GatewayParts {
             store,
             ledger,
+            feed: lictor_judge::observer::Feed::default(),
             guard: lictor_judge::guard::GuardOptions::default(),
             warden: lictor_warden::WardenOptions {
                 keep: ContentRetention::Commitment,
@@ -256,7 +257,7 @@ impl Plan {
             },
             policy,
         };
-        let server = Server::bind(self.config, foundation, self.source, Journal::silent()).await.unwrap();
+        let server = Server::bind(self.config, parts, self.source, Journal::silent()).await.unwrap();
         let (address, reloader) = (server.address(), server.reloader());
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move { server.run(async { drop(stopped.await) }).await.unwrap() });

@@ -118,7 +118,7 @@ fn play(mut warden: Warden, steps: &[(i64, Step)]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn live_sessions_answer_as_saved_ones(steps in steps()) {

@@ -8,6 +8,7 @@ use lictor_decode::input::Input;
 use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
+use lictor_judge::observer::{Feed, Observed};
 use lictor_ledger::{Ledger, Reader, RevealedPayload};
 use lictor_policy::{FileResolver, Policy};
 use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, StoredValue};
@@ -206,6 +207,29 @@ impl Store for Failing {
             _ => self.inner.save(changes),
         }
     }
+}
+
+#[test]
+fn feed_gets_durable_decisions_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let feed = Feed::default();
+    let mut reader = feed.subscribe();
+    let warden = Warden::open(guard(), Arc::new(MemoryStore::new()), Some(ledger(folder.path())), options());
+    let mut warden = warden.unwrap().observed_by(feed);
+    let events = events(concat!(
+        r#"{"session":"s","seq":0,"kind":"user_message"}"#,
+        "\n",
+        r#"{"session":"s","seq":1,"kind":"tool_result"}"#
+    ));
+    for event in events.iter().chain(&events) {
+        warden.decide(event, None).unwrap();
+    }
+    let published = reader.read().entries;
+    let kinds = published.iter().map(|entry| match &**entry {
+        Observed::Decision(decision) => decision.event.kind.name().to_owned(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(kinds.collect::<Vec<_>>(), ["user_message", "tool_result"], "a duplicate is not published again");
 }
 
 #[test]
