@@ -186,10 +186,20 @@ impl Session {
     ///
     /// The proposal was made for another session, or for another state of this one; nothing has changed.
     pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Result<Vec<Finding>, StaleProposal> {
-        if !Arc::ptr_eq(&self.version, &proposal.from) {
-            return Err(StaleProposal::of(&proposal));
-        }
+        self.check(&proposal)?;
         Ok(self.accept(judge, proposal))
+    }
+
+    /// Checks that a proposal can be committed: it was made for this session, and for its present state.
+    ///
+    /// # Errors
+    ///
+    /// It was made for another session, or for another state of this one.
+    pub fn check(&self, proposal: &Proposal) -> Result<(), StaleProposal> {
+        match Arc::ptr_eq(&self.version, &proposal.from) {
+            true => Ok(()),
+            false => Err(StaleProposal::of(proposal)),
+        }
     }
 
     /// Makes an event part of the session. It must have been proposed for the present state.
@@ -365,7 +375,8 @@ impl fmt::Display for StaleProposal {
         let StaleProposal { session, step } = self;
         write!(
             f,
-            "the proposal was made for step {step} of session `{session}`, which has changed since; propose it again"
+            "the proposal was made for step {step} of session `{session}`: this is another session, or it has changed \
+             since; propose the event again"
         )
     }
 }

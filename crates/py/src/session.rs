@@ -1,7 +1,6 @@
 //! One session of an agent, judged step by step.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lictor::decode::LogRecord;
 use lictor::event::Event;
@@ -62,37 +61,31 @@ pub(crate) fn findings<'py>(py: Python<'py>, found: &[Finding]) -> PyResult<Boun
 /// >>> session.commit(session.propose(refund))
 /// []
 ///
+/// `fork` returns an independent copy, and `propose(event, after=proposal)` tries a further event: nothing of that becomes
+/// part of the session.
+///
 /// Sessions share nothing, not even histories across sessions: use `Guard` for those.
 #[pyclass(module = "lictor", frozen)]
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Distinguishes proposals of this session from those of another.
-    number: u64,
     name: String,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    judge: Judge,
-    session: Judged,
-    /// Counts the changes of the session.
-    turn: u64,
+    /// Shared with the forks of the session.
+    judge: Arc<Mutex<Judge>>,
+    /// Locked before the judge.
+    session: Mutex<Judged>,
 }
 
 /// An event that may become part of a session, and what it would break.
 #[pyclass(module = "lictor", frozen)]
 #[derive(Debug)]
 pub(crate) struct Proposal {
-    session: u64,
-    turn: u64,
     findings: Py<PyList>,
     doubts: Vec<String>,
     proposed: Mutex<Option<Proposed>>,
 }
 
-/// The error for a proposal that is out of date.
-const STALE: &str = "the session has changed since the proposal\n  hint: propose the event again";
+/// The error for a proposal that was committed before.
+const COMMITTED: &str = "the proposal was committed already\n  hint: propose the event again";
 
 #[pymethods]
 impl Proposal {
@@ -114,9 +107,14 @@ impl Proposal {
 }
 
 impl Session {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Calls a function with the session and its judge, without the GIL.
+    fn with<T: Send>(&self, py: Python<'_>, call: impl FnOnce(&mut Judged, &mut Judge) -> T + Send) -> T {
+        py.detach(|| call(&mut lock(&self.session), &mut lock(&self.judge)))
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[pymethods]
@@ -124,12 +122,10 @@ impl Session {
     #[new]
     #[pyo3(signature = (policy, name = "session", *, content = false))]
     fn new(policy: &Bound<'_, PyAny>, name: &str, content: bool) -> PyResult<Session> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let mut judge = Policy::given(policy, Policy::judge)?;
         let session = Judged::new(&mut judge, name);
         let session = if content { session.showing_content() } else { session };
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        Ok(Session { number, name: name.to_owned(), inner: Mutex::new(Inner { judge, session, turn: 0 }) })
+        Ok(Session { name: name.to_owned(), judge: Arc::new(Mutex::new(judge)), session: Mutex::new(session) })
     }
 
     /// Its name.
@@ -141,19 +137,40 @@ impl Session {
     /// The number of its events.
     #[getter]
     fn steps(&self, py: Python<'_>) -> u32 {
-        py.detach(|| self.lock().session.steps())
+        py.detach(|| lock(&self.session).steps())
+    }
+
+    /// Returns an independent copy, to try events that may never happen. Neither sees the later events of the other.
+    fn fork(&self, py: Python<'_>) -> Session {
+        let session = py.detach(|| lock(&self.session).fork());
+        Session { name: self.name.clone(), judge: Arc::clone(&self.judge), session: Mutex::new(session) }
     }
 
     /// Returns a proposal with what the event would newly break. The session is unchanged.
-    fn propose(&self, py: Python<'_>, event: &Bound<'_, PyAny>) -> PyResult<Proposal> {
+    ///
+    /// With `after`, the event comes after a proposed one; both can still be committed, in their order.
+    #[pyo3(signature = (event, *, after = None))]
+    fn propose(
+        &self,
+        py: Python<'_>,
+        event: &Bound<'_, PyAny>,
+        after: Option<&Bound<'_, Proposal>>,
+    ) -> PyResult<Proposal> {
         let event = self::event(event)?;
-        let (proposed, turn) = py.detach(|| {
-            let inner = &mut *self.lock();
-            (inner.session.propose(&mut inner.judge, &event), inner.turn)
+        let after = after.map(Bound::get);
+        let proposed: Result<Proposed, String> = self.with(py, |session, judge| match after {
+            None => Ok(session.propose(judge, &event)),
+            Some(after) => {
+                let before = lock(&after.proposed);
+                session
+                    .propose_upon(judge, before.as_ref().ok_or(COMMITTED)?, &event)
+                    .map_err(|stale| stale.to_string())
+            }
         });
+        let proposed = proposed.map_err(|message| Error::State.with(message))?;
         let findings = findings(py, &proposed.findings)?.unbind();
         let doubts = proposed.doubts.iter().map(|property| property.id.to_string()).collect();
-        Ok(Proposal { session: self.number, turn, findings, doubts, proposed: Mutex::new(Some(proposed)) })
+        Ok(Proposal { findings, doubts, proposed: Mutex::new(Some(proposed)) })
     }
 
     /// Makes a proposed event part of the session, and returns what it broke.
@@ -161,19 +178,12 @@ impl Session {
     /// A proposal can be committed once, to the session that made it, and only while that session is unchanged.
     fn commit<'py>(&self, py: Python<'py>, proposal: &Bound<'py, Proposal>) -> PyResult<Bound<'py, PyList>> {
         let given = proposal.get();
-        if given.session != self.number {
-            return Err(Error::State.with("the proposal is another session's\n  hint: propose the event here"));
-        }
-        let found = py.detach(|| {
-            let inner = &mut *self.lock();
-            if inner.turn != given.turn {
-                return Err(STALE);
-            }
-            let mut proposed = given.proposed.lock().unwrap_or_else(PoisonError::into_inner);
-            let proposed =
-                proposed.take().ok_or("the proposal was committed already\n  hint: propose the event again")?;
-            inner.turn += 1;
-            inner.session.commit(&mut inner.judge, proposed).map_err(|_| STALE)
+        let found: Result<Vec<Finding>, String> = self.with(py, |session, judge| {
+            let mut given = lock(&given.proposed);
+            // A proposal that is refused here can still be committed where it was made.
+            session.check(given.as_ref().ok_or(COMMITTED)?).map_err(|stale| stale.to_string())?;
+            let proposed = given.take().ok_or(COMMITTED)?;
+            session.commit(judge, proposed).map_err(|stale| stale.to_string())
         });
         findings(py, &found.map_err(|message| Error::State.with(message))?)
     }
@@ -181,11 +191,7 @@ impl Session {
     /// Makes an event part of the session, and returns what it broke.
     fn observe<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let event = self::event(event)?;
-        let found = py.detach(|| {
-            let inner = &mut *self.lock();
-            inner.turn += 1;
-            inner.session.observe(&mut inner.judge, &event)
-        });
+        let found = self.with(py, |session, judge| session.observe(judge, &event));
         findings(py, &found)
     }
 
@@ -194,10 +200,8 @@ impl Session {
     /// Equals an `observe` for each, but releases the GIL once, so that many threads can use all cores.
     fn observe_all<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let events = events.try_iter()?.map(|event| self::event(&event?)).collect::<PyResult<Vec<Event>>>()?;
-        let found: Vec<Finding> = py.detach(|| {
-            let inner = &mut *self.lock();
-            inner.turn += 1;
-            events.iter().flat_map(|event| inner.session.observe(&mut inner.judge, event)).collect()
+        let found = self.with(py, |session, judge| -> Vec<Finding> {
+            events.iter().flat_map(|event| session.observe(judge, event)).collect()
         });
         findings(py, &found)
     }
@@ -205,20 +209,13 @@ impl Session {
     /// Advances time, and returns the deadlines missed by then.
     fn tick<'py>(&self, py: Python<'py>, time: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let now = value::time(time)?;
-        let found = py.detach(|| {
-            let inner = &mut *self.lock();
-            inner.turn += 1;
-            inner.session.tick(&mut inner.judge, now)
-        });
+        let found = self.with(py, |session, judge| session.tick(judge, now));
         findings(py, &found)
     }
 
     /// Returns the unmet obligations, as if the session ended here. It may continue.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let found = py.detach(|| {
-            let inner = &mut *self.lock();
-            inner.session.finish(&mut inner.judge)
-        });
+        let found = self.with(py, |session, judge| session.finish(judge));
         findings(py, &found)
     }
 
@@ -226,12 +223,9 @@ impl Session {
     /// here.
     #[pyo3(signature = (*, at_end = false))]
     fn report<'py>(&self, py: Python<'py>, at_end: bool) -> PyResult<Bound<'py, PyDict>> {
-        let summary = py.detach(|| {
-            let inner = &mut *self.lock();
-            match at_end {
-                true => inner.session.report_at_end(&mut inner.judge),
-                false => inner.session.report(&mut inner.judge),
-            }
+        let summary = self.with(py, |session, judge| match at_end {
+            true => session.report_at_end(judge),
+            false => session.report(judge),
         });
         to_dict(py, &summary)
     }

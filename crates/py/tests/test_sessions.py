@@ -44,6 +44,29 @@ def test_stale_or_foreign_proposal_is_refused(shop: Policy) -> None:
         session.commit(late)
 
 
+def test_proposals_can_be_chained_and_committed(shop: Policy) -> None:
+    session = Session(shop)
+    approval = session.propose({"kind": "approval"})
+    assert session.propose(REFUND).findings != []
+    refund = session.propose(REFUND, after=approval)
+    assert refund.findings == [] and session.steps == 0
+    with pytest.raises(StateError, match="has changed since"):
+        session.commit(refund)
+    session.commit(approval)
+    assert session.commit(refund) == [] and session.steps == 2
+    with pytest.raises(StateError, match="committed already"):
+        session.propose(REFUND, after=approval)
+
+
+def test_fork_leaves_its_session_unchanged(shop: Policy) -> None:
+    session = Session(shop, "s1")
+    fork = session.fork()
+    assert fork.name == "s1" and len(fork.observe(REFUND)) == 1
+    assert fork.steps == 1 and session.steps == 0 and session.report()["violations"] == []
+    session.observe({"kind": "approval"})
+    assert session.fork().observe(REFUND) == []
+
+
 def test_open_obligation_is_found_at_end() -> None:
     policy = Policy.parse("lictor: 1\nname: p\nproperties: [{id: answered, formula: always (user_message -> F assistant_message)}]")
     session = Session(policy)
