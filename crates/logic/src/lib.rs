@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod after;
 pub mod analysis;
 pub mod automaton;
 mod bindings;
@@ -79,6 +80,7 @@ pub mod verdict;
 pub mod witness;
 pub mod word;
 
+pub use after::After;
 pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
 pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
 pub use cache::{CacheLimits, CacheUse};
@@ -91,7 +93,7 @@ pub use interval::{Interval, Span, Time};
 pub use measure::{Aggregate, AggregateKind, Arithmetic, FixedDecimal, Measure};
 pub use missing::MissingOutcome;
 pub use monitor::Monitor;
-pub use monitor_set::{After, Conclusion, MonitorId, MonitorSet};
+pub use monitor_set::{Conclusion, MonitorId, MonitorSet};
 pub use observation::{Name, Observation};
 pub use parse_error::{Excerpt, ParseError, ParseErrors, distance, nearest};
 pub use pattern::{Pattern, patterns};

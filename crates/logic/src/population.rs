@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
+use crate::after::After;
 use crate::cache::{Cache, VIOLATED_STATE};
 use crate::cells::{CellId, Cells, ClassId, binding_mask, binding_part};
 use crate::classes::Classes;
 use crate::interval::Time;
 use crate::monitor::Monitor;
-use crate::monitor_set::After;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
 use crate::term::Value;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::Moment;
+use crate::after::After;
 use crate::cache::{Cache, CacheLimits};
 use crate::facts::Facts;
 use crate::formula::Arena;
 use crate::interval::Time;
 use crate::letter::read_letter;
 use crate::monitor::Monitor;
-use crate::monitor_set::{After, Conclusion, MonitorId, MonitorSet};
+use crate::monitor_set::{Conclusion, MonitorId, MonitorSet};
 use crate::observation::Observation;
 use crate::sentence::{Sentence, residual_formula};
 use crate::state::Point;
