@@ -12,7 +12,7 @@ use crate::rigid::RigidComparisons;
 use crate::scope::{
     PrefixedFormula, has_future, is_free, is_wide, lift_quantifiers, narrow_quantifiers, peel_foralls, push_quantifier,
 };
-use crate::stepper::Skeleton;
+use crate::skeleton::Skeleton;
 use crate::term::Comparison;
 
 /// A formula ready to follow traces.

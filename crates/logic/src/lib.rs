@@ -67,6 +67,7 @@ mod satisfiability;
 mod scope;
 pub mod semantics;
 pub mod sentence;
+mod skeleton;
 mod slots;
 pub mod snapshot;
 pub mod spelling;

@@ -11,7 +11,7 @@ use crate::interval::{Interval, Span};
 use crate::norm::{Clock, FOREVER, Norm, NormNode, Norms, Start};
 use crate::probe::{FactPattern, PatternTerm, Probe};
 use crate::scope::{is_free, is_guarded, is_temporal, is_wide};
-use crate::stepper::StartNorms;
+use crate::skeleton::StartNorms;
 use crate::term::{Atom, Comparison, Term, Value};
 
 /// The most distinct questions of a formula to a position.

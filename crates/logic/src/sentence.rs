@@ -13,9 +13,9 @@ use crate::interval::{Interval, Span, Time};
 use crate::norm::{FOREVER, Norm, NormNode, Norms, Slot, Start};
 use crate::probe::{Binding, FactPattern, PatternTerm, Probe};
 use crate::satisfiability::Satisfiability;
+use crate::skeleton::Skeleton;
 use crate::spelling::Spelling;
 use crate::state::{Point, Residual};
-use crate::stepper::Skeleton;
 use crate::term::{Atom, Term};
 
 /// A formula together with its arena.
