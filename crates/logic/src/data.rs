@@ -7,7 +7,8 @@
 //! the position and of the answer, never the number of rows.
 //!
 //! [`form`] pushes negations inwards, [`plan`] orders the steps so that every variable has a value before it is
-//! compared, or names the one that has none; [`store`] keeps the [`table`]s; [`solve`] answers queries.
+//! compared, or names the one that has none; [`store`] keeps the [`table`]s, [`update`] updates them by a position;
+//! [`solve`] answers queries.
 
 mod aggregate_table;
 mod form;
@@ -15,8 +16,10 @@ mod key_table;
 mod plan;
 mod row;
 mod solve;
+mod stamp;
 mod store;
 mod table;
+mod update;
 
 use std::sync::Arc;
 
@@ -30,7 +33,8 @@ use form::FormBuilder;
 use plan::{Planner, QueryPlan, QueryStep, TablePlan};
 pub(crate) use solve::PositionFacts;
 use solve::Solver;
-pub(crate) use store::{DataStore, SavedDataStore, Stamp};
+use stamp::Stamp;
+pub(crate) use store::{DataStore, SavedDataStore};
 
 /// The most variables of a formula, those of each quantifier and aggregate counted separately.
 const MAX_DATA_SLOTS: usize = 64;
@@ -116,7 +120,7 @@ impl DataMonitor {
         broken.sort();
         broken.dedup();
         let is_unknown = broken.is_empty() && (is_possible || is_doubtful);
-        store.untold = is_unknown.then_some(position);
+        store.undetermined_at = is_unknown.then_some(position);
         DataOutcome { is_unknown, broken }
     }
 }

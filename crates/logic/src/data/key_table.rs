@@ -9,6 +9,9 @@ use rustc_hash::FxHasher;
 
 use crate::term::Value;
 
+/// The number of keys from which a table exceeds the processor's cache, so that prefetching pays.
+pub(super) const MIN_PREFETCH_KEYS: usize = 10_000;
+
 /// Places by the hashes of their keys: open addressing with linear probing.
 ///
 /// A slot holds the lower half of a hash and a place, counted from one; zero is free.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Deref;
 
-use super::store::Stamp;
+use super::stamp::Stamp;
 use crate::interval::Interval;
 use crate::term::Value;
 
