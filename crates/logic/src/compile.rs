@@ -4,8 +4,10 @@
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::compile_error::CompileError;
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::lower::Lowering;
 use crate::probe::{MAX_PREFIX_VARIABLES, Probe};
 use crate::rigid::RigidComparisons;
@@ -13,7 +15,6 @@ use crate::scope::{
     PrefixedFormula, has_future, is_free, is_wide, lift_quantifiers, narrow_quantifiers, peel_foralls, push_quantifier,
 };
 use crate::skeleton::Skeleton;
-use crate::term::Comparison;
 
 /// A formula ready to follow traces.
 #[derive(Clone, Debug)]

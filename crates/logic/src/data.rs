@@ -23,12 +23,13 @@ mod update;
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
 use crate::compile_error::CompileError;
-use crate::formula::{Arena, Formula, Node, Quantifier};
+use crate::formula::{Formula, Quantifier};
 use crate::interval::Time;
 use crate::scope::{has_measure, is_wide};
 use crate::sentence::Sentence;
-use crate::term::Value;
+use crate::value::Value;
 use form::FormBuilder;
 use plan::{Planner, QueryPlan, QueryStep, TablePlan};
 pub(crate) use solve::PositionFacts;

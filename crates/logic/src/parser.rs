@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::arena::{Arena, Node};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::lexer::{Grammar, Token, TokenKind, lex};
 use crate::parse_error::{Faults, ParseErrors};

@@ -10,8 +10,8 @@ use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
-use crate::term::Value;
 use crate::touch::{BindingIndex, BindingSet, CandidateFact, TouchedBinding, collect_sliced};
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// The monitor, cache and time of one step.

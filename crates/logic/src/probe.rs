@@ -6,9 +6,12 @@
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::facts::{Facts, fits, unify};
-use crate::formula::{Arena, Formula, Node, Quantifier};
-use crate::term::{Atom, Comparison, Term, Value};
+use crate::formula::{Formula, Quantifier};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 /// The most variables in the quantifier prefix; the compiler refuses more.
 pub(crate) const MAX_PREFIX_VARIABLES: usize = 4;

@@ -6,9 +6,10 @@
 
 use std::fmt;
 
+use crate::arena::{Arena, Node};
 use crate::compile::CompiledFormula;
 use crate::dnf::Dnf;
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span, Time};
 use crate::norm::{FOREVER, Norm, NormNode, Norms, Slot, Start};
 use crate::probe::{Binding, FactPattern, PatternTerm, Probe};

@@ -15,9 +15,9 @@ use crate::monitor_set::{Conclusion, MonitorId, MonitorSet};
 use crate::observation::{LetterPlan, Observation};
 use crate::population::StepContext;
 use crate::state::Point;
-use crate::term::Value;
 use crate::touch::CandidateFact;
 use crate::trace_state::{ExtendedState, TraceState};
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// One position, as the monitors of a set read it.

@@ -9,7 +9,7 @@ use super::row::{RowStamp, prefetch_value};
 use super::stamp::Stamp;
 use crate::interval::{Interval, Span};
 use crate::measure::{AggregateKind, FixedDecimal, Quantity};
-use crate::term::Value;
+use crate::value::Value;
 
 /// The occurrences of one aggregate, by group.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use super::stamp::Stamp;
 use crate::interval::Interval;
-use crate::term::Value;
+use crate::value::Value;
 
 /// The values of a row. Most rows have one or two, stored inline to avoid an allocation and a cache miss.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use super::key_table::{MIN_PREFETCH_KEYS, hash_key};
 use super::plan::TablePlan;
 use super::row::RowValues;
 use super::table::{SavedTable, Table};
-use crate::term::Value;
+use crate::value::Value;
 
 /// The past of one trace, as far as one formula needs it.
 #[derive(Clone, Debug)]

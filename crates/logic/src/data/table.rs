@@ -11,7 +11,7 @@ use super::row::{Row, RowStamp, RowValues};
 use super::stamp::Stamp;
 use crate::interval::{Interval, Span};
 use crate::measure::Quantity;
-use crate::term::Value;
+use crate::value::Value;
 
 /// Rows, and how to find them.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Expands patterns: parses the formula of one with the arguments in place of its parameters.
 
 use super::{Operand, Parser, PatternArguments};
-use crate::formula::Arena;
+use crate::arena::Arena;
 use crate::lexer::{Grammar, lex};
 use crate::parse_error::Faults;
 use crate::pattern::{Pattern, PatternBody};
