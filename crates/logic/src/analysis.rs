@@ -11,19 +11,20 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arena::Arena;
 use crate::automaton::{Automaton, Graph, letter_facts, possible_letters};
 use crate::cache::{Cache, CacheLimits, SATISFIED_STATE, VIOLATED_STATE};
 use crate::compile_error::CompileError;
 use crate::dnf::{Clause, Obligation};
 use crate::facts::Facts;
 use crate::fair_loop::{FairLoop, GraphEdge, find_fair_loop};
-use crate::formula::{Arena, Formula};
+use crate::formula::Formula;
 use crate::interval::{Span, Time};
 use crate::monitor::Monitor;
 use crate::satisfiability::Satisfiability;
 use crate::semantics::evaluate;
 use crate::state::{Handle, Point};
-use crate::term::Value;
+use crate::value::Value;
 use crate::verdict::Verdict;
 use crate::word::{Ending, Word};
 pub use relation::{Relation, relate, vacuity};

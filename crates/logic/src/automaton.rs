@@ -4,15 +4,17 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use crate::arena::Arena;
 use crate::cache::Cache;
+use crate::comparison::Comparison;
 use crate::facts::{Fact, Facts};
-use crate::formula::{Arena, Formula};
+use crate::formula::Formula;
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::probe::{PatternTerm, Probe, passes};
 use crate::sentence::{ResidualWriter, Sentence, residual_formula};
 use crate::state::{Handle, Point};
-use crate::term::{Comparison, Value};
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// The states and transitions of a formula; state 0 is the start.

@@ -22,11 +22,11 @@ use crate::monitor::Monitor;
 use crate::population::{BindingVerdict, Population, StepContext};
 use crate::probe::{Binding, BorrowedBinding, Probe};
 use crate::state::Point;
-use crate::term::Value;
 use crate::touch::{
     BindingSet, CandidateFact, LetterReader, TouchedBinding, background_bits, collect_borrowed, collect_named,
     collect_named_in_facts, collect_sliced, lookup_masks,
 };
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// The bindings of one formula in one trace.

@@ -13,9 +13,10 @@ use crate::interval::{Span, Time};
 use crate::joint_search::JointSearch;
 use crate::norm::{Clock, Norm, Norms};
 use crate::satisfiability::Satisfiability;
+use crate::skeleton::{Skeleton, StartNorms};
 use crate::slots::SlotSources;
 use crate::state::{Handle, Member, Point, PortableResidual, Residual, Times};
-use crate::stepper::{Skeleton, SlotSet, StartNorms, StepInput, Stepper};
+use crate::stepper::{SlotSet, StepInput, Stepper};
 use crate::verdict::Verdict;
 
 /// The limits of the cache of a monitor, and of the rows that a trace keeps for a formula about data.

@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::probe::Binding;
-use crate::term::Value;
+use crate::value::Value;
 
 /// The number of a stored binding.
 pub(crate) type CellId = u32;

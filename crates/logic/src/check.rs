@@ -4,11 +4,13 @@
 //! gives the verdict, the witness proves it. Three-valued evaluation misses verdicts that follow from all futures
 //! together, like that on `F a & G !a`; then the futures are tried one by one.
 
+use crate::arena::Arena;
 use crate::facts::{Fact, Facts, fits};
-use crate::formula::{Arena, Formula};
+use crate::formula::Formula;
 use crate::interval::{Span, Time};
 use crate::semantics::evaluate;
-use crate::term::{Atom, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 use crate::verdict::Verdict;
 use crate::witness::{Moment, Witness, collect_atoms};
 use crate::word::{Ending, Word};

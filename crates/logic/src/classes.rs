@@ -6,8 +6,8 @@
 
 use crate::cache::Cache;
 use crate::cells::{CellId, ClassId};
+use crate::skeleton::Skeleton;
 use crate::state::Point;
-use crate::stepper::Skeleton;
 use crate::verdict::Verdict;
 
 const NO_ID: u32 = u32::MAX;

@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::compile_error::CompileError;
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::lower::Lowering;
-use crate::probe::Probe;
+use crate::probe::{MAX_PREFIX_VARIABLES, Probe};
 use crate::rigid::RigidComparisons;
 use crate::scope::{
     PrefixedFormula, has_future, is_free, is_wide, lift_quantifiers, narrow_quantifiers, peel_foralls, push_quantifier,
 };
-use crate::stepper::Skeleton;
-use crate::term::Comparison;
+use crate::skeleton::Skeleton;
 
 /// A formula ready to follow traces.
 #[derive(Clone, Debug)]
@@ -29,8 +30,6 @@ pub(crate) struct CompiledFormula {
     pub(crate) rigid: RigidComparisons,
 }
 
-/// The most variables in the prefix.
-pub(crate) const MAX_PREFIX_VARIABLES: usize = 4;
 /// The most nodes of a formula, written out.
 const MAX_FORMULA_NODES: u64 = 20_000;
 

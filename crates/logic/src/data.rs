@@ -12,7 +12,8 @@
 //! the rows that share values with them. Only a part without shared values scans its whole table.
 //!
 //! [`form`] pushes negations inwards, [`plan`] orders the steps so that every variable has a value before it is
-//! compared, or names the one that has none; [`store`] keeps the [`table`]s; [`solve`] answers queries.
+//! compared, or names the one that has none; [`store`] keeps the [`table`]s, [`update`] updates them by a position;
+//! [`solve`] answers queries.
 
 mod aggregate_table;
 mod form;
@@ -20,22 +21,26 @@ mod key_table;
 mod plan;
 mod row;
 mod solve;
+mod stamp;
 mod store;
 mod table;
+mod update;
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
 use crate::compile_error::CompileError;
-use crate::formula::{Arena, Formula, Node, Quantifier};
+use crate::formula::{Formula, Quantifier};
 use crate::interval::Time;
 use crate::scope::{has_measure, is_wide};
 use crate::sentence::Sentence;
-use crate::term::Value;
+use crate::value::Value;
 use form::FormBuilder;
 use plan::{Planner, QueryPlan, QueryStep, TablePlan};
 pub(crate) use solve::PositionFacts;
 use solve::Solver;
-pub(crate) use store::{DataStore, SavedDataStore, Stamp};
+use stamp::Stamp;
+pub(crate) use store::{DataStore, SavedDataStore};
 
 /// The most variables of a formula, those of each quantifier and aggregate counted separately.
 const MAX_DATA_SLOTS: usize = 64;
@@ -121,7 +126,7 @@ impl DataMonitor {
         broken.sort();
         broken.dedup();
         let is_unknown = broken.is_empty() && (is_possible || is_doubtful);
-        store.untold = is_unknown.then_some(position);
+        store.undetermined_at = is_unknown.then_some(position);
         DataOutcome { is_unknown, broken }
     }
 }

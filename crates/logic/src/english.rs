@@ -6,11 +6,13 @@
 
 use std::fmt;
 
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::measure::{Aggregate, AggregateKind, Measure};
 use crate::printer::FormulaText;
-use crate::term::{Atom, Comparison, Term};
+use crate::term::{Atom, Term};
 
 impl Arena {
     /// Returns a formula in precise English.

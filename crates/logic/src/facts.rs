@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Time;
-use crate::term::{Atom, Term, Value, write_arguments, write_name};
+use crate::name_syntax::write_name;
+use crate::term::{Atom, Term, write_arguments};
+use crate::value::Value;
 
 /// A name with values: `verified`, `consent("alice","marketing")`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

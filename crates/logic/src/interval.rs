@@ -94,6 +94,11 @@ impl Interval {
         matches!(self, Interval::Steps { from: 0, to: None })
     }
 
+    /// Whether it has an upper end.
+    pub(crate) fn has_end(self) -> bool {
+        matches!(self, Interval::Steps { to: Some(_), .. } | Interval::Time { to: Some(_), .. })
+    }
+
     /// Whether it is measured in event time.
     pub fn is_time(self) -> bool {
         matches!(self, Interval::Time { .. })

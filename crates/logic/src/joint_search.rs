@@ -6,8 +6,8 @@
 use crate::dnf::Obligation;
 use crate::norm::{Norm, NormNode, Norms};
 use crate::satisfiability::Satisfiability;
+use crate::skeleton::Skeleton;
 use crate::state::{PortableResidual, Residual};
-use crate::stepper::Skeleton;
 
 /// A conjunction of residuals over disjoint own bits.
 #[derive(Debug)]

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::comparison::Comparison;
 use crate::measure::Arithmetic;
+use crate::name_syntax::{begins_name, continues_name};
 use crate::parse_error::Faults;
 use crate::spelling::{COMPARISONS, Sign};
-use crate::term::Comparison;
 
 /// The kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,26 +80,6 @@ pub(crate) fn lex<'a>(text: &'a str, grammar: Grammar, faults: &mut Faults) -> V
             return tokens;
         }
     }
-}
-
-/// Whether a text is a name without backticks, if it is no operator.
-pub(crate) fn is_name(text: &str) -> bool {
-    let mut parts = text.split('.');
-    let plain = |part: &str| !part.is_empty() && part.chars().all(continues_name);
-    parts.next().is_some_and(|first| first.starts_with(begins_name) && plain(first)) && parts.all(plain) && text != "_"
-}
-
-fn begins_name(character: char) -> bool {
-    (character.is_alphabetic() && !is_symbol(character)) || character == '_'
-}
-
-fn continues_name(character: char) -> bool {
-    (character.is_alphanumeric() && !is_symbol(character)) || character == '_'
-}
-
-/// Whether a letter such as `𝒰` is always an operator.
-fn is_symbol(character: char) -> bool {
-    !character.is_ascii() && Sign::from_symbol(character.encode_utf8(&mut [0; 4])).is_some()
 }
 
 struct Lexer<'a, 'f> {

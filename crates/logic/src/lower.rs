@@ -5,14 +5,17 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::compile_error::CompileError;
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::norm::{Clock, FOREVER, Norm, NormNode, Norms, Start};
 use crate::probe::{FactPattern, PatternTerm, Probe};
 use crate::scope::{is_free, is_guarded, is_temporal, is_wide};
-use crate::stepper::StartNorms;
-use crate::term::{Atom, Comparison, Term, Value};
+use crate::skeleton::StartNorms;
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 /// The most distinct questions of a formula to a position.
 const MAX_LETTER_BITS: usize = 64;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Comparison;
 use crate::formula::Formula;
 use crate::interval::Interval;
-use crate::term::{Comparison, Term, Value};
+use crate::term::Term;
+use crate::value::Value;
 
 /// An expression with a value at a position: a term, arithmetic, or an aggregate of the past.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

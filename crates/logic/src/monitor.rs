@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
 use crate::compile::{CompiledFormula, compile};
 use crate::compile_error::CompileError;
 use crate::data::{DataMonitor, needs_data};
-use crate::formula::{Arena, Formula, Node, Quantifier, Unary};
+use crate::formula::{Formula, Quantifier, Unary};
 use crate::formula_error::FormulaError;
 use crate::probe::{FactPattern, Probe};
 use crate::scope::{has_future, is_free};
 use crate::spelling::Spelling;
-use crate::term::Value;
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// A formula made ready to follow traces.

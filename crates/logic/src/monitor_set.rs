@@ -12,18 +12,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use crate::after::After;
+use crate::arena::Arena;
 use crate::bindings::Bindings;
 use crate::cache::{Cache, CacheLimits, CacheUse};
 use crate::facts::Facts;
-use crate::formula::Arena;
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::observation::{LetterPlan, Name, Observation};
 use crate::probe::Binding;
 use crate::sentence::{Sentence, residual_formula};
 use crate::state::Point;
-use crate::term::Value;
 use crate::trace_state::{ExtendedState, MonitorState, TraceState, VerdictCounts};
+use crate::value::Value;
 use crate::verdict::Verdict;
 pub(crate) use entry::Entry;
 use entry::{Asker, Scratch};
@@ -32,19 +33,6 @@ use entry::{Asker, Scratch};
 fn next_version() -> u64 {
     static VERSIONS: AtomicU64 = AtomicU64::new(1);
     VERSIONS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// What a monitor does after a verdict becomes definite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum After {
-    /// Keeps the verdict for the rest of the trace.
-    #[default]
-    Latch,
-    /// Counts the verdict and restarts the formula after the deciding position.
-    Reset,
-    /// Reports every position that violates the formula and keeps the past: for monitors made by [`Monitor::each`]. Any
-    /// other monitor latches.
-    Each,
 }
 
 /// The number of a monitor in its [`MonitorSet`].

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::facts::{Fact, Facts};
 use crate::interval::Time;
-use crate::term::Value;
+use crate::value::Value;
 
 /// The number of a fact's name in a [`MonitorSet`](crate::MonitorSet).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

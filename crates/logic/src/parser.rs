@@ -9,6 +9,7 @@
 mod atom;
 mod bound;
 mod call;
+mod expand;
 mod measure;
 mod position;
 mod recover;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::arena::{Arena, Node};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::lexer::{Grammar, Token, TokenKind, lex};
 use crate::parse_error::{Faults, ParseErrors};
@@ -60,8 +62,8 @@ impl Arena {
 
 /// A parsed formula, with its depth and size for the limits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operand {
-    pub(crate) formula: Formula,
+struct Operand {
+    formula: Formula,
     /// Its nesting depth as written.
     depth: u32,
     /// Its number of nodes if nothing is shared.
@@ -70,9 +72,9 @@ pub(crate) struct Operand {
 
 /// The arguments of a pattern, for its parameters.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PatternArguments {
-    pub(crate) operands: Vec<(&'static str, Operand)>,
-    pub(crate) bound: Option<Interval>,
+struct PatternArguments {
+    operands: Vec<(&'static str, Operand)>,
+    bound: Option<Interval>,
 }
 
 /// An open construct that waits for an operand.
@@ -122,7 +124,7 @@ enum Continuation {
 }
 
 #[derive(Debug)]
-pub(crate) struct Parser<'a> {
+struct Parser<'a> {
     arena: &'a mut Arena,
     text: &'a str,
     tokens: &'a [Token<'a>],
@@ -143,12 +145,7 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(
-        arena: &'a mut Arena,
-        text: &'a str,
-        tokens: &'a [Token<'a>],
-        given: &'a PatternArguments,
-    ) -> Parser<'a> {
+    fn new(arena: &'a mut Arena, text: &'a str, tokens: &'a [Token<'a>], given: &'a PatternArguments) -> Parser<'a> {
         Parser {
             arena,
             text,
@@ -172,7 +169,7 @@ impl<'a> Parser<'a> {
         (operand, self.faults, self.variables)
     }
 
-    pub(crate) fn parse(mut self) -> (Operand, Faults) {
+    fn parse(mut self) -> (Operand, Faults) {
         let operand = self.read();
         (operand, self.faults)
     }

@@ -5,14 +5,10 @@
 //! 2007), read over finite traces: a step that must come is asked for with `X`, one that may not come with `N`, and one
 //! that came before with `Y`.
 //!
-//! A pattern is a macro: the parser reads its formula with the parameters replaced by the arguments.
+//! A pattern is a macro: the parser reads its formula with the parameters replaced by the arguments, in
+//! `parser/expand.rs`.
 
 use std::fmt;
-
-use crate::formula::Arena;
-use crate::lexer::{Grammar, lex};
-use crate::parse_error::Faults;
-use crate::parser::{Operand, Parser, PatternArguments};
 
 /// A name for a formula with parameters.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +19,13 @@ pub struct Pattern {
     pub parameters: &'static [&'static str],
     /// Its meaning, in a line.
     pub meaning: &'static str,
-    body: Body,
+    pub(crate) body: PatternBody,
 }
 
-/// The expansion of a pattern.
+/// The formula of a pattern, or how it is built for a number.
 #[derive(Clone, Copy, Debug)]
-enum Body {
+pub(crate) enum PatternBody {
+    /// Its formula, in terms of its parameters.
     Formula(&'static str),
     AtLeast,
     AtMost,
@@ -45,31 +42,11 @@ impl Pattern {
     /// Returns its formula, in terms of its parameters; for `n` = 2 if it counts.
     pub fn formula(&self) -> &'static str {
         match self.body {
-            Body::Formula(formula) => formula,
-            Body::AtLeast => "F(p & X F p)",
-            Body::AtMost => "G(p -> N G(p -> N G !p))",
-            Body::Exactly => "F(p & X F p) & G(p -> N G(p -> N G !p))",
-            Body::Fewer => "G(p -> N G !p)",
-        }
-    }
-
-    /// Returns its formula with the arguments in place, or a hint why there is none.
-    pub(crate) fn expand(&self, arena: &mut Arena, given: PatternArguments, n: u32) -> Result<Operand, String> {
-        match self.body {
-            Body::Formula(formula) => parse_body(arena, formula, &given),
-            Body::AtLeast => build_at_least(arena, given, n),
-            Body::AtMost => build_at_most(arena, given, n),
-            Body::Exactly if n == 0 => build_at_most(arena, given, n),
-            Body::Exactly => {
-                let least = build_at_least(arena, given.clone(), n)?;
-                let most = build_at_most(arena, given, n)?;
-                let both = PatternArguments { operands: vec![("least", least), ("most", most)], bound: None };
-                parse_body(arena, "least & most", &both)
-            }
-            Body::Fewer => match n.checked_sub(1) {
-                Some(most) => build_at_most(arena, given, most),
-                None => Err("nothing holds fewer than 0 times; begin with 1".to_owned()),
-            },
+            PatternBody::Formula(formula) => formula,
+            PatternBody::AtLeast => "F(p & X F p)",
+            PatternBody::AtMost => "G(p -> N G(p -> N G !p))",
+            PatternBody::Exactly => "F(p & X F p) & G(p -> N G(p -> N G !p))",
+            PatternBody::Fewer => "G(p -> N G !p)",
         }
     }
 }
@@ -104,55 +81,16 @@ pub(crate) fn pattern_names() -> impl Iterator<Item = &'static str> {
     PATTERNS.iter().map(|pattern| pattern.name)
 }
 
-fn parse_body(arena: &mut Arena, formula: &str, given: &PatternArguments) -> Result<Operand, String> {
-    let mut faults = Faults::default();
-    let tokens = lex(formula, Grammar::Formula, &mut faults);
-    let (operand, found) = Parser::new(arena, formula, &tokens, given).parse();
-    if found.is_empty() {
-        Ok(operand)
-    } else {
-        Err("it becomes too large; use smaller numbers or nest fewer patterns".to_owned())
-    }
-}
-
-fn build_at_least(arena: &mut Arena, given: PatternArguments, n: u32) -> Result<Operand, String> {
-    if n == 0 {
-        return Err("everything holds at least 0 times; begin with 1".to_owned());
-    }
-    nest(arena, given, ["F p", "F(p & X rest)"], n - 1)
-}
-
-fn build_at_most(arena: &mut Arena, given: PatternArguments, n: u32) -> Result<Operand, String> {
-    nest(arena, given, ["G !p", "G(p -> N rest)"], n)
-}
-
-/// Returns the innermost formula, with another one `n` times around it.
-fn nest(
-    arena: &mut Arena,
-    mut given: PatternArguments,
-    [innermost, around]: [&str; 2],
-    n: u32,
-) -> Result<Operand, String> {
-    let mut rest = parse_body(arena, innermost, &given)?;
-    let arguments = given.operands.len();
-    for _ in 0..n {
-        given.operands.truncate(arguments);
-        given.operands.push(("rest", rest));
-        rest = parse_body(arena, around, &given)?;
-    }
-    Ok(rest)
-}
-
 const fn pattern_row(
     name: &'static str,
     parameters: &'static [&'static str],
     meaning: &'static str,
     formula: &'static str,
 ) -> Pattern {
-    Pattern { name, parameters, meaning, body: Body::Formula(formula) }
+    Pattern { name, parameters, meaning, body: PatternBody::Formula(formula) }
 }
 
-const fn counting_row(name: &'static str, body: Body, meaning: &'static str) -> Pattern {
+const fn counting_row(name: &'static str, body: PatternBody, meaning: &'static str) -> Pattern {
     Pattern { name, parameters: &["n", "p"], meaning, body }
 }
 
@@ -176,14 +114,14 @@ const PATTERNS: &[Pattern] = &[
     pattern_row("absence_after", PQ, "p does not hold from the first q on", "G(q -> G !p)"),
     pattern_row("absence_between", PQR, "p does not hold from any q to the next r", "G(q & !r & F r -> !p U r)"),
     pattern_row("absence_after_until", PQR, "p does not hold from any q to the next r, if one comes or not", "G(q & !r -> !p W r)"),
-    counting_row("absence", Body::Fewer, "p holds at fewer than n steps"),
+    counting_row("absence", PatternBody::Fewer, "p holds at fewer than n steps"),
 
     pattern_row("existence", P, "p holds at some step", "F p"),
     pattern_row("existence_before", PR, "p holds before the first r", "!r W (p & !r)"),
     pattern_row("existence_after", PQ, "p holds at or after the first q", "G !q | F(q & F p)"),
     pattern_row("existence_between", PQR, "p holds from any q to the next r", "G(q & !r -> !r W (p & !r))"),
     pattern_row("existence_after_until", PQR, "p holds from any q to the next r, if one comes or not", "G(q & !r -> !r U (p & !r))"),
-    counting_row("existence", Body::AtLeast, "p holds at n steps or more"),
+    counting_row("existence", PatternBody::AtLeast, "p holds at n steps or more"),
 
     pattern_row("universality", P, "p holds at every step", "G p"),
     pattern_row("universality_before", PR, "p holds at every step before the first r", "F r -> p U r"),
@@ -208,9 +146,9 @@ const PATTERNS: &[Pattern] = &[
     pattern_row("response_chain", &["p", "s", "t"], "every p is followed by s and then by t", "G(p -> F(s & X F t))"),
     pattern_row("precedence_chain", &["s", "t", "p"], "p holds only once s and then t have held", "F p -> !p U (s & !p & X(!p U t))"),
 
-    counting_row("at_least", Body::AtLeast, "p holds at n steps or more"),
-    counting_row("at_most", Body::AtMost, "p holds at n steps or fewer"),
-    counting_row("exactly", Body::Exactly, "p holds at n steps, no more and no fewer"),
+    counting_row("at_least", PatternBody::AtLeast, "p holds at n steps or more"),
+    counting_row("at_most", PatternBody::AtMost, "p holds at n steps or fewer"),
+    counting_row("exactly", PatternBody::Exactly, "p holds at n steps, no more and no fewer"),
 
     pattern_row("init", P, "p holds at the first step", "p"),
     pattern_row("end", P, "p holds at the last step; without an end, again and again", "G F p"),

@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
+use crate::after::After;
 use crate::cache::{Cache, VIOLATED_STATE};
 use crate::cells::{CellId, Cells, ClassId, binding_mask, binding_part};
 use crate::classes::Classes;
 use crate::interval::Time;
 use crate::monitor::Monitor;
-use crate::monitor_set::After;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
-use crate::term::Value;
 use crate::touch::{BindingIndex, BindingSet, CandidateFact, TouchedBinding, collect_sliced};
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// The monitor, cache and time of one step.

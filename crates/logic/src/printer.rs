@@ -5,13 +5,15 @@
 
 use std::fmt::{self, Display, Write};
 
-use crate::formula::{Arena, Formula, Node};
+use crate::arena::{Arena, Node};
+use crate::formula::Formula;
 use crate::interval::Interval;
-use crate::lexer::is_name;
 use crate::measure::{Aggregate, Measure};
+use crate::name_syntax::is_name;
 use crate::pattern;
 use crate::spelling::{Sign, Spelling, spell_comparison};
-use crate::term::{Atom, Term, write_arguments, write_quoted};
+use crate::term::{Atom, Term, write_arguments};
+use crate::value::write_quoted;
 
 impl Arena {
     /// Returns a formula as text.

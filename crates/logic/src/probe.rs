@@ -6,10 +6,15 @@
 
 use std::sync::Arc;
 
-use crate::compile::MAX_PREFIX_VARIABLES;
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::facts::{Facts, fits, unify};
-use crate::formula::{Arena, Formula, Node, Quantifier};
-use crate::term::{Atom, Comparison, Term, Value};
+use crate::formula::{Formula, Quantifier};
+use crate::term::{Atom, Term};
+use crate::value::Value;
+
+/// The most variables in the quantifier prefix; the compiler refuses more.
+pub(crate) const MAX_PREFIX_VARIABLES: usize = 4;
 
 /// The values of the prefix variables; none means any value never seen.
 pub(crate) type Binding = [Option<Value>];

@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::formula::{Arena, Formula, Node};
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
+use crate::formula::Formula;
 use crate::probe::Binding;
-use crate::term::{Comparison, Term, Value};
+use crate::term::Term;
+use crate::value::Value;
 
 type RigidComparison = (Comparison, Term, Term);
 

@@ -3,10 +3,11 @@
 //! A [`Run`] is a [`MonitorSet`] with one monitor and the state of one trace. Programs with many formulas or many
 //! traces use the set itself: its traces share what the monitors learn.
 
+use crate::after::After;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
-use crate::monitor_set::{After, MonitorId, MonitorSet};
+use crate::monitor_set::{MonitorId, MonitorSet};
 use crate::sentence::Sentence;
 use crate::trace_state::TraceState;
 use crate::verdict::Verdict;

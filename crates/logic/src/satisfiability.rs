@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 use crate::dnf::{Clause, Obligation, join_clauses};
 use crate::norm::{FOREVER, Mark, Norm, NormNode, Norms, Start};
 use crate::progress::{KnownLetter, Progress, UndeterminedBit, clock_bit, shorten_bound};
+use crate::skeleton::Skeleton;
 use crate::slots::rewrite_times;
-use crate::stepper::Skeleton;
 
 /// One alternative of a norm at a position: the bits it reads and the norms for the next position.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,11 @@
 
 use std::sync::Arc;
 
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::arena::{Arena, Node};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::measure::{Aggregate, Measure};
-use crate::term::{Atom, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 impl Quantifier {
     fn dual(self) -> Quantifier {

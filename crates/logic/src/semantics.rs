@@ -13,11 +13,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::facts::{Fact, Facts};
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::measure::{Aggregate, AggregateKind, FixedDecimal, Measure, Quantity};
-use crate::term::{Atom, Comparison, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 use crate::word::{Ending, Layout, Word};
 
 /// Whether a formula without free variables holds at the first position of a word; `None` if undetermined.

@@ -6,16 +6,17 @@
 
 use std::fmt;
 
+use crate::arena::{Arena, Node};
 use crate::compile::CompiledFormula;
 use crate::dnf::Dnf;
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span, Time};
 use crate::norm::{FOREVER, Norm, NormNode, Norms, Slot, Start};
 use crate::probe::{Binding, FactPattern, PatternTerm, Probe};
 use crate::satisfiability::Satisfiability;
+use crate::skeleton::Skeleton;
 use crate::spelling::Spelling;
 use crate::state::{Point, Residual};
-use crate::stepper::Skeleton;
 use crate::term::{Atom, Term};
 
 /// A formula together with its arena.

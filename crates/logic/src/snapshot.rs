@@ -14,8 +14,8 @@ use crate::data::{DataStore, SavedDataStore};
 use crate::interval::Time;
 use crate::monitor_set::{Entry, MonitorId, MonitorSet};
 use crate::state::{Point, PortableResidual};
-use crate::term::Value;
 use crate::trace_state::{ExtendedState, MonitorState, TraceState};
+use crate::value::Value;
 
 /// The version of the snapshot format.
 const SNAPSHOT_VERSION: u32 = 2;

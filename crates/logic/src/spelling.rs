@@ -4,8 +4,8 @@
 //! shapes look forward and filled ones back, and a ring inside a circle makes it weak: `○` next, `◎` weak next, `●`
 //! previous, `◉` weak previous.
 
+use crate::comparison::Comparison;
 use crate::formula::{Binary, Quantifier, Unary};
-use crate::term::Comparison;
 
 /// Which spelling a formula is shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

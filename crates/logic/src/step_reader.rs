@@ -4,19 +4,20 @@
 
 use std::sync::Arc;
 
+use crate::after::After;
 use crate::bindings::Bindings;
 use crate::cache::{SATISFIED_STATE, VIOLATED_STATE};
 use crate::data::PositionFacts;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read_letter;
-use crate::monitor_set::{After, Conclusion, MonitorId, MonitorSet};
+use crate::monitor_set::{Conclusion, MonitorId, MonitorSet};
 use crate::observation::{LetterPlan, Observation};
 use crate::population::StepContext;
 use crate::state::Point;
-use crate::term::Value;
 use crate::touch::CandidateFact;
 use crate::trace_state::{ExtendedState, TraceState};
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// One position, as the monitors of a set read it.

@@ -7,7 +7,8 @@ use crate::cells::{CellId, binding_mask, binding_part};
 use crate::facts::Facts;
 use crate::monitor::Monitor;
 use crate::probe::{Binding, BorrowedBinding, PatternTerm, Probe};
-use crate::term::{Term, Value};
+use crate::term::Term;
+use crate::value::Value;
 
 /// A fact with the name of a pattern: the letter bit of the pattern, and the values still to be compared.
 pub(crate) type CandidateFact<'a> = (u8, &'a [Value]);

@@ -9,13 +9,15 @@ mod search;
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
 use crate::facts::{Fact, Facts, fits};
-use crate::formula::{Arena, Formula, Node};
+use crate::formula::Formula;
 use crate::interval::Time;
 use crate::monitor::{Monitor, replace_in_always};
 use crate::monitor_set::Conclusion;
 use crate::sentence::Sentence;
-use crate::term::{Atom, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 use crate::verdict::Verdict;
 use engine::{BindingEngine, SetEngine};
 use search::WitnessSearch;

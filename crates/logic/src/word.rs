@@ -5,8 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::arena::{Arena, Node};
 use crate::facts::Facts;
-use crate::formula::{Arena, Binary, Formula, Node, Unary};
+use crate::formula::{Binary, Formula, Unary};
 use crate::interval::{Interval, Span, Time};
 
 /// Positions and what comes after them.

@@ -1,10 +1,11 @@
 //! Relations between two formulas, and vacuity of one formula on a trace.
 
 use super::{Analysis, Lasso};
+use crate::arena::{Arena, Node};
 use crate::cache::{SATISFIED_STATE, VIOLATED_STATE};
 use crate::compile_error::CompileError;
 use crate::facts::Facts;
-use crate::formula::{Arena, Formula, Node};
+use crate::formula::Formula;
 use crate::monitor::Monitor;
 use crate::term::Atom;
 use crate::verdict::Verdict;

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::key_table::{KeyTable, hash_key};
+use super::key_table::{KeyTable, MIN_PREFETCH_KEYS, hash_key};
 use super::row::{RowStamp, prefetch_value};
-use super::store::Stamp;
-use super::table::{MIN_PREFETCH_KEYS, is_bounded};
+use super::stamp::Stamp;
 use crate::interval::{Interval, Span};
 use crate::measure::{AggregateKind, FixedDecimal, Quantity};
-use crate::term::Value;
+use crate::value::Value;
 
 /// The occurrences of one aggregate, by group.
 #[derive(Clone, Debug)]
@@ -76,7 +75,7 @@ impl AggregateTable {
 
     pub(super) fn len(&self) -> usize {
         let of_values = match self.kind {
-            AggregateKind::Distinct | AggregateKind::Min | AggregateKind::Max if !is_bounded(self.interval) => {
+            AggregateKind::Distinct | AggregateKind::Min | AggregateKind::Max if !self.interval.has_end() => {
                 self.groups.iter().map(|group| group.values.as_ref().map_or(0, |values| values.counts.len())).sum()
             }
             _ => self.by_values.len(),
@@ -132,7 +131,7 @@ impl AggregateTable {
     /// Counts an occurrence within the bound.
     fn count(&mut self, stamp: Stamp, place: u32, value: Option<GatheredValue>) {
         self.groups[place as usize].add(self.kind, stamp, value.as_ref());
-        if is_bounded(self.interval) {
+        if self.interval.has_end() {
             self.queue.push_back((stamp, place, value));
         }
     }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::arena::{Arena, Node};
+use crate::comparison::Comparison;
 use crate::compile_error::CompileError;
-use crate::formula::{Arena, Binary, Formula, Node, Quantifier, Unary};
+use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::measure::{AggregateKind, Arithmetic, Measure};
-use crate::term::{Atom, Comparison, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 /// A formula about the past and the present, with slots for variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

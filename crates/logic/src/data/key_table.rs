@@ -7,7 +7,10 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use crate::term::Value;
+use crate::value::Value;
+
+/// The number of keys from which a table exceeds the processor's cache, so that prefetching pays.
+pub(super) const MIN_PREFETCH_KEYS: usize = 10_000;
 
 /// Places by the hashes of their keys: open addressing with linear probing.
 ///

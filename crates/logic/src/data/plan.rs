@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::form::{Amount, Form, FormTerm};
+use crate::comparison::Comparison;
 use crate::compile_error::CompileError;
 use crate::interval::Interval;
 use crate::measure::{AggregateKind, Arithmetic};
-use crate::term::Comparison;
 
 /// The steps of a query, each taken for every answer of those before it.
 pub(super) type QueryPlan = Vec<QueryStep>;
@@ -263,7 +263,7 @@ impl Planner {
                 let key = Form::Measures(
                     Comparison::Equal,
                     Amount::AggregateTable(*kind, *interval, (0..columns.len()).collect(), Box::new(form.clone())),
-                    Amount::Term(FormTerm::Value(crate::term::Value::Integer(groups as i64))),
+                    Amount::Term(FormTerm::Value(crate::value::Value::Integer(groups as i64))),
                 );
                 let table = self.add_table(key, &form, &order, columns.len(), make(*interval))?;
                 PlannedAmount::AggregateTable { table, group }

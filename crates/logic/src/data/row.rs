@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Deref;
 
-use super::store::Stamp;
+use super::stamp::Stamp;
 use crate::interval::Interval;
-use crate::term::Value;
+use crate::value::Value;
 
 /// The values of a row. Most rows have one or two, stored inline to avoid an allocation and a cache miss.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,11 +6,13 @@ use super::MAX_DATA_SLOTS;
 use super::form::FormTerm;
 use super::plan::{PlannedAmount, QueryStep};
 use super::row::Row;
-use super::store::{DataStore, Stamp};
+use super::stamp::Stamp;
+use super::store::DataStore;
 use crate::facts::Facts;
 use crate::measure::Quantity;
 use crate::observation::{Name, Observation};
-use crate::term::{Atom, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 /// The values of slots, borrowed from the facts of the position, tables or the formula.
 pub(super) type SlotValues<'a> = [Option<&'a Value>; MAX_DATA_SLOTS];

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::aggregate_table::{AggregateTable, SavedAggregateTable};
-use super::key_table::{KeyTable, hash_key};
+use super::key_table::{KeyTable, MIN_PREFETCH_KEYS, hash_key};
 use super::plan::{TableKind, TablePlan};
 use super::row::{Row, RowStamp, RowValues};
-use super::store::Stamp;
+use super::stamp::Stamp;
 use crate::interval::{Interval, Span};
 use crate::measure::Quantity;
-use crate::term::Value;
+use crate::value::Value;
 
 /// Rows, and how to find them.
 #[derive(Clone, Debug)]
@@ -46,9 +46,6 @@ pub(super) type PartialRow = Vec<Option<Value>>;
 
 /// The most partial rows of a table; beyond that, the last one matches any values.
 const MAX_PARTIAL_ROWS: usize = 256;
-
-/// The number of keys from which a table exceeds the processor's cache, so that prefetching pays.
-pub(super) const MIN_PREFETCH_KEYS: usize = 10_000;
 
 /// A row as data: its values and its stamps.
 type SavedRow = (Vec<Value>, Vec<RowStamp>);
@@ -193,7 +190,7 @@ impl Table {
             }
             None => self.insert(Row::new(values, made)),
         };
-        if is_bounded(self.interval) {
+        if self.interval.has_end() {
             self.queue.push_back((made.0, place));
         }
     }
@@ -295,7 +292,7 @@ impl Table {
             stamps.extend(times.iter().map(|(stamp, _)| (*stamp, place)));
         }
         stamps.sort_unstable();
-        if is_bounded(table.interval) {
+        if table.interval.has_end() {
             table.queue = stamps.into();
         }
         (table.doubts, table.is_full) = (saved.doubts.iter().cloned().collect(), saved.is_full);
@@ -330,9 +327,4 @@ impl Iterator for RowPlaces<'_> {
 /// Returns the values in some columns.
 fn column_values(values: &[Value], mask: u32) -> impl Iterator<Item = &Value> + Clone {
     values.iter().enumerate().filter(move |(column, _)| mask >> column & 1 == 1).map(|(_, value)| value)
-}
-
-/// Whether a bound has an upper end.
-pub(super) fn is_bounded(interval: Interval) -> bool {
-    matches!(interval, Interval::Steps { to: Some(_), .. } | Interval::Time { to: Some(_), .. })
 }

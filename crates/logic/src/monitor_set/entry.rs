@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{After, Conclusion};
+use super::Conclusion;
+use crate::after::After;
 use crate::bindings::Bindings;
 use crate::cache::Cache;
 use crate::monitor::Monitor;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::position::ground_values;
 use super::{Operand, Parser, PatternArguments};
+use crate::arena::{Arena, Node};
 use crate::facts::Fact;
-use crate::formula::{Arena, Node};
 use crate::lexer::{Grammar, TokenKind, lex};
 use crate::measure::Measure;
 use crate::parse_error::{Faults, ParseErrors, nearest};
 use crate::pattern;
 use crate::spelling::Sign;
-use crate::term::{Atom, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 impl Fact {
     /// Parses a fact: `verified`, `consent("alice",3,true)`. A bare word among the values is a string:

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::Parser;
+use crate::comparison::Comparison;
 use crate::formula::Unary;
 use crate::interval::{Interval, Span};
 use crate::lexer::TokenKind;
 use crate::spelling::{Sign, Spelling};
-use crate::term::Comparison;
 
 /// One end of a bound as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

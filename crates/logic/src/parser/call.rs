@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::bound::{BoundEnd, parse_end};
 use super::{Continuation, Frame, Operand, Parser, PatternArguments};
+use crate::comparison::Comparison;
 use crate::interval::{Interval, Span};
 use crate::lexer::{Token, TokenKind};
 use crate::parse_error::nearest;
 use crate::pattern::{self, Parameter, Pattern};
 use crate::spelling::Sign;
-use crate::term::Comparison;
 
 /// A pattern whose arguments are being read.
 #[derive(Debug)]

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use super::{Operand, Parser};
-use crate::formula::Node;
+use crate::arena::Node;
+use crate::comparison::Comparison;
 use crate::lexer::TokenKind;
 use crate::measure::{Aggregate, AggregateKind, Arithmetic, Measure};
-use crate::term::Comparison;
 
 /// The deepest nesting of aggregates, and of parentheses in arithmetic.
 const MAX_NESTED_AGGREGATES: u32 = 8;

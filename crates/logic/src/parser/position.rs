@@ -2,12 +2,13 @@
 
 use super::bound::parse_span;
 use super::{Parser, PatternArguments};
+use crate::arena::Arena;
 use crate::facts::{Fact, Facts};
-use crate::formula::Arena;
 use crate::interval::{Span, Time};
 use crate::lexer::{Grammar, TokenKind, lex};
 use crate::parse_error::{Faults, ParseErrors};
-use crate::term::{Atom, Term, Value};
+use crate::term::{Atom, Term};
+use crate::value::Value;
 
 /// The hint for a token where a fact is expected.
 const FACT_HINT: &str = "write facts with commas between them: `a, consent(\"alice\")`";

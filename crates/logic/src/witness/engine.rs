@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use super::Moment;
+use crate::after::After;
+use crate::arena::Arena;
 use crate::cache::{Cache, CacheLimits};
 use crate::facts::Facts;
-use crate::formula::Arena;
 use crate::interval::Time;
 use crate::letter::read_letter;
 use crate::monitor::Monitor;
-use crate::monitor_set::{After, Conclusion, MonitorId, MonitorSet};
+use crate::monitor_set::{Conclusion, MonitorId, MonitorSet};
 use crate::observation::Observation;
 use crate::sentence::{Sentence, residual_formula};
 use crate::state::Point;
-use crate::term::Value;
 use crate::trace_state::TraceState;
+use crate::value::Value;
 use crate::verdict::Verdict;
 
 /// The letter bits that a position sets, and those that it leaves unknown.

@@ -1,29 +1,44 @@
-"""Model clients, guarded in their HTTP transport.
+"""Clients of model APIs with a guard between them and the network.
 
-The guarded transport is between the client and the network. It decides on a request before it is sent, and on a reply
-before the client sees it: whole replies, and streams piece by piece. A tool call in a stream is buffered until it is
-complete and decided. This works for synchronous and asynchronous clients and for all of their methods.
+A guarded HTTP transport decides on each request before it is sent and on each reply before the client sees it. Streams
+are decided piece by piece: a tool call is held until it is complete and decided. The transport works alike for
+synchronous and asynchronous clients and for all their helper methods.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Iterator, List, Tuple
+from typing import Any, AsyncIterator, Dict, Iterator, List, Protocol, Tuple
 
 from . import _lictor
 from .decisions import Decision
 from .errors import StateError
 
-if TYPE_CHECKING:
-    from .guard import Guard
-
 #: Headers that no longer fit a changed body.
 _BODY = {"content-length", "content-encoding", "transfer-encoding"}
 
 
-def wrap(client: Any, guard: Guard) -> Any:
-    """Returns a copy of the client that goes through the guard. It keeps its keys, retries and timeouts."""
+class ClientGuard(Protocol):
+    """The part of a guard that its clients use; :class:`lictor.Guard` has it."""
+
+    #: Decides on requests and replies.
+    core: _lictor.GuardCore
+    #: Whether streamed text is held until it is whole and decided.
+    hold_text: bool
+
+    @property
+    def current(self) -> str:
+        """The session that steps belong to now."""
+        ...
+
+    def _tell(self, *decisions: Decision) -> None:
+        """Reports decisions to the `on_decision` of the guard."""
+        ...
+
+
+def wrap(client: Any, guard: ClientGuard) -> Any:
+    """Returns a copy of the client that uses the guard. Settings such as keys, retries and timeouts are kept."""
     inner = getattr(client, "_client", None)
     library = next((base.__module__.split(".")[0] for base in type(inner).__mro__ if _is_http(base)), None)
     if library is None or not hasattr(client, "with_options"):
@@ -31,7 +46,7 @@ def wrap(client: Any, guard: Guard) -> Any:
     http = importlib.import_module(library)
     is_async = isinstance(inner, http.AsyncClient)
     transport = transports(http)[is_async]
-    # Proxies and certificates are in the transports of the client, which are wrapped and kept.
+    # Proxies and certificates are settings of the client's own transports, which the guarded ones call.
     options = {name: getattr(inner, name) for name in ("auth", "cookies", "event_hooks", "headers", "timeout")}
     mounts = {
         pattern.pattern: None if mounted is None else transport(guard, mounted)
@@ -41,7 +56,7 @@ def wrap(client: Any, guard: Guard) -> Any:
         transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
     )
     guarded = client.with_options(http_client=made)
-    # WebSockets bypass the transport, so they get an invalid URL, also in copies of the client.
+    # WebSockets bypass the transport: their address is invalid, also in copies of the client.
     if hasattr(guarded, "websocket_base_url"):
         guarded.websocket_base_url = "wss://sockets-pass-by-the-guard.invalid"
     for names in (("realtime",), ("responses",), ("beta", "realtime"), ("beta", "responses")):
@@ -61,10 +76,10 @@ def _is_http(base: type) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def transports(http: Any) -> Tuple[Any, Any]:
-    """Returns the guarded transports, for `httpx` or a library with the same interface."""
+    """Returns the guarded transports, sync and async, for `httpx` or a library with the same interface."""
 
     class Guarded(http.BaseTransport):  # type: ignore[misc]
-        def __init__(self, guard: Guard, network: Any = None) -> None:
+        def __init__(self, guard: ClientGuard, network: Any = None) -> None:
             self.guard, self.network = guard, network or http.HTTPTransport()
 
         def handle_request(self, request: Any) -> Any:
@@ -89,7 +104,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
             self.network.close()
 
     class AsyncGuarded(http.AsyncBaseTransport):  # type: ignore[misc]
-        def __init__(self, guard: Guard, network: Any = None) -> None:
+        def __init__(self, guard: ClientGuard, network: Any = None) -> None:
             self.guard, self.network = guard, network or http.AsyncHTTPTransport()
 
         async def handle_async_request(self, request: Any) -> Any:
@@ -151,9 +166,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
 
 
 class Passage:
-    """One request and its reply, judged by a guard."""
+    """One request and its reply, decided by a guard."""
 
-    def __init__(self, guard: Guard, request: Any) -> None:
+    def __init__(self, guard: ClientGuard, request: Any) -> None:
         self.guard = guard
         path = str(request.url.path)
         self.exchange = _lictor.Exchange(guard.core, guard.current, request.method, path, guard.hold_text)
@@ -162,7 +177,7 @@ class Passage:
         self.body = b""
 
     def ask(self, body: bytes) -> Any:
-        """Judges a request. Returns None if `self.body` may be sent, else the status and the body of an error."""
+        """Decides on a request. Returns None if `self.body` may be sent, else the status and the body of an error."""
         if self.exchange.is_unknown:
             message = f"{self.where} is not known to the guard, so nobody can judge it; use a client without a guard for it"
             return 403, self.exchange.error(403, "wire.unknown_route", message)
@@ -172,25 +187,25 @@ class Passage:
         return answer
 
     def reply(self, body: bytes) -> Tuple[int, bytes]:
-        """Judges a reply. Returns the status and the body for the client."""
+        """Decides on a reply. Returns the status and the body for the client."""
         allowed, answer, decisions = self.exchange.reply(body)
         self._tell(decisions)
         return (200, allowed) if allowed is not None else answer or (502, b"")
 
     def push(self, piece: Any) -> bytes:
-        """Judges a piece of a stream. Returns the bytes that the client may have now."""
+        """Adds a piece of a stream, None at its end. Returns the bytes that the client may have now."""
         out, decisions = self.exchange.push(piece)
         self._tell(decisions)
         return out
 
     def cut(self) -> bytes:
-        """Ends a stream after a disconnect. Returns the bytes that the client may still have."""
+        """Ends a stream whose connection broke. Returns the bytes that the client may still have."""
         out, decisions = self.exchange.cut()
         self._tell(decisions)
         return out
 
     def leave(self) -> None:
-        """The client stopped reading: the part of the stream that it received is judged."""
+        """Ends a stream that the client stopped reading: only the part it has read is judged."""
         self._tell(self.exchange.leave())
 
     def _tell(self, decisions: List[Decision]) -> None:

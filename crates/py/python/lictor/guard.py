@@ -34,6 +34,7 @@ from typing import (
 )
 
 from . import _lictor
+from .clients import wrap
 from .decisions import Decision
 from .errors import Denied, EventError, LogError, StateError, ToolError
 from .findings import Finding
@@ -379,8 +380,6 @@ class Guard:
 
         Write `client = guard.wrap(openai.OpenAI())` and use the client as before.
         """
-        from .clients import wrap
-
         return wrap(client, self)
 
 

@@ -1,0 +1,16 @@
+//! The behavior of a monitor after a definite verdict.
+
+/// The behavior of a monitor after a definite verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum After {
+    /// Keeps the verdict for the rest of the trace.
+    #[default]
+    Latch,
+    /// Counts the verdict and restarts the formula after the deciding position.
+    Reset,
+    /// Reports every position that breaks the formula and keeps the past: for monitors made by [`Monitor::each`]. Any
+    /// other monitor latches.
+    ///
+    /// [`Monitor::each`]: crate::Monitor::each
+    Each,
+}
