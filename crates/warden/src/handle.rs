@@ -18,8 +18,9 @@ use lictor_logic::Time;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
+use crate::answer::{Notice, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
-use crate::warden::{Notice, RefusedInput, Warden, WardenAnswer};
+use crate::warden::Warden;
 use direct::Direct;
 use queue::{Asked, Question, Queue};
 

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use lictor_event::content_hash;
 use lictor_event::{DELIVERY, EXCHANGE, Event};
 use lictor_json::Json;
+use lictor_judge::Judge;
 use lictor_judge::guard::Decision;
-use lictor_judge::{Judge, SavedHistories};
 use lictor_logic::Time;
 
-use crate::error::WardenError;
-use crate::kept::{self, KeptPart, KeptSession};
-use crate::record::{Outgoing, random_name};
-use crate::warden::{Warden, WardenAnswer};
+use crate::answer::WardenAnswer;
 
 /// How many answers of a session are kept, for duplicate events.
 pub(crate) const MAX_ANSWERED: usize = 64;
@@ -98,129 +95,6 @@ impl Held {
         let surplus = self.answered.len().saturating_sub(MAX_ANSWERED);
         self.answered.drain(..surplus);
         self.fresh = self.fresh.min(self.answered.len());
-    }
-}
-
-impl Warden {
-    /// Loads a session into memory.
-    pub(crate) fn hold(&mut self, session: &str) -> Result<(), WardenError> {
-        let turn = self.turn;
-        if let Some(held) = self.held.get_mut(session) {
-            held.turn = turn;
-            return Ok(());
-        }
-        if self.is_lost(session) {
-            return Err(WardenError::Lost { session: session.to_owned() });
-        }
-        let key = kept::state(session);
-        let mut held = Held { turn, run: random_name(), ..Held::default() };
-        if let Some(stored) = self.store.load(&key)? {
-            let mut last: KeptSession = kept::read(&stored.value, &key)?;
-            let mut happened = Vec::new();
-            for (key, part) in self.store.scan(&kept::parts(session))? {
-                // Only the events of the last save may be without an answer.
-                held.acknowledge();
-                let number = key.rsplit('/').next().and_then(|number| u64::from_str_radix(number, 16).ok());
-                held.parts.push((number.unwrap_or_default(), part.version));
-                let KeptPart { answered, moments } = kept::read(&part.value, &key)?;
-                held.answered.extend(answered.into_iter().map(|(name, line)| (name, PastAnswer::Line(line))));
-                happened.push(moments);
-            }
-            // This process has answered the events that it saved, unless an error came between.
-            if last.by == self.name && !self.unsure.contains(session) {
-                held.acknowledge();
-            }
-            held.trim_answers();
-            held.fresh = 0;
-            (held.version, held.run) = (Some(stored.version), last.run);
-            (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
-            (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
-            if !last.session.put_moments(happened, last.moments) {
-                return Err(WardenError::Damaged { key, reason: "some of its trail is missing".to_owned() });
-            }
-            let whole = last.session;
-            let restore = |error| WardenError::Restore { key: key.clone(), error };
-            if last.policy != self.options.policy && !self.options.migrates {
-                return Err(WardenError::PolicyChanged { session: session.to_owned() });
-            }
-            if last.policy == self.options.policy {
-                self.guard.restore(&whole).map_err(restore)?;
-            } else {
-                let begun = self.guard.migrate(&whole).map_err(restore)?;
-                let record = Outgoing::migrated(&last.policy, &self.options.policy, &begun);
-                self.announced.push((session.to_owned(), record));
-            }
-        }
-        self.held.insert(session.to_owned(), held);
-        Ok(())
-    }
-
-    /// Evicts sessions, and loads the histories again: the store has the newer state.
-    pub(crate) fn evict<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
-        if self.live.is_some() {
-            self.lose_changing(sessions);
-            return Ok(());
-        }
-        for session in sessions {
-            self.guard.release(session);
-            self.held.remove(session);
-            self.announced.retain(|(of, _)| of != session);
-        }
-        self.load_histories()
-    }
-
-    /// Evicts everything after a panic, which may have left the state in memory incomplete. Records that are in the
-    /// store but not in the ledger are written.
-    pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
-        let all: Vec<String> = self.held.keys().cloned().collect();
-        self.evict(&all)?;
-        if self.live.is_some() {
-            return Ok(());
-        }
-        self.unsure.extend(all);
-        self.unwritten.clear();
-        self.written.clear();
-        // After this, a record that the ledger got is in it, or never will be: no record is written twice.
-        if let Some(ledger) = &self.ledger
-            && ledger.checkpoint().is_err()
-        {
-            ledger.recover()?;
-            ledger.checkpoint()?;
-        }
-        self.catch_up()
-    }
-
-    /// Loads the histories across sessions from the store.
-    pub(crate) fn load_histories(&mut self) -> Result<(), WardenError> {
-        self.histories.clear();
-        self.guard.judge_mut().clear_histories();
-        for (key, stored) in self.store.scan("history/")? {
-            let saved: SavedHistories = kept::read(&stored.value, &key)?;
-            // Properties that are the same in both policies continue.
-            let restored = self.guard.judge_mut().migrate_histories(&saved);
-            restored.map_err(|error| WardenError::Restore { key: key.clone(), error })?;
-            self.histories.insert(key, stored.version);
-        }
-        Ok(())
-    }
-
-    /// Evicts the sessions that were idle longest.
-    pub(crate) fn make_room(&mut self) {
-        let most = self.options.most_sessions.max(1);
-        if self.held.len() <= most + most / 8 {
-            return;
-        }
-        let mut turns: Vec<(u64, String)> = self.held.iter().map(|(name, held)| (held.turn, name.clone())).collect();
-        turns.sort_unstable();
-        turns.truncate(self.held.len() - most);
-        let names: Vec<String> = turns.into_iter().map(|(_, name)| name).collect();
-        // A session that cannot be saved stays.
-        if self.save_live(&names, false).is_ok() {
-            for name in names {
-                self.guard.release(&name);
-                self.held.remove(&name);
-            }
-        }
     }
 }
 

@@ -10,11 +10,14 @@
 //!                  └───────────────────────────────┘
 //! ```
 
+mod answer;
 mod error;
 mod handle;
 mod held;
 mod kept;
 mod live;
+mod live_saving;
+mod loading;
 mod outbox;
 mod published;
 mod record;
@@ -22,8 +25,9 @@ mod saving;
 mod time;
 mod warden;
 
+pub use crate::answer::{ExtraChanges, Notice, RefusedInput, TimeOutcome, WardenAnswer};
 pub use crate::error::WardenError;
 pub use crate::handle::WardenHandle;
 pub use crate::record::ContentRetention;
-pub use crate::warden::{ExtraChanges, Notice, RefusedInput, TimeOutcome, Warden, WardenAnswer, WardenOptions};
+pub use crate::warden::{Warden, WardenOptions};
 pub use lictor_event::{DELIVERY, EXCHANGE};

@@ -3,14 +3,12 @@
 //! Only this process has them, and they end with it, so saving them with every decision would serialise them for no
 //! reader. There is then no saved state to return to: a session is closed if a decision on it fails midway.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 
 use lictor_logic::Time;
 
-use crate::error::WardenError;
 use crate::kept;
-use crate::warden::Warden;
 
 /// The index of live sessions.
 #[derive(Debug, Default)]
@@ -18,7 +16,7 @@ pub(crate) struct LiveSessions {
     /// The sessions by the time at which they are due, under the keys that other stores keep them by.
     due: BTreeMap<String, String>,
     /// The sessions that a failed decision closed.
-    lost: HashSet<String>,
+    pub(crate) lost: HashSet<String>,
 }
 
 impl LiveSessions {
@@ -29,73 +27,11 @@ impl LiveSessions {
         after.take(limit).map(|(key, session)| (key.clone(), session.clone())).collect()
     }
 
-    fn change_due(&mut self, session: &str, from: Option<Time>, to: Option<Time>) {
+    /// Moves a session in the index.
+    pub(crate) fn change_due(&mut self, session: &str, from: Option<Time>, to: Option<Time>) {
         if from != to {
             from.map(|from| self.due.remove(&kept::due(from, session)));
             to.map(|to| self.due.insert(kept::due(to, session), session.to_owned()));
         }
-    }
-}
-
-impl Warden {
-    /// Whether a failed decision closed the session.
-    pub(crate) fn is_lost(&self, session: &str) -> bool {
-        self.live.as_ref().is_some_and(|live| live.lost.contains(session))
-    }
-
-    /// Marks a held session as changing: if the change fails midway, it is lost.
-    pub(crate) fn begin_change(&mut self, session: &str) {
-        let is_live = self.live.is_some();
-        if let Some(held) = self.held.get_mut(session) {
-            held.is_changing = is_live;
-        }
-    }
-
-    /// Completes the change of live sessions, and removes those that ended.
-    pub(crate) fn complete_change(&mut self, sessions: &BTreeSet<String>, ended: &BTreeSet<String>) {
-        for session in sessions.union(ended) {
-            let due = if ended.contains(session) { None } else { self.due(session) };
-            let (Some(held), Some(live)) = (self.held.get_mut(session), &mut self.live) else { continue };
-            live.change_due(session, held.due, due);
-            held.due = due;
-            (held.is_changing, held.is_unsaved) = (false, true);
-            held.trim_answers();
-        }
-    }
-
-    /// Closes the sessions whose change failed midway.
-    pub(crate) fn lose_changing<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) {
-        for session in sessions {
-            let Some(held) = self.held.get(session).filter(|held| held.is_changing) else { continue };
-            let due = held.due;
-            self.guard.release(session);
-            self.held.remove(session);
-            if let Some(live) = &mut self.live {
-                live.change_due(session, due, None);
-                live.lost.insert(session.clone());
-            }
-        }
-    }
-
-    /// Saves live sessions as they are, and with `has_histories` the histories across sessions. Nothing is done for a
-    /// store that has them already.
-    pub(crate) fn save_live(&mut self, sessions: &[String], has_histories: bool) -> Result<(), WardenError> {
-        if self.live.is_none() {
-            return Ok(());
-        }
-        let (mut changes, mut saved) = (Vec::new(), Vec::new());
-        for session in sessions {
-            if self.held.get(session).is_some_and(|held| held.is_unsaved) {
-                saved.extend(self.changes_of(session, &mut changes)?);
-            }
-        }
-        let touched = if has_histories { self.history_changes(&mut changes)? } else { Vec::new() };
-        if changes.is_empty() {
-            return Ok(());
-        }
-        let version = self.store.save(&changes)?;
-        self.note_saved_histories(touched, version);
-        saved.into_iter().for_each(|saved| self.note_saved(saved, version));
-        Ok(())
     }
 }

@@ -4,19 +4,11 @@ use std::collections::HashSet;
 
 use crate::error::WardenError;
 use crate::kept;
-use crate::record::Outgoing;
+use crate::record::{Outgoing, Waiting};
 use crate::warden::Warden;
 
 /// How far back the ledger is searched for records that were written just before a crash.
 const RECENT: u64 = 100_000;
-
-/// A record that is not in the ledger yet, and its key and version in the store.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) key: String,
-    pub(crate) version: u64,
-    pub(crate) record: Outgoing,
-}
 
 impl Warden {
     /// Writes records to the ledger; once they are durable there, the next save deletes them from the store. Failed

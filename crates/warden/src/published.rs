@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use lictor_judge::observer::{Feed, Observed};
 
-use crate::warden::{Notice, TimeOutcome, Warden, WardenAnswer};
+use crate::answer::{Notice, TimeOutcome, WardenAnswer};
+use crate::warden::Warden;
 
 impl Warden {
     /// Publishes every decision and every finding to a feed, after it is saved and recorded and before the caller is

@@ -16,7 +16,7 @@ use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-use crate::warden::RefusedInput;
+use crate::answer::RefusedInput;
 
 /// Longer content is committed to instead of kept, and longer names of tools are cut off: records have a size limit,
 /// and one that can never be written would block all decisions.
@@ -40,6 +40,14 @@ pub(crate) struct Outgoing {
     body: Map<String, Json>,
     subjects: Vec<String>,
     payload: String,
+}
+
+/// A record that is not in the ledger yet, and its key and version in the store.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) key: String,
+    pub(crate) version: u64,
+    pub(crate) record: Outgoing,
 }
 
 impl Outgoing {

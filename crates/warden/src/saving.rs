@@ -7,8 +7,7 @@ use lictor_store::{Change, ExpectedVersion};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
-use crate::outbox::Waiting;
-use crate::record::Outgoing;
+use crate::record::{Outgoing, Waiting};
 use crate::warden::Warden;
 
 /// How many parts the trail of a session may have before they are merged; more if the trail is long.

@@ -7,11 +7,12 @@ use lictor_judge::guard::late_line;
 use lictor_logic::Time;
 use lictor_store::StoreError;
 
+use crate::answer::{Notice, TimeOutcome};
 use crate::error::WardenError;
 use crate::kept;
 use crate::record::Outgoing;
 use crate::saving::Drafted;
-use crate::warden::{MAX_ATTEMPTS, Notice, TimeOutcome, Warden};
+use crate::warden::{MAX_ATTEMPTS, Warden};
 
 /// How many due sessions are handled in one save.
 const MOST_DUE: usize = 256;

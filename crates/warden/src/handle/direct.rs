@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lictor_logic::Time;
 
 use super::TICK_INTERVAL;
+use crate::answer::Notice;
 use crate::error::WardenError;
-use crate::warden::{Notice, Warden};
+use crate::warden::Warden;
 
 /// A warden behind a lock.
 pub(super) struct Direct {

@@ -17,9 +17,10 @@ use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
 use super::{Decided, TICK_INTERVAL, Then};
+use crate::answer::{Notice, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::record;
-use crate::warden::{Begun, Notice, RefusedInput, Warden, WardenAnswer};
+use crate::warden::{Begun, Warden};
 
 /// How many events one batch holds: all of a batch is durable at once, and answered at once.
 const MAX_BATCH_EVENTS: usize = 512;
