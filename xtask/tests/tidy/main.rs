@@ -4,6 +4,7 @@
 //! these tests enforce them.
 
 mod api;
+mod circles;
 mod licences;
 mod names;
 mod pages;

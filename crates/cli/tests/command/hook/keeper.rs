@@ -68,7 +68,7 @@ fn keeper_exits_when_policy_changes() {
         POLICY.replace("always !tool_call(\"Slow\")', respond: steer", "always !tool_call(\"Slow\")', respond: block");
     std::fs::write(project.path().join("lictor.yaml"), harsher).unwrap();
     let kept = ask(&project, "c3", "Bash");
-    assert!(kept.is_denied() && kept.output.contains("began by another policy"), "{kept:?}");
+    assert!(kept.is_denied() && kept.output.contains("began with another policy"), "{kept:?}");
     let mut question = project.before_call("c4", "Slow", json!({}));
     question["session_id"] = "another".into();
     let arguments = ["--project", project.path().to_str().unwrap()];
